@@ -1,0 +1,178 @@
+"""Facts as CSV: a header that names the fields, and one fact a row.
+
+A quoted field may hold commas and quotes, not line ends: a row is a line, so that one damaged row costs no other.
+"""
+
+from __future__ import annotations
+
+import copy
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from tidelog.connectors.cache import BoundedCache
+from tidelog.connectors.decoding import Admission, Collector, as_text, suggest
+from tidelog.connectors.values import read_argument
+from tidelog.plans.errors import DataError
+from tidelog.plans.facts import PredicateSchema, Record, Schema
+from tidelog.plans.numerals import shorten
+from tidelog.plans.syntax import Interval, Value
+from tidelog.plans.timeline import NEG, POS
+from tidelog.plans.times import TimeReader
+from tidelog.runtime.interfaces import Batch
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """What the header says: how many columns, which are arguments (in the predicate's order), which hold the time."""
+
+    count: int
+    arguments: tuple[tuple[int, bool], ...]
+    """For each argument its column, and whether it stays text even where it reads as a number."""
+    time: int | None = None
+    bounds: tuple[int, int] | None = None
+
+
+class CsvDecoder:
+    """Reads CSV rows as facts of one predicate: the one told, else the one that the file is named after.
+
+    The columns are the predicate's fields (in any order where it declares them, else in the order of its arguments),
+    and `time`, or `from` and `to`: the closed interval between them. With `timeless` there is no time column. Spaces
+    around values do not count. `decode` raises DataError where the header is wrong.
+    """
+
+    def __init__(self, schema: Schema, name: str, predicate: str | None = None, *, timeless: bool = False) -> None:
+        self.name = name
+        self._schema = schema
+        self._predicate = predicate or PurePath(name).stem
+        self._timeless = timeless
+        self._admission = Admission(schema)
+        self._reader = TimeReader(schema.timeline)
+        self._points: BoundedCache[str, int] = BoundedCache(self._reader.read_point, _length)
+        self._values: BoundedCache[str, Value] = BoundedCache(_value, _length)
+        self._columns: _Columns | None = None
+
+    def for_stream(self, name: str) -> CsvDecoder:
+        twin = copy.copy(self)
+        twin.name = name
+        twin._columns = None
+        return twin
+
+    def decode(self, lines: Sequence[bytes], first_line: int) -> Batch:
+        collector = Collector(self.name, first_line)
+        for line in lines:
+            if not line.strip():
+                collector.skip()
+            elif self._columns is None:
+                self._columns = self._read_header(line, collector.place)
+                collector.skip()
+            else:
+                self._decode_row(line, self._columns, collector)
+        return collector.batch()
+
+    def _decode_row(self, line: bytes, columns: _Columns, collector: Collector) -> None:
+        try:
+            collector.records.append(self._read_row(line, columns))
+        except DataError as error:
+            collector.reject(error.reason, line)
+
+    def _read_row(self, line: bytes, columns: _Columns) -> Record:
+        cells = split_row(line)
+        if len(cells) != columns.count:
+            raise DataError(f"expected {columns.count} columns, got {len(cells)}")
+        read = self._values
+        values = tuple([cells[column] if text else read[cells[column]] for column, text in columns.arguments])
+        lo, hi = self._range(cells, columns)
+        return self._predicate, self._admission.canonical_row(self._predicate, values), lo, hi
+
+    def _range(self, cells: list[str], columns: _Columns) -> tuple[int, int]:
+        if columns.time is not None:
+            point = self._points[cells[columns.time]]
+            return point, point
+        if columns.bounds is None:
+            return NEG, POS
+        low, high = cells[columns.bounds[0]], cells[columns.bounds[1]]
+        if "inf" in low.lower() or "inf" in high.lower():
+            return self._reader.read_interval(f"[{low},{high}]")
+        lo, hi = self._points[low], self._points[high]
+        if lo > hi:
+            interval = Interval(self._schema.timeline.decode_point(lo), self._schema.timeline.decode_point(hi))
+            return self._schema.timeline.encode_interval(interval)
+        return lo, hi
+
+    def _read_header(self, line: bytes, place: str) -> _Columns:
+        try:
+            header = split_row(line)
+            for name in header:
+                if header.count(name) > 1:
+                    raise DataError(f"column `{shorten(name)}` stands twice in the header")
+            return self._columns_of(header)
+        except DataError as error:
+            raise DataError(error.reason, place) from None
+
+    def _columns_of(self, header: list[str]) -> _Columns:
+        schema = self._schema.predicates.get(self._predicate)
+        fields = schema.fields if schema else ()
+        times = self._time_columns(header, fields)
+        rest = [name for name in header if name not in times]
+        if fields:
+            _match_fields(self._predicate, fields, rest)
+        elif schema is not None and len(rest) != schema.arity:
+            expected = f"{schema.arity} columns beside the time, got {len(rest)}"
+            raise DataError(f"`{self._predicate}` has {expected}: {', '.join(rest) or 'none'}")
+        arguments = tuple((header.index(name), _is_text(schema, name)) for name in fields or rest)
+        places = [header.index(name) for name in times]
+        if len(places) == 2:
+            return _Columns(len(header), arguments, bounds=(places[0], places[1]))
+        return _Columns(len(header), arguments, time=places[0] if places else None)
+
+    def _time_columns(self, header: list[str], fields: tuple[str, ...]) -> tuple[str, ...]:
+        """The columns that hold the time; a field of that name gives way only where the other form is there."""
+        if self._timeless:
+            return ()
+        has_bounds = "from" in header and "to" in header
+        if "time" in header and not (has_bounds and "time" in fields):
+            if has_bounds and not {"from", "to"} & set(fields):
+                raise DataError("the header has `time`, and `from` and `to`: one of them is enough")
+            return ("time",)
+        if has_bounds:
+            return ("from", "to")
+        raise DataError(f"the header needs a column `time`, or `from` and `to`, got: {shorten(', '.join(header), 80)}")
+
+
+def _match_fields(predicate: str, fields: tuple[str, ...], columns: list[str]) -> None:
+    """DataError unless the columns are the declared fields, in whatever order."""
+    for name in columns:
+        if name not in fields:
+            raise DataError(f"`{predicate}` has no field `{shorten(name)}`{suggest(name, fields)}")
+    for name in fields:
+        if name not in columns:
+            raise DataError(f"the header lacks the field `{name}` of `{predicate}`")
+
+
+def _is_text(schema: PredicateSchema | None, name: str) -> bool:
+    if schema is None or name not in schema.fields or not schema.types:
+        return False
+    return schema.types[schema.fields.index(name)] == "text"
+
+
+def _value(cell: str) -> Value:
+    number = read_argument(cell)
+    return cell if number is None else number
+
+
+def _length(key: str, _: object) -> int:
+    return len(key)
+
+
+def split_row(line: bytes) -> list[str]:
+    """The cells of one CSV row, without the spaces around them; DataError if it is not strict CSV."""
+    text = as_text(line)
+    if '"' not in text:
+        return [cell.strip() for cell in text.split(",")]
+    try:
+        cells = next(csv.reader((text,), strict=True, skipinitialspace=True))
+    except csv.Error as error:
+        raise DataError(f"not valid CSV: {error}") from None
+    return [cell.strip() for cell in cells]

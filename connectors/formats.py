@@ -1,0 +1,41 @@
+"""The formats by name: which there are, which one a file's ending means, and who reads and writes them."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from tidelog.connectors.csv_decoder import CsvDecoder
+from tidelog.connectors.decoding import Decoder
+from tidelog.connectors.formatting import Encoder
+from tidelog.connectors.json_decoder import JsonDecoder
+from tidelog.connectors.json_encoder import JsonEncoder
+from tidelog.connectors.text_decoder import TextDecoder
+from tidelog.connectors.text_encoder import TextEncoder
+from tidelog.plans.errors import SpecError
+from tidelog.plans.facts import Schema
+
+FORMATS = ("facts", "jsonl", "csv")
+"""Text facts, JSON lines, and CSV (for reading alone)."""
+
+_ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
+
+
+def format_of_path(path: str) -> str:
+    """The format that a file's ending means: `.jsonl .ndjson .csv`, else text facts."""
+    return _ENDINGS.get(PurePath(path).suffix.lower(), "facts")
+
+
+def make_decoder(kind: str, schema: Schema, name: str, predicate: str | None) -> Decoder:
+    """The decoder of one of `FORMATS`."""
+    if kind == "csv":
+        return CsvDecoder(schema, name, predicate)
+    if kind == "jsonl":
+        return JsonDecoder(schema, name, predicate)
+    return TextDecoder(schema, name, predicate)
+
+
+def make_encoder(kind: str, schema: Schema, iso: bool) -> Encoder:
+    """The encoder of `facts` or `jsonl`; SpecError for `csv`, and for `iso` without a unit."""
+    if kind == "csv":
+        raise SpecError("csv can be read, not written: use facts or jsonl")
+    return JsonEncoder(schema, iso=iso) if kind == "jsonl" else TextEncoder(schema, iso=iso)

@@ -1,0 +1,82 @@
+"""The shape of encoders, and the times of their lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from fractions import Fraction
+from typing import Protocol
+
+from tidelog.plans.errors import SpecError
+from tidelog.plans.facts import Record
+from tidelog.plans.syntax import Time
+from tidelog.plans.timeline import Timeline, format_interval, format_time
+from tidelog.plans.times import EPOCH
+
+_DECIMALS = 18
+"""The most decimals of a second that ISO-8601 output writes; finer times stay numbers."""
+
+
+class Encoder(Protocol):
+    """Facts to the bytes of one format: pure, no I/O."""
+
+    def encode(self, answers: Sequence[Record]) -> bytes:
+        """These facts as lines, each with its newline."""
+        ...
+
+
+class TimeFormatter:
+    """Writes encoded times: exact integers and fractions, or ISO-8601 in UTC with `iso`.
+
+    Raises SpecError for `iso` where the program does not say what a unit of time is.
+    """
+
+    def __init__(self, timeline: Timeline, iso: bool = False) -> None:
+        if iso and timeline.unit is None:
+            raise SpecError("ISO-8601 output needs a unit: declare one, such as `timeline integer, unit 1 s`")
+        self._timeline = timeline
+        self._unit = timeline.unit if iso else None
+        ticks = Fraction(1) if timeline.is_integer else 2 / timeline.resolution
+        self._scale = ticks.numerator if ticks.denominator == 1 else 0
+
+    def is_point(self, lo: int, hi: int) -> bool:
+        """Whether the range is one time, not an interval (a gap of a rational timeline is an interval)."""
+        return lo == hi and (self._timeline.is_integer or not lo & 1)
+
+    def point(self, point: int) -> str:
+        """A point: `17`, `5/2`, or `2010-07-01T00:00Z`."""
+        if self._unit is None:
+            whole, rest = divmod(point, self._scale) if self._scale else (0, 1)
+            return self._timeline.format_point(point) if rest else str(whole)
+        return self._end(self._timeline.decode_point(point), self._unit)
+
+    def range(self, lo: int, hi: int) -> str:
+        """A range as an interval: `[1,5/2)`, `[2010-07-01T00:00Z,inf)`."""
+        interval = self._timeline.decode_interval(lo, hi)
+        if self._unit is None:
+            return format_interval(interval)
+        left, right = "(" if interval.left_open else "[", ")" if interval.right_open else "]"
+        return f"{left}{self._end(interval.low, self._unit)},{self._end(interval.high, self._unit)}{right}"
+
+    def _end(self, time: Time, unit: Fraction) -> str:
+        written = None if isinstance(time, float) else format_iso(time * unit)
+        return written or format_time(time)
+
+
+def format_iso(seconds: Fraction) -> str | None:
+    """Seconds since 1970 as `2010-07-01T00:00Z`; None where ISO-8601 has no exact text for them.
+
+    >>> format_iso(Fraction(86400)), format_iso(Fraction(11, 2))
+    ('1970-01-02T00:00Z', '1970-01-01T00:00:05.5Z')
+    """
+    whole, rest = divmod(seconds, 1)
+    decimals = rest * 10**_DECIMALS
+    day, second = divmod(whole, 86400)
+    if decimals.denominator != 1 or not 1 <= day + EPOCH <= date.max.toordinal():
+        return None
+    text = f"{date.fromordinal(day + EPOCH).isoformat()}T{second // 3600:02}:{second // 60 % 60:02}"
+    if second % 60 or rest:
+        text += f":{second % 60:02}"
+    if rest:
+        text += "." + f"{decimals.numerator:0{_DECIMALS}}".rstrip("0")
+    return text + "Z"

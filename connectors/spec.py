@@ -1,0 +1,170 @@
+"""SPEC: how the command line names a source or a sink, `[format+]scheme:…`."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlsplit
+
+from tidelog.connectors.addresses import Address, TcpAddress, UnixAddress
+from tidelog.connectors.file_sink import FileSink
+from tidelog.connectors.file_source import FileSource
+from tidelog.connectors.formats import FORMATS, format_of_path, make_decoder, make_encoder
+from tidelog.connectors.framing import MAX_LINE
+from tidelog.connectors.listener_sink import ListenerSink
+from tidelog.connectors.listener_source import ListenerSource
+from tidelog.connectors.socket_sink import SocketSink
+from tidelog.connectors.socket_source import SocketSource
+from tidelog.connectors.stdin_source import StdinSource
+from tidelog.connectors.stdout_sink import StdoutSink
+from tidelog.plans.errors import SpecError
+from tidelog.plans.facts import Schema
+from tidelog.runtime.interfaces import Sink, Source
+
+ACCEPTED = (
+    "`-`, a path, `file:PATH`, `tcp://HOST:PORT`, `tcp+listen://HOST:PORT`, `unix:///PATH`, `unix+listen:///PATH`; "
+    "`facts+`, `jsonl+` or `csv+` before it names the format"
+)
+"""What a SPEC may be, for messages."""
+
+_FORMAT = re.compile(rf"({'|'.join(FORMATS)})\+(.*)\Z", re.DOTALL)
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)\Z", re.DOTALL)
+_OPTIONS = re.compile(r"(.*)\?([a-z]+=[^?]*)\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A SPEC taken apart. `scheme` is `-` for standard input and output; sockets have an `address`, files a `path`."""
+
+    scheme: str
+    format: str
+    path: str = ""
+    address: Address | None = None
+    predicate: str | None = None
+
+    @property
+    def listens(self) -> bool:
+        return self.scheme.endswith("+listen")
+
+
+def open_source(spec: str, schema: Schema, *, allow_remote: bool = False, max_line: int = MAX_LINE) -> Source:
+    """The source that a SPEC names, not yet entered.
+
+    SpecError where the SPEC is not of the documented form, names no file that can be read, or would listen beyond this
+    machine without `allow_remote`.
+    """
+    parsed = parse_spec(spec, allow_remote=allow_remote)
+    if parsed.format == "csv" and parsed.scheme != "file" and parsed.predicate is None:
+        raise SpecError(f"`{spec}` does not say which predicate its rows are: append `?predicate=NAME`")
+    name = parsed.path or (str(parsed.address) if parsed.address else "stdin")
+    decoder = make_decoder(parsed.format, schema, name, parsed.predicate)
+    if parsed.address is not None:
+        maker = ListenerSource if parsed.listens else SocketSource
+        return maker(parsed.address, decoder, max_line=max_line)
+    if parsed.scheme == "-":
+        return StdinSource(decoder, max_line=max_line)
+    _check_readable(parsed.path)
+    return FileSource(parsed.path, decoder, max_line=max_line)
+
+
+def open_sink(spec: str, schema: Schema, *, iso: bool = False, allow_remote: bool = False) -> Sink:
+    """The sink that a SPEC names, not yet entered; SpecError as for `open_source`, and for `iso` without a unit."""
+    parsed = parse_spec(spec, allow_remote=allow_remote)
+    if parsed.predicate is not None:
+        raise SpecError(f"`{spec}`: `predicate` is an option of sources")
+    encoder = make_encoder(parsed.format, schema, iso)
+    if parsed.address is not None:
+        maker = ListenerSink if parsed.listens else SocketSink
+        return maker(parsed.address, encoder)
+    if parsed.scheme == "-":
+        return StdoutSink(encoder)
+    _check_writable(parsed.path)
+    return FileSink(parsed.path, encoder)
+
+
+def parse_spec(spec: str, *, allow_remote: bool = False) -> Spec:
+    """A SPEC taken apart, without looking whether what it names is there; SpecError says what is accepted.
+
+    >>> parse_spec("csv+file:a.csv?predicate=temp")
+    Spec(scheme='file', format='csv', path='a.csv', address=None, predicate='temp')
+    """
+    told = _FORMAT.match(spec)
+    rest, predicate = _split_options(spec, told[2] if told else spec)
+    kind = told[1] if told else None
+    if rest == "-":
+        return Spec("-", kind or "jsonl", predicate=predicate)
+    scheme = _SCHEME.match(rest)
+    if not scheme:
+        return _file_spec(spec, rest, kind, predicate)
+    name = scheme[1].lower()
+    if name == "file":
+        path = scheme[2]
+        return _file_spec(spec, path[2:] if path.startswith("///") else path, kind, predicate)
+    address = _address(spec, name, rest)
+    if name == "tcp+listen" and isinstance(address, TcpAddress) and not (address.is_loopback or allow_remote):
+        raise SpecError(f"`{spec}` would listen beyond this machine: use 127.0.0.1, or allow remote connections")
+    return Spec(name, kind or "jsonl", address=address, predicate=predicate)
+
+
+def _split_options(spec: str, rest: str) -> tuple[str, str | None]:
+    """What stands before `?predicate=NAME`, and the name."""
+    match = _OPTIONS.match(rest)
+    if not match:
+        return rest, None
+    options = dict(parse_qsl(match[2], keep_blank_values=True))
+    predicate = options.pop("predicate", None)
+    if options:
+        raise SpecError(f"`{spec}` has an unknown option `{next(iter(options))}`: only `predicate` is known")
+    if not predicate:
+        raise SpecError(f"`{spec}` names no predicate after `predicate=`")
+    return match[1], predicate
+
+
+def _file_spec(spec: str, path: str, kind: str | None, predicate: str | None) -> Spec:
+    if not path or "\0" in path:
+        raise SpecError(f"`{spec}` names no file: expected {ACCEPTED}")
+    return Spec("file", kind or format_of_path(path), path=path, predicate=predicate)
+
+
+def _address(spec: str, scheme: str, rest: str) -> Address:
+    """The address of a socket's URL; SpecError for any other."""
+    try:
+        url = urlsplit(rest)
+        host, port, path = url.hostname, url.port, url.path
+    except ValueError as error:
+        raise SpecError(f"`{spec}` cannot be read: {str(error)[:1].lower()}{str(error)[1:]}") from None
+    is_plain = not (url.query or url.fragment or url.username or url.password)
+    if scheme in ("tcp", "tcp+listen") and is_plain and host and port is not None and path in ("", "/"):
+        return TcpAddress(host, port)
+    if scheme in ("unix", "unix+listen") and is_plain and not url.netloc and path.startswith("/") and len(path) > 1:
+        return UnixAddress(path)
+    if scheme in ("tcp", "tcp+listen"):
+        raise SpecError(f"`{spec}` is not of the form `{scheme}://HOST:PORT`")
+    if scheme in ("unix", "unix+listen"):
+        raise SpecError(f"`{spec}` is not of the form `{scheme}:///PATH`")
+    raise SpecError(f"`{spec}` has an unknown scheme `{scheme}`: expected {ACCEPTED}")
+
+
+def _check_readable(path: str) -> None:
+    """SpecError now rather than an OSError in the middle: the file is there, is no directory, and may be read."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        raise SpecError(f"cannot read `{path}`: {os.strerror(error.errno or 0)}") from None
+    if stat.S_ISDIR(mode):
+        raise SpecError(f"cannot read `{path}`: it is a directory")
+    if not os.access(path, os.R_OK):
+        raise SpecError(f"cannot read `{path}`: permission denied")
+
+
+def _check_writable(path: str) -> None:
+    """SpecError where the file cannot be created or written."""
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        raise SpecError(f"cannot write `{path}`: it is a directory")
+    if not os.path.isdir(folder):
+        raise SpecError(f"cannot write `{path}`: there is no directory `{folder}`")
+    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        raise SpecError(f"cannot write `{path}`: permission denied")

@@ -1,0 +1,34 @@
+"""Facts as text: `p(a,21.5)@[1,5/2)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidelog.connectors.cache import BoundedCache
+from tidelog.connectors.formatting import TimeFormatter
+from tidelog.plans.facts import Record, Row, Schema, format_atom
+
+
+class TextEncoder:
+    """Writes one fact a line, as `plans.facts.format_record` does; with `iso`, times as ISO-8601 in UTC."""
+
+    def __init__(self, schema: Schema, *, iso: bool = False) -> None:
+        self._times = TimeFormatter(schema.timeline, iso)
+        self._atoms: BoundedCache[tuple[str, Row], str] = BoundedCache(_atom, _size)
+        self._ranges: BoundedCache[tuple[int, int], str] = BoundedCache(self._range, _size)
+
+    def encode(self, answers: Sequence[Record]) -> bytes:
+        atoms, ranges = self._atoms, self._ranges
+        return "".join([atoms[predicate, row] + ranges[lo, hi] for predicate, row, lo, hi in answers]).encode()
+
+    def _range(self, key: tuple[int, int]) -> str:
+        lo, hi = key
+        return (self._times.point(lo) if self._times.is_point(lo, hi) else self._times.range(lo, hi)) + "\n"
+
+
+def _atom(key: tuple[str, Row]) -> str:
+    return format_atom(*key) + "@"
+
+
+def _size(_: object, text: str) -> int:
+    return len(text)

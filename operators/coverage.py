@@ -1,0 +1,170 @@
+"""The coverage store: for each row, when it holds.
+
+A row's coverage is a flat list of bounds `[lo, hi, lo, hi, …]`: closed ranges of encoded time, sorted, disjoint and not
+touching. Its lifecycle is: **insert** (returns only what is new) → **look up** (by the operators, straight from `rows`)
+→ **forget** (what ends at or before a bound may go).
+
+Forgetting never changes an answer, only memory: an operator passes a bound behind which nothing can matter any more. The
+store then looks at rows in small portions, a few for each fact that came in, once it has grown by as much as it held
+after the last round. So the cost follows what is new, no single call walks the store, and what is dead never exceeds
+about what is alive.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import Any
+
+from tidelog.plans.facts import Fact, Row
+
+Bounds = list[int]
+
+_SMALLEST_ROUND = 256
+_ROWS_PER_FACT = 4
+
+
+class Coverage:
+    """A map from rows to their coverage that answers each insertion with what was not covered before.
+
+    `reach` is the largest distance `next.lo − last.hi` at which two ranges become one: 1 (they touch) for exact coverage;
+    larger for the `#`-facts of Wałęga et al. 2023 (section 6), which hold "sufficiently often": the gap is then
+    covered too, and reported as new.
+
+    >>> store = Coverage()
+    >>> store.insert([(("a",), 1, 4), (("a",), 3, 6)])
+    [(('a',), 1, 4), (('a',), 5, 6)]
+    >>> store.rows
+    {('a',): [1, 6]}
+    """
+
+    __slots__ = ("_grown", "_pending", "_round", "reach", "rows")
+
+    def __init__(self, reach: int = 1) -> None:
+        self.reach = reach
+        self.rows: dict[Row, Bounds] = {}
+        self._pending: list[Row] = []
+        self._grown = 0
+        self._round = _SMALLEST_ROUND
+
+    def insert(self, facts: Iterable[Fact]) -> list[Fact]:
+        """Add coverage and return what of it is new, in the order given."""
+        rows, reach = self.rows, self.reach
+        new: list[Fact] = []
+        for fact in facts:
+            row, lo, hi = fact
+            bounds = rows.get(row)
+            if bounds is None:
+                rows[row] = [lo, hi]
+                new.append(fact)
+                continue
+            last = bounds[-1]
+            if lo > last + reach:
+                bounds.append(lo)
+                bounds.append(hi)
+                new.append(fact)
+            elif lo >= bounds[-2]:
+                if hi > last:
+                    bounds[-1] = hi
+                    new.append(fact if lo == last + 1 else (row, last + 1, hi))
+            else:
+                merge(bounds, lo, hi, reach, row, new)
+        self._grown += len(new)
+        return new
+
+    def extend(self, facts: Iterable[Fact]) -> list[Row]:
+        """Add coverage that is known to be new (a channel's promise) and return the rows not stored so far."""
+        rows = self.rows
+        fresh: list[Row] = []
+        count = 0
+        for row, lo, hi in facts:
+            count += 1
+            bounds = rows.get(row)
+            if bounds is None:
+                rows[row] = [lo, hi]
+                fresh.append(row)
+            elif lo > bounds[-1] + 1:
+                bounds.append(lo)
+                bounds.append(hi)
+            elif lo > bounds[-1]:
+                bounds[-1] = hi
+            else:
+                merge(bounds, lo, hi, 1, row, [])
+        self._grown += count
+        return fresh
+
+    def grew(self, count: int) -> None:
+        """Tell of ranges that an operator has put into `rows` by itself."""
+        self._grown += count
+
+    def forget(self, bound: int) -> list[Row]:
+        """Let go of what ends at or before `bound`, a portion at a time; returns the rows that are gone."""
+        if not self._pending:
+            if self._grown <= self._round:
+                return []
+            self._pending = list(self.rows)
+            self._round = 0
+        effort = max(_SMALLEST_ROUND, _ROWS_PER_FACT * self._grown)
+        self._grown = 0
+        gone = self._sweep(bound, effort)
+        if not self._pending:
+            self._round = max(_SMALLEST_ROUND, self._round)
+        return gone
+
+    def _sweep(self, bound: int, effort: int) -> list[Row]:
+        rows, pending = self.rows, self._pending
+        gone = []
+        for row in pending[-effort:]:
+            bounds = rows.get(row)
+            if bounds is None:
+                continue
+            if bounds[-1] <= bound:
+                del rows[row]
+                gone.append(row)
+                continue
+            if bounds[1] <= bound:
+                del bounds[: bisect_left(bounds, bound + 1) & ~1]
+            self._round += len(bounds) >> 1
+        del pending[-effort:]
+        return gone
+
+    def entries(self) -> int:
+        """How many ranges are stored."""
+        return sum(map(len, self.rows.values())) >> 1
+
+    def snapshot(self) -> list[Any]:
+        """The coverage as plain lists."""
+        return [[list(row), list(bounds)] for row, bounds in self.rows.items()]
+
+    def restore(self, data: list[Any]) -> None:
+        """Take over a snapshot's coverage in place of this one's."""
+        self.rows.clear()
+        self.rows.update((tuple(row), list(bounds)) for row, bounds in data)
+        self._pending, self._grown, self._round = [], self.entries(), _SMALLEST_ROUND
+
+
+def merge(bounds: Bounds, lo: int, hi: int, reach: int, row: Row, new: list[Fact]) -> tuple[int, int]:
+    """Put `lo … hi` among the ranges of a row, append what is new to `new`, and return the range it became part of.
+
+    >>> bounds, new = [1, 2, 6, 7], []
+    >>> merge(bounds, 0, 6, 1, ("a",), new)
+    (0, 7)
+    >>> bounds, new
+    ([0, 7], [(('a',), 0, 0), (('a',), 3, 5)])
+    """
+    first = end = bisect_left(bounds, lo - reach) & ~1  # the first range that ends at or after lo − reach
+    position = lo if first == len(bounds) else min(lo, bounds[first + 1] + 1)  # a gap within reach is covered too
+    while end < len(bounds) and bounds[end] <= hi + reach:
+        if position < bounds[end]:
+            new.append((row, position, bounds[end] - 1))
+        position = max(position, bounds[end + 1] + 1)
+        end += 2
+    if end == first:
+        new.append((row, lo, hi))
+        bounds[first:first] = (lo, hi)
+        return lo, hi
+    if position <= hi:
+        new.append((row, position, hi))
+    merged_lo, merged_hi = min(lo, bounds[first]), max(hi, bounds[end - 1])
+    bounds[first:end] = (merged_lo, merged_hi)
+    return merged_lo, merged_hi

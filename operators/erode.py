@@ -1,0 +1,122 @@
+"""Erode: □, the times at which a fact has held (or will hold) for the whole of a stretch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tidelog.operators.coverage import Bounds, Coverage, merge
+from tidelog.operators.operator import Operator, shift
+from tidelog.plans.facts import Fact, Row
+from tidelog.plans.timeline import NEG, POS, Metric
+
+
+class Erode(Operator):
+    """`M' ← □ϱ M`, `M' ← □⁺ϱ M`, and clipped, LARS's `always M in [n]`.
+
+    Intervals: a maximal run over ϱ₁ gives ϱ₁ ⊕ ϱ = {t | t − ϱ ⊆ ϱ₁} (future: t + ϱ ⊆ ϱ₁); as a run grows, only what is
+    new is sent, whatever ϱ's length. Clipped, a run that reaches back to the stream's start counts as endless to the
+    left, from the start on: port 1 brings the start as a fact. State: the runs that may still grow, one or two ranges
+    a row. Final: ϱ⁻ beyond the input's frontier (future: ϱ⁺ behind it).
+
+    >>> erode = Erode(Metric(0, 4), future=False)  # □[0,2] at resolution 1
+    >>> erode.receive(0, [(("a",), 2, 5)], 5), erode.receive(0, [(("a",), 6, 8)], 8)
+    ([], [(('a',), 6, 8)])
+    """
+
+    __slots__ = ("_high", "_high_open", "_low", "_low_open", "clipped", "coverage", "start")
+
+    def __init__(self, metric: Metric, future: bool, clipped: bool = False) -> None:
+        super().__init__(2 if clipped else 1)
+        if future:
+            self._low, self._low_open = -metric.a, metric.left_open
+            self._high, self._high_open = -metric.b, metric.right_open
+        else:
+            self._low, self._low_open = metric.b, metric.right_open
+            self._high, self._high_open = metric.a, metric.left_open
+        self.clipped = clipped
+        self.start: int | None = None
+        self.coverage = Coverage()
+
+    def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        if port == 1:
+            return self._begin(facts[0][1])
+        rows = self.coverage.rows
+        out: list[Fact] = []
+        fresh = []
+        for fact in facts:
+            row, lo, hi = fact
+            bounds = rows.get(row)
+            if bounds is None:
+                fresh.append(fact)
+                rows[row] = [lo, hi]
+                self._send(row, lo, hi, (), out)
+            elif lo == bounds[-1] + 1:
+                before = (bounds[-2], bounds[-1])
+                bounds[-1] = hi
+                self._send(row, bounds[-2], hi, before, out)
+            else:
+                self._merge(row, bounds, lo, hi, out)
+        self.coverage.grew(len(facts))
+        return out
+
+    def _merge(self, row: Row, bounds: Bounds, lo: int, hi: int, out: list[Fact]) -> None:
+        before = tuple(bounds)
+        run_lo, run_hi = merge(bounds, lo, hi, 1, row, [])
+        inside = [i for i in range(0, len(before), 2) if run_lo <= before[i] <= run_hi]
+        self._send(row, run_lo, run_hi, tuple(before[i + side] for i in inside for side in (0, 1)), out)
+
+    def _send(self, row: Row, lo: int, hi: int, before: tuple[int, ...], out: list[Fact]) -> None:
+        """Send what the run `lo … hi` gives beyond what the runs `before`, now part of it, gave."""
+        if self.clipped and self.start is None:
+            return
+        low, high = self._eroded(lo, hi)
+        for i in range(0, len(before), 2):
+            sent_low, sent_high = self._eroded(before[i], before[i + 1])
+            if sent_low > sent_high:
+                continue
+            if low < sent_low:
+                out.append((row, low, sent_low - 1))
+            low = sent_high + 1
+        if low <= high:
+            out.append((row, low, high))
+
+    def _eroded(self, lo: int, hi: int) -> tuple[int, int]:
+        """ϱ₁ ⊕ ϱ as a closed range, empty if its begin lies behind its end."""
+        if hi < POS:
+            if self._high <= NEG:
+                return 0, -1
+            hi = hi + self._high + 1 & ~1 if self._high_open else hi + self._high
+        if self.start is not None and lo <= self.start:
+            return self.start, hi  # the window is clipped where the stream starts
+        if lo > NEG:
+            if self._low >= POS:
+                return 0, -1
+            lo = lo + self._low & ~1 if self._low_open else lo + self._low
+        return lo, hi
+
+    def _begin(self, start: int) -> list[Fact]:
+        """The start is known: send what the runs so far give."""
+        self.start = start
+        out: list[Fact] = []
+        for row, bounds in self.coverage.rows.items():
+            for i in range(0, len(bounds), 2):
+                self._send(row, bounds[i], bounds[i + 1], (), out)
+        return out
+
+    def settle(self, port: int) -> list[Fact]:
+        if not self.clipped or self.start is not None or self.frontiers[1] == POS:
+            self.frontier = shift(self.frontiers[0], self._high)
+            # a run that ends behind the frontier cannot grow any more; one that ends at it still can
+            self.coverage.forget(shift(self.frontiers[0], -1))
+        return []
+
+    def entries(self) -> int:
+        return self.coverage.entries()
+
+    def state(self) -> dict[str, Any]:
+        return {"coverage": self.coverage.snapshot(), "start": self.start}
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.coverage.restore(state["coverage"])
+        self.start = state["start"]

@@ -1,0 +1,123 @@
+"""Join: a rule's body atoms hold together; also selection, projection, comparison and arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tidelog.operators.coverage import Coverage
+from tidelog.operators.join_code import write_join
+from tidelog.operators.operator import Operator
+from tidelog.plans.errors import DataError
+from tidelog.plans.facts import Fact, Row
+from tidelog.plans.numerals import canonical
+from tidelog.plans.plan import JoinShape
+from tidelog.plans.timeline import POS
+
+Pattern = Callable[[Sequence[Fact]], list[Fact]]
+Probe = Callable[[Sequence[Fact], list[Fact], list[int]], None]
+IndexUpkeep = Callable[[Sequence[Row]], None]
+
+UNCOMPUTABLE = (ArithmeticError, DataError)
+
+
+class Join(Operator):
+    """`M' ← M1 ∧ … ∧ Mn ∧ comparisons`.
+
+    Intervals: the intersection ϱ₁ ∩ … ∩ ϱₙ of coverage whose rows agree (Algorithm 2 of Wałęga et al. 2023, lines
+    11–13). New coverage of one atom meets the stored coverage of the others through hash indexes, in code generated for the
+    rule (`join_code`). State: for each atom, what the others may still meet: behind the frontiers of all of them it
+    goes; beside atoms that are complete nothing is kept. Final: as far as all ports.
+
+    >>> from tidelog.plans.syntax import Variable
+    >>> x, y = Variable("X"), Variable("Y")
+    >>> join = Join(JoinShape(head=(x, y), atoms=((x,), (x, y))))
+    >>> join.receive(0, [(("a",), 1, 5)], 0), join.receive(1, [(("a", 7), 4, 9)], 0)
+    ([], [(('a', 7), 4, 5)])
+    """
+
+    __slots__ = ("_code", "_drop", "_failed", "_index", "_indexes", "_pattern", "_probe", "sent_coverage", "stores")
+
+    def __init__(self, shape: JoinShape) -> None:
+        ports = len(shape.atoms)
+        super().__init__(ports)
+        self._code = write_join(shape)
+        self.stores = [Coverage() for _ in range(ports)]
+        self._indexes: list[dict[str, dict[Row, dict[Row, None]]]] = [
+            {name: {} for name in names} for names in self._code.indexes
+        ]
+        scope = self._compile()
+        self._pattern: list[Pattern | None] = [scope[f"pattern_{i}"] for i in range(ports)]
+        self._probe: list[Probe] = [scope[f"probe_{i}"] for i in range(ports)]
+        self._index: list[IndexUpkeep] = [scope[f"index_{i}"] for i in range(ports)]
+        self._drop: list[IndexUpkeep] = [scope[f"drop_{i}"] for i in range(ports)]
+        self.sent_coverage = None if self._code.distinct else Coverage()
+        self._failed = [0]
+
+    def _compile(self) -> dict[str, Any]:
+        """Run the generated definitions in a scope that holds the stores, the constants and five builtins alone."""
+        scope: dict[str, Any] = {
+            "__builtins__": {"len": len, "min": min, "max": max, "abs": abs, "str": str, "TypeError": TypeError},
+            "canonical": canonical,
+            "UNCOMPUTABLE": UNCOMPUTABLE,
+            **self._code.constants,
+            **{f"rows{i}": store.rows for i, store in enumerate(self.stores)},
+        }
+        for indexes in self._indexes:
+            scope.update(indexes)
+        exec(compile(self._code.text, "<join>", "exec"), scope)  # noqa: S102 - built from a checked plan (join_code)
+        return scope
+
+    def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        pattern = self._pattern[port]
+        if pattern is not None:
+            facts = pattern(facts)
+        store = self.stores[port]
+        if not self._code.whole[port]:
+            facts = store.insert(facts)
+            self._index[port]([row for row, _, _ in facts])
+        elif self._may_be_met(port):
+            self._index[port](store.extend(facts))
+        out: list[Fact] = []
+        self._probe[port](facts, out, self._failed)
+        return out if self.sent_coverage is None else self.sent_coverage.insert(out)
+
+    def _may_be_met(self, port: int) -> bool:
+        """Whether an atom's coverage can matter later: not beside complete atoms alone."""
+        frontiers = self.frontiers
+        return any(frontiers[i] < POS for i in range(len(frontiers)) if i != port)
+
+    def settle(self, port: int) -> list[Fact]:
+        frontiers = self.frontiers
+        self.frontier = min(frontiers)
+        for i, store in enumerate(self.stores):
+            bound = min((frontiers[j] for j in range(len(frontiers)) if j != i), default=POS)
+            if not self._code.whole[i]:
+                bound = min(bound, frontiers[i])  # kept as well to tell what is new
+            gone = store.forget(bound)
+            if gone:
+                self._drop[i](gone)
+        if self.sent_coverage is not None:
+            self.sent_coverage.forget(self.frontier)
+        return []
+
+    def entries(self) -> int:
+        sent = 0 if self.sent_coverage is None else self.sent_coverage.entries()
+        return sent + sum(store.entries() for store in self.stores)
+
+    def failed_evaluations(self) -> int:
+        return self._failed[0]
+
+    def state(self) -> dict[str, Any]:
+        sent = [] if self.sent_coverage is None else self.sent_coverage.snapshot()
+        return {"stores": [store.snapshot() for store in self.stores], "sent": sent, "failed": self._failed[0]}
+
+    def load(self, state: dict[str, Any]) -> None:
+        for i, data in enumerate(state["stores"]):
+            for index in self._indexes[i].values():
+                index.clear()
+            self.stores[i].restore(data)
+            self._index[i](list(self.stores[i].rows))
+        if self.sent_coverage is not None:
+            self.sent_coverage.restore(state["sent"])
+        self._failed[0] = state["failed"]

@@ -1,0 +1,305 @@
+"""The code of a join, written once for its rule, so that no pattern is interpreted for each fact.
+
+The text is built from a checked `JoinShape` alone: names are numbered by the generator (`v0`, `rows1`), operators come from
+fixed tables, and constants are passed in as objects, never as text. For a rule with n body atoms it defines
+
+* `pattern_i(facts)`: atom i's rows narrowed to the columns that matter, those with other constants left out;
+* `index_i(rows)` and `drop_i(rows)`: rows stored for atom i entered into, or taken out of, its hash indexes;
+* `probe_i(facts, out)`: for new coverage of atom i, the rows of the other atoms that go with it, times intersected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tidelog.plans.plan import JoinShape
+from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, Term, Variable, Wildcard
+
+_COMPARE = {"=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_INFIX = {"+": "+", "-": "-", "*": "*", "/": "/", "//": "//", "mod": "%"}
+_CALLS = {"min": "min", "max": "max", "abs": "abs", "neg": "-"}
+
+
+@dataclass(slots=True)
+class JoinCode:
+    """The generated text, what it refers to, and what the operator must know about it.
+
+    `columns[i]` are the variables kept of atom i (its stored rows); `whole[i]` says that these are all its columns, so that
+    no two rows of a channel become one; `distinct` that no two joined rows give the same head.
+    """
+
+    text: str
+    constants: dict[str, object]
+    columns: list[tuple[str, ...]]
+    whole: list[bool]
+    indexes: list[list[str]]
+    distinct: bool
+
+
+@dataclass(slots=True)
+class _Writer:
+    shape: JoinShape
+    lines: list[str] = field(default_factory=list)
+    constants: dict[str, object] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    indexes: list[dict[tuple[int, ...], str]] = field(default_factory=list)
+
+    def line(self, depth: int, text: str) -> None:
+        self.lines.append("    " * depth + text)
+
+    def constant(self, value: object) -> str:
+        for name, known in self.constants.items():
+            if known == value and type(known) is type(value):
+                return name
+        name = f"k{len(self.constants)}"
+        self.constants[name] = value
+        return name
+
+    def variable(self, name: str) -> str:
+        return self.names.setdefault(name, f"v{len(self.names)}")
+
+
+def write_join(shape: JoinShape) -> JoinCode:
+    """Write the code of a rule; `distinct` and `columns` tell the operator which stores it needs."""
+    writer = _Writer(shape, indexes=[{} for _ in shape.atoms])
+    columns = [_kept_columns(shape, i) for i in range(len(shape.atoms))]
+    for i in range(len(shape.atoms)):
+        _write_pattern(writer, i, columns[i])
+    for i in range(len(shape.atoms)):
+        _write_probe(writer, i, columns)
+    for i, indexes in enumerate(writer.indexes):
+        _write_index_upkeep(writer, i, indexes)
+    head = {term.name for term in shape.head if isinstance(term, Variable)}
+    kept = {name for names in columns for name in names}
+    return JoinCode(
+        text="\n".join(writer.lines) + "\n",
+        constants=writer.constants,
+        columns=columns,
+        whole=[_is_whole(terms, columns[i]) for i, terms in enumerate(shape.atoms)],
+        indexes=[list(indexes.values()) for indexes in writer.indexes],
+        distinct=kept <= head,
+    )
+
+
+def _kept_columns(shape: JoinShape, atom: int) -> tuple[str, ...]:
+    """The variables of an atom that something else mentions, in order; the others only have to exist."""
+    needed = {term.name for term in shape.head if isinstance(term, Variable)}
+    for other, terms in enumerate(shape.atoms):
+        if other != atom:
+            needed |= {term.name for term in terms if isinstance(term, Variable)}
+    for comparison in shape.comparisons:
+        needed |= variables_of(comparison.left) | variables_of(comparison.right)
+    own = [term.name for term in shape.atoms[atom] if isinstance(term, Variable)]
+    return tuple(dict.fromkeys(name for name in own if name in needed))
+
+
+def variables_of(expression: Expression) -> set[str]:
+    """The names of the variables in an expression."""
+    if isinstance(expression, Variable):
+        return {expression.name}
+    if isinstance(expression, Arithmetic):
+        return set().union(*map(variables_of, expression.operands))
+    return set()
+
+
+def _is_whole(terms: tuple[Term, ...], columns: tuple[str, ...]) -> bool:
+    """Whether different rows of the atom stay different: nothing but constants and repetitions is left out."""
+    names = [term.name for term in terms if isinstance(term, Variable)]
+    return set(names) == set(columns) and not any(isinstance(term, Wildcard) for term in terms)
+
+
+def _write_pattern(writer: _Writer, i: int, columns: tuple[str, ...]) -> None:
+    terms = writer.shape.atoms[i]
+    if tuple(term.name if isinstance(term, Variable) else None for term in terms) == columns:
+        writer.line(0, f"pattern_{i} = None")
+        return
+    tests: list[str] = []
+    first: dict[str, int] = {}
+    for position, term in enumerate(terms):
+        if isinstance(term, Constant):
+            tests.append(f"row[{position}] == {writer.constant(term.value)}")
+        elif isinstance(term, Variable):
+            if term.name in first:
+                tests.append(f"row[{position}] == row[{first[term.name]}]")
+            first.setdefault(term.name, position)
+    kept = "".join(f"row[{first[name]}], " for name in columns)
+    condition = f" if {' and '.join(tests)}" if tests else ""
+    writer.line(0, f"def pattern_{i}(facts):")
+    writer.line(1, f"return [(({kept}), lo, hi) for row, lo, hi in facts{condition}]")
+
+
+# --- probing ------------------------------------------------------------------------------------------------------------
+
+
+def _write_probe(writer: _Writer, i: int, columns: list[tuple[str, ...]]) -> None:
+    writer.line(0, f"def probe_{i}(facts, out, failed):")
+    writer.line(1, "for row, lo0, hi0 in facts:")
+    _unpack(writer, 2, "row", columns[i])
+    bound = set(columns[i])
+    pending = list(writer.shape.comparisons)
+    depth = _write_comparisons(writer, 2, bound, pending)
+    level = 0
+    others = [j for j in range(len(columns)) if j != i]
+    sources = {columns[i]: "row"}
+    while others:
+        j = max(others, key=lambda candidate: (_share(columns[candidate], bound), -candidate))
+        others.remove(j)
+        depth = _write_match(writer, depth, j, columns[j], bound, sources)
+        depth = _write_overlap(writer, depth, level)
+        level += 1
+        depth = _write_comparisons(writer, depth, bound, pending)
+    writer.line(depth, f"out.append(({_head(writer, sources)}, lo{level}, hi{level}))")
+
+
+def _share(columns: tuple[str, ...], bound: set[str]) -> tuple[int, int]:
+    """Prefer the atom whose row is known already, then the one with the most columns known."""
+    known = sum(name in bound for name in columns)
+    return (1 if known == len(columns) else 0, known)
+
+
+def _unpack(writer: _Writer, depth: int, row: str, columns: tuple[str, ...]) -> None:
+    if columns:
+        writer.line(depth, "".join(f"{writer.variable(name)}, " for name in columns).rstrip(" ") + f" = {row}")
+
+
+def _write_match(
+    writer: _Writer, depth: int, j: int, columns: tuple[str, ...], bound: set[str], sources: dict[tuple[str, ...], str]
+) -> int:
+    """Find the rows of atom j that agree with what is bound; leaves their bounds in `b`."""
+    known = tuple(position for position, name in enumerate(columns) if name in bound)
+    if len(known) == len(columns):
+        row = sources.get(columns) or _tuple(writer.variable(name) for name in columns)
+        writer.line(depth, f"b = rows{j}.get({row})")
+        writer.line(depth, "if b is None: continue")
+        return depth
+    if known:
+        index = writer.indexes[j].setdefault(known, f"index{j}_{len(writer.indexes[j])}")
+        key = _tuple(writer.variable(columns[position]) for position in known)
+        writer.line(depth, f"for r{j} in {index}.get({key}, ()):")
+    else:
+        writer.line(depth, f"for r{j} in rows{j}:")
+    depth += 1
+    fresh = [(position, name) for position, name in enumerate(columns) if name not in bound]
+    for position, name in fresh:
+        writer.line(depth, f"{writer.variable(name)} = r{j}[{position}]")
+    bound |= set(columns)
+    sources[columns] = f"r{j}"
+    writer.line(depth, f"b = rows{j}[r{j}]")
+    return depth
+
+
+def _write_overlap(writer: _Writer, depth: int, level: int) -> int:
+    """Go through the ranges in `b` that meet `lo … hi` of this level, newest first; narrows into the next level."""
+    lo, hi, n = f"lo{level}", f"hi{level}", level + 1
+    writer.line(depth, f"b{n} = b")
+    writer.line(depth, f"i{n} = len(b) - 1")
+    writer.line(depth, f"while i{n} > 0:")
+    writer.line(depth + 1, f"hi{n} = b{n}[i{n}]")
+    writer.line(depth + 1, f"if hi{n} < {lo}: break")
+    writer.line(depth + 1, f"lo{n} = b{n}[i{n} - 1]")
+    writer.line(depth + 1, f"i{n} -= 2")
+    writer.line(depth + 1, f"if lo{n} > {hi}: continue")
+    writer.line(depth + 1, f"if lo{n} < {lo}: lo{n} = {lo}")
+    writer.line(depth + 1, f"if hi{n} > {hi}: hi{n} = {hi}")
+    return depth + 1
+
+
+def _tuple(names: Iterable[str]) -> str:
+    return "(" + "".join(f"{name}, " for name in names) + ")"
+
+
+def _head(writer: _Writer, sources: dict[tuple[str, ...], str]) -> str:
+    terms = writer.shape.head
+    names = tuple(term.name for term in terms if isinstance(term, Variable))
+    if len(names) == len(terms) and names in sources:
+        return sources[names]
+    return _tuple(
+        writer.variable(term.name) if isinstance(term, Variable) else writer.constant(term.value)
+        for term in terms
+        if not isinstance(term, Wildcard)
+    )
+
+
+# --- comparisons --------------------------------------------------------------------------------------------------------
+
+
+def _write_comparisons(writer: _Writer, depth: int, bound: set[str], pending: list[Comparison]) -> int:
+    """Write every comparison that can be decided by now; `X = expression` binds X."""
+    progress = True
+    while progress:
+        progress = False
+        for comparison in list(pending):
+            if _write_comparison(writer, depth, bound, comparison):
+                pending.remove(comparison)
+                progress = True
+    return depth
+
+
+def _write_comparison(writer: _Writer, depth: int, bound: set[str], comparison: Comparison) -> bool:
+    left, right = comparison.left, comparison.right
+    left_known, right_known = variables_of(left) <= bound, variables_of(right) <= bound
+    if left_known and right_known:
+        operator = _COMPARE[comparison.operator]
+        test = f"{_code(writer, left)} {operator} {_code(writer, right)}"
+        _write_guarded(writer, depth, f"if not {test}: continue", comparison)
+        return True
+    if comparison.operator != "=":
+        return False
+    for target, value, known in ((left, right, right_known), (right, left, left_known)):
+        if known and isinstance(target, Variable):
+            result = f"canonical({_code(writer, value)})" if isinstance(value, Arithmetic) else _code(writer, value)
+            _write_guarded(writer, depth, f"{writer.variable(target.name)} = {result}", comparison)
+            bound.add(target.name)
+            return True
+    return False
+
+
+def _write_guarded(writer: _Writer, depth: int, text: str, comparison: Comparison) -> None:
+    """Rows for which the text has no value do not fire; where it was arithmetic that failed, they are counted.
+
+    Python would repeat or concatenate text, so operands of arithmetic are checked to be numbers first.
+    """
+    for expression in (comparison.left, comparison.right):
+        if isinstance(expression, Arithmetic):
+            for operand in sorted({_code(writer, leaf) for leaf in _leaves(expression)}):
+                writer.line(depth, f"if {operand}.__class__ is str: failed[0] += 1; continue")
+    writer.line(depth, "try:")
+    writer.line(depth + 1, text)
+    writer.line(depth, "except TypeError: continue")
+    writer.line(depth, "except UNCOMPUTABLE: failed[0] += 1; continue")
+
+
+def _leaves(expression: Expression) -> list[Expression]:
+    if isinstance(expression, Arithmetic):
+        return [leaf for operand in expression.operands for leaf in _leaves(operand)]
+    return [expression]
+
+
+def _code(writer: _Writer, expression: Expression) -> str:
+    if isinstance(expression, Variable):
+        return writer.variable(expression.name)
+    if isinstance(expression, Constant):
+        return writer.constant(expression.value)
+    if isinstance(expression, Arithmetic):
+        operands = [_code(writer, operand) for operand in expression.operands]
+        if expression.operator in _INFIX:
+            return f"({f' {_INFIX[expression.operator]} '.join(operands)})"
+        return f"{_CALLS[expression.operator]}({', '.join(operands)})"
+    raise TypeError("`_` has no value")
+
+
+def _write_index_upkeep(writer: _Writer, i: int, indexes: dict[tuple[int, ...], str]) -> None:
+    for verb, action in (("index", ".setdefault({key}, {{}})[row] = None"), ("drop", "")):
+        writer.line(0, f"def {verb}_{i}(rows):")
+        writer.line(1, "for row in rows:")
+        for positions, name in indexes.items():
+            key = _tuple(f"row[{position}]" for position in positions)
+            if verb == "index":
+                writer.line(2, name + action.format(key=key))
+            else:
+                writer.line(2, f"members = {name}[{key}]")
+                writer.line(2, "del members[row]")
+                writer.line(2, f"if not members: del {name}[{key}]")
+        if not indexes:
+            writer.line(2, "pass")

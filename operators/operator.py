@@ -1,0 +1,109 @@
+"""The one shape of all operators: facts in, facts out; no clock, no input or output, no waiting.
+
+Lifecycle: built from its step's parameters → `feed` and `settle`, in any order, any number of times → dropped. At any
+moment between two calls `snapshot` gives its whole state as plain data (lists, numbers, text), which `restore` takes.
+
+Facts travel with a **frontier** behind them: a promise that no new coverage at times ≤ frontier will come through that
+port. An operator passes on a promise of its own, `frontier`, computed from those of its ports. What a channel carries is
+disjoint: each row at each time is sent at most once. An operator relies on this for its ports and keeps it for its output.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tidelog.plans.facts import Fact
+from tidelog.plans.timeline import NEG, POS
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorStatistics:
+    """What an operator has done so far, and what it holds at this moment.
+
+    `received` and `sent` count facts, `entries` stored ranges, `failed_evaluations` rows for which arithmetic had no
+    result (text, division by zero, a number out of bounds).
+    """
+
+    received: int
+    sent: int
+    entries: int
+    failed_evaluations: int
+
+
+class Operator(ABC):
+    """An incremental, deterministic function from coverage on its ports to coverage on its output."""
+
+    __slots__ = ("frontier", "frontiers", "received", "sent")
+
+    def __init__(self, ports: int) -> None:
+        self.frontiers = [NEG] * ports
+        self.frontier = NEG
+        self.received = 0
+        self.sent = 0
+
+    def receive(self, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+        """Take new coverage on a port and the frontier behind it; returns the new coverage that follows."""
+        out = self.feed(port, facts) if facts else []
+        if frontier > self.frontiers[port]:
+            self.frontiers[port] = frontier
+            out = out + self.settle(port) if out else self.settle(port)
+        self.received += len(facts)
+        self.sent += len(out)
+        return out
+
+    @abstractmethod
+    def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        """What follows from new coverage on a port."""
+
+    @abstractmethod
+    def settle(self, port: int) -> list[Fact]:
+        """A port's frontier has moved: move `frontier`, forget what cannot matter, return what is known by it."""
+
+    @abstractmethod
+    def entries(self) -> int:
+        """How many ranges are stored."""
+
+    def failed_evaluations(self) -> int:
+        """For how many rows arithmetic had no result."""
+        return 0
+
+    @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """The operator's own state as plain data."""
+
+    @abstractmethod
+    def load(self, state: dict[str, Any]) -> None:
+        """Take over a state that `state` gave."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything that the operator knows, as plain data."""
+        counters = [self.received, self.sent]
+        return {
+            "frontiers": list(self.frontiers),
+            "frontier": self.frontier,
+            "counters": counters,
+            "state": self.state(),
+        }
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue where a snapshot was taken."""
+        self.frontiers[:] = data["frontiers"]
+        self.frontier = data["frontier"]
+        self.received, self.sent = data["counters"]
+        self.load(data["state"])
+
+    def statistics(self) -> OperatorStatistics:
+        """An immutable record of the work done and the state held."""
+        return OperatorStatistics(self.received, self.sent, self.entries(), self.failed_evaluations())
+
+
+def shift(frontier: int, distance: int) -> int:
+    """A frontier moved by a distance in encoded time, saturating at the ends."""
+    if frontier >= POS or distance >= POS:
+        return POS
+    if frontier <= NEG or distance <= NEG:
+        return NEG
+    return frontier + distance

@@ -1,0 +1,173 @@
+"""What since and until share: two ports whose rows meet in common variables, and runs with their closure."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tidelog.operators.coverage import Bounds, Coverage
+from tidelog.operators.operator import Operator, shift
+from tidelog.plans.facts import Fact, Row
+from tidelog.plans.timeline import NEG, POS, Metric
+
+LEFT, RIGHT = 0, 1
+Range = tuple[int, int]
+
+
+class RowPairing:
+    """Which rows of the left and the right side belong together, and the row that each pair gives."""
+
+    __slots__ = ("combine", "key_of_left", "key_of_right", "left", "left_adds_columns", "right")
+
+    def __init__(
+        self,
+        key_of_left: Callable[[Row], Row],
+        key_of_right: Callable[[Row], Row],
+        combine: Callable[[Row, Row], Row],
+        left_adds_columns: bool = False,
+    ) -> None:
+        self.key_of_left = key_of_left
+        self.key_of_right = key_of_right
+        self.combine = combine
+        self.left_adds_columns = left_adds_columns
+        self.left: dict[Row, dict[Row, None]] = {}
+        self.right: dict[Row, dict[Row, None]] = {}
+
+    def lefts_of(self, right: Row) -> Sequence[Row]:
+        """The left rows stored that a right row meets; remembers the right row."""
+        key = self.key_of_right(right)
+        self.right.setdefault(key, {})[right] = None
+        return tuple(self.left.get(key, ()))
+
+    def rights_of(self, left: Row) -> Sequence[Row]:
+        """The right rows stored that a left row meets; remembers the left row."""
+        key = self.key_of_left(left)
+        self.left.setdefault(key, {})[left] = None
+        return tuple(self.right.get(key, ()))
+
+    def forget_left(self, rows: list[Row]) -> None:
+        _drop(self.left, self.key_of_left, rows)
+
+    def forget_right(self, rows: list[Row]) -> None:
+        _drop(self.right, self.key_of_right, rows)
+
+
+def _drop(index: dict[Row, dict[Row, None]], key_of: Callable[[Row], Row], rows: list[Row]) -> None:
+    for row in rows:
+        key = key_of(row)
+        members = index.get(key)
+        if members is not None:
+            members.pop(row, None)
+            if not members:
+                del index[key]
+
+
+class PairingOperator(Operator):
+    """The frame of since and until: runs of M1, times of M2, and the coverage that has been sent.
+
+    `touch` is 1 on integer timelines: there a run of M1 serves one time beyond either end, since only the times strictly
+    between the two matter; on rationals a run's closure adds its end points.
+    """
+
+    __slots__ = ("alone", "left", "metric", "pairing", "right", "sent_coverage", "touch")
+
+    def __init__(self, metric: Metric, touch: int, pairing: RowPairing) -> None:
+        super().__init__(2)
+        self.metric = metric
+        self.touch = touch
+        self.pairing = pairing
+        self.alone = None if pairing.left_adds_columns else without_left(metric, touch)
+        self.left, self.right, self.sent_coverage = Coverage(), Coverage(), Coverage()
+
+    def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        out: list[Fact] = []
+        take = self.take_left if port == LEFT else self.take_right
+        for row, lo, hi in facts:
+            take(row, lo, hi, out)
+        return self.sent_coverage.insert(out)
+
+    @abstractmethod
+    def take_left(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
+        """New coverage of M1."""
+
+    @abstractmethod
+    def take_right(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
+        """New coverage of M2."""
+
+    @abstractmethod
+    def promised(self) -> int:
+        """The frontier that follows from those of the ports."""
+
+    def closure(self, lo: int, hi: int) -> Range:
+        """A run with its ends: to the points that bound it (rationals), or one time further (integers)."""
+        if self.touch:
+            return lo - 1 if lo > NEG else NEG, hi + 1 if hi < POS else POS
+        return lo - (lo & 1), hi + (hi & 1)
+
+    def runs_at(self, left: Row, lo: int, hi: int) -> Iterator[tuple[int, Range, Range]]:
+        """The runs of a left row whose closure meets `lo … hi`: begin, closure, and the part that meets."""
+        bounds = self.left.rows[left]
+        for i in overlapping(bounds, lo - 1, hi + 1):
+            run_lo, run_hi = self.closure(bounds[i], bounds[i + 1])
+            if max(lo, run_lo) <= min(hi, run_hi):
+                yield bounds[i], (run_lo, run_hi), (max(lo, run_lo), min(hi, run_hi))
+
+    def settle(self, port: int) -> list[Fact]:
+        left, right = self.frontiers
+        self.frontier = self.promised()
+        self.sent_coverage.forget(self.frontier)
+        # new coverage of M1 begins behind its frontier, so its closure reaches the frontier at the earliest
+        self.pairing.forget_right(self.right.forget(shift(left, -1)))
+        self.pairing.forget_left(self.left.forget(shift(min(left, right), -1)))
+        return []
+
+    def entries(self) -> int:
+        return self.left.entries() + self.right.entries() + self.sent_coverage.entries()
+
+    def state(self) -> dict[str, Any]:
+        stores = {"left": self.left, "right": self.right, "sent": self.sent_coverage}
+        return {name: store.snapshot() for name, store in stores.items()}
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.left.restore(state["left"])
+        self.right.restore(state["right"])
+        self.sent_coverage.restore(state["sent"])
+        self.pairing.left.clear()
+        self.pairing.right.clear()
+        for row in self.left.rows:
+            self.pairing.rights_of(row)
+        for row in self.right.rows:
+            self.pairing.lefts_of(row)
+
+
+def without_left(metric: Metric, touch: int) -> Metric | None:
+    """The distances at which nothing lies between the two times, so that M1 is not needed: 0, on integers also 1."""
+    if metric.a > touch or metric.left_open:
+        return None
+    return Metric(metric.a, min(metric.b, touch))
+
+
+def overlapping(bounds: Bounds, lo: int, hi: int) -> Iterator[int]:
+    """The indexes of the ranges that meet `lo … hi`, in order."""
+    for i in range(bisect_left(bounds, lo) & ~1, len(bounds), 2):
+        if bounds[i] > hi:
+            return
+        yield i
+
+
+def dilated(metric: Metric, lo: int, hi: int) -> Range:
+    """ϱ₁ + ϱ."""
+    high = hi + metric.b if hi < POS and metric.b < POS else POS
+    if metric.right_open and high < POS:
+        high = high - 1 | 1
+    return (lo + metric.a | metric.left_open if lo > NEG else NEG), high
+
+
+def dilated_back(metric: Metric, lo: int, hi: int) -> Range:
+    """ϱ₁ − ϱ."""
+    high = hi - metric.a if hi < POS else POS
+    if metric.left_open and high < POS:
+        high = high - 1 | 1
+    return (lo - metric.b | metric.right_open if lo > NEG and metric.b < POS else NEG), high

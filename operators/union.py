@@ -1,0 +1,48 @@
+"""Union: several rules with one head, or an input that may repeat itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tidelog.operators.coverage import Coverage
+from tidelog.operators.operator import Operator
+from tidelog.plans.facts import Fact
+
+
+class Union(Operator):
+    """`P ← M1`, …, `P ← Mn`: coalesces its ports and sends only what is new.
+
+    Rule form: all rules with head P. Intervals: passed on as they are, less what is known already; with a `reach` above
+    1 they become `#`-facts: gaps shorter than the granularity of P's readers count as covered (Algorithm 4 of Wałęga
+    et al. 2023, lines 8–10). State: the coverage beyond the frontier; its bound is the coverage that may still be
+    repeated, which for `#`-facts does not depend on how close together timestamps lie. Final: as far as the
+    slowest port.
+
+    >>> union = Union(ports=2)
+    >>> union.receive(0, [(("a",), 1, 4)], 0), union.receive(1, [(("a",), 3, 6)], 0)
+    ([(('a',), 1, 4)], [(('a',), 5, 6)])
+    """
+
+    __slots__ = ("coverage",)
+
+    def __init__(self, ports: int, reach: int = 1) -> None:
+        super().__init__(ports)
+        self.coverage = Coverage(reach)
+
+    def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        return self.coverage.insert(facts)
+
+    def settle(self, port: int) -> list[Fact]:
+        self.frontier = min(self.frontiers)
+        self.coverage.forget(self.frontier)
+        return []
+
+    def entries(self) -> int:
+        return self.coverage.entries()
+
+    def state(self) -> dict[str, Any]:
+        return {"coverage": self.coverage.snapshot()}
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.coverage.restore(state["coverage"])

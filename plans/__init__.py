@@ -1,0 +1,1 @@
+"""What is to be computed: text, syntax tree, normal form, analyses and the inert plan."""

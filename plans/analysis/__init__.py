@@ -1,0 +1,1 @@
+"""Analyses of a normalised program: recursion, strata, delay, retention, granularity, memory bounds."""

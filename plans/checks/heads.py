@@ -1,0 +1,42 @@
+"""Check: a head is an atom, boxes over an atom, or `bottom`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidelog.plans import syntax
+from tidelog.plans.checks.walk import statements_of
+from tidelog.plans.errors import Diagnostic
+
+
+def check_heads(program: syntax.Program) -> Iterator[Diagnostic]:
+    """What a rule derives is one atom, at times that the body fixes: no choice, no negation, no second atom."""
+    for rule in statements_of(program, syntax.Rule):
+        if isinstance(rule.head, syntax.Truth) and not rule.head.value:
+            continue
+        wrong = rule.head
+        while isinstance(wrong, syntax.Unary) and wrong.operator.startswith("box"):
+            wrong = wrong.operand
+        if not isinstance(wrong, syntax.Atom):
+            what, help = _explain(wrong, wrong is rule.head)
+            yield Diagnostic("bad-head", f"a head cannot be {what}", wrong.span, help=help)
+
+
+def _explain(formula: syntax.Formula, is_whole: bool) -> tuple[str, str]:
+    """What stands in the head, and what to write in its place."""
+    match formula:
+        case syntax.Truth(value=True):
+            return "`top`, which always holds", "take the rule away"
+        case syntax.Truth():
+            return "`bottom` below an operator", "write `bottom` alone, and the operator in the body"
+        case syntax.Unary():
+            return f"`{formula.operator}`, which leaves open when it holds", "use a box, or move it into the body"
+        case syntax.Conjunction():
+            return "a conjunction", "write one rule for each atom"
+        case syntax.Comparison():
+            return "a comparison", "write `bottom :- ...` with the opposite comparison in the body"
+        case syntax.Negation():
+            return "a negation", "write `bottom :- ...` with the atom in the body"
+        case syntax.Binary():
+            return f"`{formula.operator}`", "move it into the body"
+    return "a window", "move it into the body" if is_whole else "use a box over an atom"

@@ -1,0 +1,88 @@
+"""Check: no predicate depends on its own negation, so that the program has strata (LANGUAGE, section 3)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from tidelog.plans import syntax
+from tidelog.plans.analysis.components import components
+from tidelog.plans.checks.walk import head_atom, statements_of
+from tidelog.plans.errors import Diagnostic, Span
+from tidelog.plans.normal.traverse import children
+
+_Dependencies = Mapping[str, Mapping[str, Span | None]]
+"""For each predicate, those that its rules read: with the place of a negated one, None where it is not negated."""
+
+
+def check_stratification(program: syntax.Program) -> Iterator[Diagnostic]:
+    """Negation may read what is finished, never what is still being derived from it, also below operators."""
+    reads = _dependencies(program)
+    for members in components(_feeds(reads)):
+        found = _first_negation(reads, frozenset(members))
+        if found is None:
+            continue
+        head, negated, span = found
+        message = f"`{head}` depends on its own negation: `{_cycle(reads, head, negated)}`"
+        help = "break the cycle: a negated predicate may not depend on the rule's head"
+        yield Diagnostic("unstratified", message, span, "negated in its own recursion", help=help)
+
+
+def _dependencies(program: syntax.Program) -> _Dependencies:
+    reads: dict[str, dict[str, Span | None]] = {}
+    for rule in statements_of(program, syntax.Rule):
+        head = head_atom(rule)
+        if head is None:
+            continue
+        known = reads.setdefault(head.predicate, {})
+        for part in rule.body:
+            for atom, is_negated in _signed(part, False):
+                reads.setdefault(atom.predicate, {})
+                known[atom.predicate] = known.get(atom.predicate) or (atom.span if is_negated else None)
+    return reads
+
+
+def _signed(formula: syntax.Formula, is_negated: bool) -> Iterator[tuple[syntax.Atom, bool]]:
+    if isinstance(formula, syntax.Atom):
+        yield formula, is_negated
+    for child in children(formula):
+        yield from _signed(child, is_negated or isinstance(formula, syntax.Negation))
+
+
+def _feeds(reads: _Dependencies) -> dict[str, list[str]]:
+    feeds: dict[str, list[str]] = {name: [] for name in reads}
+    for head, names in reads.items():
+        for name in names:
+            feeds[name].append(head)
+    return feeds
+
+
+def _first_negation(reads: _Dependencies, members: frozenset[str]) -> tuple[str, str, Span] | None:
+    found = [
+        (head, name, span)
+        for head in members
+        for name, span in reads[head].items()
+        if span is not None and name in members
+    ]
+    return min(found, key=lambda item: item[2]) if found else None
+
+
+def _cycle(reads: _Dependencies, head: str, negated: str) -> str:
+    """The shortest way from the head over its negated atom back to it: `a -> not b -> a`."""
+    before: dict[str, str] = {}
+    queue = deque([negated])
+    while queue and head not in before and head != negated:
+        name = queue.popleft()
+        for following in reads[name]:
+            if following not in before and following != negated:
+                before[following] = name
+                queue.append(following)
+    path = [head]
+    while path[-1] != negated:
+        path.append(before[path[-1]])
+    path = [head, *reversed(path)]
+    steps = [path[0]]
+    for name, following in pairwise(path):
+        steps.append(f"not {following}" if reads[name][following] is not None else following)
+    return " -> ".join(steps)

@@ -1,0 +1,62 @@
+"""Check: what the language has but no operator computes yet is refused by its name, never misread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidelog.plans import syntax
+from tidelog.plans.checks.walk import statements_of, subformulas
+from tidelog.plans.errors import Diagnostic, Span
+
+Found = tuple[str, Span, str]
+"""What is not supported, where, and what to write in its place."""
+
+
+def check_supported(program: syntax.Program) -> Iterator[Diagnostic]:
+    """Tuple and stepped windows, `@T`, `ask` and `delay`; on a rational timeline the first three mean nothing at all."""
+    timelines = statements_of(program, syntax.TimelineDeclaration)
+    is_integer = bool(timelines) and timelines[0].kind == "integer"
+    for what, span, help in _discrete(program):
+        if is_integer:
+            yield Diagnostic("not-supported", f"{what} is not supported yet", span, help=help)
+        else:
+            message = f"{what} needs `timeline integer`"
+            yield Diagnostic("needs-integer-timeline", message, span, help="declare `timeline integer`")
+    for statement in program.statements:
+        if isinstance(statement, syntax.Ask):
+            message = "`ask` is not supported yet"
+            yield Diagnostic("not-supported", message, statement.span, help="declare it as an `output`")
+        elif isinstance(statement, syntax.Input) and statement.delay is not None:
+            message = "`delay` is not supported yet"
+            yield Diagnostic("not-supported", message, statement.span, help="allow for late facts with `--lateness`")
+
+
+def _discrete(program: syntax.Program) -> Iterator[Found]:
+    """What means something on integer timelines alone."""
+    for rule in statements_of(program, syntax.Rule):
+        for formula in (rule.head, *rule.body):
+            yield from _in_formula(formula)
+
+
+def _in_formula(formula: syntax.Formula) -> Iterator[Found]:
+    inside_window: set[int] = set()
+    for part in subformulas(formula):
+        if isinstance(part, syntax.Window):
+            found = _in_window(part)
+            if found is not None:
+                inside_window.add(id(part.operand))  # one report is enough for `p(X)@T in [5]`
+                yield found
+        elif isinstance(part, syntax.Atom) and part.at is not None and id(part) not in inside_window:
+            shown = part.at.variable.name
+            yield f"`@{shown}`", part.at.span, "use a metric operator, such as `diamondminus[2,2] p(X)`"
+
+
+def _in_window(part: syntax.Window) -> Found | None:
+    window = part.window
+    if window.tuples:
+        return "a tuple window `in [#n]`", window.span, "use a time window, such as `sometime p(X) in [5]`"
+    if window.step is not None:
+        return "a stepped window `in [n step d]`", window.span, "use a sliding window, such as `sometime p(X) in [5]`"
+    if part.mode == "at":
+        return "`@T` in a window", part.span, "use `sometime p(X) in [5]`, or a metric operator"
+    return None

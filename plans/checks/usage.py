@@ -1,0 +1,81 @@
+"""Check: what a program says but cannot need, told as warnings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tidelog.plans import syntax
+from tidelog.plans.checks.walk import atoms, derived, head_atom, name_span, occurrences, statements_of
+from tidelog.plans.errors import Diagnostic, Span
+
+
+def check_usage(program: syntax.Program) -> Iterator[Diagnostic]:
+    """Rules that no output needs, outputs that nothing derives, backgrounds that no rule reads."""
+    rules = statements_of(program, syntax.Rule)
+    outputs = statements_of(program, syntax.Output)
+    read = {atom.predicate for rule in rules for atom in atoms(*rule.body)}
+    if outputs:
+        yield from _unused_rules(program, rules)
+    known = read | {item.predicate for item in statements_of(program, syntax.Input)}
+    produced = {*derived(program), *(fact.atom.predicate for fact in statements_of(program, syntax.FactStatement))}
+    for output in outputs:
+        for name in output.predicates:
+            if name in known and name not in produced:  # an unknown name is an error of its own
+                help = "write a rule for it, or take it out of the outputs"
+                span = name_span(program, output.span, name)
+                yield _warning("never-derived", f"output `{name}` is derived by no rule", span, help)
+    for background in statements_of(program, syntax.Background):
+        if background.predicate not in read:
+            message = f"no rule reads the background `{background.predicate}`"
+            yield _warning("unused-background", message, background.span, "read it in a body, or take it away")
+
+
+def _unused_rules(program: syntax.Program, rules: tuple[syntax.Rule, ...]) -> Iterator[Diagnostic]:
+    needed = _needed(program, rules)
+    for rule in rules:
+        head = head_atom(rule)
+        if head is not None and head.predicate not in needed:
+            help = "declare it as an `output`, or take the rule away"
+            yield _warning("unused-rule", f"no output needs `{head.predicate}`", head.span, help)
+
+
+def _needed(program: syntax.Program, rules: tuple[syntax.Rule, ...]) -> set[str]:
+    """The outputs, the queries, what constraints read, and all that these are derived from."""
+    reads: dict[str, set[str]] = {}
+    waiting = [name for output in statements_of(program, syntax.Output) for name in output.predicates]
+    waiting += [ask.query.predicate for ask in statements_of(program, syntax.Ask)]
+    for rule in rules:
+        head = head_atom(rule)
+        names = {atom.predicate for atom in atoms(*rule.body)}
+        if head is None:
+            waiting += names
+        else:
+            reads.setdefault(head.predicate, set()).update(names)
+    needed: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            waiting += reads.get(name, ())
+    return needed
+
+
+def check_singletons(program: syntax.Program) -> Iterator[Diagnostic]:
+    """A variable that occurs once joins nothing: perhaps it is misspelt."""
+    for rule in statements_of(program, syntax.Rule):
+        found = [occurrence for part in (rule.head, *rule.body) for occurrence in occurrences(part)]
+        count = Counter(item.variable.name for item in found if isinstance(item.variable, syntax.Variable))
+        times = {atom.at.variable.name for atom in atoms(rule.head, *rule.body) if atom.at is not None}
+        inside = [item for part in rule.body for item in occurrences(part)]
+        for item in inside:
+            variable = item.variable
+            if not isinstance(variable, syntax.Variable) or item.role not in ("positive", "left"):
+                continue
+            if count[variable.name] == 1 and variable.name not in times and not variable.name.startswith("_"):
+                message = f"variable `{variable.name}` occurs only once"
+                yield _warning("singleton-variable", message, variable.span, "write `_` if any value will do")
+
+
+def _warning(code: str, message: str, span: Span, help: str) -> Diagnostic:
+    return Diagnostic(code, message, span, help=help, severity="warning")

@@ -1,0 +1,117 @@
+"""The exceptions that tidelog raises, and the diagnostics that they carry.
+
+TidelogError
+├── ProgramError       the program's text is wrong: carries every independent Diagnostic
+├── DataError          a fact, a timestamp or a record cannot be read: carries its place
+├── LateError          a fact lies behind the watermark: it is refused, nothing else is lost
+├── SpecError          a source, sink or option cannot be understood
+├── ConnectorError     a source or a sink failed for good (its retries are spent)
+├── OperatorError      an operator failed: carries its step, its rule and the fact
+└── SnapshotError      a snapshot does not belong to this plan, or is damaged
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A stretch of a program's text: character offsets, `end` exclusive."""
+
+    start: int
+    end: int
+
+
+NOWHERE = Span(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A second place that a diagnostic points at, such as `only negated here`."""
+
+    span: Span
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding about a program: what, where, and how to mend it.
+
+    `code` is stable (`unsafe-variable`), `message` is lower case without a full stop, `label` stands beside
+    the caret, `help` holds the fix.
+    """
+
+    code: str
+    message: str
+    span: Span
+    label: str = ""
+    notes: tuple[Note, ...] = field(default=())
+    help: str = ""
+    severity: Severity = "error"
+
+
+class TidelogError(Exception):
+    """The base of every error that tidelog raises on purpose."""
+
+
+class ProgramError(TidelogError):
+    """A program cannot be compiled; `diagnostics` holds every independent reason, `name` its file.
+
+    `text` is the program's source, so that the error can be shown with its lines.
+    """
+
+    def __init__(self, diagnostics: Sequence[Diagnostic], name: str = "<program>", text: str = "") -> None:
+        self.diagnostics = tuple(diagnostics)
+        self.name = name
+        self.text = text
+        super().__init__(diagnostics, name, text)
+
+    def __str__(self) -> str:
+        return "; ".join(f"{self.name}: {item.code}: {item.message}" for item in self.diagnostics)
+
+
+class DataError(TidelogError):
+    """A record cannot be read; `reason` says why, `place` where (`file:line`), if it is known."""
+
+    def __init__(self, reason: str, place: str = "") -> None:
+        self.reason = reason
+        self.place = place
+        super().__init__(reason, place)
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}" if self.place else self.reason
+
+
+class LateError(DataError):
+    """A fact begins at or before the watermark, so answers that it could change are out already."""
+
+
+class SpecError(TidelogError):
+    """A source, a sink or an option is not of the documented form."""
+
+
+class ConnectorError(TidelogError):
+    """A source or a sink failed, and its budget of restarts is spent."""
+
+
+class OperatorError(TidelogError):
+    """An operator failed; `step`, `rule` and `fact` name where, the cause is chained."""
+
+    def __init__(self, step: str, rule: str, fact: str, reason: str) -> None:
+        self.step = step
+        self.rule = rule
+        self.fact = fact
+        self.reason = reason
+        super().__init__(step, rule, fact, reason)
+
+    def __str__(self) -> str:
+        return f"step {self.step} failed on {self.fact}: {self.reason} (rule: {self.rule})"
+
+
+class SnapshotError(TidelogError):
+    """A snapshot was taken from another plan or another version, or is not a snapshot."""

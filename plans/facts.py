@@ -1,0 +1,134 @@
+"""Rows, facts and what a program expects of them.
+
+A **row** is a plain tuple of constants. A **fact** is the plain tuple `(row, lo, hi)`: the row holds at every time of the
+closed range `lo … hi` of the program's `Timeline`. A **record** adds the predicate: `(predicate, row, lo, hi)`; it is
+what sources deliver and sinks take. They are plain tuples since millions of them pass through the engine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tidelog.plans.errors import DataError
+from tidelog.plans.numerals import canonical
+from tidelog.plans.syntax import FieldType, Interval, Value
+from tidelog.plans.timeline import Timeline
+
+Row = tuple[Value, ...]
+Fact = tuple[Row, int, int]
+Record = tuple[str, Row, int, int]
+
+_PLAIN_CONSTANT = re.compile(r"[A-Za-z][A-Za-z0-9_:/-]*\Z")
+_PLAIN_PREDICATE = re.compile(r"[A-Za-z_0-9][A-Za-z0-9_]*(:[A-Za-z0-9_]+)?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateSchema:
+    """What the program says of one predicate: its arity, its fields (none if undeclared), whether data may hold it."""
+
+    name: str
+    arity: int
+    fields: tuple[str, ...] = ()
+    types: tuple[FieldType, ...] = ()
+    accepts_input: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What decoders and encoders need of a program: its timeline and its predicates by name.
+
+    A predicate that is not in here plays no part in the program: its facts are counted and passed over.
+    """
+
+    timeline: Timeline
+    predicates: Mapping[str, PredicateSchema] = field(default_factory=dict)
+
+    def check(self, predicate: str, values: tuple[object, ...]) -> Row:
+        """The row of these values for this predicate, its numbers made canonical; DataError says what is wrong."""
+        schema = self.predicates.get(predicate)
+        row = tuple(_constant(value) for value in values)
+        if schema is None:
+            return row
+        if not schema.accepts_input:
+            raise DataError(f"`{predicate}` is derived, and not declared as an input")
+        if len(row) != schema.arity:
+            raise DataError(f"`{predicate}` takes {_count(schema.arity)}, got {len(row)}")
+        for value, name, kind in zip(row, schema.fields, schema.types, strict=False):
+            _check_type(predicate, name, kind, value)
+        return row
+
+
+def _count(arity: int) -> str:
+    return "1 argument" if arity == 1 else f"{arity} arguments"
+
+
+def _constant(value: object) -> Value:
+    """A JSON value as a constant: `true` and `false` become the constants of that name."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return canonical(value)
+    if isinstance(value, str):
+        return value
+    raise DataError(f"an argument must be text, a number or a boolean, got {type(value).__name__}")
+
+
+def _check_type(predicate: str, name: str, kind: FieldType, value: Value) -> None:
+    matches = {
+        "any": True,
+        "text": isinstance(value, str),
+        "number": not isinstance(value, str),
+        "integer": isinstance(value, int),
+        "boolean": value in ("true", "false"),
+    }[kind]
+    if not matches:
+        raise DataError(f"`{predicate}` expects {kind} for `{name}`, got {format_constant(value)}")
+
+
+def format_constant(value: Value) -> str:
+    """A constant as data writes it: quoted where a plain name would not be read back as the same text."""
+    if isinstance(value, str):
+        return value if _PLAIN_CONSTANT.match(value) else quote(value)
+    return repr(value)
+
+
+def quote(text: str) -> str:
+    """Text between double quotes, with `\\\\`, `\\"`, `\\n`, `\\r` and `\\t` escaped."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + '"'
+
+
+def format_predicate(name: str) -> str:
+    """A predicate's name as text: in single quotes where it is not a plain name."""
+    return name if _PLAIN_PREDICATE.match(name) else f"'{name}'"
+
+
+def format_atom(predicate: str, row: Row) -> str:
+    """`p(a,21.5)`, or `p` for a predicate without arguments."""
+    if not row:
+        return format_predicate(predicate)
+    return f"{format_predicate(predicate)}({','.join(map(format_constant, row))})"
+
+
+def format_record(record: Record, timeline: Timeline) -> str:
+    """A fact as data writes it: `p(a)@17` or `p(a)@[1,5/2)`."""
+    predicate, row, lo, hi = record
+    return f"{format_atom(predicate, row)}@{timeline.format_range(lo, hi)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A derived fact: it is guaranteed to hold over the whole interval. As text it is a fact as in data.
+
+    `interval` is exact: `low` and `high` are fractions or ±infinity.
+    """
+
+    predicate: str
+    row: Row
+    interval: Interval
+    text: str
+
+    def __str__(self) -> str:
+        return self.text

@@ -1,0 +1,67 @@
+"""The normal form: one rule, one operator.
+
+    dilate    p(V) :- diamondminus[a,b] q(V)       also diamondplus
+    erode     p(V) :- boxminus[a,b] q(V)           also boxplus, and clipped
+    since     p(V) :- l(VL) since[a,b] r(VR)       also until; V is VR, then what VL adds
+    antijoin  p(V) :- q(V), not n(args)            args: variables of V, constants, wildcards
+    join      p(args) :- q1(args), …, comparisons  or `top` in place of the atoms
+
+V stands for distinct variables. It extends Wałęga et al. 2023, Definition 5, whose forms (4)–(6) are dilate, erode and
+join. Several rules may share a head: their union is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from tidelog.plans.normal.names import atom, variables
+from tidelog.plans.syntax import Atom, Binary, Comparison, Formula, Negation, Rule, Truth, Unary, Wildcard
+
+Form = Literal["dilate", "erode", "since", "join", "antijoin"]
+
+
+def form_of(rule: Rule) -> Form | None:
+    """Which operator computes a rule; None if it is not in normal form."""
+    if not isinstance(rule.head, Atom) or any(isinstance(argument, Wildcard) for argument in rule.head.arguments):
+        return None
+    match rule.body:
+        case (Unary() as unary,):
+            return _unary_form(rule.head, unary)
+        case (Binary(left=Atom() as left, right=Atom() as right),):
+            is_flat = _is_plain(left) and _is_plain(right)
+            return "since" if is_flat and _has_columns(rule.head, variables(right, left)) else None
+        case (Atom() as kept, Negation(operand=Atom() as negated)):
+            is_flat = _is_plain(kept) and _has_columns(rule.head, variables(kept))
+            return "antijoin" if is_flat and set(variables(negated)) <= set(variables(kept)) else None
+    return "join" if _is_join(rule.body) else None
+
+
+def is_normal(rule: Rule) -> bool:
+    """Whether one operator computes the rule."""
+    return form_of(rule) is not None
+
+
+def _unary_form(head: Atom, unary: Unary) -> Form | None:
+    if not isinstance(unary.operand, Atom) or not _is_plain(unary.operand):
+        return None
+    if not _has_columns(head, variables(unary.operand)):
+        return None
+    return "erode" if unary.operator.startswith("box") else "dilate"
+
+
+def _is_join(body: Sequence[Formula]) -> bool:
+    if not all(isinstance(part, Atom | Comparison | Truth) for part in body):
+        return False
+    atoms = sum(isinstance(part, Atom) for part in body)
+    tops = [part.value for part in body if isinstance(part, Truth)]
+    return not tops if atoms else tops == [True]
+
+
+def _is_plain(found: Atom) -> bool:
+    """Whether an atom's arguments are distinct variables."""
+    return _has_columns(found, variables(found))
+
+
+def _has_columns(head: Atom, columns: tuple[str, ...]) -> bool:
+    return head == atom(head.predicate, columns)

@@ -1,0 +1,71 @@
+"""From a program to its normal form: one ordered tuple of passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from tidelog.plans.errors import ProgramError
+from tidelog.plans.normal.close_scopes import close_scopes
+from tidelog.plans.normal.expand_windows import expand_windows
+from tidelog.plans.normal.flatten import flatten
+from tidelog.plans.normal.lower_heads import lower_heads
+from tidelog.plans.normal.name_constraints import name_constraints
+from tidelog.plans.normal.name_wildcards import name_wildcards
+from tidelog.plans.normal.program import NormalProgram, as_program, begin
+from tidelog.plans.normal.prune import prune
+from tidelog.plans.normal.resolve_times import resolve_times
+from tidelog.plans.normal.separate_negation import separate_negation
+from tidelog.plans.normal.share import share
+from tidelog.plans.normal.simplify import simplify
+from tidelog.plans.normal.split_since import split_since
+from tidelog.plans.parser import parse
+from tidelog.plans.printing import format_program
+from tidelog.plans.syntax import Program
+
+Stage = Callable[[NormalProgram], NormalProgram]
+
+STAGES: tuple[Stage, ...] = (
+    name_constraints,
+    resolve_times,
+    expand_windows,
+    lower_heads,
+    simplify,
+    close_scopes,
+    name_wildcards,
+    split_since,
+    flatten,
+    separate_negation,
+    share,
+    prune,
+)
+"""The passes, in order. Each takes what the one before it made, and keeps the program's meaning."""
+
+
+def normalise(program: Program, keep: Iterable[str] | None = None) -> NormalProgram:
+    """The normal form of a checked program (Wałęga et al. 2023, Definition 5 and Proposition 6).
+
+    `keep` names the predicates that are asked for, in place of the outputs; what they do not need is dropped.
+    Fresh predicates are named the same each time. ProgramError, with every reason, for what no operator computes.
+    """
+    for _, program_so_far in run_stages(program, keep):
+        normal = program_so_far
+    return normal
+
+
+def run_stages(program: Program, keep: Iterable[str] | None = None) -> Iterator[tuple[str, NormalProgram]]:
+    """Run the passes one by one: each one's name, and the program behind it."""
+    current = begin(program, keep)
+    try:
+        for stage in STAGES:
+            current = stage(current)
+            yield stage.__name__, current
+    except ProgramError as error:
+        raise ProgramError(error.diagnostics, program.name, program.text) from error
+
+
+def text_after(stage: str, text: str) -> str:
+    """A program's text as the passes up to this one leave it."""
+    for name, program in run_stages(parse(text)):
+        if name == stage:
+            return format_program(as_program(program)).rstrip()
+    raise KeyError(stage)

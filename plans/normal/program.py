@@ -1,0 +1,115 @@
+"""The program that the passes hand on, and that the compiler takes: its rules, and where each of them came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from tidelog.plans.normal.names import head_predicate, predicates
+from tidelog.plans.syntax import (
+    Atom,
+    Background,
+    FactStatement,
+    Formula,
+    Input,
+    Output,
+    Program,
+    Rule,
+    Statement,
+    TimelineDeclaration,
+    Truth,
+    Unary,
+    Window,
+    WindowSize,
+)
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class NormalProgram:
+    """A program on its way to the normal form, and in it once the last pass has run (`plans/normal/form.py`).
+
+    A predicate that the passes made is *fresh*; it is named after the head of the rule it serves: `alarm.1`. A derived
+    predicate may have no rule left: then it never holds beyond its facts.
+    """
+
+    rules: tuple[Rule, ...]
+    sources: tuple[Rule, ...]
+    """For each of `rules`, the rule of the program's text that it came from."""
+    facts: tuple[FactStatement, ...] = ()
+    timeline: TimelineDeclaration = field(default_factory=TimelineDeclaration)
+    inputs: tuple[str, ...] = ()
+    """What streams may feed: the declared inputs, then what is neither declared, derived, a fact nor background."""
+    declarations: tuple[Input, ...] = ()
+    """The `input` statements, as written."""
+    outputs: tuple[str, ...] = ()
+    """The declared outputs; without any, each derived predicate that the text names."""
+    backgrounds: tuple[Background, ...] = ()
+    kept: tuple[str, ...] = ()
+    """The predicates whose rules `prune` keeps, besides the constraints'."""
+    constraints: Mapping[str, Rule] = field(default_factory=dict)
+    """Each fresh predicate that stands for `bottom`, and the rule that it came from. Where it holds, there is no model."""
+    origins: Mapping[str, Rule] = field(default_factory=dict)
+    """Each fresh predicate, the constraints' included, and the rule that it came from."""
+
+
+def begin(program: Program, keep: Iterable[str] | None = None) -> NormalProgram:
+    """The program before the first pass: its statements by kind, its inputs and outputs named."""
+    rules = _all(program, Rule)
+    facts = _all(program, FactStatement)
+    declarations = _all(program, Input)
+    backgrounds = _all(program, Background)
+    timelines = _all(program, TimelineDeclaration)
+    derived = _unique(name for rule in rules if (name := head_predicate(rule.head)) is not None)
+    declared = [name for output in _all(program, Output) for name in output.predicates]
+    outputs = _unique(declared) or derived
+    return NormalProgram(
+        rules=rules,
+        sources=rules,
+        facts=facts,
+        timeline=timelines[-1] if timelines else TimelineDeclaration(),
+        inputs=_inputs(rules, {*derived, *(f.atom.predicate for f in facts)}, declarations, backgrounds),
+        declarations=declarations,
+        outputs=outputs,
+        backgrounds=backgrounds,
+        kept=outputs if keep is None else _unique(keep),
+    )
+
+
+def _all(program: Program, kind: type[_T]) -> tuple[_T, ...]:
+    return tuple(statement for statement in program.statements if isinstance(statement, kind))
+
+
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _inputs(
+    rules: tuple[Rule, ...], known: set[str], declarations: tuple[Input, ...], backgrounds: tuple[Background, ...]
+) -> tuple[str, ...]:
+    known = known | {background.predicate for background in backgrounds}
+    read = (name for rule in rules for part in rule.body for name in predicates(part) if name not in known)
+    return _unique([*(declaration.predicate for declaration in declarations), *read])
+
+
+def as_program(normal: NormalProgram, name: str = "<program>") -> Program:
+    """The same program as a syntax tree, to be printed, or evaluated by what takes any program."""
+    statements: list[Statement] = [normal.timeline] if normal.timeline != TimelineDeclaration() else []
+    statements += normal.declarations
+    if normal.outputs:
+        statements.append(Output(normal.outputs))
+    statements += [*normal.backgrounds, *normal.facts]
+    statements += [Rule(rule.head, tuple(map(_as_written, rule.body)), rule.span) for rule in normal.rules]
+    for predicate, source in normal.constraints.items():
+        heads = [rule.head for rule in normal.rules if isinstance(rule.head, Atom) and rule.head.predicate == predicate]
+        statements += [Rule(Truth(False), (head,), source.span) for head in heads[:1]]
+    return Program(tuple(statements), name)
+
+
+def _as_written(part: Formula) -> Formula:
+    """A clipped box has no text of its own but `always … in [n]`."""
+    if isinstance(part, Unary) and part.clipped:
+        return Window("always", part.operand, WindowSize(part.interval.high), part.span)
+    return part

@@ -1,0 +1,58 @@
+"""What every pass over the rules shares: each rule is rewritten on its own, and keeps its source and its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from tidelog.plans.errors import Diagnostic, ProgramError, Span
+from tidelog.plans.normal.names import FreshNames, head_predicate, predicates
+from tidelog.plans.normal.program import NormalProgram
+from tidelog.plans.syntax import Formula, Rule
+
+RuleRewriting = Callable[[Rule, Callable[[], str]], Iterable[Rule]]
+"""One rule into any number of rules; the function beside it hands out fresh predicates."""
+
+
+def rewrite_rules(program: NormalProgram, rewriting: RuleRewriting) -> NormalProgram:
+    """The program with each rule rewritten; ProgramError with the diagnostics of all rules that cannot be."""
+    fresh = FreshNames(_taken(program))
+    rules: list[Rule] = []
+    sources: list[Rule] = []
+    refused: list[Diagnostic] = []
+    for rule, source in zip(program.rules, program.sources, strict=True):
+        try:
+            made = list(rewriting(rule, partial(fresh.name, source)))
+        except ProgramError as error:
+            refused += error.diagnostics
+            continue
+        rules += [replace(new, span=rule.span) for new in made]
+        sources += [source] * len(made)
+    if refused:
+        raise ProgramError(refused)
+    return replace(program, rules=tuple(rules), sources=tuple(sources), origins={**program.origins, **fresh.made})
+
+
+def rewrite_bodies(program: NormalProgram, rewriting: Callable[[Formula], Formula]) -> NormalProgram:
+    """The program with each literal of each body rewritten on its own."""
+
+    def rewrite(rule: Rule, _fresh: Callable[[], str]) -> Iterator[Rule]:
+        yield replace(rule, body=tuple(map(rewriting, rule.body)))
+
+    return rewrite_rules(program, rewrite)
+
+
+def _taken(program: NormalProgram) -> Iterator[str]:
+    for rule in program.rules:
+        yield head_predicate(rule.head) or "bottom"
+        for part in rule.body:
+            yield from predicates(part)
+    yield from (fact.atom.predicate for fact in program.facts)
+    yield from (background.predicate for background in program.backgrounds)
+    yield from (*program.inputs, *program.outputs, *program.kept, *program.origins)
+
+
+def refuse(message: str, span: Span, help: str = "") -> ProgramError:
+    """The error for a formula that means something, but that no combination of operators computes."""
+    return ProgramError([Diagnostic("not-supported", message, span, help=help)])

@@ -1,0 +1,98 @@
+"""From a program's text to its syntax tree: split it, parse each statement alone, report every independent mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import fields
+from functools import cache
+from importlib.resources import files
+from typing import Any, cast
+
+from lark import Lark, TextSlice
+from lark.exceptions import UnexpectedInput
+from tidelog.plans import syntax
+from tidelog.plans.drafts import too_deep
+from tidelog.plans.errors import Diagnostic, ProgramError, Span
+from tidelog.plans.explain import explain
+from tidelog.plans.literals import Refusal
+from tidelog.plans.statements import MAX_DEPTH, RawStatement, split_statements
+from tidelog.plans.tree_builder import TreeBuilder
+
+MAX_PROGRAM = 4 * 1024 * 1024
+"""The most bytes, as UTF-8, that a program may have."""
+MAX_DIAGNOSTICS = 100
+"""After so many syntax errors the rest of the text is not read."""
+
+
+@cache
+def grammar() -> Lark:
+    """The parser's tables, built once in a process."""
+    text = (files("tidelog.plans") / "grammar.lark").read_text(encoding="utf-8")
+    starts = ["rule", "fact", "directive"]
+    return Lark(
+        text, parser="lalr", lexer="contextual", start=starts, transformer=TreeBuilder(), maybe_placeholders=False
+    )
+
+
+def parse(text: str, name: str = "<program>") -> syntax.Program:
+    """The syntax tree of a program; `name` is its file's, for messages.
+
+    Raises ProgramError with a diagnostic for each statement that cannot be read; spans are offsets in `text`.
+    """
+    if len(text) > MAX_PROGRAM or len(text.encode("utf-8", "surrogatepass")) > MAX_PROGRAM:
+        problem = Diagnostic("program-too-long", f"a program has more than {MAX_PROGRAM} bytes", Span(0, 0))
+        raise ProgramError([problem], name)
+    statements: list[syntax.Statement] = []
+    problems: list[Diagnostic] = []
+    for raw in split_statements(text):
+        parsed = _parse_statement(text, raw)
+        if not isinstance(parsed, Diagnostic):
+            statements.append(parsed)
+            continue
+        problems.append(parsed)
+        if len(problems) == MAX_DIAGNOSTICS:
+            break
+    if problems:
+        raise ProgramError(problems, name, text)
+    return syntax.Program(tuple(statements), name, text)
+
+
+def _parse_statement(text: str, raw: RawStatement) -> syntax.Statement | Diagnostic:
+    if raw.problem is not None:
+        return raw.problem
+    try:
+        piece = TextSlice(text, raw.start, raw.end)
+        statement = cast(syntax.Statement, grammar().parse(cast(Any, piece), start=raw.kind))
+        _check_depth(statement)
+    except Refusal as refusal:
+        return refusal.diagnostic
+    except UnexpectedInput as error:
+        return explain(text, raw, error)
+    return statement
+
+
+def _check_depth(statement: syntax.Statement) -> None:
+    """Bound the tree's depth, so that every later pass may recurse over it."""
+    level: list[Any] = [statement]
+    for _ in range(MAX_DEPTH + 1):
+        level = [child for node in level for child in _children(node)]
+        if not level:
+            return
+    raise too_deep(level[0].span)
+
+
+def _children(node: Any) -> Iterator[Any]:
+    for name in _child_fields(cast(Hashable, type(node))):
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            yield from value
+        else:
+            yield value
+
+
+_INNER = frozenset(["head", "body", "operand", "left", "right", "parts", "operands", "arguments"])
+
+
+@cache
+def _child_fields(kind: Hashable) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(cast(Any, kind)) if item.name in _INNER)

@@ -1,0 +1,158 @@
+"""The plan: which operators there are, what feeds them, and every decision about time, made before anything runs.
+
+A plan is inert and immutable. The runtime only deploys it: it leaves no choice open. It prints itself
+(`tidelog explain`, `plans/explain_*.py`), and each step has an id that stays the same as long as the program's text does;
+errors, statistics and snapshots use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tidelog.plans.errors import Diagnostic
+from tidelog.plans.facts import Answer, Record, Schema, format_record
+from tidelog.plans.normal.program import NormalProgram
+from tidelog.plans.syntax import Background, Comparison, Program, Rule, Term
+from tidelog.plans.timeline import Metric, Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class UnionShape:
+    """Coalesces its ports; with `reach` above 1 it sends `#`-facts, covering gaps of up to `reach` (encoded)."""
+
+    reach: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DilateShape:
+    """◇ϱ, or ◇⁺ϱ where `future`."""
+
+    metric: Metric
+    future: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ErodeShape:
+    """□ϱ, or □⁺ϱ where `future`; `clipped` where the stream starts."""
+
+    metric: Metric
+    future: bool
+    clipped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PairShape:
+    """Since or until: the variables of either side, in the order of their columns."""
+
+    operator: Literal["since", "until"]
+    metric: Metric
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JoinShape:
+    """A rule `head :- atoms, comparisons` reduced to what its code depends on.
+
+    `atoms` holds each body atom's terms, `head` the head's terms (variables or constants), `comparisons` in any order.
+    """
+
+    head: tuple[Term, ...]
+    atoms: tuple[tuple[Term, ...], ...]
+    comparisons: tuple[Comparison, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AntiJoinShape:
+    """M's columns, and the terms of the negated atom: variables of M, constants, `_`."""
+
+    columns: tuple[str, ...]
+    negated: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HoldShape:
+    """Where a loop closes: coverage beyond the present waits here."""
+
+
+Shape = UnionShape | DilateShape | ErodeShape | PairShape | JoinShape | AntiJoinShape | HoldShape
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """What a port is connected to: another step, the input stream's facts of a predicate, the program's own facts of a
+    predicate, or the stream's start."""
+
+    kind: Literal["step", "stream", "facts", "start"]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operator of the plan: what it computes, from what, and for which rule.
+
+    `rule` is the normalised rule as text, `source` the place of the rule in the program's text, `loop` the number of the
+    recursive component that it belongs to.
+    """
+
+    id: str
+    predicate: str
+    shape: Shape
+    inputs: tuple[Feed, ...]
+    rule: str = ""
+    source: str = ""
+    loop: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A recursive component: its steps feed each other until nothing is in flight; then its frontiers move on.
+
+    `entries` are the ports `(step, port)` fed from outside. `leads[step][i]` tells how far (encoded) the frontier of the
+    step lies ahead of entry i's, by the shortest way through the loop; so the frontier of a step is the minimum over
+    the entries of `frontier + lead`. `holds` are the steps at which what lies in the future waits.
+    """
+
+    number: int
+    members: tuple[str, ...]
+    entries: tuple[tuple[str, int], ...]
+    leads: Mapping[str, tuple[int, ...]]
+    holds: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that the runtime needs. `steps` are in an order in which each comes behind what feeds it, but for loops.
+
+    `facts` hold from the beginning (the program's own, and loaded background); `outputs` maps each output predicate to
+    its step, `constraints` each constraint's step to its rule as written; `leads` tells for each step how far its frontier
+    lies ahead of the watermark (negative: behind; `POS` where no stream feeds it).
+    """
+
+    name: str
+    timeline: Timeline
+    schema: Schema
+    steps: tuple[Step, ...]
+    loops: tuple[Loop, ...]
+    outputs: Mapping[str, str]
+    constraints: Mapping[str, Rule]
+    facts: tuple[Record, ...]
+    backgrounds: tuple[Background, ...]
+    leads: Mapping[str, int]
+    program: Program = field(repr=False)
+    normal: NormalProgram = field(repr=False)
+    warnings: tuple[Diagnostic, ...] = ()
+
+    def step(self, name: str) -> Step:
+        """The step with this id; KeyError if there is none."""
+        for step in self.steps:
+            if step.id == name:
+                return step
+        raise KeyError(name)
+
+    def answer(self, record: Record) -> Answer:
+        """A record as an answer, with its exact interval and its text."""
+        predicate, row, lo, hi = record
+        return Answer(predicate, row, self.timeline.decode_interval(lo, hi), format_record(record, self.timeline))

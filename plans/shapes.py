@@ -1,0 +1,98 @@
+"""From a normalised rule to the shape of its operator: the one place that reads the normal form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidelog.plans.normal.names import variables
+from tidelog.plans.normal.traverse import children
+from tidelog.plans.plan import AntiJoinShape, DilateShape, ErodeShape, JoinShape, PairShape, Shape
+from tidelog.plans.syntax import Arithmetic, Atom, Binary, Comparison, Formula, Negation, Rule, Term, Truth, Unary
+from tidelog.plans.timeline import NEG, POS, Timeline
+
+TOP = "top"
+"""The predicate without arguments that holds at all times; no program can name it, since it is a keyword."""
+
+
+def shape_of(rule: Rule, timeline: Timeline) -> tuple[Shape, tuple[str, ...]]:
+    """The operator of a normalised rule, and the predicates on its ports in order; DataError if a number does not fit."""
+    body = rule.body[0]
+    if isinstance(body, Unary):
+        metric = timeline.encode_metric(body.interval)
+        future = body.operator.endswith("plus")
+        if body.operator.startswith("diamond"):
+            return DilateShape(metric, future), (_read(body.operand),)
+        return ErodeShape(metric, future, body.clipped), (_read(body.operand),)
+    if isinstance(body, Binary):
+        left, right = _atom(body.left), _atom(body.right)
+        metric = timeline.encode_metric(body.interval)
+        pair = PairShape(body.operator, metric, variables(left), variables(right))
+        return pair, (_read(left), _read(right))
+    if isinstance(rule.body[-1], Negation):
+        positive, negated = _atom(body), _atom(rule.body[-1].operand)
+        shape = AntiJoinShape(variables(positive), _terms(negated))
+        return shape, (_read(positive), _read(negated))
+    return _join(rule)
+
+
+def _join(rule: Rule) -> tuple[JoinShape, tuple[str, ...]]:
+    positive = [part for part in rule.body if isinstance(part, Atom | Truth)]
+    comparisons = tuple(part for part in rule.body if isinstance(part, Comparison))
+    atoms = tuple(_terms(_atom(part)) for part in positive)
+    return JoinShape(_terms(_atom(rule.head)), atoms, comparisons), tuple(map(_read, positive))
+
+
+def names_read(formula: Formula) -> Iterator[str]:
+    """The predicates that a formula in a body reads, `top` included."""
+    if isinstance(formula, Atom | Truth):
+        yield _read(formula)
+    for child in children(formula):
+        yield from names_read(child)
+
+
+def _read(formula: Formula) -> str:
+    return _atom(formula).predicate
+
+
+def _atom(formula: Formula) -> Atom:
+    if isinstance(formula, Atom):
+        return formula
+    if isinstance(formula, Truth) and formula.value:
+        return Atom(TOP)
+    raise TypeError(f"not in normal form: {formula!r}")
+
+
+def _terms(atom: Atom) -> tuple[Term, ...]:
+    terms = []
+    for argument in atom.arguments:
+        if isinstance(argument, Arithmetic):
+            raise TypeError(f"not in normal form: {atom!r}")
+        terms.append(argument)
+    return tuple(terms)
+
+
+def lead(shape: Shape, port: int) -> int:
+    """How far a step's frontier lies ahead of that of a port (encoded): what new coverage can reach at the earliest.
+
+    `NEG` where it can reach back without end, so that nothing is ever final.
+    """
+    match shape:
+        case DilateShape(metric, future=True) | ErodeShape(metric, future=True):
+            return _back(metric.b)
+        case DilateShape(metric) | ErodeShape(metric):
+            return metric.a if port == 0 else 0
+        case PairShape("until", metric):
+            return _back(metric.b)
+        case PairShape("since", metric):
+            return metric.a if port == 1 else 0
+        case _:
+            return 0
+
+
+def _back(distance: int) -> int:
+    return NEG if distance >= POS else -distance
+
+
+def moves_in_time(shape: Shape) -> bool:
+    """Whether coverage can come out at other times than it went in."""
+    return isinstance(shape, DilateShape | ErodeShape | PairShape)

@@ -1,0 +1,147 @@
+"""Times as data writes them, to the integers of a timeline: numbers, fractions, units, ISO-8601, intervals."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import date
+from fractions import Fraction
+
+from tidelog.plans.errors import DataError
+from tidelog.plans.numerals import read_fraction, shorten
+from tidelog.plans.syntax import Interval, Time
+from tidelog.plans.timeline import LIMIT, Timeline
+
+EPOCH = date(1970, 1, 1).toordinal()
+"""The day that ISO-8601 times are counted from."""
+UNITS = {
+    "ms": Fraction(1, 1000),
+    "s": Fraction(1),
+    "min": Fraction(60),
+    "h": Fraction(3600),
+    "d": Fraction(86400),
+}
+"""The units of time literals, in seconds."""
+
+TimeLike = int | float | Fraction | str
+"""A time as callers give it: a number (a float stands for its shortest decimal), or text as in data (`5/2`, ISO-8601)."""
+
+_INFINITE = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
+_ISO = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,18}))?)?\s?([Zz]|[+-]\d\d(?::?\d\d)?)?)?\Z",
+    re.ASCII,
+)
+_QUANTITY = re.compile(r"([+-]?\d[^\s]*?)\s*(ms|s|min|h|d)\Z", re.ASCII)
+_PLAIN_RANGE = re.compile(r"([\[(])(\d{1,15}),(\d{1,15})([\])])\Z", re.ASCII)
+
+
+class TimeReader:
+    """Reads the times of one timeline; every method raises DataError for what it cannot read or represent."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        ticks = Fraction(1) if timeline.is_integer else 2 / timeline.resolution
+        # What a whole number is multiplied with, where that is all there is to do.
+        whole = ticks.denominator == 1 and (timeline.is_integer or ticks.numerator % 2 == 0)
+        self._scale = ticks.numerator if whole else 0
+
+    def read(self, text: str) -> tuple[int, int]:
+        """The closed range of a time or an interval: `17`, `5/2`, `2010-07-01T00:00Z`, `[1,2)`."""
+        if text[:1] in ("[", "("):
+            return self.read_interval(text)
+        point = self.read_point(text)
+        return point, point
+
+    def read_point(self, text: str) -> int:
+        """The encoded point of one finite time."""
+        if self._scale and text.isascii() and text.isdigit() and len(text) <= 18:
+            point = int(text) * self._scale
+            if point <= LIMIT:
+                return point
+        return self._timeline.encode_point(self._finite(text.strip()))
+
+    def point(self, time: TimeLike) -> int:
+        """The encoded point of a time as callers give it."""
+        if isinstance(time, str):
+            return self.read_point(time)
+        if isinstance(time, float):
+            return self.read_point(repr(time))
+        return self._timeline.encode_point(Fraction(time))
+
+    def read_interval(self, text: str) -> tuple[int, int]:
+        """The closed range of `[1,5/2)`, `(-inf,3]`."""
+        plain = _PLAIN_RANGE.match(text)
+        if plain and self._scale:
+            lo = int(plain[2]) * self._scale + (plain[1] == "(")
+            hi = int(plain[3]) * self._scale - (plain[4] == ")")
+            if lo <= hi <= LIMIT:
+                return lo, hi
+        return self._timeline.encode_interval(self._interval(text.strip()))
+
+    def _interval(self, text: str) -> Interval:
+        low, comma, high = text[1:-1].partition(",")
+        if text[:1] not in ("[", "(") or text[-1:] not in ("]", ")") or not comma or "," in high:
+            raise DataError(f"interval `{shorten(text)}` is not of the form `[1,2)`")
+        return Interval(self._end(low.strip()), self._end(high.strip()), text[0] == "(", text[-1] == ")")
+
+    def _end(self, text: str) -> Time:
+        return _INFINITE[text.lower()] if text.lower() in _INFINITE else self._finite(text)
+
+    def _finite(self, text: str) -> Fraction:
+        if not text:
+            raise DataError("a time is missing")
+        if text[4:5] == "-" and text[:4].isdigit():
+            return self._iso(text)
+        quantity = _QUANTITY.match(text)
+        if quantity:
+            return read_fraction(quantity[1]) * UNITS[quantity[2]] / self._unit(text)
+        if text.lower() in _INFINITE:
+            raise DataError("a single time must be finite")
+        if text[0] in "[(":
+            raise DataError(f"`{shorten(text)}` is an interval, not a single time")
+        if not text[0].isdigit() and text[0] not in "+-":
+            raise DataError(f"time `{shorten(text)}` is neither a number, a fraction nor ISO-8601")
+        return read_fraction(text)
+
+    def _unit(self, text: str) -> Fraction:
+        if self._timeline.unit is None:
+            raise DataError(f"time `{shorten(text)}` needs a unit: declare one, such as `timeline integer, unit 1 s`")
+        return self._timeline.unit
+
+    def _iso(self, text: str) -> Fraction:
+        unit = self._unit(text)
+        time = read_iso(text) / unit
+        if self._timeline.is_integer and time.denominator != 1:
+            raise DataError(f"time `{shorten(text)}` is no whole number of units of {unit} s since 1970")
+        return time
+
+
+def read_iso(text: str) -> Fraction:
+    """The seconds since 1970 of an ISO-8601 date or time, UTC where it names no offset; DataError if it is none.
+
+    >>> read_iso("1970-01-02T00:00:00.5+01:00")
+    Fraction(165601, 2)
+    """
+    match = _ISO.match(text)
+    if not match:
+        raise DataError(f"time `{shorten(text)}` is not of the form `2010-07-01T00:00:00Z`")
+    year, month, day, hour, minute, second, decimals, offset = match.groups("0")
+    if int(hour) > 23 or int(minute) > 59 or int(second) > 59:
+        raise DataError(f"time `{shorten(text)}` is no time of a day")
+    try:
+        days = date(int(year), int(month), int(day)).toordinal() - EPOCH
+    except ValueError:
+        raise DataError(f"time `{shorten(text)}` is no day of the calendar") from None
+    seconds = days * 86400 + int(hour) * 3600 + int(minute) * 60 + int(second) - _offset(offset, text)
+    return seconds + Fraction(int(decimals), 10 ** len(decimals))
+
+
+def _offset(text: str, time: str) -> int:
+    """The seconds that an offset such as `+02:00` is ahead of UTC."""
+    if text in ("0", "Z", "z"):
+        return 0
+    digits = text[1:].replace(":", "")
+    hours, minutes = int(digits[:2]), int(digits[2:] or 0)
+    if hours > 23 or minutes > 59:
+        raise DataError(f"time `{shorten(time)}` has no valid offset from UTC")
+    return (hours * 3600 + minutes * 60) * (-1 if text[0] == "-" else 1)

@@ -1,0 +1,1 @@
+"""When and where: sessions, actors, channels, frontiers, loops."""

@@ -1,0 +1,113 @@
+"""From a plan's steps to operators, and who feeds whom. Nothing is decided here: the plan has decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidelog.operators.antijoin import AntiJoin
+from tidelog.operators.dilate import Dilate
+from tidelog.operators.erode import Erode
+from tidelog.operators.hold import Hold
+from tidelog.operators.join import Join
+from tidelog.operators.operator import Operator
+from tidelog.operators.pairing import RowPairing
+from tidelog.operators.since import Since
+from tidelog.operators.union import Union
+from tidelog.operators.until import Until
+from tidelog.plans.facts import Row
+from tidelog.plans.plan import (
+    AntiJoinShape,
+    DilateShape,
+    ErodeShape,
+    HoldShape,
+    JoinShape,
+    PairShape,
+    Plan,
+    Step,
+    UnionShape,
+)
+from tidelog.plans.syntax import Constant, Variable
+from tidelog.plans.timeline import Timeline
+
+
+def build_operator(step: Step, timeline: Timeline) -> Operator:
+    """The operator of a step, with empty state."""
+    match step.shape:
+        case UnionShape(reach):
+            return Union(len(step.inputs), reach)
+        case DilateShape(metric, future):
+            return Dilate(metric, future)
+        case ErodeShape(metric, future, clipped):
+            return Erode(metric, future, clipped)
+        case PairShape("since", metric):
+            return Since(metric, timeline.touch, _pairing(step.shape))
+        case PairShape(_, metric):
+            return Until(metric, timeline.touch, _pairing(step.shape))
+        case JoinShape():
+            return Join(step.shape)
+        case AntiJoinShape():
+            return _antijoin(step.shape)
+        case HoldShape():
+            return Hold()
+
+
+def consumers_of(plan: Plan) -> dict[str, list[tuple[str, int]]]:
+    """For each step, the ports `(step, port)` that it feeds."""
+    consumers: dict[str, list[tuple[str, int]]] = {step.id: [] for step in plan.steps}
+    for step in plan.steps:
+        for port, feed in enumerate(step.inputs):
+            if feed.kind == "step":
+                consumers[feed.name].append((step.id, port))
+    return consumers
+
+
+def ports_fed_by(plan: Plan, kind: str) -> dict[str, list[tuple[str, int]]]:
+    """For each predicate, the ports that the stream (`stream`), the program's facts (`facts`) or the start feed."""
+    ports: dict[str, list[tuple[str, int]]] = {}
+    for step in plan.steps:
+        for port, feed in enumerate(step.inputs):
+            if feed.kind == kind:
+                ports.setdefault(feed.name, []).append((step.id, port))
+    return ports
+
+
+def _pairing(shape: PairShape) -> RowPairing:
+    shared = [name for name in shape.right if name in shape.left]
+    extra = [shape.left.index(name) for name in shape.left if name not in shape.right]
+    return RowPairing(
+        key_of_left=_columns([shape.left.index(name) for name in shared], len(shape.left)),
+        key_of_right=_columns([shape.right.index(name) for name in shared], len(shape.right)),
+        combine=lambda left, right: right + tuple(left[i] for i in extra) if extra else right,
+        left_adds_columns=bool(extra),
+    )
+
+
+def _columns(positions: list[int], width: int) -> Callable[[Row], Row]:
+    """What takes the columns at these positions from a row."""
+    if positions == list(range(width)):
+        return lambda row: row
+    return lambda row: tuple(row[i] for i in positions)
+
+
+def _antijoin(shape: AntiJoinShape) -> AntiJoin:
+    names: list[str] = []
+    first: dict[str, int] = {}
+    tests: list[tuple[int, object]] = []
+    repeated: list[tuple[int, int]] = []
+    for position, term in enumerate(shape.negated):
+        if isinstance(term, Constant):
+            tests.append((position, term.value))
+        elif isinstance(term, Variable):
+            if term.name in first:
+                repeated.append((position, first[term.name]))
+            else:
+                first[term.name] = position
+                names.append(term.name)
+    positions = [first[name] for name in names]
+
+    def match(row: Row) -> Row | None:
+        if any(row[i] != value for i, value in tests) or any(row[i] != row[j] for i, j in repeated):
+            return None
+        return tuple(row[i] for i in positions)
+
+    return AntiJoin(_columns([shape.columns.index(name) for name in names], len(shape.columns)), match)

@@ -1,0 +1,209 @@
+"""Emission: in which form derived coverage leaves the engine (`run --emit`).
+
+* `intervals`: at once, as it becomes known; each fact at each time at most once.
+* `final`: maximal intervals, each once, when it can grow no more.
+* `points`: for each time point at which an input fact arrived, in order, what holds there (LARS's output stream; the answer
+  over 𝕋 of Wałęga et al. 2023, Definition 3), sorted by text within a time point.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Any, Literal
+
+from tidelog.operators.coverage import Coverage
+from tidelog.plans.facts import Fact, Record, Row, format_atom
+from tidelog.plans.timeline import NEG, POS
+
+EmitMode = Literal["intervals", "final", "points"]
+
+
+class Emission(ABC):
+    """Turns new coverage of the output predicates, and their frontiers, into answers."""
+
+    def __init__(self, outputs: Iterable[str]) -> None:
+        self.frontiers = dict.fromkeys(outputs, NEG)
+
+    def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
+        """Take new coverage of an output predicate, and the frontier behind it."""
+        answers = self.take(predicate, facts) if facts else []
+        if frontier > self.frontiers[predicate]:
+            self.frontiers[predicate] = frontier
+            answers = answers + self.settle(predicate)
+        return answers
+
+    def arrive(self, points: Sequence[int]) -> list[Record]:
+        """Input facts arrived at these time points; they come before the frontiers that pass them."""
+        return []
+
+    @abstractmethod
+    def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]: ...
+
+    @abstractmethod
+    def settle(self, predicate: str) -> list[Record]: ...
+
+    @abstractmethod
+    def snapshot(self) -> dict[str, Any]:
+        """The state as plain data."""
+
+    @abstractmethod
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue where a snapshot was taken."""
+
+
+class Intervals(Emission):
+    """Everything at once; keeps nothing."""
+
+    def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
+        return [(predicate, row, lo, hi) for row, lo, hi in facts]
+
+    def settle(self, predicate: str) -> list[Record]:
+        return []
+
+    def snapshot(self) -> dict[str, Any]:
+        return {"frontiers": dict(self.frontiers)}
+
+    def restore(self, data: dict[str, Any]) -> None:
+        self.frontiers = dict(data["frontiers"])
+
+
+class Final(Emission):
+    """Maximal intervals; keeps the runs that may still grow, and when to look at each row again."""
+
+    def __init__(self, outputs: Iterable[str]) -> None:
+        super().__init__(outputs)
+        self.coverage = {predicate: Coverage() for predicate in self.frontiers}
+        self._due: dict[str, list[tuple[int, int, Row]]] = {predicate: [] for predicate in self.frontiers}
+        self._scheduled: dict[str, dict[Row, int]] = {predicate: {} for predicate in self.frontiers}
+        self._count = 0
+
+    def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
+        self.coverage[predicate].insert(facts)
+        for row, _, _ in facts:
+            self._schedule(predicate, row)
+        return []
+
+    def _schedule(self, predicate: str, row: Row) -> None:
+        """Look at the row again when its first run may be final; what was scheduled for later is void."""
+        lo, hi, *_ = self.coverage[predicate].rows[row]
+        due = lo - 2 if hi >= POS else hi  # a run without end can grow on its left side alone
+        scheduled = self._scheduled[predicate]
+        if row not in scheduled or due < scheduled[row]:
+            scheduled[row] = due
+            self._count += 1
+            heappush(self._due[predicate], (due, self._count, row))
+
+    def settle(self, predicate: str) -> list[Record]:
+        frontier, due, scheduled = self.frontiers[predicate], self._due[predicate], self._scheduled[predicate]
+        answers: list[Record] = []
+        waiting: list[Row] = []
+        while due and (due[0][0] < frontier or frontier >= POS):
+            when, _, row = heappop(due)
+            if scheduled.get(row) == when:
+                del scheduled[row]
+                answers += self._finished(predicate, row, frontier)
+                if row in self.coverage[predicate].rows:
+                    waiting.append(row)
+        for row in waiting:
+            self._schedule(predicate, row)
+        answers.sort(key=lambda record: (record[3], record[2]))
+        return answers
+
+    def _finished(self, predicate: str, row: Row, frontier: int) -> list[Record]:
+        bounds = self.coverage[predicate].rows[row]
+        done = 0
+        while done < len(bounds) and _is_final(bounds[done], bounds[done + 1], frontier):
+            done += 2
+        answers = [(predicate, row, bounds[i], bounds[i + 1]) for i in range(0, done, 2)]
+        del bounds[:done]
+        if not bounds:
+            del self.coverage[predicate].rows[row]
+        return answers
+
+    def snapshot(self) -> dict[str, Any]:
+        coverage = {predicate: store.snapshot() for predicate, store in self.coverage.items()}
+        return {"frontiers": dict(self.frontiers), "coverage": coverage}
+
+    def restore(self, data: dict[str, Any]) -> None:
+        self.frontiers = dict(data["frontiers"])
+        for predicate, stored in data["coverage"].items():
+            self.coverage[predicate].restore(stored)
+            self._due[predicate].clear()
+            self._scheduled[predicate].clear()
+            for row in self.coverage[predicate].rows:
+                self._schedule(predicate, row)
+
+
+def _is_final(lo: int, hi: int, frontier: int) -> bool:
+    """Whether a run can grow no more: new coverage begins behind the frontier, and must not touch it."""
+    return frontier >= POS or hi < frontier or (hi >= POS and lo <= frontier + 1)
+
+
+class Points(Emission):
+    """What holds at each time point of the input; keeps what begins later, and what still holds."""
+
+    def __init__(self, outputs: Iterable[str]) -> None:
+        super().__init__(outputs)
+        self._points: list[int] = []
+        self._seen = NEG
+        self._later: list[tuple[int, int, str, Record]] = []
+        self._holding: list[tuple[str, Record]] = []
+        self._count = 0
+
+    def arrive(self, points: Sequence[int]) -> list[Record]:
+        for point in points:
+            heappush(self._points, point)
+        return []
+
+    def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
+        for row, lo, hi in facts:
+            self._count += 1
+            heappush(self._later, (lo, self._count, format_atom(predicate, row), (predicate, row, lo, hi)))
+        return []
+
+    def settle(self, predicate: str) -> list[Record]:
+        answers: list[Record] = []
+        frontier = min(self.frontiers.values())
+        while self._points and self._points[0] <= frontier:
+            point = heappop(self._points)
+            if point > self._seen:
+                self._seen = point
+                answers += self._at(point)
+        return answers
+
+    def _at(self, point: int) -> list[Record]:
+        holding = [entry for entry in self._holding if entry[1][3] >= point]
+        while self._later and self._later[0][0] <= point:
+            _, _, text, record = heappop(self._later)
+            if record[3] >= point:
+                holding.append((text, record))
+        holding.sort(key=lambda entry: entry[0])
+        self._holding = holding
+        return [(predicate, row, point, point) for _, (predicate, row, _, _) in holding]
+
+    def snapshot(self) -> dict[str, Any]:
+        records = [record for *_, record in self._later] + [record for _, record in self._holding]
+        return {
+            "frontiers": dict(self.frontiers),
+            "points": sorted(self._points),
+            "seen": self._seen,
+            "records": [[name, list(row), lo, hi] for name, row, lo, hi in records],
+        }
+
+    def restore(self, data: dict[str, Any]) -> None:
+        self.frontiers = dict(data["frontiers"])
+        self._points = list(data["points"])
+        self._seen = data["seen"]
+        self._holding = []
+        records: list[Record] = [(name, tuple(row), lo, hi) for name, row, lo, hi in data["records"]]
+        self._later = [(r[2], i, format_atom(r[0], r[1]), r) for i, r in enumerate(records)]
+        heapify(self._later)
+        self._count = len(records)
+
+
+def emission(mode: EmitMode, outputs: Iterable[str]) -> Emission:
+    """The emission of a mode for these output predicates."""
+    kinds: dict[EmitMode, type[Emission]] = {"intervals": Intervals, "final": Final, "points": Points}
+    return kinds[mode](outputs)

@@ -1,0 +1,215 @@
+"""The engine: sources, intake, operators and sinks as actors, on trio or asyncio."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import anyio
+from anyio.abc import TaskGroup
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from tidelog.plans.errors import TidelogError
+from tidelog.plans.facts import Record
+from tidelog.plans.plan import Plan
+from tidelog.plans.times import TimeLike, TimeReader
+from tidelog.runtime.actors import Channel, LoopGate, Outlets, StepActor, everything_waiting
+from tidelog.runtime.emission import EmitMode, emission
+from tidelog.runtime.graph import Graph, PortMessage
+from tidelog.runtime.intake import Delivery, Intake
+from tidelog.runtime.interfaces import Batch, DeadLetters, Rejected, Sink, Source
+from tidelog.runtime.session import SessionStatistics
+from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceActor, SourceEvent
+from tidelog.runtime.violations import Violation, Violations
+
+_ARRIVALS = -3
+"""In place of a port: the time points at which input facts arrived, for the emission."""
+
+
+class Engine:
+    """Runs a plan from sources to sinks until every source has ended, or `stop` is called.
+
+    `emit`, `lateness` and `start` are those of `Session`. `idle_after` (seconds) tells to ignore a source that has been
+    silent for so long, until it speaks again; without it each source holds back the watermark. `dead_letters` takes what
+    could not be read and what came too late; `on_violation` is told when a constraint begins to be violated.
+
+    Building an engine starts nothing. Memory is bounded by the plan and the channels: a slow sink slows down the sources.
+
+    >>> import anyio, tidelog
+    >>> plan = tidelog.compile("alarm(X) :- diamondminus[0,5] hot(X).")
+    >>> source, sink = tidelog.MemorySource([("hot", ("pump",), 0, 0)]), tidelog.MemorySink()
+    >>> anyio.run(tidelog.Engine(plan, [source], [sink]).run, backend="trio")
+    >>> [str(plan.answer(record)) for record in sink.answers]
+    ['alarm(pump)@[0,5]']
+    """
+
+    def __init__(  # noqa: PLR0913 - every option has a default, and names what it is
+        self,
+        plan: Plan,
+        sources: Sequence[Source],
+        sinks: Sequence[Sink],
+        *,
+        emit: EmitMode = "intervals",
+        lateness: TimeLike = 0,
+        start: TimeLike | None = None,
+        idle_after: float | None = None,
+        dead_letters: DeadLetters | None = None,
+        on_violation: Callable[[Violation], None] | None = None,
+        restarts: RestartPolicy | None = None,
+    ) -> None:
+        times = TimeReader(plan.timeline)
+        self.plan = plan
+        self.graph = Graph(plan)
+        self._sources = [
+            SourceActor(f"{i}:{source.name}", source, restarts or RestartPolicy(), idle_after)
+            for i, source in enumerate(sources)
+        ]
+        self._sinks = [SinkActor(sink, restarts or RestartPolicy()) for sink in sinks]
+        names = [source.name for source in self._sources]
+        begin = None if start is None else times.point(start)
+        self._intake = Intake(plan, names, times.point(lateness), begin)
+        self._emission = emission(emit, plan.outputs)
+        self._violations = Violations(plan)
+        self._dead_letters = dead_letters
+        self._on_violation = on_violation
+        self.rejected = 0
+
+    async def run(self) -> None:
+        """Run to the end; OperatorError, ConnectorError or another TidelogError if something fails for good."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                self._deploy(tasks)
+        except BaseExceptionGroup as group:
+            raise _first_cause(group) from group
+
+    def stop(self) -> None:
+        """Shut down cleanly: take nothing more from the sources; what is in flight goes on to the sinks."""
+        for source in self._sources:
+            source.stop()
+
+    def statistics(self) -> SessionStatistics:
+        """An immutable record of what has been done and what is stored."""
+        return SessionStatistics(self._intake.statistics(), self.graph.statistics(), self._violations.count)
+
+    def unfinished(self) -> list[str]:
+        """What is recursive without an end, and was followed only as far as the stream went."""
+        return self.graph.unfinished()
+
+    # --- deployment -----------------------------------------------------------------------------------------------------
+
+    def _deploy(self, tasks: TaskGroup) -> None:
+        """Start an actor for each source, step, loop and sink, and join them by channels."""
+        channels = self._channels()
+        answers: Channel[PortMessage] = Channel()
+        events: Channel[SourceEvent] = Channel()
+        for source in self._sources:
+            tasks.start_soon(source.run, events.sender(), name=source.name)
+        entries = {step: channels[step].sender() for step in channels}
+        tasks.start_soon(self._run_intake, events.inbox, entries, answers.sender(), name="intake")
+        self._deploy_steps(tasks, channels, answers)
+        ends: list[Channel[list[Record]]] = [Channel() for _ in self._sinks]
+        tasks.start_soon(self._run_emission, answers.inbox, [end.sender() for end in ends], name="emission")
+        for sink, end in zip(self._sinks, ends, strict=True):
+            tasks.start_soon(sink.run, end.inbox, name=sink.name)
+            end.seal()
+        for channel in {id(channel): channel for channel in channels.values()}.values():
+            channel.seal()
+        answers.seal()
+        events.seal()
+
+    def _channels(self) -> dict[str, Channel[PortMessage]]:
+        """The inbox of each step: its own, or that of its loop's gate."""
+        gates: list[Channel[PortMessage]] = [Channel() for _ in self.plan.loops]
+        return {step.id: Channel() if step.loop is None else gates[step.loop] for step in self.plan.steps}
+
+    def _deploy_steps(
+        self, tasks: TaskGroup, channels: dict[str, Channel[PortMessage]], answers: Channel[PortMessage]
+    ) -> None:
+        gates = [LoopGate(self.graph, control, channels[control.loop.members[0]]) for control in self.graph.controls]
+        for gate in gates:
+            tasks.start_soon(gate.run, name="loop")
+        for step in self.plan.steps:
+            targets = [(channels[name].sender(), name, port) for name, port in self.graph.outer[step.id]]
+            if step.id in self.graph.watched:
+                targets.append((answers.sender(), step.id, 0))
+            outlets = Outlets(targets)
+            if step.loop is None:
+                tasks.start_soon(StepActor(self.graph, step.id, channels[step.id], outlets).run, name=step.id)
+            else:
+                tasks.start_soon(gates[step.loop].run_member, step.id, outlets, name=step.id)
+
+    # --- intake and emission --------------------------------------------------------------------------------------------
+
+    async def _run_intake(
+        self,
+        inbox: MemoryObjectReceiveStream[SourceEvent],
+        entries: dict[str, MemoryObjectSendStream[PortMessage]],
+        answers: MemoryObjectSendStream[PortMessage],
+    ) -> None:
+        with inbox, answers:
+            try:
+                await self._enter(self.graph.beginning(), entries)
+                async for name, event in inbox:
+                    delivery = await self._take(name, event)
+                    if delivery.points:
+                        await answers.send(("", _ARRIVALS, [((), point, point) for point in delivery.points], 0))
+                    await self._enter(self.graph.entering(delivery), entries)
+            finally:
+                for stream in entries.values():
+                    stream.close()
+
+    async def _take(self, name: str, event: Batch | str) -> Delivery:
+        if isinstance(event, Batch):
+            delivery = self._intake.take(name, event)
+            await self._reject([*event.rejected, *delivery.late])
+            return delivery
+        return self._intake.finish(name) if event == "ended" else self._intake.ignore(name)
+
+    async def _reject(self, rejected: list[Rejected]) -> None:
+        self.rejected += len(rejected)
+        if rejected and self._dead_letters is not None:
+            await self._dead_letters.send(rejected)
+
+    async def _enter(self, messages: list[PortMessage], entries: dict[str, MemoryObjectSendStream[PortMessage]]) -> None:
+        for message in messages:
+            await entries[message[0]].send(message)
+
+    async def _run_emission(
+        self, inbox: MemoryObjectReceiveStream[PortMessage], sinks: list[MemoryObjectSendStream[list[Record]]]
+    ) -> None:
+        with inbox:
+            try:
+                while True:
+                    answers: list[Record] = []
+                    for message in await everything_waiting(inbox):
+                        answers += self._answers_to(message)
+                    if answers:
+                        for sink in sinks:
+                            await sink.send(answers)
+            except anyio.EndOfStream:
+                pass
+            finally:
+                for sink in sinks:
+                    sink.close()
+
+    def _answers_to(self, message: PortMessage) -> list[Record]:
+        step, port, facts, frontier = message
+        if port == _ARRIVALS:
+            return self._emission.arrive([lo for _, lo, _ in facts])
+        if step in self.plan.constraints:
+            for violation in self._violations.receive(step, facts, frontier):
+                if self._on_violation is not None:
+                    self._on_violation(violation)
+            return []
+        return self._emission.receive(step, facts, frontier)
+
+
+def _first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error to show: an error of ours before any other, since others often only follow from it."""
+    leaves: list[BaseException] = []
+    pending: list[BaseException] = [group]
+    while pending:
+        error = pending.pop()
+        if isinstance(error, BaseExceptionGroup):
+            pending += reversed(error.exceptions)
+        else:
+            leaves.append(error)
+    return next((error for error in leaves if isinstance(error, TidelogError)), leaves[0])

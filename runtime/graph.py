@@ -1,0 +1,134 @@
+"""A plan deployed: its operators with empty state, and who feeds whom. How it is driven is another matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tidelog.operators.hold import Hold
+from tidelog.operators.operator import Operator, OperatorStatistics
+from tidelog.plans.errors import OperatorError
+from tidelog.plans.facts import Fact, format_atom
+from tidelog.plans.plan import Plan, Step
+from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.deploy import build_operator, consumers_of, ports_fed_by
+from tidelog.runtime.intake import Delivery
+from tidelog.runtime.loop_control import RELEASE, LoopControl, LoopMessage
+
+Port = tuple[str, int]
+PortMessage = tuple[str, int, Sequence[Fact], int]
+"""A step, its port, new coverage, and the frontier behind it."""
+
+
+class Graph:
+    """What the synchronous network and the actors share: operators, wiring, loop controls, state.
+
+    `outer[step]` are the ports that a step feeds outside its loop, `inner[step]` those inside; `watched` are the steps whose
+    coverage leaves the graph: outputs and constraints.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.operators: dict[str, Operator] = {step.id: build_operator(step, plan.timeline) for step in plan.steps}
+        self.steps: dict[str, Step] = {step.id: step for step in plan.steps}
+        self.watched = set(plan.outputs.values()) | set(plan.constraints)
+        self.controls = [LoopControl(loop, plan, self.operators) for loop in plan.loops]
+        self.inner: dict[str, list[Port]] = {}
+        self.outer: dict[str, list[Port]] = {}
+        for name, ports in consumers_of(plan).items():
+            loop = self.steps[name].loop
+            inside = [] if loop is None else [port for port in ports if self.steps[port[0]].loop == loop]
+            self.inner[name] = inside
+            self.outer[name] = [port for port in ports if port not in inside]
+        self._stream_ports = ports_fed_by(plan, "stream")
+        self._start_ports = ports_fed_by(plan, "start").get("", [])
+        self._frontier = NEG
+
+    # --- what enters ----------------------------------------------------------------------------------------------------
+
+    def beginning(self) -> list[PortMessage]:
+        """The program's own facts, which are complete from the start."""
+        by_predicate: dict[str, list[Fact]] = {}
+        for predicate, row, lo, hi in self.plan.facts:
+            by_predicate.setdefault(predicate, []).append((row, lo, hi))
+        return [
+            (step, port, by_predicate.get(predicate, []), POS)
+            for predicate, ports in ports_fed_by(self.plan, "facts").items()
+            for step, port in ports
+        ]
+
+    def entering(self, delivery: Delivery) -> list[PortMessage]:
+        """The messages that a delivery of the intake brings; a port without news gets none."""
+        messages: list[PortMessage] = []
+        if delivery.start is not None:
+            start: Fact = ((), delivery.start, delivery.start)
+            messages += [(step, port, [start], POS) for step, port in self._start_ports]
+        elif delivery.frontier >= POS:  # ended without a fact: there was no start
+            messages += [(step, port, [], POS) for step, port in self._start_ports]
+        moved = delivery.frontier > self._frontier
+        self._frontier = max(self._frontier, delivery.frontier)
+        for predicate, ports in self._stream_ports.items():
+            facts = delivery.facts.get(predicate, [])
+            if facts or moved:
+                messages += [(step, port, facts, delivery.frontier) for step, port in ports]
+        return messages
+
+    # --- one operator ---------------------------------------------------------------------------------------------------
+
+    def receive(self, name: str, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+        """Let one operator take a message; an OperatorError names the step, the rule and the fact on which it fails."""
+        operator = self.operators[name]
+        try:
+            return operator.receive(port, facts, frontier)
+        except Exception as error:
+            raise _failure(self.steps[name], operator, port, facts, error) from error
+
+    def receive_in_loop(self, message: LoopMessage) -> list[Fact]:
+        """Let a step inside a loop take a message, facts or a release."""
+        operator = self.operators[message.step]
+        if message.port == RELEASE:
+            return operator.release(message.time) if isinstance(operator, Hold) else []
+        return self.receive(message.step, message.port, message.facts, message.time)
+
+    # --- state ----------------------------------------------------------------------------------------------------------
+
+    def statistics(self) -> dict[str, OperatorStatistics]:
+        """What each step has done and holds."""
+        return {name: operator.statistics() for name, operator in self.operators.items()}
+
+    def unfinished(self) -> list[str]:
+        """The loops that had no end when the stream ended, each with how far it was followed."""
+        return [
+            f"the recursion through {', '.join(dict.fromkeys(self.steps[name].predicate for name in control.loop.members))} "
+            f"has no end: followed up to {self.plan.timeline.format_point(control.present)}"
+            for control in self.controls
+            if control.unfinished
+        ]
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state of every operator and loop as plain data."""
+        return {
+            "operators": {name: operator.snapshot() for name, operator in self.operators.items()},
+            "loops": [control.snapshot() for control in self.controls],
+            "frontier": self._frontier,
+        }
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue where a snapshot was taken."""
+        for name, state in data["operators"].items():
+            self.operators[name].restore(state)
+        for control, state in zip(self.controls, data["loops"], strict=True):
+            control.restore(state)
+        self._frontier = data["frontier"]
+
+
+def _failure(step: Step, operator: Operator, port: int, facts: Sequence[Fact], error: Exception) -> OperatorError:
+    """Name the fact on which an operator fails, by feeding it one by one; the engine stops, so its state may suffer."""
+    culprit = "(the frontier)"
+    for fact in facts:
+        try:
+            operator.feed(port, [fact])
+        except Exception:
+            culprit = format_atom(step.inputs[port].name or "start", fact[0])
+            break
+    return OperatorError(step.id, step.source or step.rule or step.id, culprit, f"{type(error).__name__}: {error}")

@@ -1,0 +1,163 @@
+"""The intake: where facts enter, where the watermark is known, and where the stream's start is found.
+
+A source promises that later facts begin after its **watermark**: the latest begin seen less the lateness, or what the source
+itself says. The engine's **frontier** is the least watermark of the sources that count; one that has ended, or that is told
+to be ignored while it is idle, does not. A fact that begins at or before the frontier is late: answers that it could
+change may be out already, so it is refused, counted and handed to the dead letters; nothing else is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidelog.plans.facts import Fact, Record, format_record
+from tidelog.plans.plan import Plan
+from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.deploy import ports_fed_by
+from tidelog.runtime.interfaces import Batch, Rejected
+
+
+@dataclass(slots=True)
+class Delivery:
+    """What one batch brings into the graph: facts by predicate, the frontier behind them, and what was late.
+
+    `points` are the encoded time points at which facts arrived, `start` the stream's start if it has just become known.
+    """
+
+    facts: dict[str, list[Fact]] = field(default_factory=dict)
+    frontier: int = NEG
+    points: list[int] = field(default_factory=list)
+    start: int | None = None
+    late: list[Rejected] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeStatistics:
+    """Counts of facts: accepted, of predicates that the program does not use, and refused as late."""
+
+    accepted: int
+    unused: int
+    late: int
+
+
+class Intake:
+    """Sorts facts by predicate, keeps the watermark of each source, and finds the start.
+
+    `lateness` and `start` are encoded. Without a given start, it is the begin of the earliest fact; known as soon as no
+    earlier one can come.
+    """
+
+    def __init__(self, plan: Plan, sources: Iterable[str], lateness: int = 0, start: int | None = None) -> None:
+        self._timeline = plan.timeline
+        self._used = frozenset(ports_fed_by(plan, "stream"))
+        self._lateness = lateness
+        self._latest = dict.fromkeys(sources, NEG)
+        self._promised: dict[str, int] = dict.fromkeys(self._latest, NEG)
+        self._ignored: set[str] = set()
+        self.frontier = NEG
+        self._given_start = start
+        self._earliest = POS
+        self._start_told = False
+        self.accepted = self.unused = self.late = 0
+
+    def take(self, source: str, batch: Batch) -> Delivery:
+        """Sort one batch of a source; facts behind the frontier are refused."""
+        delivery = Delivery()
+        self._ignored.discard(source)
+        self._sort(batch.records, batch.places, delivery)
+        begins = delivery.points
+        if begins:
+            self._latest[source] = max(self._latest[source], *begins)
+            self._earliest = min(self._earliest, *begins)
+            delivery.points = sorted({self._point(begin) for begin in begins})
+        self._promise(source, self._latest[source] - self._lateness - 1 if self._latest[source] > NEG else NEG)
+        if batch.watermark is not None:
+            self._promise(source, batch.watermark)
+        return self._close(delivery)
+
+    def finish(self, source: str) -> Delivery:
+        """The source has ended: nothing more comes from it."""
+        self._promise(source, POS)
+        return self._close(Delivery())
+
+    def ignore(self, source: str) -> Delivery:
+        """The source is idle: it no longer holds back the frontier, until it speaks again."""
+        self._ignored.add(source)
+        return self._close(Delivery())
+
+    def _sort(self, records: Sequence[Record], places: Sequence[str] | None, delivery: Delivery) -> None:
+        used, frontier, facts = self._used, self.frontier, delivery.facts
+        begins: set[int] = set()
+        unused = 0
+        for i, record in enumerate(records):
+            predicate, row, lo, hi = record
+            if lo <= frontier and frontier > NEG:
+                place = places[i] if places is not None else ""
+                delivery.late.append(self._refuse(record, place))
+                continue
+            begins.add(lo)
+            if predicate not in used:
+                unused += 1
+            elif predicate in facts:
+                facts[predicate].append((row, lo, hi))
+            else:
+                facts[predicate] = [(row, lo, hi)]
+        self.late += len(delivery.late)
+        self.unused += unused
+        self.accepted += len(records) - len(delivery.late) - unused
+        begins.discard(NEG)
+        delivery.points = list(begins)
+
+    def _point(self, begin: int) -> int:
+        """The time point at which a fact arrives: its begin, for an open begin the point before the gap."""
+        return begin if self._timeline.is_integer else begin & ~1
+
+    def _refuse(self, record: Record, place: str) -> Rejected:
+        text = format_record(record, self._timeline)
+        behind = self._timeline.format_point(self.frontier)
+        return Rejected(place, f"late: it begins at or before the watermark {behind}", text.encode())
+
+    def _promise(self, source: str, watermark: int) -> None:
+        self._promised[source] = max(self._promised[source], watermark)
+
+    def _close(self, delivery: Delivery) -> Delivery:
+        counting = [mark for source, mark in self._promised.items() if source not in self._ignored]
+        if counting:
+            self.frontier = max(self.frontier, min(counting))
+        delivery.frontier = self.frontier
+        if not self._start_told:
+            delivery.start = self._find_start()
+            self._start_told = delivery.start is not None
+        return delivery
+
+    def _find_start(self) -> int | None:
+        if self._given_start is not None:
+            return self._given_start
+        return self._point(self._earliest) if self._earliest <= self.frontier + 1 and self._earliest < POS else None
+
+    def statistics(self) -> IntakeStatistics:
+        return IntakeStatistics(self.accepted, self.unused, self.late)
+
+    def snapshot(self) -> dict[str, Any]:
+        """The watermarks and counters as plain data."""
+        return {
+            "latest": dict(self._latest),
+            "promised": dict(self._promised),
+            "ignored": sorted(self._ignored),
+            "frontier": self.frontier,
+            "earliest": self._earliest,
+            "start_told": self._start_told,
+            "counters": [self.accepted, self.unused, self.late],
+        }
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue where a snapshot was taken."""
+        self._latest = dict(data["latest"])
+        self._promised = dict(data["promised"])
+        self._ignored = set(data["ignored"])
+        self.frontier = data["frontier"]
+        self._earliest = data["earliest"]
+        self._start_told = data["start_told"]
+        self.accepted, self.unused, self.late = data["counters"]

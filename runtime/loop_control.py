@@ -1,0 +1,122 @@
+"""How a recursive component is run: admit, wait until nothing is in flight, and only then move its frontiers.
+
+The protocol is the same for the synchronous session and for actors, so it is written once, as a generator: it yields what to
+send into the loop, and is resumed when the loop is idle again (each message raises a counter when it is sent, and lowers
+it when its handler is done). One batch at a time is admitted, so what is in flight stays bounded.
+
+While the stream goes on, coverage behind the loop's **present** (the latest begin admitted from outside, or the frontier) is
+held where the loop closes. When the stream has ended, the loop is followed to its own end, if it has one within `END_ROUNDS`
+steps; otherwise it stops at the present, and says so: `boxplus[1,1] p :- p` has no end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tidelog.operators.hold import Hold
+from tidelog.operators.operator import Operator, shift
+from tidelog.plans.facts import Fact
+from tidelog.plans.plan import Loop, Plan
+from tidelog.plans.timeline import NEG, POS
+
+END_ROUNDS = 10_000
+"""How many steps in time a loop is followed beyond the end of the stream, to see whether it comes to an end."""
+
+RELEASE = -1
+"""In place of a port: a hold lets pass what begins at or before the message's time."""
+SETTLED = -2
+"""In place of a port: the step's frontier has moved to the message's time, as far as those outside are concerned."""
+
+
+@dataclass(slots=True)
+class LoopMessage:
+    """One message into a loop: facts and a frontier for a port, or a control (`RELEASE`, `SETTLED`) with its time."""
+
+    step: str
+    port: int
+    facts: Sequence[Fact]
+    time: int
+
+
+class LoopControl:
+    """The frontier arithmetic of one recursive component, and the order of events in it."""
+
+    def __init__(self, loop: Loop, plan: Plan, operators: Mapping[str, Operator]) -> None:
+        self.loop = loop
+        self._entry_of = {entry: i for i, entry in enumerate(loop.entries)}
+        self.frontiers = [NEG] * len(loop.entries)
+        self.present = NEG
+        self.withholding = False
+        self.unfinished = False
+        self._holds: dict[str, Hold] = {}
+        for name in loop.holds:
+            operator = operators[name]
+            if isinstance(operator, Hold):
+                self._holds[name] = operator
+        members = set(loop.members)
+        self._inner = [
+            (step.id, port, feed.name)
+            for step in plan.steps
+            if step.id in members
+            for port, feed in enumerate(step.inputs)
+            if feed.kind == "step" and feed.name in members
+        ]
+
+    def admit(self, step: str, port: int, facts: Sequence[Fact], frontier: int) -> Iterator[list[LoopMessage]]:
+        """Take one message from outside; yields what to send, and expects the loop to be idle when resumed."""
+        entry = self._entry_of[step, port]
+        moved = frontier > self.frontiers[entry]
+        self.frontiers[entry] = max(frontier, self.frontiers[entry])
+        before = self.present
+        begins = [lo for _, lo, _ in facts]
+        self.present = max(self.present, self._least_open(), *begins)
+        if self.present > before and self._holds:
+            yield self._release()
+        yield [LoopMessage(step, port, facts, frontier)]
+        if moved:
+            yield from self._move_on()
+
+    def _least_open(self) -> int:
+        return min((frontier for frontier in self.frontiers if frontier < POS), default=NEG)
+
+    def _release(self) -> list[LoopMessage]:
+        return [LoopMessage(name, RELEASE, (), max(self.present, self._frontier_of(name))) for name in self._holds]
+
+    def _move_on(self) -> Iterator[list[LoopMessage]]:
+        """The frontiers outside have moved: let pass what is due, then tell every step."""
+        ended = min(self.frontiers, default=POS) >= POS
+        if self._holds and ended:
+            yield from self._follow_to_the_end()
+            if self.unfinished:
+                return
+        elif self._holds:
+            yield self._release()
+        yield [LoopMessage(step, port, (), self._frontier_of(source)) for step, port, source in self._inner]
+        yield [LoopMessage(step, SETTLED, (), self._frontier_of(step)) for step in self.loop.members]
+
+    def _follow_to_the_end(self) -> Iterator[list[LoopMessage]]:
+        """The stream has ended; answers are withheld until it is known that the loop comes to an end."""
+        self.withholding = True
+        for _ in range(END_ROUNDS):
+            begins = [begin for hold in self._holds.values() if (begin := hold.next_begin()) is not None]
+            if not begins:
+                self.withholding = False
+                return
+            yield [LoopMessage(name, RELEASE, (), min(begins)) for name in self._holds]
+        self.unfinished = True
+
+    def _frontier_of(self, step: str) -> int:
+        leads = self.loop.leads[step]
+        return min((shift(f, lead) for f, lead in zip(self.frontiers, leads, strict=True)), default=POS)
+
+    def snapshot(self) -> dict[str, Any]:
+        """The frontiers and the present as plain data."""
+        return {"frontiers": list(self.frontiers), "present": self.present, "unfinished": self.unfinished}
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue where a snapshot was taken."""
+        self.frontiers[:] = data["frontiers"]
+        self.present = data["present"]
+        self.unfinished = data["unfinished"]

@@ -1,0 +1,177 @@
+"""A session: the engine for embedding, synchronous, in the caller's thread."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tidelog.operators.operator import OperatorStatistics
+from tidelog.plans.errors import LateError, SnapshotError
+from tidelog.plans.facts import Answer, Record
+from tidelog.plans.plan import Plan
+from tidelog.plans.printing import format_program
+from tidelog.plans.syntax import Value
+from tidelog.plans.times import TimeLike, TimeReader
+from tidelog.runtime.emission import EmitMode, emission
+from tidelog.runtime.intake import Delivery, Intake, IntakeStatistics
+from tidelog.runtime.interfaces import Batch
+from tidelog.runtime.network import Network, Outcome
+from tidelog.runtime.violations import Violation, Violations
+
+_SOURCE = "session"
+_SNAPSHOT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStatistics:
+    """What a session has done: its intake's counts, and each step's."""
+
+    intake: IntakeStatistics
+    steps: dict[str, OperatorStatistics]
+    violations: int
+
+    @property
+    def entries(self) -> int:
+        """How many ranges are stored in all steps together."""
+        return sum(step.entries for step in self.steps.values())
+
+
+class Session:
+    """Push facts, advance time, pull answers.
+
+    The same plan gives the same answers, however facts are batched and in whatever order they come, as long as none is late.
+    A fact that begins at time t promises that later ones begin after t − `lateness`; `advance` promises it without a fact.
+
+    `emit` is one of `intervals`, `final`, `points`; `start` is the stream's start where it is not that of the first fact.
+
+    >>> import tidelog
+    >>> session = tidelog.Session(tidelog.compile("alarm(X) :- boxminus[0,2] hot(X)."))
+    >>> for second in range(4):
+    ...     session.push("hot", ["pump"], interval=f"[{second},{second + 1})")
+    >>> [str(answer) for answer in session.pull()]
+    ['alarm(pump)@[2,3)', 'alarm(pump)@[3,4)']
+    """
+
+    def __init__(
+        self, plan: Plan, *, emit: EmitMode = "intervals", lateness: TimeLike = 0, start: TimeLike | None = None
+    ) -> None:
+        self.plan = plan
+        self._times = TimeReader(plan.timeline)
+        begin = None if start is None else self._times.point(start)
+        self._intake = Intake(plan, [_SOURCE], self._times.point(lateness), begin)
+        self._network = Network(plan)
+        self._emission = emission(emit, plan.outputs)
+        self._emit: EmitMode = emit
+        self._violations = Violations(plan)
+        self._waiting: list[Record] = []
+        self._answers: list[Record] = []
+        self._violated: list[Violation] = []
+        self._collect(self._network.begin())
+
+    def push(
+        self, predicate: str, row: Sequence[Value] = (), time: TimeLike | None = None, interval: str | None = None
+    ) -> None:
+        """Hand in a fact, at a `time` or over an `interval` such as `"[1,2)"`.
+
+        Raises DataError for a row or a time that the program cannot take, LateError for a fact behind the watermark;
+        what was pushed before is not affected.
+        """
+        if (time is None) == (interval is None):
+            raise TypeError("a fact needs either a time or an interval")
+        checked = self.plan.schema.check(predicate, tuple(row))
+        lo, hi = (self._times.point(time),) * 2 if time is not None else self._times.read(interval or "")
+        self.push_records([(predicate, checked, lo, hi)])
+
+    def push_records(self, records: Iterable[Record]) -> None:
+        """Hand in facts that are encoded already; LateError for the first that is late (the others count)."""
+        self._waiting += records
+        late = self._flush().late
+        if late:
+            raise LateError(f"{late[0].raw.decode()}: {late[0].reason}", late[0].place)
+
+    def advance(self, time: TimeLike) -> None:
+        """Promise that no later fact begins at or before `time`."""
+        self._flush(Batch(watermark=self._times.point(time)))
+
+    def finish(self) -> None:
+        """The stream has ended: everything that is still open becomes final."""
+        self._flush()
+        self._deliver(self._intake.finish(_SOURCE))
+
+    def pull(self) -> list[Answer]:
+        """The answers since the last call, in the order in which they became known."""
+        return [self.plan.answer(record) for record in self.pull_records()]
+
+    def pull_records(self) -> list[Record]:
+        """The same as encoded records."""
+        answers, self._answers = self._answers, []
+        return answers
+
+    def pull_violations(self) -> list[Violation]:
+        """The constraints violated since the last call."""
+        violated, self._violated = self._violated, []
+        return violated
+
+    def unfinished(self) -> list[str]:
+        """After `finish`: what is recursive without an end, and was followed only as far as the stream went."""
+        return self._network.graph.unfinished()
+
+    # --- inside ---------------------------------------------------------------------------------------------------------
+
+    def _flush(self, batch: Batch | None = None) -> Delivery:
+        waiting, self._waiting = self._waiting, []
+        delivery = self._intake.take(_SOURCE, Batch(waiting, watermark=batch.watermark if batch else None))
+        self._deliver(delivery)
+        return delivery
+
+    def _deliver(self, delivery: Delivery) -> None:
+        self._answers += self._emission.arrive(delivery.points)
+        self._collect(self._network.deliver(delivery))
+
+    def _collect(self, outcomes: list[Outcome]) -> None:
+        for step, facts, frontier in outcomes:
+            if step in self.plan.constraints:
+                self._violated += self._violations.receive(step, facts, frontier)
+            else:
+                self._answers += self._emission.receive(step, facts, frontier)
+
+    # --- state ----------------------------------------------------------------------------------------------------------
+
+    def statistics(self) -> SessionStatistics:
+        """An immutable record of what has been done and what is stored."""
+        return SessionStatistics(self._intake.statistics(), self._network.graph.statistics(), self._violations.count)
+
+    def snapshot(self) -> dict[str, Any]:
+        """The whole state as plain data (numbers, text, lists, dicts with text keys), fit for JSON or MessagePack.
+
+        Pull the answers first: those not pulled are not part of it.
+        """
+        return {
+            "version": _SNAPSHOT_VERSION,
+            "plan": _fingerprint(self.plan),
+            "emit": self._emit,
+            "intake": self._intake.snapshot(),
+            "network": self._network.snapshot(),
+            "emission": self._emission.snapshot(),
+        }
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue where a snapshot of the same plan was taken; SnapshotError if it was another."""
+        expected = (_SNAPSHOT_VERSION, _fingerprint(self.plan), self._emit)
+        try:
+            if (data["version"], data["plan"], data["emit"]) != expected:
+                raise SnapshotError("the snapshot was taken from another program, mode or version")
+            self._intake.restore(data["intake"])
+            self._network.restore(data["network"])
+            self._emission.restore(data["emission"])
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise SnapshotError(f"the snapshot is damaged: {error!r}") from error
+        self._answers.clear()
+        self._violated.clear()
+
+
+def _fingerprint(plan: Plan) -> str:
+    """What tells one plan from another: a hash of its program, as printed."""
+    return hashlib.sha256(format_program(plan.program).encode()).hexdigest()

@@ -1,0 +1,155 @@
+"""Supervised connectors: a source or a sink whose connection is lost is opened again, with back-off, within a budget."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Literal
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from tidelog.plans.errors import ConnectorError
+from tidelog.plans.facts import Record
+from tidelog.runtime.actors import everything_waiting
+from tidelog.runtime.interfaces import Batch, Sink, Source
+
+logger = logging.getLogger("tidelog")
+
+SourceEvent = tuple[str, Batch | Literal["ended", "idle"]]
+"""What a source tells the intake: a batch, that it has ended, or that it has been silent for long."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestartPolicy:
+    """How often a connector is opened again: `attempts` in a row, after `delay` seconds, doubled each time up to `longest`.
+
+    Once it works, the attempts count from the beginning.
+    """
+
+    attempts: int = 5
+    delay: float = 0.5
+    longest: float = 30.0
+
+    def wait_before(self, attempt: int) -> float:
+        """The seconds to wait before the given attempt (the first is 1)."""
+        return float(min(self.longest, self.delay * 2 ** (attempt - 1)))
+
+
+class _Attempts:
+    """The budget of one connector: spent by failures in a row, renewed by success."""
+
+    def __init__(self, name: str, policy: RestartPolicy) -> None:
+        self._name, self._policy, self._failures = name, policy, 0
+
+    def succeeded(self) -> None:
+        self._failures = 0
+
+    async def failed(self, error: OSError) -> None:
+        """Wait for the next attempt; ConnectorError when there is none left."""
+        self._failures += 1
+        if self._failures > self._policy.attempts:
+            raise ConnectorError(f"{self._name}: {error}") from error
+        wait = self._policy.wait_before(self._failures)
+        logger.warning("%s: %s; trying again in %g s", self._name, error, wait)
+        await anyio.sleep(wait)
+
+
+class SourceActor:
+    """Runs one source: passes on its batches, and tells when it is idle and when it has ended."""
+
+    def __init__(self, name: str, source: Source, policy: RestartPolicy, idle_after: float | None) -> None:
+        self.name = name
+        self._source = source
+        self._attempts = _Attempts(source.name, policy)
+        self._idle_after = idle_after
+        self._stopping = False
+        self._scope: anyio.CancelScope | None = None
+        self._heard: anyio.Event
+
+    def stop(self) -> None:
+        """Take nothing more; a batch that has been received is still passed on."""
+        self._stopping = True
+        if self._scope is not None:
+            self._scope.cancel()
+
+    async def run(self, events: MemoryObjectSendStream[SourceEvent]) -> None:
+        async with anyio.create_task_group() as tasks:
+            with events:
+                self._heard = anyio.Event()
+                if self._idle_after is not None:
+                    tasks.start_soon(self._watch, events.clone(), self._idle_after)
+                while not self._stopping and not await self._pass_on(events):
+                    pass
+            tasks.cancel_scope.cancel()
+
+    async def _pass_on(self, events: MemoryObjectSendStream[SourceEvent]) -> bool:
+        """Open the source and pass on what it says; returns whether it has ended."""
+        error: OSError | None = None
+        try:
+            async with self._source:
+                while (batch := await self._receive()) is not None:
+                    self._heard.set()
+                    self._heard = anyio.Event()
+                    self._attempts.succeeded()
+                    await events.send((self.name, batch))
+                if not self._stopping:
+                    await events.send((self.name, "ended"))
+                return True
+        except OSError as lost:
+            error = lost
+        with anyio.CancelScope() as self._scope:
+            await self._attempts.failed(error)
+        return False
+
+    async def _receive(self) -> Batch | None:
+        """The next batch; None at the end, or when told to stop. Only the waiting is ever cancelled."""
+        if self._stopping:
+            return None
+        with anyio.CancelScope() as self._scope:
+            return await self._source.receive()
+        return None
+
+    async def _watch(self, events: MemoryObjectSendStream[SourceEvent], idle_after: float) -> None:
+        """Tell, once for each silence, that the source has been silent for `idle_after` seconds."""
+        with events:
+            while True:
+                heard = self._heard
+                with anyio.move_on_after(idle_after):
+                    await heard.wait()
+                    continue
+                await events.send((self.name, "idle"))
+                await heard.wait()
+
+
+class SinkActor:
+    """Runs one sink behind a bounded channel: while the sink is slow, so are those who send to it."""
+
+    def __init__(self, sink: Sink, policy: RestartPolicy) -> None:
+        self.name = sink.name
+        self._sink = sink
+        self._attempts = _Attempts(sink.name, policy)
+
+    async def run(self, inbox: MemoryObjectReceiveStream[list[Record]]) -> None:
+        unsent: list[Record] = []
+        with inbox:
+            while True:
+                try:
+                    async with self._sink:
+                        await self._deliver(inbox, unsent)
+                    return
+                except OSError as error:
+                    lost = error
+                await self._attempts.failed(lost)
+
+    async def _deliver(self, inbox: MemoryObjectReceiveStream[list[Record]], unsent: list[Record]) -> None:
+        """Pass on answers until there are no more; what a failure leaves in `unsent` is sent again."""
+        try:
+            while True:
+                if not unsent:
+                    for answers in await everything_waiting(inbox):
+                        unsent += answers
+                await self._sink.send(unsent)
+                self._attempts.succeeded()
+                unsent.clear()
+        except anyio.EndOfStream:
+            return

@@ -1,0 +1,72 @@
+"""Constraints: rules whose head is `bottom`. Where one holds, the data contradict the program, and it says with what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tidelog.operators.coverage import Coverage
+from tidelog.plans.facts import Fact, Row
+from tidelog.plans.normal.scopes import bound
+from tidelog.plans.normal.traverse import rebuild
+from tidelog.plans.plan import Plan
+from tidelog.plans.printing import format_formula, format_statement
+from tidelog.plans.syntax import Arithmetic, Atom, Comparison, Constant, Expression, Formula, Rule, Value, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A constraint holds from some time on: its rule, its body with the constants that violate it, and the range."""
+
+    rule: str
+    facts: tuple[str, ...]
+    during: str
+
+    def __str__(self) -> str:
+        return f"constraint violated at {self.during}: {', '.join(self.facts)} (rule: {self.rule})"
+
+
+class Violations:
+    """Tells of each violation once: when it begins, not at every time at which it goes on."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._timeline = plan.timeline
+        self._rules: Mapping[str, Rule] = plan.constraints
+        self._known = {name: Coverage() for name in plan.constraints}
+        self.count = 0
+
+    def receive(self, constraint: str, facts: Sequence[Fact], frontier: int) -> list[Violation]:
+        """Take new coverage of a constraint; returns the violations that begin with it."""
+        known = self._known[constraint]
+        found = []
+        for row, lo, hi in facts:
+            bounds = known.rows.get(row)
+            if bounds is None or not bounds[-2] - 1 <= lo <= bounds[-1] + 1:
+                found.append(self._describe(constraint, row, lo, hi))
+            known.insert([(row, lo, hi)])
+        known.forget(frontier - 1)
+        self.count += len(found)
+        return found
+
+    def _describe(self, constraint: str, row: Row, lo: int, hi: int) -> Violation:
+        rule = self._rules[constraint]
+        binding = dict(zip(bound(*rule.body), row, strict=True))
+        facts = tuple(format_formula(_bind(part, binding)) for part in rule.body)
+        return Violation(format_statement(rule), facts, self._timeline.format_range(lo, hi))
+
+
+def _bind(formula: Formula, binding: Mapping[str, Value]) -> Formula:
+    """The formula with its variables replaced by the constants they stand for."""
+    if isinstance(formula, Atom):
+        return replace(formula, arguments=tuple(_value(term, binding) for term in formula.arguments))
+    if isinstance(formula, Comparison):
+        return replace(formula, left=_value(formula.left, binding), right=_value(formula.right, binding))
+    return rebuild(formula, lambda part: _bind(part, binding))
+
+
+def _value(expression: Expression, binding: Mapping[str, Value]) -> Expression:
+    if isinstance(expression, Variable) and expression.name in binding:
+        return Constant(binding[expression.name])
+    if isinstance(expression, Arithmetic):
+        return replace(expression, operands=tuple(_value(operand, binding) for operand in expression.operands))
+    return expression

@@ -1,0 +1,109 @@
+"""Encoders: golden lines, and that decoders read back what encoders write."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tidelog.connectors import JsonDecoder, JsonEncoder, TextDecoder, TextEncoder
+from tidelog.plans.errors import SpecError
+from tidelog.plans.facts import Record, Schema, format_record
+from tidelog.plans.numerals import canonical
+from tidelog.plans.timeline import LIMIT, NEG, POS, Timeline
+
+TIMELINES = st.sampled_from(
+    [
+        Timeline("integer"),
+        Timeline("integer", unit=Fraction(60)),
+        Timeline("rational", Fraction(1, 1_000_000)),
+        Timeline("rational", Fraction(2, 3), unit=Fraction(1)),
+    ]
+)
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=8)
+NUMBERS = st.integers(-(2**63) + 1, 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters="'\n"), min_size=1, max_size=6)
+ROWS = st.lists(TEXTS | NUMBERS.map(canonical), max_size=3).map(tuple)
+ENDS = st.integers(-(10**6), 10**6) | st.integers(-LIMIT, LIMIT)
+
+
+@st.composite
+def facts(draw: st.DrawFn) -> tuple[Timeline, list[Record]]:
+    """A timeline and facts over it: any names, texts, numbers, and ranges open, closed or unbounded."""
+    timeline = draw(TIMELINES)
+    records: list[Record] = []
+    for _ in range(draw(st.integers(1, 3))):
+        lo, hi = sorted((draw(ENDS), draw(ENDS)))
+        # A gap beside the limit has its end beyond it.
+        lo, hi = (max(lo, -LIMIT + 2), min(hi, LIMIT - 2)) if lo < hi else (lo // 2, lo // 2)
+        lo, hi = draw(st.sampled_from([(lo, hi), (NEG, hi), (lo, POS), (NEG, POS), (lo, lo)]))
+        records.append((draw(NAMES), draw(ROWS), lo, hi))
+    return timeline, records
+
+
+@given(facts(), st.booleans())
+def test_text_is_read_back(drawn: tuple[Timeline, list[Record]], iso: bool) -> None:
+    """Whatever the text encoder writes, the text decoder reads as the same facts."""
+    timeline, records = drawn
+    data = TextEncoder(Schema(timeline), iso=iso and timeline.unit is not None).encode(records)
+    batch = TextDecoder(Schema(timeline), "data").decode(data.split(b"\n")[:-1], 1)
+    assert batch.rejected == []
+    assert batch.records == records
+    assert list(map(repr, batch.records)) == list(map(repr, records))
+
+
+@given(facts(), st.booleans())
+def test_json_is_read_back(drawn: tuple[Timeline, list[Record]], iso: bool) -> None:
+    """Whatever the JSON encoder writes, the JSON decoder reads as the same facts."""
+    timeline, records = drawn
+    data = JsonEncoder(Schema(timeline), iso=iso and timeline.unit is not None).encode(records)
+    batch = JsonDecoder(Schema(timeline), "data").decode(data.split(b"\n")[:-1], 1)
+    assert batch.rejected == []
+    assert list(map(repr, batch.records)) == list(map(repr, records))
+
+
+@given(facts())
+def test_text_is_the_language_s_own(drawn: tuple[Timeline, list[Record]]) -> None:
+    """A line of the text encoder is the fact as `format_record` writes it."""
+    timeline, records = drawn
+    expected = "".join(format_record(record, timeline) + "\n" for record in records)
+    assert TextEncoder(Schema(timeline)).encode(records) == expected.encode()
+
+
+def test_json_lines_are_as_documented(halves: Schema) -> None:
+    """A whole time is a number, another exact time text, anything else an interval."""
+    records: list[Record] = [
+        ("temp", ("s1", 21.5), 68, 68),
+        ("p", ('"é\n',), 10, 10),
+        ("p", (3,), 4, 9),
+        ("rain", (), 5, 5),
+        ("rain", (), NEG, POS),
+    ]
+    assert JsonEncoder(halves).encode(records).decode().splitlines() == [
+        '{"predicate":"temp","args":["s1",21.5],"time":17}',
+        '{"predicate":"p","args":["\\"é\\n"],"time":"5/2"}',
+        '{"predicate":"p","args":[3],"interval":"[1,5/2)"}',
+        '{"predicate":"rain","args":[],"interval":"(1,3/2)"}',
+        '{"predicate":"rain","args":[],"interval":"(-inf,inf)"}',
+    ]
+
+
+def test_iso_lines_are_in_utc(seconds: Schema) -> None:
+    """With `iso`, times are ISO-8601 to the precision that they need; beyond the calendar they stay numbers."""
+    records: list[Record] = [("rain", (), t, t) for t in (1277942400, 1277942405, 10**15)] + [("rain", (), 0, POS)]
+    assert TextEncoder(seconds, iso=True).encode(records).decode().splitlines() == [
+        "rain@2010-07-01T00:00Z",
+        "rain@2010-07-01T00:00:05Z",
+        "rain@1000000000000000",
+        "rain@[1970-01-01T00:00Z,inf)",
+    ]
+    assert JsonEncoder(seconds, iso=True).encode(records[:1]) == (
+        b'{"predicate":"rain","args":[],"time":"2010-07-01T00:00Z"}\n'
+    )
+
+
+def test_iso_needs_a_unit(integer: Schema) -> None:
+    """Without a unit there is no calendar to write times in."""
+    with pytest.raises(SpecError, match="ISO-8601 output needs a unit"):
+        TextEncoder(integer, iso=True)

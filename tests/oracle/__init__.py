@@ -1,0 +1,1 @@
+"""A naive evaluator written from the papers' definitions, and random programs to compare the engine with it."""
