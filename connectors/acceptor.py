@@ -63,6 +63,9 @@ class Acceptor:
             await self._slots.acquire()
             try:
                 stream = await listener.accept()
+            except ConnectionAbortedError:  # the client has gone before it was served
+                self._slots.release()
+                continue
             except OSError as error:
                 self._failed(error)
                 return

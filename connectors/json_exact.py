@@ -70,7 +70,7 @@ class ExactJson:
     def _keyed_atom(self, document: dict[str, object]) -> tuple[str, tuple[object, ...]]:
         """`{"temp": {"sensor": "s1", "value": 21.5}, "time": 17}`."""
         names = [key for key in document if key not in ("time", "interval")]
-        if not names:
+        if not names or (names[0] == "args" and "args" not in self._schema.predicates):
             raise DataError("`predicate` is missing")
         name = names[0]
         if len(names) > 1:

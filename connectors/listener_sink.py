@@ -31,6 +31,11 @@ class ListenerSink:
         """The TCP port that is listened on; None before it is entered."""
         return self._acceptor.port if self._acceptor else None
 
+    @property
+    def receivers(self) -> int:
+        """How many are connected."""
+        return len(self._receivers)
+
     async def __aenter__(self) -> ListenerSink:
         self._error = None
         self._changed = anyio.Event()

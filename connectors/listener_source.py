@@ -38,9 +38,12 @@ class ListenerSource:
 
     async def __aenter__(self) -> ListenerSource:
         self._error = None
-        acceptor = await Acceptor(self._address, self._serve, self._fail).__aenter__()
         self._sender, self._receiver = anyio.create_memory_object_stream[Batch](MAX_WAITING)
-        self._acceptor = acceptor
+        try:
+            self._acceptor = await Acceptor(self._address, self._serve, self._fail).__aenter__()
+        except BaseException:
+            self._close_queue()
+            raise
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -49,8 +52,11 @@ class ListenerSource:
             try:
                 await acceptor.__aexit__(*exc)
             finally:
-                self._sender.close()
-                self._receiver.close()
+                self._close_queue()
+
+    def _close_queue(self) -> None:
+        self._sender.close()
+        self._receiver.close()
 
     async def receive(self) -> Batch | None:
         """What all connections have brought, once there is something. Raises OSError where listening has failed."""

@@ -100,8 +100,10 @@ def parse_spec(spec: str, *, allow_remote: bool = False) -> Spec:
         return _file_spec(spec, rest, kind, predicate)
     name = scheme[1].lower()
     if name == "file":
-        path = scheme[2]
-        return _file_spec(spec, path[2:] if path.startswith("///") else path, kind, predicate)
+        path = scheme[2].removeprefix("//") if scheme[2].startswith("///") else scheme[2]
+        if path.startswith("//"):
+            raise SpecError(f"`{spec}` names a host: expected `file:PATH` or `file:///PATH`")
+        return _file_spec(spec, path, kind, predicate)
     address = _address(spec, name, rest)
     if name == "tcp+listen" and isinstance(address, TcpAddress) and not (address.is_loopback or allow_remote):
         raise SpecError(f"`{spec}` would listen beyond this machine: use 127.0.0.1, or allow remote connections")

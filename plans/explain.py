@@ -14,7 +14,7 @@ from tidelog.plans.statements import RawStatement, tokens_between
 
 _FOUND = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_:/-]{0,39}|:-|!=|<=|>=|//|.", re.DOTALL)
 _CONTEXT = 200
-"""How many characters before and behind the error the hints look at."""
+"""How many characters behind the error the hints look at."""
 
 # The first set that the parser would accept in full says what was expected. Later entries are subsets of earlier ones.
 _STARTS: tuple[tuple[frozenset[str], str], ...] = (
@@ -33,6 +33,7 @@ _STARTS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"STRING"}), "a file's name in double quotes"),
     (frozenset({"COUNT"}), "a whole number"),
     (frozenset({"FROM"}), "`from`"),
+    (frozenset({"LSQ"}), "a window, such as `[5]`"),
 )
 _ENDS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"COMMA", "RPAR"}), "`,` or `)`"),
@@ -40,7 +41,6 @@ _ENDS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"RPAR"}), "`)`"),
     (frozenset({"COMMA", "RSQ"}), "`,` or `]`"),
     (frozenset({"RSQ"}), "`]`"),
-    (frozenset({"LSQ"}), "`[`"),
     (frozenset({"IMPLIES"}), "`:-`"),
     (frozenset({"COMMA", "$END"}), "`,` or the end of the statement"),
     (frozenset({"$END"}), "the end of the statement"),
@@ -50,9 +50,8 @@ _ENDS: tuple[tuple[frozenset[str], str], ...] = (
 def explain(text: str, raw: RawStatement, error: UnexpectedInput) -> Diagnostic:
     """The diagnostic for a statement that the parser could not read."""
     at = _where(raw, error)
-    before = text[max(raw.start, at - _CONTEXT) : at]
     rest = text[at : min(raw.end, at + _CONTEXT)]
-    hint = find_hint(before if at - _CONTEXT > raw.start else before.lstrip(), rest)
+    hint = find_hint(text[raw.start : at], rest)
     help = hint.help if hint else ""
     if hint and hint.message:
         return Diagnostic("syntax", hint.message, Span(at, _end_of_line(text, at, raw.end)), help=help)

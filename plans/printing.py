@@ -50,7 +50,8 @@ def _arithmetic(term: syntax.Arithmetic) -> str:
         return f"{operator}({', '.join(map(format_term, operands))})"
     level = _LEVEL[operator]
     if operator == "neg":
-        return f"-{_operand(operands[0], level)}"
+        is_number = isinstance(operands[0], syntax.Constant) and not isinstance(operands[0].value, str)
+        return f"-({format_term(operands[0])})" if is_number else f"-{_operand(operands[0], level)}"
     return f"{_operand(operands[0], level)} {operator} {_operand(operands[1], level + 1)}"
 
 
@@ -167,7 +168,8 @@ def _fact(fact: syntax.FactStatement) -> str:
     interval = fact.interval
     if interval is None:
         return text
-    if interval.is_punctual and not (interval.left_open or interval.right_open):
+    is_point = interval.is_punctual and interval.low_unit == interval.high_unit
+    if is_point and not (interval.left_open or interval.right_open):
         return f"{text}@{format_time(interval.low)}{interval.low_unit}"
     return f"{text}@{format_interval(interval)}"
 

@@ -107,12 +107,12 @@ class TreeBuilder(Transformer[Token, Any]):
     product = sum
 
     def negative(self, items: list[Any]) -> syntax.Expression:
-        operand = as_term(items[1])
-        if isinstance(operand, syntax.Constant) and not isinstance(operand.value, str):
-            return syntax.Constant(-operand.value, cover(items))
-        return syntax.Arithmetic("neg", (operand,), cover(items))
+        return syntax.Arithmetic("neg", (as_term(items[1]),), cover(items))
 
-    fact_negative = negative
+    def negative_number(self, items: list[Any]) -> syntax.Constant:
+        return syntax.Constant(-items[1].value, cover(items))
+
+    fact_negative = negative_number
 
     def number(self, items: list[Any]) -> syntax.Constant:
         try:

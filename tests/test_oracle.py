@@ -1,116 +1,33 @@
-"""The oracle itself, held against cases worked by hand from Table 1, against the papers' examples, and against itself."""
+"""The oracle itself, held against cases worked by hand from Table 1 and against the papers' examples."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
-from hypothesis import strategies as st
-from oracle.evaluate import GroundFact, Model, Violation, check, evaluate, rules_of, strata
+from oracle.evaluate import Violation, check, evaluate
 from oracle.grid import common_step
-from oracle.grounding import parts, unsafe_variables
-from oracle.programs import EVERYTHING, FORWARD, NON_RECURSIVE, Features, Kind, programs, shuffled_within, streams
-from oracle.reach import Reach, exact_range, horizon, reach
-from oracle.values import Undefined, canonical, evaluate_expression
+from oracle.notation import at, binary, fact, iv, op, program, runs, solve, term
+from oracle.reach import exact_range, horizon
 from tidelog.plans.syntax import (
-    Arithmetic,
-    Atom,
-    Binary,
     Comparison,
     Conjunction,
-    Constant,
-    Expression,
     FactStatement,
     Formula,
     Interval,
     Negation,
     Program,
     Rule,
-    TimelineDeclaration,
     Truth,
     Unary,
     UnaryOperator,
-    Value,
-    Variable,
-    Wildcard,
     Window,
     WindowSize,
 )
 
 BRACKETS = ("[]", "[)", "(]", "()")
-
-
-# --- notation -----------------------------------------------------------------------------------------------------
-
-
-def iv(text: str) -> Interval:
-    """`[1,5/2)` or `3` as an interval."""
-    match = re.fullmatch(r"([\[(])(.*),(.*)([\])])", text)
-    if not match:
-        return Interval(Fraction(text), Fraction(text))
-    low, high = (float(end) if "inf" in end else Fraction(end) for end in (match[2], match[3]))
-    return Interval(low, high, match[1] == "(", match[4] == ")")
-
-
-def term(text: str | float) -> Variable | Wildcard | Constant:
-    """A term as the language writes it."""
-    if isinstance(text, str) and text == "_":
-        return Wildcard()
-    return Variable(text) if isinstance(text, str) and text[0].isupper() else Constant(text)
-
-
-def at(predicate: str, *arguments: str | float) -> Atom:
-    """An atom."""
-    return Atom(predicate, tuple(map(term, arguments)))
-
-
-def op(operator: UnaryOperator, interval: str, operand: Formula) -> Unary:
-    """A metric operator over a formula."""
-    return Unary(operator, iv(interval), operand)
-
-
-def binary(left: Formula, operator: Literal["since", "until"], interval: str, right: Formula) -> Binary:
-    """`left since[a,b] right` or `left until[a,b] right`."""
-    return Binary(operator, iv(interval), left, right)
-
-
-def fact(predicate: str, *rest: Value) -> GroundFact:
-    """A fact; the last argument is its interval."""
-    return predicate, tuple(rest[:-1]), iv(str(rest[-1]))
-
-
-def program(*rules: Rule, timeline: Kind = "rational") -> Program:
-    """A program of these rules."""
-    return Program((TimelineDeclaration(timeline), *rules))
-
-
-def solve(
-    body: Formula | Sequence[Formula],
-    facts: Sequence[GroundFact],
-    *,
-    timeline: Kind = "rational",
-    head: Formula | None = None,
-    start: int | None = None,
-) -> Model:
-    """The model of `h :- body` over the times -4 … 12."""
-    parts = tuple(body) if isinstance(body, Sequence) else (body,)
-    return evaluate(program(Rule(head or at("h"), parts), timeline=timeline), facts, low=-4, high=12, start=start)
-
-
-def runs(model: Model, predicate: str = "h", row: tuple[Value, ...] = ()) -> str:
-    """The runs of a row on a timeline of whole steps, as text: `[3,6) [7,7]`."""
-    shown = []
-    for low, high in model.intervals(predicate).get(row, []):
-        left = f"({low - Fraction(1, 2)}" if low.denominator > 1 else f"[{low}"
-        right = f"{high + Fraction(1, 2)})" if high.denominator > 1 else f"{high}]"
-        shown.append(f"{left},{right}")
-    return " ".join(shown)
 
 
 # --- Table 1 ------------------------------------------------------------------------------------------------------
@@ -406,99 +323,6 @@ def test_unsafe_rules_are_refused(head: Formula, body: tuple[Formula, ...]) -> N
         check(Rule(head, body), 0)
 
 
-# --- comparisons and arithmetic -----------------------------------------------------------------------------------
-
-
-def calc(operator: str, *operands: str | float | Expression) -> Arithmetic:
-    """An arithmetic expression."""
-    expressions = tuple(x if not isinstance(x, str | int | float) else term(x) for x in operands)
-    return Arithmetic(operator, expressions)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        (calc("+", 1, 2.5), 3.5),
-        (calc("-", 1, 3), -2),
-        (calc("*", 2, 1.5), 3),
-        (calc("/", 7, 2), 3.5),
-        (calc("/", 6, 2), 3),
-        (calc("//", -7, 2), -4),
-        (calc("mod", -7, 2), 1),
-        (calc("mod", 7, -2), -1),
-        (calc("min", 3, 2, 5), 2),
-        (calc("max", 3, 2.5), 3),
-        (calc("abs", -2), 2),
-        (calc("neg", calc("+", 1, 1)), -2),
-    ],
-)
-def test_arithmetic(expression: Expression, expected: Value) -> None:
-    """Division is true division, `//` rounds down, `mod` has the divisor's sign, whole floats are integers."""
-    value = evaluate_expression(expression, {})
-    assert (value, type(value)) == (expected, type(expected))
-
-
-@pytest.mark.parametrize(
-    "expression",
-    [
-        calc("+", "a", 1),
-        calc("/", 1, 0),
-        calc("mod", 1, 0),
-        calc("*", 1 << 62, 2),
-        calc("*", 1e200, 1e200),
-        calc("min", "a", "b"),
-    ],
-)
-def test_arithmetic_without_a_value(expression: Expression) -> None:
-    """Text, division by zero, and what does not fit have no value."""
-    with pytest.raises(Undefined):
-        evaluate_expression(expression, {})
-
-
-def test_large_whole_floats_stay_floats() -> None:
-    """A float beyond 64 bits is a number like any other, an integer there is not."""
-    assert type(canonical(1e30)) is float
-    with pytest.raises(Undefined):
-        canonical(1 << 63)
-
-
-@pytest.mark.parametrize(
-    ("operator", "values"),
-    [
-        ("=", ["1"]),
-        ("!=", ["0", "2", "a", "b"]),
-        ("<", ["0"]),
-        ("<=", ["0", "1"]),
-        (">", ["2"]),
-        (">=", ["1", "2"]),
-    ],
-)
-def test_comparisons_with_a_number(operator: str, values: list[str]) -> None:
-    """Any two constants can be equal or not; only two numbers, or two texts, have an order."""
-    facts = [fact("p", value, "1") for value in (0, 1.0, 2, "a", "b")]
-    comparison = Comparison(operator, term("X"), term(1))  # type: ignore[arg-type]
-    model = solve([at("p", "X"), comparison], facts, head=at("h", "X"))
-    assert sorted(str(row[0]) for row in model.rows("h")) == values
-
-
-def test_equations_bind_and_silence() -> None:
-    """`W = V + 1` binds W; an instance whose arithmetic has no value does not fire."""
-    body: list[Formula] = [
-        at("p", "V"),
-        Comparison("=", term("W"), calc("/", 6, "V")),
-        Comparison("=", term("U"), calc("+", "W", 1)),
-    ]
-    facts = [fact("p", value, "1") for value in (0, 2, 4, "a")]
-    model = solve(body, facts, head=at("h", "V", "W", "U"))
-    assert model.rows("h") == {(2, 3, 4), (4, 1.5, 2.5)}
-
-
-def test_arithmetic_in_heads() -> None:
-    """A head's arguments may be expressions, and may have no value."""
-    head = Atom("h", (calc("//", 6, "V"),))
-    assert solve(at("p", "V"), [fact("p", 4, "1"), fact("p", 0, "1")], head=head).rows("h") == {(1,)}
-
-
 # --- the papers' examples -----------------------------------------------------------------------------------------
 
 
@@ -610,130 +434,3 @@ def test_common_step() -> None:
     assert common_step(map(Fraction, ("3/2", "1/3", "0"))) == Fraction(1, 6)
     assert common_step([Fraction(4), Fraction(-6)]) == 2
     assert common_step([]) == 1
-
-
-# --- the horizon --------------------------------------------------------------------------------------------------
-
-
-def test_reach_adds_up_along_paths() -> None:
-    """Past operators reach right, future operators left, a head's boxplus right."""
-    rules = (
-        Rule(op("boxplus", "[0,3]", at("a")), (op("diamondminus", "[1,inf)", at("p")),)),
-        Rule(at("b"), (op("boxplus", "[0,2]", at("a")), op("diamondminus", "[0,5]", at("p")))),
-    )
-    assert reach(program(*rules)) == Reach(2, 5)
-    assert reach(program(*rules, Rule(at("b"), (op("diamondminus", "[1,1]", at("b")),)))) == Reach(2, math.inf)
-
-
-def test_exact_range_shrinks_with_looks_ahead_at_what_never_settles() -> None:
-    """Bodies that look 2 ahead at a predicate that runs on for ever are right up to 2 before the horizon's end."""
-    forever = Rule(op("boxplus", "[1,1]", at("p")), (at("p"),))
-    ahead = Rule(at("a"), (op("boxplus", "[0,2]", at("p")),))
-    assert exact_range(program(forever, ahead), [fact("p", "0")], low=-9, high=9) == (-math.inf, 7)
-    unbounded = Rule(at("a"), (op("boxplus", "[0,inf)", at("p")),))
-    assert exact_range(program(forever, unbounded), [fact("p", "0")], low=-9, high=9) == (-math.inf, -math.inf)
-
-
-SETTINGS = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-KINDS = st.sampled_from(("rational", "integer"))
-RICH = replace(EVERYTHING, nested_negation=True)
-
-
-@pytest.mark.slow
-@SETTINGS
-@given(st.data(), KINDS)
-def test_a_wider_horizon_changes_nothing_in_the_exact_range(data: st.DataObject, kind: Kind) -> None:
-    """What `exact_range` promises is what an evaluation over a wider horizon says."""
-    drawn = data.draw(programs(kind, RICH))
-    facts = data.draw(streams(drawn, infinite=True, size=8))
-    low, high = horizon(drawn, facts, margin=2)
-    low, high = low + data.draw(st.integers(0, 1)), high - data.draw(st.integers(0, 1))
-    try:
-        model = evaluate(drawn, facts, low=low, high=high)
-    except ValueError:
-        low, high = low - 1, high + 1
-        model = evaluate(drawn, facts, low=low, high=high)
-    first, last = exact_range(drawn, facts, low=low, high=high)
-    wider = evaluate(drawn, facts, low=low - 5, high=high + 5)
-    for predicate in wider.coverage:
-        for row in wider.rows(predicate) | model.rows(predicate):
-            times = [time for time in model.times() if first <= time <= last]
-            assert [model.holds(predicate, row, t) for t in times] == [wider.holds(predicate, row, t) for t in times]
-
-
-@pytest.mark.slow
-@SETTINGS
-@given(st.data())
-def test_a_finer_grid_changes_nothing(data: st.DataObject) -> None:
-    """On dense time nothing changes within a gap, so that smaller cells give the same model."""
-    drawn = data.draw(programs("rational", RICH))
-    facts = data.draw(streams(drawn, infinite=True, size=8))
-    low, high = horizon(drawn, facts, margin=3)
-    model = evaluate(drawn, facts, low=low, high=high)
-    finer = evaluate(drawn, facts, low=low - Fraction(1, 6), high=high)
-    assert finer.grid.step < model.grid.step
-    for predicate in finer.coverage:
-        for row in finer.rows(predicate) | model.rows(predicate):
-            for time in finer.times()[2:]:
-                assert model.holds(predicate, row, time) == finer.holds(predicate, row, time)
-
-
-# --- the strategies -----------------------------------------------------------------------------------------------
-
-
-@settings(SETTINGS, max_examples=40)
-@given(st.data(), KINDS, st.sampled_from((FORWARD, NON_RECURSIVE, EVERYTHING, RICH)))
-def test_drawn_programs_are_safe_and_stratified(data: st.DataObject, kind: Kind, features: Features) -> None:
-    """Every drawn program passes the oracle's checks, whatever its features, and non-recursive ones settle."""
-    drawn = data.draw(programs(kind, features))
-    rules = rules_of(drawn)
-    assert 1 <= len(rules) <= 6
-    assert [unsafe_variables(rule) for rule in rules] == [set()] * len(rules)
-    assert sum(map(len, strata(rules))) <= len(rules)
-    if not features.recursion:
-        assert max(reach(drawn).left, reach(drawn).right) < math.inf
-
-
-@settings(SETTINGS, max_examples=40)
-@given(st.data(), KINDS, st.sampled_from((Fraction(0), Fraction(1), Fraction(5, 2))))
-def test_drawn_streams_are_sorted_and_shuffled_within_bounds(
-    data: st.DataObject, kind: Kind, lateness: Fraction
-) -> None:
-    """Streams are sorted by time, and no fact of a shuffled one comes more than the lateness behind."""
-    drawn = data.draw(programs(kind, EVERYTHING))
-    stream = data.draw(streams(drawn))
-    begins = [item[2].low for item in stream]
-    assert begins == sorted(begins)
-    assert all(0 <= item[2].low <= item[2].high <= 12 for item in stream)
-    arrival = data.draw(shuffled_within(stream, lateness))
-    assert sorted(map(repr, arrival)) == sorted(map(repr, stream))
-    for index, item in enumerate(arrival):
-        assert all(earlier[2].low <= item[2].low + lateness for earlier in arrival[:index])
-
-
-def kinds_of(formula: Formula) -> set[type]:
-    """The classes of the formulas in a formula."""
-    return {type(formula)}.union(*map(kinds_of, parts(formula)))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["rational", "integer"])
-def test_drawn_programs_derive_something_with_every_operator(kind: Kind) -> None:
-    """More than half of the drawn programs derive a fact from their stream, and every kind of formula occurs."""
-    derived: list[bool] = []
-    kinds: set[type] = set()
-
-    @seed(20)
-    @settings(max_examples=100, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-    @given(st.data())
-    def draw(data: st.DataObject) -> None:
-        drawn = data.draw(programs(kind, EVERYTHING))
-        facts = data.draw(streams(drawn))
-        low, high = horizon(drawn, facts)
-        model = evaluate(drawn, facts, low=low, high=high)
-        derived.append(any(model.rows(predicate) for predicate in "abcd"))
-        kinds.update(*(kinds_of(part) for rule in rules_of(drawn) for part in (rule.head, *rule.body)))
-
-    draw()
-    assert sum(derived) * 2 > len(derived)
-    assert kinds == {Atom, Unary, Binary, Window, Conjunction, Negation, Comparison, Truth}

@@ -36,7 +36,7 @@ def _check_rule(rule: syntax.Rule) -> Iterator[Diagnostic]:
             yield Diagnostic("unsafe-variable", "`_` cannot be compared", variable.span, "unbound", help="name it")
         elif variable.name not in reported:
             reported.add(variable.name)
-            yield _unbound_in_body(variable, occurrence.role)
+            yield _unbound_in_body(variable, occurrence.role, inside)
 
 
 def _check_head(
@@ -69,13 +69,14 @@ def _notes(name: str, inside: Sequence[Occurrence]) -> Iterator[Note]:
             return
 
 
-def _unbound_in_body(variable: syntax.Variable, role: Role) -> Diagnostic:
+def _unbound_in_body(variable: syntax.Variable, role: Role, inside: Sequence[Occurrence]) -> Diagnostic:
     name = variable.name
     message = f"variable `{name}` {_WHERE.get(role, 'in a comparison')} is bound by no positive body atom"
     help = f"add a positive atom with `{name}`, such as `zone({name})`"
     if role == "negated":
         help += ", or write `_` if any value will do"
-    return Diagnostic("unsafe-variable", message, variable.span, "unbound", help=help)
+    notes = tuple(_notes(name, [item for item in inside if item.role == "left"]))
+    return Diagnostic("unsafe-variable", message, variable.span, "unbound", notes, help)
 
 
 def _unbound(parts: Iterable[syntax.Formula], bound: frozenset[str]) -> Iterator[Occurrence]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 from tidelog.connectors import TextDecoder
-from tidelog.plans.facts import Schema
+from tidelog.plans.facts import Record, Schema
 from tidelog.plans.timeline import NEG, POS
 
 
-def read(schema: Schema, *lines: str | bytes) -> list[object]:
+def read(schema: Schema, *lines: str | bytes) -> list[Record]:
     """The records of these lines, none of which may be refused."""
     raw = [line if isinstance(line, bytes) else line.encode() for line in lines]
     batch = TextDecoder(schema, "data").decode(raw, 1)
     assert batch.rejected == []
-    return list(batch.records)
+    return batch.records
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_iso_times_become_ticks(seconds: Schema) -> None:
         "rain@1970-01-01T02:00:05+02:00",
         "rain@[1970-01-01T00:00Z,2min)",
     ]
-    assert [(lo, hi) for _, _, lo, hi in read(seconds, *lines)] == [(86400, 86400), (60, 60), (5, 5), (0, 119)]  # type: ignore[misc]
+    assert [(lo, hi) for _, _, lo, hi in read(seconds, *lines)] == [(86400, 86400), (60, 60), (5, 5), (0, 119)]
 
 
 @pytest.mark.parametrize(

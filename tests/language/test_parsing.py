@@ -4,7 +4,6 @@ import math
 from fractions import Fraction
 
 import pytest
-
 from tidelog.plans.errors import NOWHERE, ProgramError
 from tidelog.plans.parser import parse
 from tidelog.plans.syntax import (
@@ -212,7 +211,9 @@ def test_open_interval_or_parenthesis():
 def test_unary_binds_tighter_than_since():
     """A prefix operator takes the next formula alone; parentheses change that."""
     box = interval(0, 1)
-    assert literal("boxminus[0,1] p(X) since[0,1] not q(X)") == Binary("since", box, Unary("boxminus", box, P), Negation(Q))
+    assert literal("boxminus[0,1] p(X) since[0,1] not q(X)") == Binary(
+        "since", box, Unary("boxminus", box, P), Negation(Q)
+    )
     assert literal("boxminus[0,1] (p(X) since[0,1] q(X))") == Unary("boxminus", box, Binary("since", box, P, Q))
 
 

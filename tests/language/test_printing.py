@@ -6,7 +6,6 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from tidelog.plans.parser import parse
 from tidelog.plans.printing import format_formula, format_program, format_statement, format_term
 from tidelog.plans.syntax import (
@@ -49,20 +48,13 @@ VARIABLES = st.sampled_from(["X", "Y", "Temp2", "_a"]).map(Variable)
 TERMS = VARIABLES | st.just(Wildcard()) | CONSTANTS
 
 
-def _negative(operand):
-    """A sign before a number is part of the number."""
-    if isinstance(operand, Constant) and not isinstance(operand.value, str):
-        return Constant(-operand.value)
-    return Arithmetic("neg", (operand,))
-
-
 def _arithmetic(inner):
     infix = st.sampled_from(["+", "-", "*", "/", "//", "mod"])
     return (
         st.builds(lambda operator, a, b: Arithmetic(operator, (a, b)), infix, inner, inner)
         | st.builds(Arithmetic, st.sampled_from(["min", "max"]), st.tuples(inner, inner))
         | inner.map(lambda operand: Arithmetic("abs", (operand,)))
-        | inner.map(_negative)
+        | inner.map(lambda operand: Arithmetic("neg", (operand,)))
     )
 
 

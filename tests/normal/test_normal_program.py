@@ -78,6 +78,7 @@ def test_docstring_examples(module: str) -> None:
     assert attempted > 0 or module not in {stage.__name__ for stage in STAGES}
 
 
+@pytest.mark.slow
 def test_deep_nesting_stays_small() -> None:
     """The normal form of alternating operators grows with their number, not with its powers."""
     boxes = "p(X) :- a(X), " + "boxminus[0,1] not " * 45 + "b(X)."
@@ -86,6 +87,7 @@ def test_deep_nesting_stays_small() -> None:
     assert len(normalise(parse(sinces)).rules) < 2000
 
 
+@pytest.mark.slow
 @given(st.sampled_from(("rational", "integer")).flatmap(lambda kind: programs(kind, EVERYTHING)))
 @settings(max_examples=150, deadline=None)
 def test_laws_of_every_normal_form(program: Program) -> None:

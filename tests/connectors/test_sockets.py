@@ -1,0 +1,236 @@
+"""Sockets on loopback: clients and listeners, several connections at once, breaks in the middle of a line."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+import pytest
+from anyio import TypedAttributeProvider
+from anyio.abc import SocketAttribute, SocketStream
+from tidelog.connectors import (
+    CsvDecoder,
+    ListenerSink,
+    ListenerSource,
+    SocketSink,
+    SocketSource,
+    TcpAddress,
+    TextDecoder,
+    TextEncoder,
+    UnixAddress,
+)
+from tidelog.connectors.addresses import Address
+from tidelog.plans.facts import Record, Schema
+from tidelog.runtime.interfaces import Rejected, Source
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
+
+LOOPBACK = TcpAddress("127.0.0.1", 0)
+
+
+async def receive(source: Source, count: int) -> tuple[list[Record], list[Rejected], list[str]]:
+    """So many facts and refusals, with the facts' places."""
+    records: list[Record] = []
+    rejected: list[Rejected] = []
+    places: list[str] = []
+    with anyio.fail_after(10):
+        while len(records) + len(rejected) < count:
+            batch = await source.receive()
+            assert (batch is not None and batch.places is not None) or (batch is not None and not batch.records)
+            records += batch.records
+            rejected += batch.rejected
+            places += batch.places or ()
+    return records, rejected, places
+
+
+async def connect(listener: ListenerSource | ListenerSink) -> SocketStream:
+    """A client of a TCP listener."""
+    assert listener.port is not None
+    return await anyio.connect_tcp("127.0.0.1", listener.port)
+
+
+def local_port(end: TypedAttributeProvider) -> int:
+    """The port on this side of a connection or a listener."""
+    return int(end.extra(SocketAttribute.local_port))  # noqa: S610 - a socket's attribute
+
+
+def raw_socket(stream: SocketStream) -> socket.socket:
+    """The system's socket under a stream."""
+    return stream.extra(SocketAttribute.raw_socket)  # noqa: S610 - a socket's attribute
+
+
+async def reset(stream: SocketStream) -> None:
+    """Break a connection: the peer sees a reset, not an end."""
+    raw_socket(stream).setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    await stream.aclose()
+
+
+async def test_listener_serves_many_connections_at_once(integer: Schema) -> None:
+    """Lines of several clients, sent in pieces by turns, keep apart; each place names the connection and its line."""
+    async with ListenerSource(LOOPBACK, TextDecoder(integer, "tcp")) as source:
+        async with await connect(source) as one, await connect(source) as two:
+            await one.send(b"p(a)")
+            await two.send(b"p(b)@2\np(")
+            assert (await receive(source, 1))[0] == [("p", ("b",), 2, 2)]
+            await one.send(b"@1\n")
+            records, _, places = await receive(source, 1)
+            assert records == [("p", ("a",), 1, 1)]
+            assert places == [f"127.0.0.1:{local_port(one)}:1"]
+            await two.send(b"c)@3")
+        records, _, places = await receive(source, 1)
+        assert records == [("p", ("c",), 3, 3)]
+        assert places[0].endswith(":2")
+
+
+async def test_listener_bounds_what_waits(integer: Schema) -> None:
+    """A flood that nobody receives stops at the sender; once received, every fact is there."""
+    count = 50_000
+    flood = b"".join(b"p(a)@%-300d\n" % i for i in range(count))
+    async with ListenerSource(LOOPBACK, TextDecoder(integer, "tcp")) as source:
+        client = await connect(source)
+        raw_socket(client).setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
+        done = anyio.Event()
+
+        async def send() -> None:
+            async with client:
+                await client.send(flood)
+            done.set()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(send)
+            for _ in range(1000):  # enough turns of the loop to read it all, were there no bound
+                await anyio.lowlevel.checkpoint()
+            assert not done.is_set()
+            records, _, _ = await receive(source, count)
+            assert [lo for _, _, lo, _ in records] == list(range(count))
+
+
+async def test_broken_connection_tells_the_line_that_was_cut(integer: Schema) -> None:
+    """Where a client's connection breaks within a line, that line is rejected, and other clients go on."""
+    async with ListenerSource(LOOPBACK, TextDecoder(integer, "tcp")) as source, await connect(source) as other:
+        client = await connect(source)
+        await client.send(b"p(a)@1\np(b)@")
+        await receive(source, 1)
+        await reset(client)
+        _, [item], _ = await receive(source, 1)
+        assert (item.reason, item.raw) == ("connection lost before the line's end", b"p(b)@")
+        assert item.place.endswith(":2")
+        await other.send(b"p(c)@1\n")
+        assert (await receive(source, 1))[0] == [("p", ("c",), 1, 1)]
+
+
+async def test_wrong_header_costs_one_connection(integer: Schema) -> None:
+    """A client whose CSV header is wrong is told as rejected and closed; the next one is served."""
+    async with ListenerSource(LOOPBACK, CsvDecoder(integer, "tcp", "p")) as source:
+        async with await connect(source) as client:
+            await client.send(b"x\n")
+            _, [item], _ = await receive(source, 1)
+            assert item.reason == "the header needs a column `time`, or `from` and `to`, got: x"
+            with anyio.fail_after(10), pytest.raises(anyio.EndOfStream):
+                await client.receive()
+        async with await connect(source) as client:
+            await client.send(b"time,x\n1,a\n")
+            assert (await receive(source, 1))[0] == [("p", ("a",), 1, 1)]
+
+
+async def test_client_source_reads_to_the_end(integer: Schema) -> None:
+    """A source that connects delivers all that the server sends, its last line without a newline too, then ends."""
+    server = (await LOOPBACK.listen())[0]
+    async with server:
+        address = TcpAddress("127.0.0.1", local_port(server))
+        async with SocketSource(address, TextDecoder(integer, str(address))) as source:
+            async with await server.accept() as peer:
+                await peer.send(b"p(a)@1\np(b)@2")
+            records, _, places = await receive(source, 2)
+            assert [row for _, row, _, _ in records] == [("a",), ("b",)]
+            assert places == [f"{address}:1", f"{address}:2"]
+            assert await source.receive() is None
+
+
+async def test_client_source_raises_oserror_and_connects_anew(integer: Schema) -> None:
+    """A broken connection is an OSError; entered again, the source first tells the line that was cut off."""
+    server = (await LOOPBACK.listen())[0]
+    async with server:
+        address = TcpAddress("127.0.0.1", local_port(server))
+        source = SocketSource(address, TextDecoder(integer, "tcp"))
+        async with source:
+            peer = await server.accept()
+            await peer.send(b"p(a)@1\np(b")
+            await receive(source, 1)
+            await reset(peer)
+            with anyio.fail_after(10), pytest.raises(ConnectionResetError):
+                await source.receive()
+        async with source:
+            async with await server.accept() as peer:
+                await peer.send(b"p(c)@3\n")
+            records, [item], _ = await receive(source, 2)
+            assert (item.place, item.raw) == ("tcp:2", b"p(b")
+            assert records == [("p", ("c",), 3, 3)]
+    with pytest.raises(OSError, match=r".+"):
+        await source.__aenter__()
+
+
+async def test_listening_sink_waits_for_the_first_and_sends_to_all(integer: Schema) -> None:
+    """Answers wait for the first receiver; later ones get what comes after; one that has gone costs nobody else."""
+    with anyio.fail_after(10):
+        async with ListenerSink(LOOPBACK, TextEncoder(integer)) as sink, anyio.create_task_group() as tasks:
+            tasks.start_soon(sink.send, [("p", ("a",), 1, 1)])
+            await anyio.wait_all_tasks_blocked()
+            one = await connect(sink)
+            assert await one.receive() == b"p(a)@1\n"
+            async with await connect(sink) as two:
+                while sink.receivers < 2:
+                    await anyio.lowlevel.checkpoint()
+                await sink.send([("p", ("a",), 2, 2)])
+                assert await one.receive() == await two.receive() == b"p(a)@2\n"
+                await reset(one)
+                for time in (3, 4):
+                    await sink.send([("p", ("a",), time, time)])
+                    assert await two.receive() == b"p(a)@%d\n" % time
+
+
+async def test_client_sink_sends_and_raises_oserror(integer: Schema) -> None:
+    """A sink that connects sends its lines; a broken connection is an OSError."""
+    server = (await LOOPBACK.listen())[0]
+    with anyio.fail_after(10):
+        async with server:
+            address = TcpAddress("127.0.0.1", local_port(server))
+            async with SocketSink(address, TextEncoder(integer)) as sink:
+                peer = await server.accept()
+                await sink.send([("p", ("a",), 1, 1)])
+                assert await peer.receive() == b"p(a)@1\n"
+                await reset(peer)
+                with pytest.raises(OSError, match="connection lost"):
+                    while True:
+                        await sink.send([("p", ("a",), 1, 1)])
+
+
+@pytest.mark.parametrize("leftover", [False, True])
+async def test_unix_sockets(tmp_path: Path, integer: Schema, leftover: bool) -> None:
+    """A Unix-domain socket carries facts from sink to source; it is for its owner alone, and gone afterwards."""
+    path = tmp_path / "socket"
+    if leftover:
+        with socket.socket(socket.AF_UNIX) as stale:
+            stale.bind(str(path))
+    address: Address = UnixAddress(str(path))
+    with anyio.fail_after(10):
+        async with ListenerSource(address, TextDecoder(integer, str(address))) as source:
+            assert path.stat().st_mode & 0o777 == 0o600
+            async with SocketSink(address, TextEncoder(integer)) as sink:
+                await sink.send([("p", ("a",), 1, 1)])
+                records, _, places = await receive(source, 1)
+    assert records == [("p", ("a",), 1, 1)]
+    assert places == [f"unix://{path}#1:1"]
+    assert not path.exists()
+
+
+async def test_port_in_use_is_an_oserror(integer: Schema) -> None:
+    """A port that another listener has is refused when the source is entered, and nothing is left behind."""
+    async with ListenerSource(LOOPBACK, TextDecoder(integer, "tcp")) as first:
+        assert first.port is not None
+        second = ListenerSource(TcpAddress("127.0.0.1", first.port), TextDecoder(integer, "tcp"))
+        with pytest.raises(OSError, match=r".+"):
+            await second.__aenter__()

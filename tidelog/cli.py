@@ -1,0 +1,68 @@
+"""The command line: what there is, and what each exit code means.
+
+0 done, 1 the program, the data or the answer is bad, 2 usage, 130 and 143 on SIGINT and SIGTERM after a clean shutdown. Only
+answers go to standard output; everything else goes to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from tidelog.commands import check, explain, run
+from tidelog.commands.outcome import BAD, USAGE, say
+from tidelog.plans.errors import ProgramError, SpecError, TidelogError
+from tidelog.plans.source import render
+
+_NOT_YET = {
+    "materialise": "print everything that follows from a program and facts",
+    "entails": "decide whether a fact follows",
+    "consistent": "decide whether a program and facts have a model",
+    "ask": "print hypothetical answers",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(USAGE, f"tidelog: error: {message}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code."""
+    try:
+        options = _parser().parse_args(arguments)
+    except SystemExit as exit_:
+        return int(exit_.code or 0)
+    try:
+        return int(options.run(options))
+    except ProgramError as error:
+        sys.stderr.write(render(error, colour=sys.stderr.isatty()) + "\n")
+        return BAD
+    except SpecError as error:
+        say(f"error: {error}")
+        return USAGE
+    except (TidelogError, OSError) as error:
+        say(f"error: {error}")
+        return BAD
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="tidelog", description="A stream reasoner for the edge.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    for module in (check, explain, run):
+        module.add_parser(commands)
+    for name, purpose in _NOT_YET.items():
+        command = commands.add_parser(name, help=f"{purpose} (not there yet)")
+        command.add_argument("rest", nargs=argparse.REMAINDER)
+        command.set_defaults(run=_refuse, command=name)
+    return parser
+
+
+def _refuse(options: argparse.Namespace) -> int:
+    say(f"error: `tidelog {options.command}` is not there yet")
+    return USAGE

@@ -1,0 +1,44 @@
+"""Progress on standard error: how far files have been read, where a person is looking."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import anyio
+
+from tidelog.connectors.file_source import FileSource
+from tidelog.runtime.interfaces import Source
+
+_INTERVAL = 0.25
+_WIDTH = 30
+
+
+async def show_progress(sources: Sequence[Source]) -> None:
+    """Draw a bar until cancelled; nothing where standard error is no terminal, or the input is no file of known size."""
+    files = [source for source in sources if isinstance(source, FileSource)]
+    if not files or len(files) < len(sources) or not sys.stderr.isatty():
+        return
+    drawn = False
+    try:
+        while True:
+            await anyio.sleep(_INTERVAL)
+            size = sum(file.size or 0 for file in files)
+            if size:
+                drawn = True
+                sys.stderr.write("\r" + bar(sum(file.position for file in files), size))
+                sys.stderr.flush()
+    finally:
+        if drawn:
+            sys.stderr.write("\r" + " " * (_WIDTH + 8) + "\r")
+            sys.stderr.flush()
+
+
+def bar(done: int, size: int) -> str:
+    """A bar with its percentage.
+
+    >>> bar(1, 4)
+    '[#######                       ]  25%'
+    """
+    part = min(1.0, done / size)
+    return f"[{'#' * int(part * _WIDTH):<{_WIDTH}}] {part:>4.0%}"
