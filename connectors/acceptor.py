@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
 from anyio.abc import SocketAttribute, SocketListener, TaskGroup
+
 from tidelog.connectors.addresses import Address, Stream
 
 MAX_CONNECTIONS = 256

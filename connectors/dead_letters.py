@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 import msgspec
+
 from tidelog.connectors.descriptors import Descriptor
 from tidelog.runtime.interfaces import Rejected
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 
 import anyio
+
 from tidelog.connectors.descriptors import Descriptor
 from tidelog.connectors.formatting import Encoder
 from tidelog.plans.facts import Record

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+
 from tidelog.connectors.cache import BoundedCache
 from tidelog.connectors.decoding import Admission, Collector, as_text
 from tidelog.connectors.json_exact import ExactJson

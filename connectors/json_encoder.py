@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+
 from tidelog.connectors.cache import BoundedCache
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.plans.facts import Record, Row, Schema

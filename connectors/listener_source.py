@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import anyio
+
 from tidelog.connectors.acceptor import Acceptor
 from tidelog.connectors.addresses import Address, Stream
 from tidelog.connectors.decoding import Decoder

@@ -7,6 +7,7 @@ from itertools import islice
 
 import anyio
 import anyio.lowlevel
+
 from tidelog.plans.facts import Record
 from tidelog.runtime.interfaces import Batch
 

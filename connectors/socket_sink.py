@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import anyio
+
 from tidelog.connectors.addresses import Address, Stream
 from tidelog.connectors.formatting import Encoder
 from tidelog.plans.facts import Record

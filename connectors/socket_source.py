@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import anyio
+
 from tidelog.connectors.addresses import Address, Stream
 from tidelog.connectors.decoding import Decoder
 from tidelog.connectors.descriptors import READ_SIZE

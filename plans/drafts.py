@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from lark import Token
+
 from tidelog.plans import syntax
 from tidelog.plans.errors import Span
 from tidelog.plans.literals import Refusal, refuse, token_span

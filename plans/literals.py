@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import cast
 
 from lark import Token
+
 from tidelog.plans.errors import DataError, Diagnostic, Span
 from tidelog.plans.numerals import read_fraction
 from tidelog.plans.syntax import Interval, Time

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 
@@ -66,7 +67,7 @@ def canonical(number: int | float) -> int | float:
     """
     if isinstance(number, float):
         if not number.is_integer():
-            if number != number or number in (float("inf"), float("-inf")):
+            if not math.isfinite(number):
                 raise DataError("a number must be finite")
             return number
         if abs(number) >= MAX_INTEGER:

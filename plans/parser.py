@@ -10,12 +10,13 @@ from typing import Any, cast
 
 from lark import Lark, TextSlice
 from lark.exceptions import UnexpectedInput
+
 from tidelog.plans import syntax
 from tidelog.plans.drafts import too_deep
 from tidelog.plans.errors import Diagnostic, ProgramError, Span
-from tidelog.plans.explain import explain
 from tidelog.plans.literals import Refusal
 from tidelog.plans.statements import MAX_DEPTH, RawStatement, split_statements
+from tidelog.plans.syntax_errors import explain
 from tidelog.plans.tree_builder import TreeBuilder
 
 MAX_PROGRAM = 4 * 1024 * 1024

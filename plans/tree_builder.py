@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from lark import Token, Transformer
+
 from tidelog.plans import syntax
 from tidelog.plans.drafts import (
     FixedTime,

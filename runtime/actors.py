@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
 from tidelog.plans.facts import Fact
 from tidelog.plans.timeline import NEG
 from tidelog.runtime.graph import Graph, PortMessage

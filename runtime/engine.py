@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
 from tidelog.plans.errors import TidelogError
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan

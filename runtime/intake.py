@@ -135,7 +135,7 @@ class Intake:
     def _find_start(self) -> int | None:
         if self._given_start is not None:
             return self._given_start
-        return self._point(self._earliest) if self._earliest <= self.frontier + 1 and self._earliest < POS else None
+        return self._earliest if self._earliest <= self.frontier + 1 and self._earliest < POS else None
 
     def statistics(self) -> IntakeStatistics:
         return IntakeStatistics(self.accepted, self.unused, self.late)

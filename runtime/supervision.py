@@ -8,6 +8,7 @@ from typing import Literal
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
 from tidelog.plans.errors import ConnectorError
 from tidelog.plans.facts import Record
 from tidelog.runtime.actors import everything_waiting

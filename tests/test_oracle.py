@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Literal
 
 import pytest
+
 from oracle.evaluate import Violation, check, evaluate
 from oracle.grid import common_step
 from oracle.notation import at, binary, fact, iv, op, program, runs, solve, term

@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
+
 from oracle.evaluate import evaluate, rules_of, strata
 from oracle.grounding import parts, unsafe_variables
 from oracle.notation import at, fact, op, program

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from oracle.notation import at, calc, fact, solve, term
 from oracle.values import Undefined, canonical, evaluate_expression
 from tidelog.plans.syntax import (

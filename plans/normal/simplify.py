@@ -96,10 +96,10 @@ def _sometime(formula: Binary, interval: Interval) -> Formula:
 
 def _unary(formula: Unary) -> Formula:
     inner = formula.operand
+    if formula.clipped:  # holds at no time before the stream's start, whatever it says
+        return inner if inner == Truth(False) else formula
     if isinstance(inner, Truth) or is_zero(formula.interval):
         return inner
-    if formula.clipped:
-        return formula
     if isinstance(inner, Unary) and _add_up(formula, inner):
         kind = inner if formula.interval.is_punctual else formula
         formula = replace(kind, interval=add(formula.interval, inner.interval), operand=inner.operand)

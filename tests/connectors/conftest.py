@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+
 from tidelog.plans.facts import PredicateSchema, Schema
 from tidelog.plans.timeline import Timeline
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tidelog.connectors import load_facts
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import Schema

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tidelog.connectors import CsvDecoder
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import Record, Schema

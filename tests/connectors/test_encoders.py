@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tidelog.connectors import JsonDecoder, JsonEncoder, TextDecoder, TextEncoder
 from tidelog.plans.errors import SpecError
 from tidelog.plans.facts import Record, Schema, format_record

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tidelog.connectors import JsonDecoder, TextDecoder
 from tidelog.connectors.decoding import Admission
 from tidelog.connectors.json_exact import ExactJson

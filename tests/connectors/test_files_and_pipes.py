@@ -9,6 +9,7 @@ from pathlib import Path
 import anyio
 import anyio.lowlevel
 import pytest
+
 from tidelog.connectors import DeadLetterWriter, FileSink, FileSource, StdinSource, StdoutSink, TextDecoder, TextEncoder
 from tidelog.connectors.spec import open_sink, open_source
 from tidelog.plans.facts import Record, Schema

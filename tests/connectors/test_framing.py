@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tidelog.connectors.framing import LineFramer
 from tidelog.runtime.interfaces import Rejected
 

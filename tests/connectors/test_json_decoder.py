@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tidelog.connectors import JsonDecoder
 from tidelog.plans.facts import Record, Schema
 from tidelog.plans.timeline import NEG

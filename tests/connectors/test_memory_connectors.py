@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
+
 from tidelog.connectors import MemorySink, MemorySource, PushSource
 from tidelog.plans.facts import Record
 from tidelog.runtime.interfaces import Batch, Rejected

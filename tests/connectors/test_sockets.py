@@ -11,6 +11,7 @@ import anyio.lowlevel
 import pytest
 from anyio import TypedAttributeProvider
 from anyio.abc import SocketAttribute, SocketStream
+
 from tidelog.connectors import (
     CsvDecoder,
     ListenerSink,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import math
+import json
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from oracle.agreement import differences, records_of
+
+from oracle.agreement import differences, records_of, runs_of
 from oracle.evaluate import GroundFact
 from oracle.programs import EVERYTHING, FORWARD, NON_RECURSIVE, PAST_ONLY, Features, programs, shuffled_within, streams
 from tidelog import Session
@@ -120,8 +122,6 @@ def test_snapshot_and_restore_change_nothing(timeline: str, data: st.DataObject)
 
 def _plain(data: object) -> dict:
     """The snapshot after a journey through JSON: it is plain data indeed."""
-    import json
-
     return json.loads(json.dumps(data))
 
 
@@ -138,11 +138,9 @@ def test_final_and_points_agree_with_intervals(timeline: str, data: st.DataObjec
         for record in records:
             session.push_records([record])
         session.finish()
-    from oracle.agreement import runs_of
-
     runs = runs_of(sessions["intervals"].pull_records())
     final = sessions["final"].pull_records()
-    assert sorted(((p, r), lo, hi) for p, r, lo, hi in final) == sorted(
+    assert Counter(((p, r), lo, hi) for p, r, lo, hi in final) == Counter(
         (fact, lo, hi) for fact, ranges in runs.items() for lo, hi in ranges
     )
     mask = -1 if timeline == "integer" else ~1

@@ -1,6 +1,7 @@
 """The checks: what they let pass, what they find, and what they leave alone. Their messages are golden files."""
 
 import pytest
+
 from tidelog.plans.checks import check, require
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.parser import parse

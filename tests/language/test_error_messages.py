@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from tidelog.plans.checks import check
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.parser import parse

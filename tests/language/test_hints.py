@@ -1,6 +1,7 @@
 """The table of malformed programs: each entry's example earns its hint."""
 
 import pytest
+
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.hints import HINTS, Hint
 from tidelog.plans.parser import parse

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+
 from tidelog.plans.checks import check
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.parser import MAX_DIAGNOSTICS, MAX_PROGRAM, parse

@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
+
 from tidelog.plans.errors import NOWHERE, ProgramError
 from tidelog.plans.parser import parse
 from tidelog.plans.syntax import (

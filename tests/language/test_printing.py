@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tidelog.plans.parser import parse
 from tidelog.plans.printing import format_formula, format_program, format_statement, format_term
 from tidelog.plans.syntax import (

@@ -1,6 +1,7 @@
 """Where a statement ends: full stops, line ends, and what goes on."""
 
 import pytest
+
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.parser import parse
 from tidelog.plans.printing import format_program

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+
+from normal.equivalence import differences
 from oracle.evaluate import head_atom, rules_of
 from oracle.programs import EVERYTHING, FORWARD, NON_RECURSIVE, PAST_ONLY, Features, Kind, programs, streams
 from tidelog.plans.errors import ProgramError
@@ -14,8 +16,6 @@ from tidelog.plans.normal.normalise import normalise
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.parser import parse
 from tidelog.plans.syntax import Program, TimelineDeclaration
-
-from normal.equivalence import differences
 
 FRAGMENTS = {
     "forward": FORWARD,

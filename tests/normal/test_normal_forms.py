@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
+
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.normal.normalise import normalise
 from tidelog.plans.normal.program import as_program

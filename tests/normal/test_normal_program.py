@@ -7,9 +7,10 @@ import importlib
 import pkgutil
 
 import pytest
-import tidelog.plans.normal
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import tidelog.plans.normal
 from oracle.programs import EVERYTHING, programs
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.normal.form import is_normal

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from oracle.evaluate import GroundFact, Model, evaluate
+from oracle.reach import exact_range, horizon
 from tidelog.plans.compile import compile_program
 from tidelog.plans.facts import Record, Row
 from tidelog.plans.plan import Plan
 from tidelog.plans.syntax import Program
-
-from oracle.evaluate import GroundFact, Model, evaluate
-from oracle.reach import exact_range, horizon
 
 Runs = dict[tuple[str, Row], list[tuple[int, int]]]
 

@@ -21,6 +21,19 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count, pairwise
 
+from oracle.grid import FUTURE, PAST, Cells, Grid, common_step
+from oracle.grounding import (
+    Row,
+    atoms,
+    constants,
+    is_bottom,
+    parts,
+    substitutions,
+    unsafe_variables,
+    variables,
+    without_wildcards,
+)
+from oracle.values import Undefined, canonical, compare, evaluate_expression
 from tidelog.plans.syntax import (
     Atom,
     Binary,
@@ -38,20 +51,6 @@ from tidelog.plans.syntax import (
     Value,
     Window,
 )
-
-from oracle.grid import FUTURE, PAST, Cells, Grid, common_step
-from oracle.grounding import (
-    Row,
-    atoms,
-    constants,
-    is_bottom,
-    parts,
-    substitutions,
-    unsafe_variables,
-    variables,
-    without_wildcards,
-)
-from oracle.values import Undefined, canonical, compare, evaluate_expression
 
 GroundFact = tuple[str, Row, Interval]
 """A fact as the oracle takes it: its predicate, its row, and the interval at which it holds."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, product
 
+from oracle.values import Undefined, canonical, evaluate_expression
 from tidelog.plans.syntax import (
     Arithmetic,
     Atom,
@@ -24,8 +25,6 @@ from tidelog.plans.syntax import (
     Wildcard,
     Window,
 )
-
-from oracle.values import Undefined, canonical, evaluate_expression
 
 Row = tuple[Value, ...]
 Rows = Mapping[str, set[Row]]

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal
 
+from oracle.evaluate import GroundFact, Model, evaluate
+from oracle.programs import Kind
 from tidelog.plans.syntax import (
     Arithmetic,
     Atom,
@@ -24,9 +26,6 @@ from tidelog.plans.syntax import (
     Variable,
     Wildcard,
 )
-
-from oracle.evaluate import GroundFact, Model, evaluate
-from oracle.programs import Kind
 
 
 def iv(text: str) -> Interval:

@@ -15,6 +15,9 @@ from fractions import Fraction
 from typing import Literal
 
 from hypothesis import strategies as st
+
+from oracle.evaluate import GroundFact, head_atom, is_dense, rules_of
+from oracle.grounding import atoms, bound_variables, constants
 from tidelog.plans.syntax import (
     Arithmetic,
     Atom,
@@ -39,9 +42,6 @@ from tidelog.plans.syntax import (
     Window,
     WindowSize,
 )
-
-from oracle.evaluate import GroundFact, head_atom, is_dense, rules_of
-from oracle.grounding import atoms, bound_variables, constants
 
 Kind = Literal["rational", "integer"]
 

@@ -19,10 +19,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tidelog.plans.syntax import Atom, Binary, Formula, Interval, Program, Time, Unary, Window
-
 from oracle.evaluate import GroundFact, head_atom, is_dense, make_grid, program_facts, rules_of
 from oracle.grounding import is_bottom, parts
+from tidelog.plans.syntax import Atom, Binary, Formula, Interval, Program, Time, Unary, Window
 
 START = "\0start"
 """A name for the stream's start among the predicates: clipped windows depend on it."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from lark import Token
 from lark.exceptions import UnexpectedInput, UnexpectedToken
+
 from tidelog.plans.errors import Diagnostic, Note, Span
 from tidelog.plans.hints import find_hint
 from tidelog.plans.statements import RawStatement, tokens_between

@@ -1,0 +1,64 @@
+"""A small daemon on the engine: machines connect by TCP and send JSON lines, answers go to standard output.
+
+    python examples/gateway/gateway.py --port 9400
+
+and then, from another shell:
+
+    echo '{"temp":{"machine":"press","celsius":85},"time":0}' | nc -q 1 127.0.0.1 9400
+
+It listens on this machine only, ignores its source while all machines are silent, tells on standard error what it has
+done when it is stopped, and stops cleanly on SIGINT and SIGTERM: what has been received is still answered.
+"""
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+import anyio
+import tidelog
+from tidelog.connectors import DeadLetterWriter, JsonDecoder, ListenerSource, TcpAddress, open_sink
+
+PROGRAM = Path(__file__).with_name("gateway.tide")
+
+
+async def stop_on_signal(engine: tidelog.Engine) -> None:
+    """Wait for a signal, then let the engine finish what it has."""
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            engine.stop()
+
+
+async def announce(source: ListenerSource) -> None:
+    """Say where the gateway listens, as soon as it does."""
+    while source.port is None:
+        await anyio.sleep(0.01)
+    print(f"listening on 127.0.0.1:{source.port}", file=sys.stderr, flush=True)
+
+
+async def serve(port: int, lateness: str) -> None:
+    """Run the gateway until it is stopped."""
+    plan = tidelog.compile_path(PROGRAM)
+    source = ListenerSource(TcpAddress("127.0.0.1", port), JsonDecoder(plan.schema, "gateway"))
+    sink = open_sink("facts+-", plan.schema)
+    async with DeadLetterWriter() as dead_letters, anyio.create_task_group() as tasks:
+        engine = tidelog.Engine(plan, [source], [sink], lateness=lateness, idle_after=30, dead_letters=dead_letters)
+        tasks.start_soon(stop_on_signal, engine)
+        tasks.start_soon(announce, source)
+        await engine.run()
+        tasks.cancel_scope.cancel()
+    intake = engine.statistics().intake
+    print(f"stopped: {intake.accepted} facts accepted, {intake.late} late", file=sys.stderr)
+
+
+def main() -> None:
+    """Read the options and serve."""
+    parser = argparse.ArgumentParser(description="Watch machines that send JSON lines.")
+    parser.add_argument("--port", type=int, default=9400, help="0 takes a free one")
+    parser.add_argument("--lateness", default="2 s", help="how late readings may come")
+    options = parser.parse_args()
+    anyio.run(serve, options.port, options.lateness, backend="trio")
+
+
+if __name__ == "__main__":
+    main()

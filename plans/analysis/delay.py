@@ -1,0 +1,84 @@
+"""The delay of each output: how far behind the watermark its answers become final, and which operators are the cause."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tidelog.plans.analysis.notation import decode_distance, operator_text
+from tidelog.plans.plan import Feed, Plan, Step
+from tidelog.plans.shapes import lead
+from tidelog.plans.syntax import Time
+from tidelog.plans.timeline import POS, format_time
+
+
+@dataclass(frozen=True, slots=True)
+class OutputDelay:
+    """How long an answer may take to become final, in the program's time, and why."""
+
+    predicate: str
+    delay: Time
+    why: str
+
+
+def delays(plan: Plan) -> tuple[OutputDelay, ...]:
+    """The delay of each output: 0 where its frontier is never behind the watermark."""
+    steps = {step.id: step for step in plan.steps}
+    return tuple(_delay(plan, steps, predicate, name) for predicate, name in plan.outputs.items())
+
+
+def port_lead(feed: Feed, leads: Mapping[str, int]) -> int:
+    """How far the frontier of what feeds a port lies ahead of the watermark (encoded); `POS` where no stream does."""
+    if feed.kind == "step":
+        return leads[feed.name]
+    return 0 if feed.kind == "stream" else POS
+
+
+def _delay(plan: Plan, steps: Mapping[str, Step], predicate: str, name: str) -> OutputDelay:
+    ahead = plan.leads[name]
+    if ahead >= POS:
+        return OutputDelay(predicate, decode_distance(0, plan.timeline), "no stream feeds it")
+    if ahead >= 0:
+        why = "looks into the past alone" if not _moves(plan, steps, name) else "looks back as far as it looks ahead"
+        return OutputDelay(predicate, decode_distance(0, plan.timeline), why)
+    return OutputDelay(predicate, decode_distance(-ahead, plan.timeline), "; ".join(_moves(plan, steps, name)))
+
+
+def _moves(plan: Plan, steps: Mapping[str, Step], name: str) -> list[str]:
+    """The operators on the slowest way from the stream, with what each looks ahead, less what it looks back."""
+    way = list(_slowest_way(plan, steps, name))
+    if all(moved >= 0 for _, moved in way):
+        return []
+    texts = []
+    for step, moved in way:
+        if moved:
+            distance = format_time(decode_distance(abs(moved), plan.timeline))
+            direction = "ahead" if moved < 0 else "back"
+            texts.append(f"`{operator_text(step.shape, plan.timeline)}` looks {distance} {direction}")
+    return texts
+
+
+def _slowest_way(plan: Plan, steps: Mapping[str, Step], name: str) -> Iterator[tuple[Step, int]]:
+    """The steps on a way from a stream whose leads add up to that of the step `name`, and the lead of each."""
+    reader: dict[str, tuple[Step, int] | None] = {name: None}
+    waiting = deque([name])
+    while waiting:
+        step = steps[waiting.popleft()]
+        for port, feed in enumerate(step.inputs):
+            moved, before = lead(step.shape, port), port_lead(feed, plan.leads)
+            if before >= POS or before + moved != plan.leads[step.id]:
+                continue
+            if feed.kind == "stream":
+                yield step, moved
+                yield from _back_along(reader, step.id)
+                return
+            if feed.name not in reader:
+                reader[feed.name] = (step, moved)
+                waiting.append(feed.name)
+
+
+def _back_along(reader: Mapping[str, tuple[Step, int] | None], name: str) -> Iterator[tuple[Step, int]]:
+    while (link := reader[name]) is not None:
+        yield link
+        name = link[0].id

@@ -1,0 +1,44 @@
+"""What may grow as long as the stream goes on: rows that never expire, and rows that recursion goes on computing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tidelog.plans.analysis.delay import port_lead
+from tidelog.plans.analysis.memory import binds_value
+from tidelog.plans.analysis.notation import operator_text
+from tidelog.plans.plan import DilateShape, JoinShape, Plan, Step
+from tidelog.plans.printing import format_predicate
+from tidelog.plans.syntax import Variable
+from tidelog.plans.timeline import POS
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthHint:
+    """A rule whose state has no bound but the number of different rows, why, and what would bound it."""
+
+    step: str
+    rule: str
+    why: str
+    help: str
+
+
+def growth_hints(plan: Plan) -> tuple[GrowthHint, ...]:
+    """The steps of a plan whose rows never go. What reads them, and stores it, keeps those rows as well."""
+    return tuple(hint for step in plan.steps for hint in _hints(plan, step))
+
+
+def _hints(plan: Plan, step: Step) -> Iterator[GrowthHint]:
+    shape = step.shape
+    if isinstance(shape, DilateShape) and shape.metric.b >= POS and port_lead(step.inputs[0], plan.leads) < POS:
+        why = f"`{operator_text(shape, plan.timeline)}` keeps each row of `{format_predicate(step.predicate)}` for ever"
+        yield GrowthHint(step.id, step.source, why, "give the operator a finite interval")
+    if isinstance(shape, JoinShape) and step.loop is not None and _computes(shape):
+        why = f"each round of the recursion may compute new rows of `{format_predicate(step.predicate)}`"
+        yield GrowthHint(step.id, step.source, why, "bound the value by a comparison")
+
+
+def _computes(shape: JoinShape) -> bool:
+    bound = {term.name for terms in shape.atoms for term in terms if isinstance(term, Variable)}
+    return any(binds_value(comparison, bound) for comparison in shape.comparisons)

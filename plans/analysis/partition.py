@@ -1,0 +1,139 @@
+"""Partition keys: arguments on which every rule joins, so that rows that differ in them never meet.
+
+Work with different keys can be done apart: on other cores, other machines. Predicates that no stream feeds are exempt: they
+are few, do not change, and every part can have them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tidelog.plans.analysis.components import components
+from tidelog.plans.plan import Plan
+from tidelog.plans.printing import format_statement
+from tidelog.plans.shapes import TOP
+from tidelog.plans.normal.traverse import children
+from tidelog.plans.syntax import Atom, Constant, Formula, Rule, Variable
+from tidelog.plans.timeline import POS
+
+Key = Mapping[str, int]
+"""For each predicate, the position (from 0) of the argument that is the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A part of the program that shares no stream-fed predicate with the rest.
+
+    Each of `keys` alone partitions it, and so do several together. Without any, `prevented_by` is the rule that lets rows
+    meet whatever their arguments are. `arities` has each predicate, the fresh ones too.
+    """
+
+    predicates: tuple[str, ...]
+    arities: Mapping[str, int]
+    keys: tuple[Key, ...]
+    prevented_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """What one rule ties together: its stream-fed atoms, which must agree on the key, and the rule of the text."""
+
+    atoms: tuple[Atom, ...]
+    source: str
+
+
+def partitions_of(plan: Plan) -> tuple[Partition, ...]:
+    """The keys of each weakly connected part. Every key told is one; where an atom repeats a variable, some may be missed."""
+    links = list(_links(plan))
+    arities = {atom.predicate: len(atom.arguments) for link in links for atom in link.atoms}
+    found = []
+    for members in components(_neighbours(arities, links)):
+        own = [link for link in links if link.atoms[0].predicate in members]
+        found.append(_partition(plan, members, {name: arities[name] for name in members}, own))
+    return tuple(sorted(found, key=lambda part: list(arities).index(part.predicates[0])))
+
+
+def _links(plan: Plan) -> Iterator[_Link]:
+    """The rules with at least one stream-fed atom in the body. What breaks a constraint need not show the key."""
+    for rule, source in zip(plan.normal.rules, plan.normal.sources, strict=True):
+        body = [atom for part in rule.body for atom in _atoms(part) if _is_fed(plan, atom)]
+        head = [rule.head] if isinstance(rule.head, Atom) and rule.head.predicate not in plan.normal.constraints else []
+        if body:
+            yield _Link((*head, *body), format_statement(source))
+
+
+def _is_fed(plan: Plan, atom: Atom) -> bool:
+    return atom.predicate != TOP and plan.leads.get(atom.predicate, POS) < POS
+
+
+def _atoms(formula: Formula) -> Iterator[Atom]:
+    if isinstance(formula, Atom):
+        yield formula
+    for child in children(formula):
+        yield from _atoms(child)
+
+
+def _neighbours(arities: Iterable[str], links: Iterable[_Link]) -> dict[str, list[str]]:
+    neighbours: dict[str, list[str]] = {name: [] for name in arities}
+    for link in links:
+        first = link.atoms[0].predicate
+        for atom in link.atoms[1:]:
+            neighbours[first].append(atom.predicate)
+            neighbours[atom.predicate].append(first)
+    return neighbours
+
+
+def _partition(plan: Plan, members: list[str], arities: Mapping[str, int], links: list[_Link]) -> Partition:
+    named = tuple(name for name in members if name not in plan.normal.origins) or tuple(members)
+    candidates, culprit = _candidates(arities, links)
+    seed = min(members, key=lambda name: len(candidates[name]))
+    keys: list[Key] = []
+    for position in sorted(candidates[seed]):
+        key, conflict = _spread(seed, position, candidates, links)
+        if conflict:
+            culprit = culprit or conflict
+        elif key not in keys:
+            keys.append(key)
+    return Partition(named, arities, tuple(keys), "" if keys else culprit)
+
+
+def _candidates(arities: Mapping[str, int], links: Sequence[_Link]) -> tuple[dict[str, set[int]], str]:
+    """The arguments that could be a predicate's key: those whose term each of its rules has in all atoms, at a candidate.
+
+    Also the rule that takes the last candidate from some predicate, if one does.
+    """
+    candidates = {name: set(range(arity)) for name, arity in arities.items()}
+    culprit = next((link.source for link in links if not all(atom.arguments for atom in link.atoms)), "")
+    changed = True
+    while changed:
+        changed = False
+        for link in links:
+            common = set.intersection(*(_terms_at(atom, candidates[atom.predicate]) for atom in link.atoms))
+            for atom in link.atoms:
+                left = {i for i in candidates[atom.predicate] if atom.arguments[i] in common}
+                if left != candidates[atom.predicate]:
+                    candidates[atom.predicate], changed = left, True
+                    culprit = culprit or ("" if left else link.source)
+    return candidates, culprit
+
+
+def _terms_at(atom: Atom, positions: Iterable[int]) -> set[object]:
+    terms = {atom.arguments[i] for i in positions}
+    return {term for term in terms if isinstance(term, Variable | Constant)}
+
+
+def _spread(seed: str, position: int, candidates: Mapping[str, set[int]], links: Sequence[_Link]) -> tuple[Key, str]:
+    """The key that follows from one predicate's argument, rule by rule; or the rule in which it contradicts itself."""
+    key = {seed: position}
+    pending = list(links)
+    while pending:
+        link = next(link for link in pending if any(atom.predicate in key for atom in link.atoms))
+        pending.remove(link)
+        known = next(atom for atom in link.atoms if atom.predicate in key)
+        term = known.arguments[key[known.predicate]]
+        for atom in link.atoms:
+            fitting = [i for i in sorted(candidates[atom.predicate]) if atom.arguments[i] == term]
+            if not fitting or atom.arguments[key.setdefault(atom.predicate, fitting[0])] != term:
+                return {}, link.source
+    return key, ""

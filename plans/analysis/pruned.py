@@ -1,0 +1,39 @@
+"""Pruned rules: what stands in the program's text and has no part in its plan, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidelog.plans.normal.normalise import run_stages
+from tidelog.plans.normal.program import NormalProgram
+from tidelog.plans.printing import format_statement
+from tidelog.plans.syntax import Program, Rule
+
+_WHY = {
+    "simplify": "its body never holds",
+    "share": "another rule says the same",
+    "prune": "no output and no constraint needs it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PrunedRule:
+    """A rule of the text that no step of the plan computes."""
+
+    rule: str
+    why: str
+
+
+def pruned_rules(program: Program) -> tuple[PrunedRule, ...]:
+    """The rules that a pass drops without anything in their place, in the order of the passes."""
+    found: list[PrunedRule] = []
+    left = {(rule.span, rule): rule for rule in program.statements if isinstance(rule, Rule)}
+    for stage, normal in run_stages(program):
+        present = _present(normal)
+        gone = [key for key in left if key not in present]
+        found += [PrunedRule(format_statement(left.pop(key)), _WHY.get(stage, f"dropped by {stage}")) for key in gone]
+    return tuple(found)
+
+
+def _present(normal: NormalProgram) -> set[tuple[object, Rule]]:
+    return {(source.span, source) for source in normal.sources}
