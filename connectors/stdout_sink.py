@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tidelog.connectors.descriptors import Descriptor
 from tidelog.connectors.formatting import Encoder
+from tidelog.plans.errors import ConnectorError
 from tidelog.plans.facts import Record
 
 
@@ -26,7 +27,10 @@ class StdoutSink:
         self._descriptor = None
 
     async def send(self, answers: Sequence[Record]) -> None:
-        """Waits while the reader is behind. Raises BrokenPipeError once there is no reader."""
+        """Waits while the reader is behind. Raises ConnectorError once there is no reader: it will not come back."""
         if self._descriptor is None:
             raise ValueError("a sink is used within `async with`")
-        await self._descriptor.write(self._encoder.encode(answers))
+        try:
+            await self._descriptor.write(self._encoder.encode(answers))
+        except BrokenPipeError as error:
+            raise ConnectorError(f"{self.name}: nobody reads any more") from error

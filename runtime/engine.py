@@ -79,7 +79,7 @@ class Engine:
             async with anyio.create_task_group() as tasks:
                 self._deploy(tasks)
         except BaseExceptionGroup as group:
-            raise _first_cause(group) from group
+            raise first_cause(group) from group
 
     def stop(self) -> None:
         """Shut down cleanly: take nothing more from the sources; what is in flight goes on to the sinks."""
@@ -203,7 +203,7 @@ class Engine:
         return self._emission.receive(step, facts, frontier)
 
 
-def _first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
+def first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """The error to show: an error of ours before any other, since others often only follow from it."""
     leaves: list[BaseException] = []
     pending: list[BaseException] = [group]

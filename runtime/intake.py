@@ -8,7 +8,7 @@ change may be out already, so it is refused, counted and handed to the dead lett
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,16 +63,15 @@ class Intake:
         self.accepted = self.unused = self.late = 0
 
     def take(self, source: str, batch: Batch) -> Delivery:
-        """Sort one batch of a source; facts behind the frontier are refused."""
+        """Sort one batch of a source; facts behind its watermark, or behind the frontier, are refused."""
         delivery = Delivery()
         self._ignored.discard(source)
-        self._sort(batch.records, batch.places, delivery)
-        begins = delivery.points
+        begins = self._sort(source, batch, delivery)
         if begins:
-            self._latest[source] = max(self._latest[source], *begins)
             self._earliest = min(self._earliest, *begins)
-            delivery.points = sorted({self._point(begin) for begin in begins})
-        self._promise(source, self._latest[source] - self._lateness - 1 if self._latest[source] > NEG else NEG)
+            delivery.points = sorted(begins if self._timeline.is_integer else {begin & ~1 for begin in begins})
+            self._latest[source] = max(self._latest[source], delivery.points[-1])
+            self._promise(source, self._latest[source] - self._lateness - 1)
         if batch.watermark is not None:
             self._promise(source, batch.watermark)
         return self._close(delivery)
@@ -87,15 +86,24 @@ class Intake:
         self._ignored.add(source)
         return self._close(Delivery())
 
-    def _sort(self, records: Sequence[Record], places: Sequence[str] | None, delivery: Delivery) -> None:
-        used, frontier, facts = self._used, self.frontier, delivery.facts
+    def _sort(self, source: str, batch: Batch, delivery: Delivery) -> set[int]:
+        """Sort the records by predicate, and return when they begin.
+
+        The watermark moves within the batch, so that what is late does not depend on how the stream was cut. A fact that
+        begins in the open gap behind a time counts as arriving at that time.
+        """
+        used, facts, late = self._used, delivery.facts, delivery.late
+        gap = 0 if self._timeline.is_integer else 1
+        behind = self._lateness + 1
+        limit = max(self.frontier, self._promised[source])
         begins: set[int] = set()
         unused = 0
-        for i, record in enumerate(records):
+        for i, record in enumerate(batch.records):
             predicate, row, lo, hi = record
-            if lo <= frontier and frontier > NEG:
-                place = places[i] if places is not None else ""
-                delivery.late.append(self._refuse(record, place))
+            if lo > limit + behind:
+                limit = lo - (lo & gap) - behind
+            elif lo <= limit and limit > NEG:
+                late.append(self._refuse(record, batch.places[i] if batch.places is not None else "", limit))
                 continue
             begins.add(lo)
             if predicate not in used:
@@ -104,20 +112,16 @@ class Intake:
                 facts[predicate].append((row, lo, hi))
             else:
                 facts[predicate] = [(row, lo, hi)]
-        self.late += len(delivery.late)
+        self.late += len(late)
         self.unused += unused
-        self.accepted += len(records) - len(delivery.late) - unused
+        self.accepted += len(batch.records) - len(late) - unused
         begins.discard(NEG)
-        delivery.points = list(begins)
+        return begins
 
-    def _point(self, begin: int) -> int:
-        """The time point at which a fact arrives: its begin, for an open begin the point before the gap."""
-        return begin if self._timeline.is_integer else begin & ~1
-
-    def _refuse(self, record: Record, place: str) -> Rejected:
+    def _refuse(self, record: Record, place: str, watermark: int) -> Rejected:
         text = format_record(record, self._timeline)
-        behind = self._timeline.format_point(self.frontier)
-        return Rejected(place, f"late: it begins at or before the watermark {behind}", text.encode())
+        reached = self._timeline.format_point(watermark + 1)
+        return Rejected(place, f"late: facts before {reached} can no longer come", text.encode())
 
     def _promise(self, source: str, watermark: int) -> None:
         self._promised[source] = max(self._promised[source], watermark)

@@ -1,7 +1,8 @@
 """tidelog: a stream reasoner for the edge. Write temporal rules as text, feed facts, get what follows, at once."""
 
 from tidelog.compiling import compile, compile_path
-from tidelog.connectors.memory import MemorySink, MemorySource
+from tidelog.connectors.memory import MemorySink, MemorySource, PushSource
+from tidelog.connectors.spec import open_sink, open_source
 from tidelog.plans.errors import (
     ConnectorError,
     DataError,
@@ -17,6 +18,7 @@ from tidelog.plans.facts import Answer
 from tidelog.plans.plan import Plan
 from tidelog.runtime.engine import Engine
 from tidelog.runtime.session import Session
+from tidelog.runtime.violations import Violation
 
 __all__ = [
     "Answer",
@@ -30,10 +32,14 @@ __all__ = [
     "OperatorError",
     "Plan",
     "ProgramError",
+    "PushSource",
     "Session",
     "SnapshotError",
     "SpecError",
     "TidelogError",
+    "Violation",
     "compile",
     "compile_path",
+    "open_sink",
+    "open_source",
 ]

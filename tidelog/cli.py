@@ -9,11 +9,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import NoReturn
 
 from tidelog.commands import check, explain, run
 from tidelog.commands.outcome import BAD, USAGE, say
-from tidelog.plans.errors import ProgramError, SpecError, TidelogError
+from tidelog.plans.errors import ConnectorError, ProgramError, SpecError, TidelogError
 from tidelog.plans.source import render
 
 _NOT_YET = {
@@ -44,6 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SpecError as error:
         say(f"error: {error}")
         return USAGE
+    except ConnectorError as error:
+        if not isinstance(error.__cause__, BrokenPipeError):  # the reader of the answers has seen enough
+            say(f"error: {error}")
+        return BAD
     except (TidelogError, OSError) as error:
         say(f"error: {error}")
         return BAD
@@ -53,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="tidelog", description="A stream reasoner for the edge.")
+    parser.add_argument("--version", action="version", version=f"tidelog {version('tidelog')}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     for module in (check, explain, run):
         module.add_parser(commands)

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
+from tidelog.connectors.background import load_facts
 from tidelog.plans.compile import compile_program
 from tidelog.plans.errors import DataError
+from tidelog.plans.facts import Record
 from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 
 
-def compile(text: str, *, name: str = "<program>") -> Plan:
+def compile(text: str, *, name: str = "<program>", folder: str | PathLike[str] = ".") -> Plan:
     """The plan of a program; ProgramError with every independent reason if the text is wrong.
+
+    Background files are read from `folder`; DataError with the place of the first record that cannot be read.
 
     >>> import tidelog
     >>> plan = tidelog.compile("alarm(X) :- boxminus[0,4] hot(X), not ok(X).")
     >>> list(plan.outputs)
     ['alarm']
     """
-    return compile_program(parse(text, name))
+    plan = compile_program(parse(text, name))
+    loaded: list[Record] = []
+    for background in plan.backgrounds:
+        loaded += load_facts(str(Path(folder, background.path)), plan.schema, background.predicate)
+    return replace(plan, facts=(*plan.facts, *loaded))
 
 
 def compile_path(path: str | PathLike[str]) -> Plan:
@@ -32,4 +41,4 @@ def compile_path(path: str | PathLike[str]) -> Plan:
         text = file.read_text("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"the program is not UTF-8: {error.reason} at byte {error.start}", str(path)) from error
-    return compile(text, name=str(path))
+    return compile(text, name=str(path), folder=file.parent)

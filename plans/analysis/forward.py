@@ -58,16 +58,16 @@ def _obstacle(formula: Formula) -> str:
     match formula:
         case syntax.Truth():
             return "is a truth value"
-        case syntax.Unary("diamondplus" | "boxplus"):
-            return "looks ahead"
-        case syntax.Binary("until"):
+        case syntax.Unary("diamondplus" | "boxplus") | syntax.Binary("until"):
             return "looks ahead"
         case syntax.Binary():
-            return "is neither a diamondminus nor a boxminus"
+            return "is neither diamondminus nor boxminus"
         case syntax.Negation():
             return "negates"
-        case syntax.Window(mode, window=window) if mode != "sometime" or window.tuples or window.step is not None:
-            return "is a window that no diamondminus or boxminus means"
+        case syntax.Window(window=window) if window.tuples or window.step is not None:
+            return "is a window that counts facts or moves in steps"
+        case syntax.Window("always"):
+            return "is clipped where the stream starts"
         case syntax.Atom(at=at) if at is not None:
             return "names its own time"
     return ""

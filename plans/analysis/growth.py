@@ -32,7 +32,7 @@ def growth_hints(plan: Plan) -> tuple[GrowthHint, ...]:
 def _hints(plan: Plan, step: Step) -> Iterator[GrowthHint]:
     shape = step.shape
     if isinstance(shape, DilateShape) and shape.metric.b >= POS and port_lead(step.inputs[0], plan.leads) < POS:
-        why = f"`{operator_text(shape, plan.timeline)}` keeps each row of `{format_predicate(step.predicate)}` for ever"
+        why = f"`{operator_text(shape, plan.timeline)}` keeps each of its rows for ever"
         yield GrowthHint(step.id, step.source, why, "give the operator a finite interval")
     if isinstance(shape, JoinShape) and step.loop is not None and _computes(shape):
         why = f"each round of the recursion may compute new rows of `{format_predicate(step.predicate)}`"

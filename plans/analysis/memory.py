@@ -39,7 +39,8 @@ class MemoryBound:
             raise ValueError(f"the number of constants cannot be {objects}")
         if self.factor is None or objects.bit_length() * self.exponent > _MAX_BITS:
             return None
-        return math.floor(self.factor * objects**self.exponent)
+        power: int = objects**self.exponent
+        return math.floor(self.factor * power)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +145,7 @@ def binds_value(comparison: Comparison, bound: set[str]) -> bool:
     """Whether a comparison gives a variable that no atom binds the value of an expression."""
     sides = ((comparison.left, comparison.right), (comparison.right, comparison.left))
     return comparison.operator == "=" and any(
-        isinstance(variable, Variable)
-        and variable.name not in bound
-        and isinstance(value, Arithmetic)
+        isinstance(variable, Variable) and variable.name not in bound and isinstance(value, Arithmetic)
         for variable, value in sides
     )
 

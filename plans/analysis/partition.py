@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidelog.plans.analysis.components import components
+from tidelog.plans.normal.traverse import children
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_statement
 from tidelog.plans.shapes import TOP
-from tidelog.plans.normal.traverse import children
-from tidelog.plans.syntax import Atom, Constant, Formula, Rule, Variable
+from tidelog.plans.syntax import Atom, Constant, Formula, Variable
 from tidelog.plans.timeline import POS
 
 Key = Mapping[str, int]
@@ -44,14 +44,19 @@ class _Link:
 
 
 def partitions_of(plan: Plan) -> tuple[Partition, ...]:
-    """The keys of each weakly connected part. Every key told is one; where an atom repeats a variable, some may be missed."""
+    """The keys of each weakly connected part. All told are keys; where an atom repeats a variable, some may be missed."""
     links = list(_links(plan))
     arities = {atom.predicate: len(atom.arguments) for link in links for atom in link.atoms}
-    found = []
-    for members in components(_neighbours(arities, links)):
-        own = [link for link in links if link.atoms[0].predicate in members]
-        found.append(_partition(plan, members, {name: arities[name] for name in members}, own))
-    return tuple(sorted(found, key=lambda part: list(arities).index(part.predicates[0])))
+    parts = components(_neighbours(arities, links))
+    part_of = {name: number for number, members in enumerate(parts) for name in members}
+    links_in: list[list[_Link]] = [[] for _ in parts]
+    for link in links:
+        if len(link.atoms) > 1:
+            links_in[part_of[link.atoms[0].predicate]].append(link)
+    return tuple(
+        _partition(plan, members, {name: arities[name] for name in members}, own)
+        for members, own in zip(parts, links_in, strict=True)
+    )
 
 
 def _links(plan: Plan) -> Iterator[_Link]:
@@ -126,14 +131,26 @@ def _terms_at(atom: Atom, positions: Iterable[int]) -> set[object]:
 def _spread(seed: str, position: int, candidates: Mapping[str, set[int]], links: Sequence[_Link]) -> tuple[Key, str]:
     """The key that follows from one predicate's argument, rule by rule; or the rule in which it contradicts itself."""
     key = {seed: position}
-    pending = list(links)
-    while pending:
-        link = next(link for link in pending if any(atom.predicate in key for atom in link.atoms))
-        pending.remove(link)
-        known = next(atom for atom in link.atoms if atom.predicate in key)
-        term = known.arguments[key[known.predicate]]
-        for atom in link.atoms:
-            fitting = [i for i in sorted(candidates[atom.predicate]) if atom.arguments[i] == term]
-            if not fitting or atom.arguments[key.setdefault(atom.predicate, fitting[0])] != term:
-                return {}, link.source
+    links_of = _by_predicate(links)
+    waiting = [seed]
+    while waiting:
+        name = waiting.pop()
+        for link in links_of[name]:
+            known = next(atom for atom in link.atoms if atom.predicate == name)
+            term = known.arguments[key[name]]
+            for atom in link.atoms:
+                fitting = [i for i in sorted(candidates[atom.predicate]) if atom.arguments[i] == term]
+                if fitting and atom.predicate not in key:
+                    key[atom.predicate] = fitting[0]
+                    waiting.append(atom.predicate)
+                if not fitting or atom.arguments[key[atom.predicate]] != term:
+                    return {}, link.source
     return key, ""
+
+
+def _by_predicate(links: Sequence[_Link]) -> dict[str, list[_Link]]:
+    found: dict[str, list[_Link]] = {}
+    for link in links:
+        for name in dict.fromkeys(atom.predicate for atom in link.atoms):
+            found.setdefault(name, []).append(link)
+    return found

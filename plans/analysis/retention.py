@@ -81,7 +81,9 @@ def _stores(step: Step, steps: Mapping[str, Step], leads: Mapping[str, int]) -> 
             yield from _join_stores(step.shape, step.predicate, reads, ports)
 
 
-def _join_stores(shape: JoinShape, predicate: str, reads: list[str], ports: list[int]) -> Iterator[tuple[str, str, int]]:
+def _join_stores(
+    shape: JoinShape, predicate: str, reads: list[str], ports: list[int]
+) -> Iterator[tuple[str, str, int]]:
     """An atom's rows stay until no other atom can meet them, and where columns are left out, until they cannot return."""
     for i, read in enumerate(reads):
         others = min((bound for j, bound in enumerate(ports) if j != i), default=POS)

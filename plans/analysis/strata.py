@@ -21,7 +21,10 @@ def strata_of(normal: NormalProgram) -> Strata:
     level: dict[str, int] = {}
     for members in components(_feeds(reads)):
         below = [
-            level[name] + negated for member in members for name, negated in reads[member].items() if name not in members
+            level[name] + negated
+            for member in members
+            for name, negated in reads[member].items()
+            if name not in members
         ]
         level.update(dict.fromkeys(members, max(below, default=0)))
     named = {name: number for name, number in level.items() if name not in normal.origins}

@@ -12,6 +12,7 @@ import pytest
 
 from tidelog.connectors import DeadLetterWriter, FileSink, FileSource, StdinSource, StdoutSink, TextDecoder, TextEncoder
 from tidelog.connectors.spec import open_sink, open_source
+from tidelog.plans.errors import ConnectorError
 from tidelog.plans.facts import Record, Schema
 from tidelog.runtime.interfaces import Rejected, Source
 
@@ -137,11 +138,11 @@ async def test_full_pipe_is_backpressure(integer: Schema) -> None:
 
 
 async def test_closed_pipe_is_an_oserror(integer: Schema) -> None:
-    """A sink without a reader raises BrokenPipeError."""
+    """A sink without a reader raises ConnectorError: the reader will not come back."""
     reading, writing = os.pipe()
     os.close(reading)
     async with StdoutSink(TextEncoder(integer), fd=writing) as sink:
-        with pytest.raises(BrokenPipeError):
+        with pytest.raises(ConnectorError):
             await sink.send([("p", ("a",), 1, 1)])
     os.close(writing)
 

@@ -21,7 +21,7 @@ from tidelog.connectors.spec import open_sink, open_source
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
 from tidelog.plans.times import TimeReader
-from tidelog.runtime.engine import Engine
+from tidelog.runtime.engine import Engine, first_cause
 from tidelog.runtime.violations import Violation
 
 
@@ -50,7 +50,10 @@ def run(options: argparse.Namespace) -> int:
     plan = compile_path(options.program)
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     _check_times(plan, options)
-    return anyio.run(_Run(plan, options).main, backend=options.backend)
+    try:
+        return anyio.run(_Run(plan, options).main, backend=options.backend)
+    except BaseExceptionGroup as group:
+        raise first_cause(group) from group
 
 
 class _Run:

@@ -1,0 +1,35 @@
+# Everything is installed into .venv; nothing else on the machine is touched.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/tidelog run examples/weather/weather.tide \
+	    --in examples/weather/sf.csv --in examples/weather/seattle.csv \
+	    --emit final --iso --out facts+-
+
+test: $(VENV)/test.stamp
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/lint.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	rm -rf build/installed
+	$(BIN)/pip install --quiet --no-deps --target build/installed .
+	cd build/installed && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p tidelog
+	PYTHONPATH=build/installed $(BIN)/lint-imports
+
+bench: $(VENV)/test.stamp
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build *.egg-info
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/%.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --editable '.[$*]'
+	touch $@

@@ -1,0 +1,80 @@
+"""A program's stages as JSON, with fields that stay as they are."""
+
+from __future__ import annotations
+
+import json
+
+from tidelog.plans.explain_steps import PortView, StepView, view_of
+from tidelog.plans.plan import Plan
+from tidelog.plans.printing import format_statement
+from tidelog.plans.syntax import Program
+from tidelog.plans.timeline import Timeline, format_time
+
+
+def explain_json(plan: Plan, stage: str, program: Program | None) -> str:
+    """One JSON object; times are exact, and so are text: `5/2`, `inf`, `-inf`.
+
+    Stages `text` and `normal`: `program` (its name), `stage`, `statements` (each as text). Stage `plan`:
+
+    - `program`, `stage`, `timeline` (`kind`, `resolution`, `unit` in seconds or null)
+    - `steps`, in the order in which they run: `id`, `predicate`, `operator`, `parameters`, `inputs` (`port` from 0, `role`,
+      `kind`: step, stream, facts or start, `name`), `loop` or null, `delay` and `lead` (how far the frontier lies
+      behind, or ahead of, the watermark), `reach` of its `#`-facts or null, `rule` (normalised) and `source` (as written)
+    - `loops`: `number`, `members`, `entries` (`step`, `port`), `holds`
+    - `outputs`: predicate to step; `constraints`: step to rule; `backgrounds`: `predicate`, `path`; `facts`: how many
+    """
+    fields: dict[str, object] = {"program": plan.name, "stage": stage}
+    if program is None:
+        fields |= plan_fields(plan)
+    else:
+        fields["statements"] = [format_statement(statement) for statement in program.statements]
+    return json.dumps(fields, indent=2, ensure_ascii=False) + "\n"
+
+
+def plan_fields(plan: Plan) -> dict[str, object]:
+    """The plan's part of the object."""
+    return {
+        "timeline": _timeline(plan.timeline),
+        "steps": [_step(view_of(plan, step)) for step in plan.steps],
+        "loops": [
+            {
+                "number": loop.number,
+                "members": list(loop.members),
+                "entries": [{"step": step, "port": port} for step, port in loop.entries],
+                "holds": list(loop.holds),
+            }
+            for loop in plan.loops
+        ],
+        "outputs": dict(plan.outputs),
+        "constraints": {step: format_statement(rule) for step, rule in plan.constraints.items()},
+        "backgrounds": [{"predicate": item.predicate, "path": item.path} for item in plan.backgrounds],
+        "facts": len(plan.facts),
+    }
+
+
+def _timeline(timeline: Timeline) -> dict[str, object]:
+    return {
+        "kind": timeline.kind,
+        "resolution": format_time(timeline.resolution),
+        "unit": None if timeline.unit is None else format_time(timeline.unit),
+    }
+
+
+def _step(view: StepView) -> dict[str, object]:
+    return {
+        "id": view.id,
+        "predicate": view.predicate,
+        "operator": view.operator,
+        "parameters": view.parameters,
+        "inputs": [_port(port) for port in view.inputs],
+        "loop": view.loop,
+        "delay": format_time(view.delay),
+        "lead": format_time(view.lead),
+        "reach": None if view.reach is None else format_time(view.reach),
+        "rule": view.rule,
+        "source": view.source,
+    }
+
+
+def _port(port: PortView) -> dict[str, object]:
+    return {"port": port.port, "role": port.role, "kind": port.feed.kind, "name": port.feed.name}

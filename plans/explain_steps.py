@@ -1,0 +1,133 @@
+"""What each way of showing a plan says of a step: everything in the program's own time and names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tidelog.plans.analysis.extent import reach_of
+from tidelog.plans.analysis.notation import decode_distance, operator_text
+from tidelog.plans.plan import (
+    AntiJoinShape,
+    DilateShape,
+    ErodeShape,
+    Feed,
+    HoldShape,
+    JoinShape,
+    PairShape,
+    Plan,
+    Shape,
+    Step,
+    UnionShape,
+)
+from tidelog.plans.syntax import Term, Time, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class PortView:
+    """One input of a step: the port's number (from 0), what the operator takes it for, and what feeds it."""
+
+    port: int
+    role: str
+    feed: Feed
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """A step for people and programs.
+
+    `operator` is union, dilate, erode, since, until, join, antijoin or hold; `parameters` says what it computes
+    (`diamondminus[0,2]`, `on X`). `lead` is how far its frontier lies ahead of the watermark (below 0: behind), `reach`
+    the longest gap that its `#`-facts cover, or None.
+    """
+
+    id: str
+    predicate: str
+    operator: str
+    parameters: str
+    inputs: tuple[PortView, ...]
+    loop: int | None
+    lead: Time
+    reach: Time | None
+    rule: str
+    source: str
+
+    @property
+    def delay(self) -> Time:
+        """How far the frontier lies behind the watermark."""
+        return -self.lead if self.lead < 0 else Fraction(0)
+
+
+def view_of(plan: Plan, step: Step) -> StepView:
+    """What is to be said of a step."""
+    shape = step.shape
+    roles = _roles(shape, len(step.inputs))
+    return StepView(
+        id=step.id,
+        predicate=step.predicate,
+        operator=_operator(shape),
+        parameters=_parameters(shape, plan),
+        inputs=tuple(PortView(i, roles[i], feed) for i, feed in enumerate(step.inputs)),
+        loop=step.loop,
+        lead=decode_distance(plan.leads[step.id], plan.timeline),
+        reach=reach_of(shape, plan) if isinstance(shape, UnionShape) and shape.reach > 1 else None,
+        rule=step.rule,
+        source=step.source,
+    )
+
+
+def _operator(shape: Shape) -> str:
+    match shape:
+        case UnionShape():
+            return "union"
+        case DilateShape():
+            return "dilate"
+        case ErodeShape():
+            return "erode"
+        case PairShape(operator):
+            return operator
+        case JoinShape():
+            return "join"
+        case AntiJoinShape():
+            return "antijoin"
+        case HoldShape():
+            return "hold"
+
+
+def _parameters(shape: Shape, plan: Plan) -> str:
+    match shape:
+        case JoinShape(atoms=atoms) if len(atoms) > 1:
+            return _on(_shared(atoms))
+        case AntiJoinShape(negated=negated):
+            return _on(_variables(negated))
+        case PairShape(left=left, right=right):
+            return f"{operator_text(shape, plan.timeline)} {_on([name for name in right if name in left])}"
+    return operator_text(shape, plan.timeline)
+
+
+def _on(names: list[str]) -> str:
+    return f"on {', '.join(names)}" if names else "on time alone"
+
+
+def _shared(atoms: tuple[tuple[Term, ...], ...]) -> list[str]:
+    """The variables that more than one atom has, in order of occurrence."""
+    each = [_variables(terms) for terms in atoms]
+    names = dict.fromkeys(name for own in each for name in own)
+    return [name for name in names if sum(name in own for own in each) > 1]
+
+
+def _variables(terms: tuple[Term, ...]) -> list[str]:
+    return list(dict.fromkeys(term.name for term in terms if isinstance(term, Variable)))
+
+
+def _roles(shape: Shape, ports: int) -> list[str]:
+    match shape:
+        case PairShape():
+            return ["left", "right"]
+        case AntiJoinShape():
+            return ["positive", "negated"]
+        case ErodeShape(clipped=True):
+            return ["facts", "start"]
+        case JoinShape() if ports > 1:
+            return [f"atom {i + 1}" for i in range(ports)]
+    return [""] * ports

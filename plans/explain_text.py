@@ -1,0 +1,104 @@
+"""A program as text, at three stages: as read, in normal form, and as the plan that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tidelog.plans.explain_json import explain_json
+from tidelog.plans.explain_mermaid import explain_mermaid
+from tidelog.plans.explain_steps import PortView, StepView, view_of
+from tidelog.plans.normal.program import as_program
+from tidelog.plans.plan import Feed, Loop, Plan
+from tidelog.plans.printing import format_predicate, format_program, format_statement
+from tidelog.plans.syntax import Program, TimelineDeclaration
+from tidelog.plans.timeline import format_time
+
+STAGES = ("text", "normal", "plan")
+FORMATS = ("text", "mermaid", "json")
+
+
+def explain(plan: Plan, stage: str = "plan", format: str = "text") -> str:
+    """One stage of a program, each line ended.
+
+    `stage` is `text` (the program as read), `normal` (one rule, one operator) or `plan` (the operators, what feeds them and
+    how far behind they are). `format` is `text`, `json` (`explain_json` tells its fields) or, for the plan alone,
+    `mermaid`. ValueError for anything else.
+    """
+    if stage not in STAGES or format not in FORMATS:
+        raise ValueError(f"cannot show the stage `{stage}` as `{format}`")
+    if format == "mermaid" and stage != "plan":
+        raise ValueError(f"mermaid draws the plan alone, not the stage `{stage}`")
+    if format == "json":
+        return explain_json(plan, stage, None if stage == "plan" else _program(plan, stage))
+    if format == "mermaid":
+        return explain_mermaid(plan)
+    return explain_plan(plan) if stage == "plan" else format_program(_program(plan, stage))
+
+
+def _program(plan: Plan, stage: str) -> Program:
+    return plan.program if stage == "text" else as_program(plan.normal)
+
+
+def explain_plan(plan: Plan) -> str:
+    """The plan as text: a block for each step, in the order in which they run, each loop before its first step."""
+    loops = {loop.number: loop for loop in plan.loops}
+    lines = [f"plan of {plan.name}", f"  {_timeline(plan)}"]
+    for step in plan.steps:
+        if step.loop in loops:
+            lines += ["", *_loop(plan, loops.pop(step.loop))]
+        lines += ["", *_step(view_of(plan, step))]
+    lines += _list("outputs", [f"{format_predicate(name)} from {step}" for name, step in plan.outputs.items()])
+    lines += _list("constraints", [f"{step}: {format_statement(rule)}" for step, rule in plan.constraints.items()])
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _timeline(plan: Plan) -> str:
+    timeline = plan.timeline
+    return format_statement(
+        TimelineDeclaration(timeline.kind, timeline.unit, None if timeline.is_integer else timeline.resolution)
+    )
+
+
+def _loop(plan: Plan, loop: Loop) -> Iterator[str]:
+    yield f"loop {loop.number}: {', '.join(loop.members)}"
+    entries = [f"{name} port {port} from {feed_text(plan.step(name).inputs[port])}" for name, port in loop.entries]
+    yield f"  entries: {'; '.join(entries) or 'none'}"
+    yield f"  holds:   {', '.join(loop.holds) or 'none'}"
+
+
+def _step(view: StepView) -> Iterator[str]:
+    yield f"{view.id}: {view.operator} {view.parameters}".rstrip() + (
+        "" if view.loop is None else f" (loop {view.loop})"
+    )
+    yield f"  inputs:  {'; '.join(map(_port, view.inputs))}"
+    yield f"  delay:   {_delay(view)}"
+    if view.reach is not None:
+        yield f"  #-facts: gaps of up to {format_time(view.reach)} are covered"
+    if view.rule:
+        yield f"  rule:    {view.rule}"
+    if view.source and view.source != view.rule:
+        yield f"  of:      {view.source}"
+
+
+def _port(port: PortView) -> str:
+    return f"{port.role}: {feed_text(port.feed)}" if port.role else feed_text(port.feed)
+
+
+def feed_text(feed: Feed) -> str:
+    """What feeds a port: a step's id, `stream p`, `facts p`, `stream start`."""
+    if feed.kind == "start":
+        return "stream start"
+    return feed.name if feed.kind == "step" else f"{feed.kind} {format_predicate(feed.name)}"
+
+
+def _delay(view: StepView) -> str:
+    if isinstance(view.lead, float):
+        return "0 (complete from the start)"
+    if view.lead > 0:
+        return f"0 (final {format_time(view.lead)} ahead of the watermark)"
+    return format_time(view.delay)
+
+
+def _list(title: str, lines: Iterable[str]) -> list[str]:
+    items = list(lines)
+    return ["", f"{title}:", *(f"  {line}" for line in items)] if items else []

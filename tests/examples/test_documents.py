@@ -1,0 +1,32 @@
+"""README.md and docs/: every program, command and Python block runs, and prints what the document shows."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from examples.documents import DOCUMENTS, ROOT, blocks, run_document
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_document_runs(document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each block of the document runs and prints exactly what stands behind it."""
+    monkeypatch.chdir(tmp_path)
+    found = run_document(document, tmp_path)
+    assert [(place, came) for place, _, came in found] == [(place, shown) for place, shown, _ in found]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_document_has_something_to_run(document: str) -> None:
+    """No document is empty of examples that run."""
+    assert any(block.language in ("python", "console") for block in blocks(document))
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, "CHANGELOG.md", "examples/weather/SOURCE.md"])
+def test_links_lead_somewhere(document: str) -> None:
+    """Every link to a file of the repository names one that is there."""
+    text = (ROOT / document).read_text("utf-8")
+    targets = [link for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text) if "://" not in link]
+    missing = [link for link in targets if not ((ROOT / document).parent / link).exists()]
+    assert not missing

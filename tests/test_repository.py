@@ -1,0 +1,70 @@
+"""What the repository says of itself is true."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tidelog
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_paths_named_in_the_architecture_exist() -> None:
+    """Every path in ARCHITECTURE.md leads to something."""
+    named = re.findall(r"`([a-z]+/[a-z_/.]*)`", (ROOT / "ARCHITECTURE.md").read_text("utf-8"))
+    assert len(named) > 20
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_public_names_are_pinned() -> None:
+    """The front door exports these names, and no others."""
+    assert sorted(tidelog.__all__) == [
+        "Answer",
+        "ConnectorError",
+        "DataError",
+        "Diagnostic",
+        "Engine",
+        "LateError",
+        "MemorySink",
+        "MemorySource",
+        "OperatorError",
+        "Plan",
+        "ProgramError",
+        "PushSource",
+        "Session",
+        "SnapshotError",
+        "SpecError",
+        "TidelogError",
+        "Violation",
+        "compile",
+        "compile_path",
+        "open_sink",
+        "open_source",
+    ]
+    assert all(hasattr(tidelog, name) for name in tidelog.__all__)
+
+
+def test_modules_stay_readable() -> None:
+    """No module has more than 500 lines."""
+    folders = ("plans", "operators", "runtime", "connectors", "tidelog")
+    long = {
+        str(path.relative_to(ROOT)): lines
+        for folder in folders
+        for path in (ROOT / folder).rglob("*.py")
+        if (lines := len(path.read_text("utf-8").splitlines())) > 500
+    }
+    assert long == {}
+
+
+@pytest.mark.parametrize("package", ["tidelog.plans", "tidelog.operators", "tidelog.runtime", "tidelog.connectors", "tidelog"])
+def test_docstring_examples_run(package: str) -> None:
+    """Every example in a docstring gives what it says."""
+    folder = package.removeprefix("tidelog.") if "." in package else package
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules", str(ROOT / folder)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout
