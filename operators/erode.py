@@ -43,18 +43,18 @@ class Erode(Operator):
             return self._begin(facts[0][1])
         rows = self.coverage.rows
         out: list[Fact] = []
-        fresh = []
-        for fact in facts:
-            row, lo, hi = fact
+        for row, lo, hi in facts:
             bounds = rows.get(row)
             if bounds is None:
-                fresh.append(fact)
                 rows[row] = [lo, hi]
                 self._send(row, lo, hi, (), out)
             elif lo == bounds[-1] + 1:
                 before = (bounds[-2], bounds[-1])
                 bounds[-1] = hi
                 self._send(row, bounds[-2], hi, before, out)
+            elif lo > bounds[-1]:
+                bounds += (lo, hi)
+                self._send(row, lo, hi, (), out)
             else:
                 self._merge(row, bounds, lo, hi, out)
         self.coverage.grew(len(facts))

@@ -16,8 +16,8 @@ class Hold(Operator):
 
     Rule form: none; the plan puts it behind a predicate of each cycle that moves through time. Intervals: a fact that
     begins at or before the bound passes; a later one waits in a heap until `release`. So `boxplus[1,1] p :- p` derives one
-    step at a time as the stream goes on, instead of without end. State: what waits, each row and time once. Final:
-    as its port.
+    step at a time as the stream goes on, instead of without end. Port 1, if there is one, is the clock of a loop that no
+    stream feeds: it brings the watermark alone. State: what waits, each row and time once. Final: as its ports.
 
     >>> hold = Hold()
     >>> hold.release(5), hold.receive(0, [((), 4, 4), ((), 6, 6)], 4), hold.release(6)
@@ -26,8 +26,8 @@ class Hold(Operator):
 
     __slots__ = ("_count", "bound", "waiting")
 
-    def __init__(self) -> None:
-        super().__init__(1)
+    def __init__(self, ports: int = 1) -> None:
+        super().__init__(ports)
         self.bound = NEG
         self._count = 0  # facts that begin together leave in order of arrival; rows need not be comparable
         self.waiting: list[tuple[int, int, Fact]] = []
@@ -57,7 +57,7 @@ class Hold(Operator):
         return self.waiting[0][0] if self.waiting else None
 
     def settle(self, port: int) -> list[Fact]:
-        self.frontier = self.frontiers[0]
+        self.frontier = min(self.frontiers)
         return []
 
     def entries(self) -> int:

@@ -8,15 +8,15 @@ from typing import Any
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.join_code import write_join
 from tidelog.operators.operator import Operator
+from tidelog.operators.time_index import TimeIndex
 from tidelog.plans.errors import DataError
-from tidelog.plans.facts import Fact, Row
+from tidelog.plans.facts import Fact
 from tidelog.plans.numerals import canonical
 from tidelog.plans.plan import JoinShape
 from tidelog.plans.timeline import POS
 
 Pattern = Callable[[Sequence[Fact]], list[Fact]]
 Probe = Callable[[Sequence[Fact], list[Fact], list[int]], None]
-IndexUpkeep = Callable[[Sequence[Row]], None]
 
 UNCOMPUTABLE = (ArithmeticError, DataError)
 
@@ -36,21 +36,17 @@ class Join(Operator):
     ([], [(('a', 7), 4, 5)])
     """
 
-    __slots__ = ("_code", "_drop", "_failed", "_index", "_indexes", "_pattern", "_probe", "sent_coverage", "stores")
+    __slots__ = ("_code", "_failed", "_pattern", "_probe", "indexes", "sent_coverage", "stores")
 
     def __init__(self, shape: JoinShape) -> None:
         ports = len(shape.atoms)
         super().__init__(ports)
         self._code = write_join(shape)
         self.stores = [Coverage() for _ in range(ports)]
-        self._indexes: list[dict[str, dict[Row, dict[Row, None]]]] = [
-            {name: {} for name in names} for names in self._code.indexes
-        ]
+        self.indexes = [{name: TimeIndex(positions) for name, positions in names.items()} for names in self._code.indexes]
         scope = self._compile()
         self._pattern: list[Pattern | None] = [scope[f"pattern_{i}"] for i in range(ports)]
         self._probe: list[Probe] = [scope[f"probe_{i}"] for i in range(ports)]
-        self._index: list[IndexUpkeep] = [scope[f"index_{i}"] for i in range(ports)]
-        self._drop: list[IndexUpkeep] = [scope[f"drop_{i}"] for i in range(ports)]
         self.sent_coverage = None if self._code.distinct else Coverage()
         self._failed = [0]
 
@@ -63,8 +59,8 @@ class Join(Operator):
             **self._code.constants,
             **{f"rows{i}": store.rows for i, store in enumerate(self.stores)},
         }
-        for indexes in self._indexes:
-            scope.update(indexes)
+        for indexes in self.indexes:
+            scope.update({name: index.meeting for name, index in indexes.items()})
         exec(compile(self._code.text, "<join>", "exec"), scope)  # noqa: S102 - built from a checked plan (join_code)
         return scope
 
@@ -72,12 +68,13 @@ class Join(Operator):
         pattern = self._pattern[port]
         if pattern is not None:
             facts = pattern(facts)
-        store = self.stores[port]
         if not self._code.whole[port]:
-            facts = store.insert(facts)
-            self._index[port]([row for row, _, _ in facts])
-        elif self._may_be_met(port):
-            self._index[port](store.extend(facts))
+            facts = self.stores[port].insert(facts)
+        if self._may_be_met(port):
+            if self._code.whole[port] and self._code.looked_up[port]:
+                self.stores[port].extend(facts)
+            for index in self.indexes[port].values():
+                index.add(facts)
         out: list[Fact] = []
         self._probe[port](facts, out, self._failed)
         return out if self.sent_coverage is None else self.sent_coverage.insert(out)
@@ -92,32 +89,33 @@ class Join(Operator):
         self.frontier = min(frontiers)
         for i, store in enumerate(self.stores):
             bound = min((frontiers[j] for j in range(len(frontiers)) if j != i), default=POS)
-            if not self._code.whole[i]:
-                bound = min(bound, frontiers[i])  # kept as well to tell what is new
-            gone = store.forget(bound)
-            if gone:
-                self._drop[i](gone)
+            for index in self.indexes[i].values():
+                index.forget(bound)
+            # where columns are left out, coverage is kept as well to tell what is new
+            store.forget(bound if self._code.whole[i] else min(bound, frontiers[i]))
         if self.sent_coverage is not None:
             self.sent_coverage.forget(self.frontier)
         return []
 
     def entries(self) -> int:
         sent = 0 if self.sent_coverage is None else self.sent_coverage.entries()
-        return sent + sum(store.entries() for store in self.stores)
+        indexed = sum(index.entries() for indexes in self.indexes for index in indexes.values())
+        return sent + indexed + sum(store.entries() for store in self.stores)
 
     def failed_evaluations(self) -> int:
         return self._failed[0]
 
     def state(self) -> dict[str, Any]:
         sent = [] if self.sent_coverage is None else self.sent_coverage.snapshot()
-        return {"stores": [store.snapshot() for store in self.stores], "sent": sent, "failed": self._failed[0]}
+        indexes = [{name: index.snapshot() for name, index in indexes.items()} for indexes in self.indexes]
+        stores = [store.snapshot() for store in self.stores]
+        return {"stores": stores, "indexes": indexes, "sent": sent, "failed": self._failed[0]}
 
     def load(self, state: dict[str, Any]) -> None:
-        for i, data in enumerate(state["stores"]):
-            for index in self._indexes[i].values():
-                index.clear()
-            self.stores[i].restore(data)
-            self._index[i](list(self.stores[i].rows))
+        for i, (stored, indexed) in enumerate(zip(state["stores"], state["indexes"], strict=True)):
+            self.stores[i].restore(stored)
+            for name, pieces in indexed.items():
+                self.indexes[i][name].restore(pieces)
         if self.sent_coverage is not None:
             self.sent_coverage.restore(state["sent"])
         self._failed[0] = state["failed"]

@@ -4,7 +4,6 @@ The text is built from a checked `JoinShape` alone: names are numbered by the ge
 fixed tables, and constants are passed in as objects, never as text. For a rule with n body atoms it defines
 
 * `pattern_i(facts)`: atom i's rows narrowed to the columns that matter, those with other constants left out;
-* `index_i(rows)` and `drop_i(rows)`: rows stored for atom i entered into, or taken out of, its hash indexes;
 * `probe_i(facts, out)`: for new coverage of atom i, the rows of the other atoms that go with it, times intersected.
 """
 
@@ -26,15 +25,21 @@ class JoinCode:
     """The generated text, what it refers to, and what the operator must know about it.
 
     `columns[i]` are the variables kept of atom i (its stored rows); `whole[i]` says that these are all its columns, so that
-    no two rows of a channel become one; `distinct` that no two joined rows give the same head.
+    no two rows of a channel become one; `distinct` that no two joined rows give the same head. `looked_up[i]` says that
+    some probe asks for one row of atom i; `indexes[i]` names the time indexes that others ask, with their key's positions.
     """
 
     text: str
     constants: dict[str, object]
     columns: list[tuple[str, ...]]
     whole: list[bool]
-    indexes: list[list[str]]
+    indexes: list[dict[str, tuple[int, ...]]]
+    looked_up: list[bool]
     distinct: bool
+
+
+_Place = tuple[int, int]
+"""Where code is being written: the depth of indentation, and the level of the times narrowed so far."""
 
 
 @dataclass(slots=True)
@@ -44,6 +49,7 @@ class _Writer:
     constants: dict[str, object] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     indexes: list[dict[tuple[int, ...], str]] = field(default_factory=list)
+    looked_up: set[int] = field(default_factory=set)
 
     def line(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)
@@ -68,8 +74,6 @@ def write_join(shape: JoinShape) -> JoinCode:
         _write_pattern(writer, i, columns[i])
     for i in range(len(shape.atoms)):
         _write_probe(writer, i, columns)
-    for i, indexes in enumerate(writer.indexes):
-        _write_index_upkeep(writer, i, indexes)
     head = {term.name for term in shape.head if isinstance(term, Variable)}
     kept = {name for names in columns for name in names}
     return JoinCode(
@@ -77,7 +81,8 @@ def write_join(shape: JoinShape) -> JoinCode:
         constants=writer.constants,
         columns=columns,
         whole=[_is_whole(terms, columns[i]) for i, terms in enumerate(shape.atoms)],
-        indexes=[list(indexes.values()) for indexes in writer.indexes],
+        indexes=[{name: positions for positions, name in indexes.items()} for indexes in writer.indexes],
+        looked_up=[i in writer.looked_up for i in range(len(shape.atoms))],
         distinct=kept <= head,
     )
 
@@ -138,17 +143,16 @@ def _write_probe(writer: _Writer, i: int, columns: list[tuple[str, ...]]) -> Non
     _unpack(writer, 2, "row", columns[i])
     bound = set(columns[i])
     pending = list(writer.shape.comparisons)
-    depth = _write_comparisons(writer, 2, bound, pending)
-    level = 0
+    at: _Place = (2, 0)
+    _write_comparisons(writer, at[0], bound, pending)
     others = [j for j in range(len(columns)) if j != i]
     sources = {columns[i]: "row"}
     while others:
         j = max(others, key=lambda candidate: (_share(columns[candidate], bound), -candidate))
         others.remove(j)
-        depth = _write_match(writer, depth, j, columns[j], bound, sources)
-        depth = _write_overlap(writer, depth, level)
-        level += 1
-        depth = _write_comparisons(writer, depth, bound, pending)
+        at = _write_match(writer, at, j, columns[j], bound, sources)
+        _write_comparisons(writer, at[0], bound, pending)
+    depth, level = at
     writer.line(depth, f"out.append(({_head(writer, sources)}, lo{level}, hi{level}))")
 
 
@@ -164,36 +168,34 @@ def _unpack(writer: _Writer, depth: int, row: str, columns: tuple[str, ...]) -> 
 
 
 def _write_match(
-    writer: _Writer, depth: int, j: int, columns: tuple[str, ...], bound: set[str], sources: dict[tuple[str, ...], str]
-) -> int:
-    """Find the rows of atom j that agree with what is bound; leaves their bounds in `b`."""
+    writer: _Writer, at: _Place, j: int, columns: tuple[str, ...], bound: set[str], sources: dict[tuple[str, ...], str]
+) -> _Place:
+    """Go through the coverage of atom j that agrees with what is bound and meets the times of this level."""
     known = tuple(position for position, name in enumerate(columns) if name in bound)
+    depth, level = at
     if len(known) == len(columns):
+        writer.looked_up.add(j)
         row = sources.get(columns) or _tuple(writer.variable(name) for name in columns)
-        writer.line(depth, f"b = rows{j}.get({row})")
-        writer.line(depth, "if b is None: continue")
-        return depth
-    if known:
-        index = writer.indexes[j].setdefault(known, f"index{j}_{len(writer.indexes[j])}")
-        key = _tuple(writer.variable(columns[position]) for position in known)
-        writer.line(depth, f"for r{j} in {index}.get({key}, ()):")
-    else:
-        writer.line(depth, f"for r{j} in rows{j}:")
-    depth += 1
-    fresh = [(position, name) for position, name in enumerate(columns) if name not in bound]
-    for position, name in fresh:
-        writer.line(depth, f"{writer.variable(name)} = r{j}[{position}]")
+        writer.line(depth, f"b{level + 1} = rows{j}.get({row})")
+        writer.line(depth, f"if b{level + 1} is None: continue")
+        return _write_overlap(writer, at)
+    index = writer.indexes[j].setdefault(known, f"index{j}_{len(writer.indexes[j])}")
+    key = _tuple(writer.variable(columns[position]) for position in known)
+    found = f"r{j}, lo{level + 1}, hi{level + 1}"
+    writer.line(depth, f"for {found} in {index}({key}, lo{level}, hi{level}):")
+    for position, name in enumerate(columns):
+        if name not in bound:
+            writer.line(depth + 1, f"{writer.variable(name)} = r{j}[{position}]")
     bound |= set(columns)
     sources[columns] = f"r{j}"
-    writer.line(depth, f"b = rows{j}[r{j}]")
-    return depth
+    return depth + 1, level + 1
 
 
-def _write_overlap(writer: _Writer, depth: int, level: int) -> int:
-    """Go through the ranges in `b` that meet `lo … hi` of this level, newest first; narrows into the next level."""
+def _write_overlap(writer: _Writer, at: _Place) -> _Place:
+    """Go through the ranges of one row that meet the times of this level, newest first; narrows into the next level."""
+    depth, level = at
     lo, hi, n = f"lo{level}", f"hi{level}", level + 1
-    writer.line(depth, f"b{n} = b")
-    writer.line(depth, f"i{n} = len(b) - 1")
+    writer.line(depth, f"i{n} = len(b{n}) - 1")
     writer.line(depth, f"while i{n} > 0:")
     writer.line(depth + 1, f"hi{n} = b{n}[i{n}]")
     writer.line(depth + 1, f"if hi{n} < {lo}: break")
@@ -202,7 +204,7 @@ def _write_overlap(writer: _Writer, depth: int, level: int) -> int:
     writer.line(depth + 1, f"if lo{n} > {hi}: continue")
     writer.line(depth + 1, f"if lo{n} < {lo}: lo{n} = {lo}")
     writer.line(depth + 1, f"if hi{n} > {hi}: hi{n} = {hi}")
-    return depth + 1
+    return depth + 1, n
 
 
 def _tuple(names: Iterable[str]) -> str:
@@ -224,7 +226,7 @@ def _head(writer: _Writer, sources: dict[tuple[str, ...], str]) -> str:
 # --- comparisons --------------------------------------------------------------------------------------------------------
 
 
-def _write_comparisons(writer: _Writer, depth: int, bound: set[str], pending: list[Comparison]) -> int:
+def _write_comparisons(writer: _Writer, depth: int, bound: set[str], pending: list[Comparison]) -> None:
     """Write every comparison that can be decided by now; `X = expression` binds X."""
     progress = True
     while progress:
@@ -233,7 +235,6 @@ def _write_comparisons(writer: _Writer, depth: int, bound: set[str], pending: li
             if _write_comparison(writer, depth, bound, comparison):
                 pending.remove(comparison)
                 progress = True
-    return depth
 
 
 def _write_comparison(writer: _Writer, depth: int, bound: set[str], comparison: Comparison) -> bool:
@@ -287,19 +288,3 @@ def _code(writer: _Writer, expression: Expression) -> str:
             return f"({f' {_INFIX[expression.operator]} '.join(operands)})"
         return f"{_CALLS[expression.operator]}({', '.join(operands)})"
     raise TypeError("`_` has no value")
-
-
-def _write_index_upkeep(writer: _Writer, i: int, indexes: dict[tuple[int, ...], str]) -> None:
-    for verb, action in (("index", ".setdefault({key}, {{}})[row] = None"), ("drop", "")):
-        writer.line(0, f"def {verb}_{i}(rows):")
-        writer.line(1, "for row in rows:")
-        for positions, name in indexes.items():
-            key = _tuple(f"row[{position}]" for position in positions)
-            if verb == "index":
-                writer.line(2, name + action.format(key=key))
-            else:
-                writer.line(2, f"members = {name}[{key}]")
-                writer.line(2, "del members[row]")
-                writer.line(2, f"if not members: del {name}[{key}]")
-        if not indexes:
-            writer.line(2, "pass")

@@ -100,6 +100,15 @@ class Operator(ABC):
         return OperatorStatistics(self.received, self.sent, self.entries(), self.failed_evaluations())
 
 
+def behind(frontier: int, facts: list[Fact]) -> list[Fact]:
+    """The part of some coverage that lies behind a frontier: what is promised has been sent, or does not matter.
+
+    >>> behind(4, [((), 1, 3), ((), 3, 9)])
+    [((), 5, 9)]
+    """
+    return [(row, lo if lo > frontier else frontier + 1, hi) for row, lo, hi in facts if hi > frontier]
+
+
 def shift(frontier: int, distance: int) -> int:
     """A frontier moved by a distance in encoded time, saturating at the ends."""
     if frontier >= POS or distance >= POS:

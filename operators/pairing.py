@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tidelog.operators.coverage import Bounds, Coverage
-from tidelog.operators.operator import Operator, shift
+from tidelog.operators.operator import Operator, behind, shift
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS, Metric
 
@@ -86,7 +86,8 @@ class PairingOperator(Operator):
         take = self.take_left if port == LEFT else self.take_right
         for row, lo, hi in facts:
             take(row, lo, hi, out)
-        return self.sent_coverage.insert(out)
+        # a run's closure reaches back to what was known before it, and may have been forgotten since
+        return self.sent_coverage.insert(behind(self.frontier, out))
 
     @abstractmethod
     def take_left(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tidelog.operators.coverage import Coverage
-from tidelog.operators.operator import Operator
+from tidelog.operators.operator import Operator, behind
 from tidelog.plans.facts import Fact
 
 
@@ -15,7 +15,8 @@ class Union(Operator):
 
     Rule form: all rules with head P. Intervals: passed on as they are, less what is known already; with a `reach` above
     1 they become `#`-facts: gaps shorter than the granularity of P's readers count as covered (Algorithm 4 of Wałęga
-    et al. 2023, lines 8–10). State: the coverage beyond the frontier; its bound is the coverage that may still be
+    et al. 2023, lines 8–10), but for the part of a gap that lies behind the frontier: it is promised already, and the
+    readers bridge it themselves. State: the coverage beyond the frontier; its bound is the coverage that may still be
     repeated, which for `#`-facts does not depend on how close together timestamps lie. Final: as far as the
     slowest port.
 
@@ -31,7 +32,8 @@ class Union(Operator):
         self.coverage = Coverage(reach)
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        return self.coverage.insert(facts)
+        new = self.coverage.insert(facts)
+        return new if self.coverage.reach == 1 else behind(self.frontier, new)
 
     def settle(self, port: int) -> list[Fact]:
         self.frontier = min(self.frontiers)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tidelog.plans.analysis.extent import reach_of
-from tidelog.plans.analysis.notation import decode_distance, operator_text
+from tidelog.plans.analysis.notation import decode_distance, decode_metric, operator_text
 from tidelog.plans.plan import (
     AntiJoinShape,
     DilateShape,
@@ -21,6 +21,7 @@ from tidelog.plans.plan import (
     UnionShape,
 )
 from tidelog.plans.syntax import Term, Time, Variable
+from tidelog.plans.timeline import format_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class StepView:
     """A step for people and programs.
 
     `operator` is union, dilate, erode, since, until, join, antijoin or hold; `parameters` says what it computes
-    (`diamondminus[0,2]`, `on X`). `lead` is how far its frontier lies ahead of the watermark (below 0: behind), `reach`
+    (`diamondminus[0,2]`). `lead` is how far its frontier lies ahead of the watermark (below 0: behind), `reach`
     the longest gap that its `#`-facts cover, or None.
     """
 
@@ -100,8 +101,9 @@ def _parameters(shape: Shape, plan: Plan) -> str:
             return _on(_shared(atoms))
         case AntiJoinShape(negated=negated):
             return _on(_variables(negated))
-        case PairShape(left=left, right=right):
-            return f"{operator_text(shape, plan.timeline)} {_on([name for name in right if name in left])}"
+        case PairShape(metric=metric, left=left, right=right):
+            interval = format_interval(decode_metric(metric, plan.timeline))
+            return f"{interval} {_on([name for name in right if name in left])}"
     return operator_text(shape, plan.timeline)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from tidelog.plans.explain_json import explain_json
 from tidelog.plans.explain_mermaid import explain_mermaid
 from tidelog.plans.explain_steps import PortView, StepView, view_of
 from tidelog.plans.normal.program import as_program
-from tidelog.plans.plan import Feed, Loop, Plan
+from tidelog.plans.plan import Feed, Loop, Plan, Step
 from tidelog.plans.printing import format_predicate, format_program, format_statement
 from tidelog.plans.syntax import Program, TimelineDeclaration
 from tidelog.plans.timeline import format_time
@@ -42,10 +42,11 @@ def _program(plan: Plan, stage: str) -> Program:
 def explain_plan(plan: Plan) -> str:
     """The plan as text: a block for each step, in the order in which they run, each loop before its first step."""
     loops = {loop.number: loop for loop in plan.loops}
+    steps = {step.id: step for step in plan.steps}
     lines = [f"plan of {plan.name}", f"  {_timeline(plan)}"]
     for step in plan.steps:
         if step.loop in loops:
-            lines += ["", *_loop(plan, loops.pop(step.loop))]
+            lines += ["", *_loop(loops.pop(step.loop), steps)]
         lines += ["", *_step(view_of(plan, step))]
     lines += _list("outputs", [f"{format_predicate(name)} from {step}" for name, step in plan.outputs.items()])
     lines += _list("constraints", [f"{step}: {format_statement(rule)}" for step, rule in plan.constraints.items()])
@@ -59,9 +60,9 @@ def _timeline(plan: Plan) -> str:
     )
 
 
-def _loop(plan: Plan, loop: Loop) -> Iterator[str]:
+def _loop(loop: Loop, steps: Mapping[str, Step]) -> Iterator[str]:
     yield f"loop {loop.number}: {', '.join(loop.members)}"
-    entries = [f"{name} port {port} from {feed_text(plan.step(name).inputs[port])}" for name, port in loop.entries]
+    entries = [f"{name} port {port} from {feed_text(steps[name].inputs[port])}" for name, port in loop.entries]
     yield f"  entries: {'; '.join(entries) or 'none'}"
     yield f"  holds:   {', '.join(loop.holds) or 'none'}"
 
@@ -85,9 +86,9 @@ def _port(port: PortView) -> str:
 
 
 def feed_text(feed: Feed) -> str:
-    """What feeds a port: a step's id, `stream p`, `facts p`, `stream start`."""
-    if feed.kind == "start":
-        return "stream start"
+    """What feeds a port: a step's id, `stream p`, `facts p`, `stream start`, `stream clock`."""
+    if feed.kind in ("start", "clock"):
+        return f"stream {feed.kind}"
     return feed.name if feed.kind == "step" else f"{feed.kind} {format_predicate(feed.name)}"
 
 

@@ -83,9 +83,9 @@ Shape = UnionShape | DilateShape | ErodeShape | PairShape | JoinShape | AntiJoin
 @dataclass(frozen=True, slots=True)
 class Feed:
     """What a port is connected to: another step, the input stream's facts of a predicate, the program's own facts of a
-    predicate, or the stream's start."""
+    predicate, the stream's start, or the clock: the watermark alone."""
 
-    kind: Literal["step", "stream", "facts", "start"]
+    kind: Literal["step", "stream", "facts", "start", "clock"]
     name: str = ""
 
 
@@ -112,14 +112,17 @@ class Loop:
 
     `entries` are the ports `(step, port)` fed from outside. `leads[step][i]` tells how far (encoded) the frontier of the
     step lies ahead of entry i's, by the shortest way through the loop; so the frontier of a step is the minimum over
-    the entries of `frontier + lead`. `holds` are the steps at which what lies in the future waits.
+    the entries of `frontier + lead`. `holds` are the steps at which what lies in the future waits. `creates_values` are
+    those that compute new values in a round that need not move on in time: with them the loop may never come to rest.
     """
 
     number: int
     members: tuple[str, ...]
     entries: tuple[tuple[str, int], ...]
+    entry_leads: tuple[int, ...]
     leads: Mapping[str, tuple[int, ...]]
     holds: tuple[str, ...]
+    creates_values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def build_operator(step: Step, timeline: Timeline) -> Operator:
         case AntiJoinShape():
             return _antijoin(step.shape)
         case HoldShape():
-            return Hold()
+            return Hold(len(step.inputs))
 
 
 def consumers_of(plan: Plan) -> dict[str, list[tuple[str, int]]]:
@@ -62,7 +62,7 @@ def consumers_of(plan: Plan) -> dict[str, list[tuple[str, int]]]:
 
 
 def ports_fed_by(plan: Plan, kind: str) -> dict[str, list[tuple[str, int]]]:
-    """For each predicate, the ports that the stream (`stream`), the program's facts (`facts`) or the start feed."""
+    """For each predicate, the ports that the stream (`stream`), the program's facts (`facts`), the start or the clock feed."""
     ports: dict[str, list[tuple[str, int]]] = {}
     for step in plan.steps:
         for port, feed in enumerate(step.inputs):

@@ -34,8 +34,12 @@ class Emission(ABC):
             answers = answers + self.settle(predicate)
         return answers
 
-    def arrive(self, points: Sequence[int]) -> list[Record]:
-        """Input facts arrived at these time points; they come before the frontiers that pass them."""
+    def finish(self) -> list[Record]:
+        """The stream has ended and all has been received: what recursion without end leaves open is as final as it gets."""
+        return [answer for predicate in self.frontiers for answer in self.receive(predicate, [], POS)]
+
+    def arrive(self, points: Sequence[int], watermark: int) -> list[Record]:
+        """Input facts arrived at these time points, and none will arrive any more at or before the watermark."""
         return []
 
     @abstractmethod
@@ -147,15 +151,17 @@ class Points(Emission):
     def __init__(self, outputs: Iterable[str]) -> None:
         super().__init__(outputs)
         self._points: list[int] = []
+        self._watermark = NEG
         self._seen = NEG
         self._later: list[tuple[int, int, str, Record]] = []
         self._holding: list[tuple[str, Record]] = []
         self._count = 0
 
-    def arrive(self, points: Sequence[int]) -> list[Record]:
+    def arrive(self, points: Sequence[int], watermark: int) -> list[Record]:
         for point in points:
             heappush(self._points, point)
-        return []
+        self._watermark = max(self._watermark, watermark)
+        return self._decided()
 
     def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
         for row, lo, hi in facts:
@@ -164,8 +170,13 @@ class Points(Emission):
         return []
 
     def settle(self, predicate: str) -> list[Record]:
+        return self._decided()
+
+    def _decided(self) -> list[Record]:
+        """What holds at the points that are known: no earlier one can arrive, and no output can change there."""
         answers: list[Record] = []
-        frontier = min(self.frontiers.values())
+        frontier = min(self.frontiers.values(), default=POS)
+        frontier = min(frontier, self._watermark)
         while self._points and self._points[0] <= frontier:
             point = heappop(self._points)
             if point > self._seen:
@@ -189,6 +200,7 @@ class Points(Emission):
             "frontiers": dict(self.frontiers),
             "points": sorted(self._points),
             "seen": self._seen,
+            "watermark": self._watermark,
             "records": [[name, list(row), lo, hi] for name, row, lo, hi in records],
         }
 
@@ -196,6 +208,7 @@ class Points(Emission):
         self.frontiers = dict(data["frontiers"])
         self._points = list(data["points"])
         self._seen = data["seen"]
+        self._watermark = data["watermark"]
         self._holding = []
         records: list[Record] = [(name, tuple(row), lo, hi) for name, row, lo, hi in data["records"]]
         self._later = [(r[2], i, format_atom(r[0], r[1]), r) for i, r in enumerate(records)]

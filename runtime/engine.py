@@ -9,8 +9,9 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from tidelog.plans.errors import TidelogError
-from tidelog.plans.facts import Record
+from tidelog.plans.facts import Fact, Record
 from tidelog.plans.plan import Plan
+from tidelog.plans.timeline import POS
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.actors import Channel, LoopGate, Outlets, StepActor, everything_waiting
 from tidelog.runtime.emission import EmitMode, emission
@@ -22,7 +23,7 @@ from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceActor, S
 from tidelog.runtime.violations import Violation, Violations
 
 _ARRIVALS = -3
-"""In place of a port: the time points at which input facts arrived, for the emission."""
+"""In place of a port: the time points at which input facts arrived, and the watermark, for the emission."""
 
 
 class Engine:
@@ -79,7 +80,10 @@ class Engine:
             async with anyio.create_task_group() as tasks:
                 self._deploy(tasks)
         except BaseExceptionGroup as group:
-            raise first_cause(group) from group
+            cause = first_cause(group)
+        else:
+            return
+        raise cause  # with its own cause, not with the group's
 
     def stop(self) -> None:
         """Shut down cleanly: take nothing more from the sources; what is in flight goes on to the sinks."""
@@ -149,20 +153,20 @@ class Engine:
             try:
                 await self._enter(self.graph.beginning(), entries)
                 async for name, event in inbox:
-                    delivery = await self._take(name, event)
-                    if delivery.points:
-                        await answers.send(("", _ARRIVALS, [((), point, point) for point in delivery.points], 0))
-                    await self._enter(self.graph.entering(delivery), entries)
+                    for delivery in await self._take(name, event):
+                        arrivals: list[Fact] = [((), point, point) for point in delivery.points]
+                        await answers.send(("", _ARRIVALS, arrivals, delivery.frontier))
+                        await self._enter(self.graph.entering(delivery), entries)
             finally:
                 for stream in entries.values():
                     stream.close()
 
-    async def _take(self, name: str, event: Batch | str) -> Delivery:
+    async def _take(self, name: str, event: Batch | str) -> list[Delivery]:
         if isinstance(event, Batch):
             delivery = self._intake.take(name, event)
             await self._reject([*event.rejected, *delivery.late])
-            return delivery
-        return self._intake.finish(name) if event == "ended" else self._intake.ignore(name)
+            return [delivery]
+        return self._intake.finish(name) if event == "ended" else [self._intake.ignore(name)]
 
     async def _reject(self, rejected: list[Rejected]) -> None:
         self.rejected += len(rejected)
@@ -182,19 +186,22 @@ class Engine:
                     answers: list[Record] = []
                     for message in await everything_waiting(inbox):
                         answers += self._answers_to(message)
-                    if answers:
-                        for sink in sinks:
-                            await sink.send(answers)
+                    await self._answer(answers, sinks)
             except anyio.EndOfStream:
-                pass
+                if self._intake.frontier >= POS:  # the stream has ended, not only the engine
+                    await self._answer(self._emission.finish(), sinks)
             finally:
                 for sink in sinks:
                     sink.close()
 
+    async def _answer(self, answers: list[Record], sinks: list[MemoryObjectSendStream[list[Record]]]) -> None:
+        for sink in sinks if answers else ():
+            await sink.send(answers)
+
     def _answers_to(self, message: PortMessage) -> list[Record]:
         step, port, facts, frontier = message
         if port == _ARRIVALS:
-            return self._emission.arrive([lo for _, lo, _ in facts])
+            return self._emission.arrive([lo for _, lo, _ in facts], frontier)
         if step in self.plan.constraints:
             for violation in self._violations.receive(step, facts, frontier):
                 if self._on_violation is not None:
@@ -213,4 +220,11 @@ def first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
             pending += reversed(error.exceptions)
         else:
             leaves.append(error)
-    return next((error for error in leaves if isinstance(error, TidelogError)), leaves[0])
+    return min(leaves, key=_consequence)
+
+
+def _consequence(error: BaseException) -> int:
+    """How likely an error only follows from another."""
+    if isinstance(error, anyio.get_cancelled_exc_class()):
+        return 2
+    return 0 if isinstance(error, TidelogError) else 1

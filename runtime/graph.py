@@ -8,12 +8,12 @@ from typing import Any
 from tidelog.operators.hold import Hold
 from tidelog.operators.operator import Operator, OperatorStatistics
 from tidelog.plans.errors import OperatorError
-from tidelog.plans.facts import Fact, format_atom
+from tidelog.plans.facts import Fact, format_atom, format_record
 from tidelog.plans.plan import Plan, Step
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.deploy import build_operator, consumers_of, ports_fed_by
 from tidelog.runtime.intake import Delivery
-from tidelog.runtime.loop_control import RELEASE, LoopControl, LoopMessage
+from tidelog.runtime.loop_control import MOST_VALUES, RELEASE, LoopControl, LoopMessage
 
 Port = tuple[str, int]
 PortMessage = tuple[str, int, Sequence[Fact], int]
@@ -42,6 +42,7 @@ class Graph:
             self.outer[name] = [port for port in ports if port not in inside]
         self._stream_ports = ports_fed_by(plan, "stream")
         self._start_ports = ports_fed_by(plan, "start").get("", [])
+        self._clock_ports = ports_fed_by(plan, "clock").get("", [])
         self._frontier = NEG
 
     # --- what enters ----------------------------------------------------------------------------------------------------
@@ -67,6 +68,8 @@ class Graph:
             messages += [(step, port, [], POS) for step, port in self._start_ports]
         moved = delivery.frontier > self._frontier
         self._frontier = max(self._frontier, delivery.frontier)
+        if moved:
+            messages += [(step, port, [], delivery.frontier) for step, port in self._clock_ports]
         for predicate, ports in self._stream_ports.items():
             facts = delivery.facts.get(predicate, [])
             if facts or moved:
@@ -88,7 +91,17 @@ class Graph:
         operator = self.operators[message.step]
         if message.port == RELEASE:
             return operator.release(message.time) if isinstance(operator, Hold) else []
-        return self.receive(message.step, message.port, message.facts, message.time)
+        out = self.receive(message.step, message.port, message.facts, message.time)
+        loop = self.steps[message.step].loop
+        if loop is not None and out and self.controls[loop].note_sent(len(out)):
+            raise self._creates_values(self.controls[loop], message.step, out[-1])
+        return out
+
+    def _creates_values(self, control: LoopControl, name: str, fact: Fact) -> OperatorError:
+        step = self.steps[control.loop.creates_values[0]]
+        text = format_record((self.steps[name].predicate, *fact), self.plan.timeline)
+        reason = f"the recursion creates new values without end (more than {MOST_VALUES:,} facts in one go)"
+        return OperatorError(step.id, step.source, text, reason)
 
     # --- state ----------------------------------------------------------------------------------------------------------
 

@@ -74,16 +74,29 @@ class Intake:
             self._promise(source, self._latest[source] - self._lateness - 1)
         if batch.watermark is not None:
             self._promise(source, batch.watermark)
+        self._advance()
         return self._close(delivery)
 
-    def finish(self, source: str) -> Delivery:
-        """The source has ended: nothing more comes from it."""
-        self._promise(source, POS)
-        return self._close(Delivery())
+    def finish(self, source: str) -> list[Delivery]:
+        """The source has ended. With the last source the stream ends: first its last time is complete, then all time.
+
+        Two steps, so that recursion without end is followed as far as the stream went.
+        """
+        self._promised[source] = POS
+        if min(self._promised.values()) < POS:
+            self._advance()
+            return [self._close(Delivery())]
+        latest = max(self._latest.values())
+        if latest > NEG:  # and the gap behind it, in which the last facts may begin
+            self.frontier = max(self.frontier, latest if self._timeline.is_integer else latest + 1)
+        last = self._close(Delivery())
+        self._advance()
+        return [last, self._close(Delivery())]
 
     def ignore(self, source: str) -> Delivery:
         """The source is idle: it no longer holds back the frontier, until it speaks again."""
         self._ignored.add(source)
+        self._advance()
         return self._close(Delivery())
 
     def _sort(self, source: str, batch: Batch, delivery: Delivery) -> set[int]:
@@ -126,10 +139,16 @@ class Intake:
     def _promise(self, source: str, watermark: int) -> None:
         self._promised[source] = max(self._promised[source], watermark)
 
+    def _advance(self) -> None:
+        """Move the frontier to the least watermark of the sources that count."""
+        live = {source: mark for source, mark in self._promised.items() if mark < POS}
+        if not live:
+            self.frontier = POS
+            return
+        counting = [mark for source, mark in live.items() if source not in self._ignored]
+        self.frontier = max(self.frontier, min(counting, default=NEG))
+
     def _close(self, delivery: Delivery) -> Delivery:
-        counting = [mark for source, mark in self._promised.items() if source not in self._ignored]
-        if counting:
-            self.frontier = max(self.frontier, min(counting))
         delivery.frontier = self.frontier
         if not self._start_told:
             delivery.start = self._find_start()

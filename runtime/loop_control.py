@@ -4,9 +4,12 @@ The protocol is the same for the synchronous session and for actors, so it is wr
 send into the loop, and is resumed when the loop is idle again (each message raises a counter when it is sent, and lowers
 it when its handler is done). One batch at a time is admitted, so what is in flight stays bounded.
 
-While the stream goes on, coverage behind the loop's **present** (the latest begin admitted from outside, or the frontier) is
+While the stream goes on, coverage behind the loop's **present** (the watermark, or the latest begin admitted from outside) is
 held where the loop closes. When the stream has ended, the loop is followed to its own end, if it has one within `END_ROUNDS`
 steps; otherwise it stops at the present, and says so: `boxplus[1,1] p :- p` has no end.
+
+Recursion that computes new values (`n(Y) :- n(X), Y = X+1.`) need not come to rest even at one time. What such a loop sends
+for one message admitted is counted, and it is stopped beyond `MOST_VALUES`.
 """
 
 from __future__ import annotations
@@ -23,6 +26,9 @@ from tidelog.plans.timeline import NEG, POS
 
 END_ROUNDS = 10_000
 """How many steps in time a loop is followed beyond the end of the stream, to see whether it comes to an end."""
+
+MOST_VALUES = 100_000
+"""How many facts may be sent inside a loop that creates values, for one message admitted."""
 
 RELEASE = -1
 """In place of a port: a hold lets pass what begins at or before the message's time."""
@@ -50,6 +56,8 @@ class LoopControl:
         self.present = NEG
         self.withholding = False
         self.unfinished = False
+        self._followed = POS
+        self._sent = 0
         self._holds: dict[str, Hold] = {}
         for name in loop.holds:
             operator = operators[name]
@@ -66,20 +74,23 @@ class LoopControl:
 
     def admit(self, step: str, port: int, facts: Sequence[Fact], frontier: int) -> Iterator[list[LoopMessage]]:
         """Take one message from outside; yields what to send, and expects the loop to be idle when resumed."""
+        self._sent = 0
         entry = self._entry_of[step, port]
         moved = frontier > self.frontiers[entry]
         self.frontiers[entry] = max(frontier, self.frontiers[entry])
         before = self.present
         begins = [lo for _, lo, _ in facts]
-        self.present = max(self.present, self._least_open(), *begins)
+        self.present = max(self.present, self._now(), *begins)
         if self.present > before and self._holds:
             yield self._release()
         yield [LoopMessage(step, port, facts, frontier)]
         if moved:
             yield from self._move_on()
 
-    def _least_open(self) -> int:
-        return min((frontier for frontier in self.frontiers if frontier < POS), default=NEG)
+    def _now(self) -> int:
+        """How far the stream has come, as the entries that follow it tell (each with its own delay)."""
+        pairs = zip(self.frontiers, self.loop.entry_leads, strict=True)
+        return min((shift(f, -lead) for f, lead in pairs if f < POS and lead < POS), default=NEG)
 
     def _release(self) -> list[LoopMessage]:
         return [LoopMessage(name, RELEASE, (), max(self.present, self._frontier_of(name))) for name in self._holds]
@@ -88,11 +99,11 @@ class LoopControl:
         """The frontiers outside have moved: let pass what is due, then tell every step."""
         ended = min(self.frontiers, default=POS) >= POS
         if self._holds and ended:
-            yield from self._follow_to_the_end()
-            if self.unfinished:
-                return
-        elif self._holds:
+            self._followed = self.present
+        if self._holds:
             yield self._release()
+        if self._holds and ended:
+            yield from self._follow_to_the_end()
         yield [LoopMessage(step, port, (), self._frontier_of(source)) for step, port, source in self._inner]
         yield [LoopMessage(step, SETTLED, (), self._frontier_of(step)) for step in self.loop.members]
 
@@ -103,13 +114,19 @@ class LoopControl:
             begins = [begin for hold in self._holds.values() if (begin := hold.next_begin()) is not None]
             if not begins:
                 self.withholding = False
+                self._followed = POS
                 return
             yield [LoopMessage(name, RELEASE, (), min(begins)) for name in self._holds]
         self.unfinished = True
 
     def _frontier_of(self, step: str) -> int:
-        leads = self.loop.leads[step]
-        return min((shift(f, lead) for f, lead in zip(self.frontiers, leads, strict=True)), default=POS)
+        leads, most = self.loop.leads[step], self._followed
+        return min((shift(min(f, most), lead) for f, lead in zip(self.frontiers, leads, strict=True)), default=POS)
+
+    def note_sent(self, count: int) -> bool:
+        """So many facts have been sent inside the loop; returns whether it goes on creating values beyond `MOST_VALUES`."""
+        self._sent += count
+        return bool(self.loop.creates_values) and self._sent > MOST_VALUES
 
     def snapshot(self) -> dict[str, Any]:
         """The frontiers and the present as plain data."""
@@ -120,3 +137,4 @@ class LoopControl:
         self.frontiers[:] = data["frontiers"]
         self.present = data["present"]
         self.unfinished = data["unfinished"]
+        self._followed = self.present if self.unfinished else POS

@@ -98,7 +98,9 @@ class Session:
     def finish(self) -> None:
         """The stream has ended: everything that is still open becomes final."""
         self._flush()
-        self._deliver(self._intake.finish(_SOURCE))
+        for delivery in self._intake.finish(_SOURCE):
+            self._deliver(delivery)
+        self._answers += self._emission.finish()
 
     def pull(self) -> list[Answer]:
         """The answers since the last call, in the order in which they became known."""
@@ -127,7 +129,7 @@ class Session:
         return delivery
 
     def _deliver(self, delivery: Delivery) -> None:
-        self._answers += self._emission.arrive(delivery.points)
+        self._answers += self._emission.arrive(delivery.points, delivery.frontier)
         self._collect(self._network.deliver(delivery))
 
     def _collect(self, outcomes: list[Outcome]) -> None:
@@ -155,6 +157,7 @@ class Session:
             "intake": self._intake.snapshot(),
             "network": self._network.snapshot(),
             "emission": self._emission.snapshot(),
+            "violations": self._violations.snapshot(),
         }
 
     def restore(self, data: dict[str, Any]) -> None:
@@ -166,6 +169,7 @@ class Session:
             self._intake.restore(data["intake"])
             self._network.restore(data["network"])
             self._emission.restore(data["emission"])
+            self._violations.restore(data["violations"])
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise SnapshotError(f"the snapshot is damaged: {error!r}") from error
         self._answers.clear()

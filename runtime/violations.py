@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tidelog.operators.coverage import Coverage
+from tidelog.operators.pairing import overlapping
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.normal.scopes import bound
 from tidelog.plans.normal.traverse import rebuild
@@ -38,15 +40,24 @@ class Violations:
     def receive(self, constraint: str, facts: Sequence[Fact], frontier: int) -> list[Violation]:
         """Take new coverage of a constraint; returns the violations that begin with it."""
         known = self._known[constraint]
-        found = []
+        found: list[Violation] = []
         for row, lo, hi in facts:
-            bounds = known.rows.get(row)
-            if bounds is None or not bounds[-2] - 1 <= lo <= bounds[-1] + 1:
+            if next(overlapping(known.rows.get(row, []), lo - 1, hi + 1), None) is None:
                 found.append(self._describe(constraint, row, lo, hi))
             known.insert([(row, lo, hi)])
         known.forget(frontier - 1)
         self.count += len(found)
         return found
+
+    def snapshot(self) -> dict[str, Any]:
+        """What is violated at this moment, and how many violations there were, as plain data."""
+        return {"known": {name: store.snapshot() for name, store in self._known.items()}, "count": self.count}
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue where a snapshot was taken."""
+        for name, stored in data["known"].items():
+            self._known[name].restore(stored)
+        self.count = data["count"]
 
     def _describe(self, constraint: str, row: Row, lo: int, hi: int) -> Violation:
         rule = self._rules[constraint]

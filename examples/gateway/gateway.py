@@ -6,8 +6,8 @@ and then, from another shell:
 
     echo '{"temp":{"machine":"press","celsius":85},"time":0}' | nc -q 1 127.0.0.1 9400
 
-It listens on this machine only, ignores its source while all machines are silent, tells on standard error what it has
-done when it is stopped, and stops cleanly on SIGINT and SIGTERM: what has been received is still answered.
+It listens on this machine only, and stops cleanly on SIGINT and SIGTERM: what has been received is still answered, and
+standard error tells what was done. What follows from silence is known once a later reading of any machine has come.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 import anyio
+
 import tidelog
 from tidelog.connectors import DeadLetterWriter, JsonDecoder, ListenerSource, TcpAddress, open_sink
 
@@ -31,7 +32,7 @@ async def stop_on_signal(engine: tidelog.Engine) -> None:
 
 async def announce(source: ListenerSource) -> None:
     """Say where the gateway listens, as soon as it does."""
-    while source.port is None:
+    while source.port is None:  # noqa: ASYNC110 - a source has no event for it
         await anyio.sleep(0.01)
     print(f"listening on 127.0.0.1:{source.port}", file=sys.stderr, flush=True)
 
@@ -42,7 +43,7 @@ async def serve(port: int, lateness: str) -> None:
     source = ListenerSource(TcpAddress("127.0.0.1", port), JsonDecoder(plan.schema, "gateway"))
     sink = open_sink("facts+-", plan.schema)
     async with DeadLetterWriter() as dead_letters, anyio.create_task_group() as tasks:
-        engine = tidelog.Engine(plan, [source], [sink], lateness=lateness, idle_after=30, dead_letters=dead_letters)
+        engine = tidelog.Engine(plan, [source], [sink], lateness=lateness, dead_letters=dead_letters)
         tasks.start_soon(stop_on_signal, engine)
         tasks.start_soon(announce, source)
         await engine.run()

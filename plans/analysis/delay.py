@@ -32,7 +32,7 @@ def port_lead(feed: Feed, leads: Mapping[str, int]) -> int:
     """How far the frontier of what feeds a port lies ahead of the watermark (encoded); `POS` where no stream does."""
     if feed.kind == "step":
         return leads[feed.name]
-    return 0 if feed.kind == "stream" else POS
+    return 0 if feed.kind in ("stream", "clock") else POS
 
 
 def _delay(plan: Plan, steps: Mapping[str, Step], predicate: str, name: str) -> OutputDelay:
@@ -40,18 +40,14 @@ def _delay(plan: Plan, steps: Mapping[str, Step], predicate: str, name: str) -> 
     if ahead >= POS:
         return OutputDelay(predicate, decode_distance(0, plan.timeline), "no stream feeds it")
     if ahead >= 0:
-        why = "looks into the past alone" if not _moves(plan, steps, name) else "looks back as far as it looks ahead"
-        return OutputDelay(predicate, decode_distance(0, plan.timeline), why)
+        return OutputDelay(predicate, decode_distance(0, plan.timeline), "waits for nothing in the future")
     return OutputDelay(predicate, decode_distance(-ahead, plan.timeline), "; ".join(_moves(plan, steps, name)))
 
 
 def _moves(plan: Plan, steps: Mapping[str, Step], name: str) -> list[str]:
     """The operators on the slowest way from the stream, with what each looks ahead, less what it looks back."""
-    way = list(_slowest_way(plan, steps, name))
-    if all(moved >= 0 for _, moved in way):
-        return []
     texts = []
-    for step, moved in way:
+    for step, moved in _slowest_way(plan, steps, name):
         if moved:
             distance = format_time(decode_distance(abs(moved), plan.timeline))
             direction = "ahead" if moved < 0 else "back"
@@ -69,7 +65,7 @@ def _slowest_way(plan: Plan, steps: Mapping[str, Step], name: str) -> Iterator[t
             moved, before = lead(step.shape, port), port_lead(feed, plan.leads)
             if before >= POS or before + moved != plan.leads[step.id]:
                 continue
-            if feed.kind == "stream":
+            if feed.kind in ("stream", "clock"):
                 yield step, moved
                 yield from _back_along(reader, step.id)
                 return

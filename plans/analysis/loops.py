@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tidelog.plans.analysis.components import back_edges, components
+from tidelog.plans.analysis.memory import binds_value
 from tidelog.plans.errors import Diagnostic, ProgramError, Span
-from tidelog.plans.plan import Feed, HoldShape, Loop, Step
+from tidelog.plans.plan import Feed, HoldShape, JoinShape, Loop, Step
 from tidelog.plans.shapes import lead, moves_in_time
+from tidelog.plans.syntax import Variable
 from tidelog.plans.timeline import NEG, POS
 
 
@@ -36,10 +38,11 @@ class LoopFinder:
                 ordered += steps
                 leads[members[0]] = self._lead_of(steps[0], leads)
                 continue
-            loop, steps = self._loop(len(loops), steps)
+            loop, steps = self._loop(len(loops), steps, leads)
             loops.append(loop)
             ordered += steps
-            self._lead_of_loop(loop, steps, leads)
+            for step in steps:
+                leads[step.id] = _least(loop.entry_leads, loop.leads[step.id])
         return tuple(ordered), tuple(loops), leads
 
     def _successors(self) -> dict[str, list[str]]:
@@ -67,22 +70,32 @@ class LoopFinder:
 
     # --- one component --------------------------------------------------------------------------------------------------
 
-    def _loop(self, number: int, steps: list[Step]) -> tuple[Loop, list[Step]]:
+    def _loop(self, number: int, steps: list[Step], outside: dict[str, int]) -> tuple[Loop, list[Step]]:
         steps = [replace(step, loop=number) for step in steps]
         holds: list[Step] = []
         if any(moves_in_time(step.shape) for step in steps):
             steps, holds = self._insert_holds(number, steps)
-        members = {step.id for step in steps} | {hold.id for hold in holds}
-        entries = [
-            (step.id, port)
-            for step in steps
-            for port, feed in enumerate(step.inputs)
-            if feed.kind != "step" or feed.name not in members
-        ]
-        every = [*steps, *holds]
-        leads = {step.id: tuple(self._shortest(every, entry)[step.id] for entry in entries) for step in every}
-        loop = Loop(number, tuple(step.id for step in every), tuple(entries), leads, tuple(hold.id for hold in holds))
+            if all(_outer(feed, outside) >= POS for _, _, feed in _entries(steps + holds)):
+                holds[0] = replace(holds[0], inputs=(*holds[0].inputs, Feed("clock")))
+        every = steps + holds
+        entries = tuple((name, port) for name, port, _ in _entries(every))
+        ways = [self._shortest(every, entry) for entry in entries]
+        loop = Loop(
+            number=number,
+            members=tuple(step.id for step in every),
+            entries=entries,
+            entry_leads=tuple(_outer(feed, outside) for _, _, feed in _entries(every)),
+            leads={step.id: tuple(way[step.id] for way in ways) for step in every},
+            holds=tuple(hold.id for hold in holds),
+            creates_values=tuple(step.id for step in every if _computes(step) and self._comes_round(every, step)),
+        )
         return loop, every
+
+    def _comes_round(self, steps: list[Step], step: Step) -> bool:
+        """Whether what a step sends can come back to it at the same time; otherwise each round moves on in time."""
+        way = self._shortest(steps, (step.id, 0))
+        back = (way[feed.name] + lead(step.shape, port) for port, feed in enumerate(step.inputs) if feed.name in way)
+        return min(back, default=POS) <= 0
 
     def _insert_holds(self, number: int, steps: list[Step]) -> tuple[list[Step], list[Step]]:
         by_name = {step.id: step for step in steps}
@@ -126,19 +139,38 @@ class LoopFinder:
     # --- leads over the watermark ---------------------------------------------------------------------------------------
 
     def _lead_of(self, step: Step, leads: dict[str, int]) -> int:
-        return min((_add(_outer(feed, leads), lead(step.shape, port)) for port, feed in enumerate(step.inputs)), default=POS)
+        own = [lead(step.shape, port) for port in range(len(step.inputs))]
+        return _least([_outer(feed, leads) for feed in step.inputs], own)
 
-    def _lead_of_loop(self, loop: Loop, steps: list[Step], leads: dict[str, int]) -> None:
-        by_name = {step.id: step for step in steps}
-        outside = [_outer(by_name[name].inputs[port], leads) for name, port in loop.entries]
-        for step in steps:
-            leads[step.id] = min((_add(f, d) for f, d in zip(outside, loop.leads[step.id], strict=True)), default=POS)
+
+def _least(outside: Sequence[int], distances: Sequence[int]) -> int:
+    """The lead of a step over the watermark, from those of what feeds it and its own over each."""
+    return min((_add(a, b) for a, b in zip(outside, distances, strict=True)), default=POS)
+
+
+def _entries(steps: Sequence[Step]) -> list[tuple[str, int, Feed]]:
+    """The ports of a component that are fed from outside, and by what."""
+    members = {step.id for step in steps}
+    return [
+        (step.id, port, feed)
+        for step in steps
+        for port, feed in enumerate(step.inputs)
+        if feed.kind != "step" or feed.name not in members
+    ]
+
+
+def _computes(step: Step) -> bool:
+    """Whether a step's rows may hold numbers that its input does not: `Y = X + 1`."""
+    if not isinstance(step.shape, JoinShape):
+        return False
+    bound = {term.name for terms in step.shape.atoms for term in terms if isinstance(term, Variable)}
+    return any(binds_value(comparison, bound) for comparison in step.shape.comparisons)
 
 
 def _outer(feed: Feed, leads: dict[str, int]) -> int:
     if feed.kind == "step":
         return leads[feed.name]
-    return 0 if feed.kind == "stream" else POS
+    return 0 if feed.kind in ("stream", "clock") else POS
 
 
 def _add(a: int, b: int) -> int:

@@ -51,8 +51,7 @@ def partitions_of(plan: Plan) -> tuple[Partition, ...]:
     part_of = {name: number for number, members in enumerate(parts) for name in members}
     links_in: list[list[_Link]] = [[] for _ in parts]
     for link in links:
-        if len(link.atoms) > 1:
-            links_in[part_of[link.atoms[0].predicate]].append(link)
+        links_in[part_of[link.atoms[0].predicate]].append(link)
     return tuple(
         _partition(plan, members, {name: arities[name] for name in members}, own)
         for members, own in zip(parts, links_in, strict=True)
@@ -91,7 +90,10 @@ def _neighbours(arities: Iterable[str], links: Iterable[_Link]) -> dict[str, lis
 
 def _partition(plan: Plan, members: list[str], arities: Mapping[str, int], links: list[_Link]) -> Partition:
     named = tuple(name for name in members if name not in plan.normal.origins) or tuple(members)
-    candidates, culprit = _candidates(arities, links)
+    culprit = next((link.source for link in links if not all(atom.arguments for atom in link.atoms)), "")
+    links = [link for link in links if len(link.atoms) > 1]
+    candidates, emptied = _candidates(arities, links)
+    culprit = culprit or emptied
     seed = min(members, key=lambda name: len(candidates[name]))
     keys: list[Key] = []
     for position in sorted(candidates[seed]):
@@ -109,7 +111,7 @@ def _candidates(arities: Mapping[str, int], links: Sequence[_Link]) -> tuple[dic
     Also the rule that takes the last candidate from some predicate, if one does.
     """
     candidates = {name: set(range(arity)) for name, arity in arities.items()}
-    culprit = next((link.source for link in links if not all(atom.arguments for atom in link.atoms)), "")
+    culprit = ""
     changed = True
     while changed:
         changed = False
@@ -135,7 +137,7 @@ def _spread(seed: str, position: int, candidates: Mapping[str, set[int]], links:
     waiting = [seed]
     while waiting:
         name = waiting.pop()
-        for link in links_of[name]:
+        for link in links_of.get(name, []):
             known = next(atom for atom in link.atoms if atom.predicate == name)
             term = known.arguments[key[name]]
             for atom in link.atoms:

@@ -38,9 +38,7 @@ class Block:
 def blocks(document: str) -> list[Block]:
     """The fenced blocks of a document, in order."""
     text = (ROOT / document).read_text("utf-8")
-    return [
-        Block(match[1], match[2], match[3], text.count("\n", 0, match.start()) + 1) for match in _FENCE.finditer(text)
-    ]
+    return [Block(match[1], match[2], match[3], text.count("\n", 0, match.start()) + 1) for match in _FENCE.finditer(text)]
 
 
 def run_document(document: str, folder: Path) -> list[tuple[str, str, str]]:
@@ -56,7 +54,7 @@ def run_document(document: str, folder: Path) -> list[tuple[str, str, str]]:
         elif block.language == "tide":
             tidelog.compile(block.text, name=place)
         elif block.language == "console":
-            found += [(place, shown, run_command(line, folder)) for line, shown in _commands(block.text)]
+            found += [(place, _tidy(shown), _tidy(run_command(line, folder))) for line, shown in _commands(block.text)]
         elif block.language == "output":
             assert printed is not None, f"{place}: an output without a python block before it"
             found.append((place, block.text, printed[1]))
@@ -66,6 +64,11 @@ def run_document(document: str, folder: Path) -> list[tuple[str, str, str]]:
             printed = place, _run_python(block.text, place, namespace)
     assert not (printed and printed[1]), f"{printed}: the document does not show what this prints"
     return found
+
+
+def _tidy(text: str) -> str:
+    """Without the blank lines at the end."""
+    return text.rstrip("\n") + "\n" if text.strip() else ""
 
 
 def _commands(text: str) -> Iterator[tuple[str, str]]:

@@ -53,7 +53,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         return anyio.run(_Run(plan, options).main, backend=options.backend)
     except BaseExceptionGroup as group:
-        raise first_cause(group) from group
+        cause = first_cause(group)
+    raise cause
 
 
 class _Run:

@@ -1,0 +1,159 @@
+"""How long stores keep their entries: worked out by hand, and against the bounds by which the operators forget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import tidelog
+from oracle.programs import EVERYTHING, Kind, programs
+from tidelog.operators.antijoin import AntiJoin
+from tidelog.operators.coverage import Coverage
+from tidelog.operators.dilate import Dilate
+from tidelog.operators.erode import Erode
+from tidelog.operators.join import Join
+from tidelog.operators.operator import Operator
+from tidelog.operators.pairing import PairingOperator
+from tidelog.operators.union import Union
+from tidelog.plans.analysis.retention import longest_by_predicate, retention_of
+from tidelog.plans.compile import compile_program
+from tidelog.plans.errors import ProgramError
+from tidelog.plans.plan import Plan
+from tidelog.plans.timeline import POS
+from tidelog.runtime.graph import Graph
+
+WATERMARK = 10_000
+
+
+def kept(text: str) -> dict[tuple[str, str], Fraction | float]:
+    return {(item.step, item.store): item.keeps for item in retention_of(tidelog.compile(text))}
+
+
+def test_join_waits_for_the_slower_atom() -> None:
+    """q is kept until diamondplus has looked its 5 ahead; what diamondplus gives goes as q's watermark passes."""
+    assert kept("input q(x). input r(x). output p. p(X) :- q(X), diamondplus[0,5] r(X).") == {
+        ("q", "union"): 0,
+        ("r", "union"): 0,
+        ("p.1", "sent"): 5,
+        ("p", "atom 1"): 5,
+        ("p", "atom 2"): 0,
+    }
+
+
+def test_union_keeps_to_its_own_frontier() -> None:
+    """A dilation by [2,4] is final 2 ahead of the watermark: what has been sent goes that much earlier."""
+    assert kept("input q(x). p(X) :- diamondminus[2,4] q(X).") == {("q", "union"): 0, ("p", "sent"): -2}
+
+
+def test_punctual_dilation_keeps_nothing() -> None:
+    """A shift in time has no store."""
+    assert kept("input q(x). p(X) :- diamondminus[2,2] q(X).") == {("q", "union"): 0}
+
+
+def test_single_atoms_are_stored_only_where_columns_go() -> None:
+    """A selection stores nothing; a projection remembers what it sent, as long as it may come again."""
+    assert kept("input q(x,y). p(X) :- q(X,3).") == {("q", "union"): 0}
+    assert kept("input q(x,y). p(X) :- q(X,_).") == {("q", "union"): 0, ("p", "atom 1"): 0}
+
+
+def test_negation_waits() -> None:
+    """The positive side waits for the negated one; the negated side is kept until both have passed."""
+    stores = kept("input q(x). input r(x). output p. p(X) :- q(X), not diamondplus[0,3] r(X).")
+    assert stores[("p", "waiting")] == 3
+    assert stores[("p", "negated")] == 3
+
+
+def test_since_keeps_the_right_side_for_the_left() -> None:
+    """M2 stays until M1's frontier is there, runs of M1 until both have passed."""
+    stores = kept("input q(x). input r(x). output p. p(X) :- diamondplus[0,3] q(X) since[1,4] r(X).")
+    assert (stores[("p", "left")], stores[("p", "right")], stores[("p", "sent")]) == (3, 3, 3)
+
+
+def test_longest_by_predicate() -> None:
+    """A predicate is kept as long as the store that keeps it longest."""
+    stores = retention_of(
+        tidelog.compile("input q(x). output p, s. p(X) :- q(X), diamondplus[0,5] q(X). s(X) :- q(X).")
+    )
+    assert longest_by_predicate(stores)["q"] == 5
+
+
+# --- against the operators ----------------------------------------------------------------------------------------------
+
+
+def stores_of(operator: Operator) -> Iterator[tuple[str, Coverage]]:
+    """An operator's coverage stores, by the names that the analysis gives them."""
+    match operator:
+        case Union():
+            yield "union", operator.coverage
+        case Dilate() if operator.coverage is not None:
+            yield "sent", operator.coverage
+        case Erode():
+            yield "runs", operator.coverage
+        case PairingOperator():
+            yield from (("left", operator.left), ("right", operator.right), ("sent", operator.sent_coverage))
+        case AntiJoin():
+            yield "negated", operator.negative
+        case Join():
+            yield from ((f"atom {i + 1}", store) for i, store in enumerate(operator.stores))
+            if operator.sent_coverage is not None:
+                yield "sent", operator.sent_coverage
+
+
+def bounds_at_run_time(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], int]:
+    """The bound that each store was last told to forget by, once the watermark has reached `WATERMARK`."""
+    told: dict[int, int] = {}
+    with monkeypatch.context() as patch:
+        patch.setattr(Coverage, "forget", lambda store, bound: told.__setitem__(id(store), bound) or [])
+        session = tidelog.Session(plan, start=0)
+        session.advance(WATERMARK)
+        graph: Graph = session._network.graph
+        return {
+            (step, name): told[id(store)]
+            for step, operator in graph.operators.items()
+            for name, store in stores_of(operator)
+            if id(store) in told
+        }
+
+
+def assert_as_the_operators_forget(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = {(item.step, item.store): item.keeps for item in retention_of(plan) if item.store != "waiting"}
+    told = {key: bound for key, bound in bounds_at_run_time(plan, monkeypatch).items() if bound < POS}
+    assert set(told) == set(expected)
+    watermark: Any = plan.timeline.encode_point(Fraction(WATERMARK))
+    unit = 1 if plan.timeline.is_integer else Fraction(plan.timeline.resolution) / 2
+    for key, bound in told.items():
+        # runs are kept one more encoded time, since they may still be continued
+        assert (watermark - bound) * unit - expected[key] in (0, unit), key
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "p(X) :- q(X), not diamondplus[0,3] r(X), boxminus[1,2] s(X,_).",
+        "p(X) :- diamondplus[0,3] q(X,Y) since[1,4] r(X). p(X) :- always q(X,X) in [3].",
+        "Flag(X,Z) :- Monit(X,Z), boxminus[0,4] diamondminus[0,2] Signal(Z). boxplus[0,3] Monit(X,Z) :- Flag(Y,Z), C(X,Y).",
+        "p(X) :- q(X,Y,Z), r(X,W), W < Z. p(Y) :- diamondminus[1,2] p(X), e(X,Y), X != Y.",
+    ],
+)
+def test_analysis_is_what_operators_do(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each store forgets by the bound that the analysis tells."""
+    assert_as_the_operators_forget(tidelog.compile(text), monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["rational", "integer"])
+@given(data=st.data())
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+def test_analysis_is_what_operators_do_drawn(kind: Kind, data: st.DataObject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for random programs with everything in them."""
+    try:
+        plan = compile_program(data.draw(programs(kind, EVERYTHING)))
+    except ProgramError:
+        assume(False)
+        raise
+    assert_as_the_operators_forget(plan, monkeypatch)

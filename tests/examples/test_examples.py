@@ -1,0 +1,142 @@
+"""The other examples: each runs as its header says, and gives what it should."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import tidelog
+from examples.documents import ROOT, run_command
+
+EXAMPLES = ROOT / "examples"
+PROGRAMS = sorted(str(path.relative_to(EXAMPLES)) for path in EXAMPLES.rglob("*.tide"))
+
+
+def tide(*arguments: str) -> list[str]:
+    """The lines that a command prints, sorted."""
+    command = [sys.executable, "-m", "tidelog", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return sorted(done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_have_a_header_and_no_warnings(program: str) -> None:
+    """Each program says at its top what it shows and how to run it, and compiles without a warning."""
+    plan = tidelog.compile_path(EXAMPLES / program)
+    header = re.match(r"(%.*\n)+", (EXAMPLES / program).read_text("utf-8"))
+    assert header is not None
+    assert f"tidelog run examples/{program}" in header[0]
+    assert not plan.warnings
+
+
+def test_network_flags_spread_around_the_ring() -> None:
+    """A flag of node a reaches all others at once; the noise, whose readings are too rare, is flagged by nobody."""
+    answers = tide(
+        "run",
+        "examples/network/network.tide",
+        "--in",
+        "examples/network/signals.txt",
+        "--emit",
+        "final",
+        "--out",
+        "facts+-",
+    )
+    # The last reading of the smoke signal is at 8.6: flags end 2 later, and what they cause another 3 later.
+    flags = [f"Flag({node},smoke)@[4,53/5]" for node in "abcd"]
+    monitors = [f"Monit({node},smoke)@[{begin},68/5]" for node, begin in zip("abcd", (0, 4, 4, 4), strict=True)]
+    assert answers == sorted([*flags, *monitors, "Monit(a,noise)@[0,6]"])
+
+
+def short_stops(facts: list[str]) -> set[str]:
+    """Who drives on after a stop of one to four seconds, computed from the traffic second by second."""
+    state: dict[str, dict[int, str]] = defaultdict(dict)
+    for fact in facts:
+        kind, vehicle, second = re.fullmatch(r"(\w+)\((\w+)\)@(\d+)", fact).groups()
+        if kind in ("Pos", "NotPos", "NotOnMap"):
+            state[vehicle][int(second)] = "stopped" if kind == "Pos" else "moving"
+    return {
+        f"ShortStop({vehicle})@{now}"
+        for vehicle, seconds in state.items()
+        for now, what in seconds.items()
+        for length in (1, 2, 3, 4)
+        if what == "moving"
+        and all(seconds.get(now - back) == "stopped" for back in range(1, length + 1))
+        and seconds.get(now - length - 1) == "moving"
+    }
+
+
+def test_short_stops_are_those_in_the_traffic(tmp_path: Path) -> None:
+    """The program finds exactly the stops of one to four seconds in generated traffic."""
+    traffic = run_command("python examples/shortstop/generate.py --seconds 120 --vehicles 20 --seed 7", ROOT)
+    (tmp_path / "traffic.txt").write_text(traffic)
+    answers = tide("run", "examples/shortstop/shortstop.tide", "--in", str(tmp_path / "traffic.txt"), "--out", "facts+-")
+    expected = short_stops(traffic.splitlines())
+    assert {answer for answer in answers if answer.startswith("ShortStop")} == expected
+    assert len(expected) > 50
+
+
+def test_traffic_has_the_shape_of_a_jam() -> None:
+    """The generator writes three facts for each vehicle heard of, in the order of time, the same for the same seed."""
+    command = "python examples/shortstop/generate.py --seconds 30 --vehicles 10 --seed 3"
+    lines = run_command(command, ROOT).splitlines()
+    seconds = [int(line.rpartition("@")[2]) for line in lines]
+    assert seconds == sorted(seconds)
+    assert {*seconds} == set(range(1, 31))
+    assert len(lines) % 3 == 0
+    assert all(re.fullmatch(r"(Pos|NotPos|NotOnMap)\(veh\d\)@\d+", line) for line in lines[::3])
+    assert all(re.fullmatch(r"(North|East|South|West)Heading\(veh\d\)@\d+", line) for line in lines[1::3])
+    assert all(re.fullmatch(r"(SlowDown|Acceleration)\(veh\d\)@\d+", line) for line in lines[2::3])
+    assert run_command(command, ROOT).splitlines() == lines
+
+
+def test_embedded_session_goes_on_after_a_restart() -> None:
+    """The control loop's answers run on over the snapshot: overheating without a gap, then silence."""
+    lines = run_command("python examples/gateway/embed.py", ROOT).splitlines()
+    overheated = [line for line in lines if "overheated" in line]
+    assert overheated[0] == "at 28 s: overheated(press)@[32,33]"
+    assert overheated[-1] == "at 56 s: overheated(press)@(57,61]"
+    ends = [re.search(r"[\[(](\d+),(\d+)\]", line).groups() for line in overheated]
+    assert all(before[1] == after[0] for before, after in pairwise(ends))
+    assert next(line for line in lines if "uncooled" in line) == "at 36 s: uncooled(press)@[32,33]"
+    silent = [line for line in lines if "silent" in line]
+    assert silent[0].startswith("at 120 s: silent(press)@(91,")
+    assert silent[-1].endswith(",120]")
+
+
+@pytest.mark.slow
+def test_gateway_answers_over_tcp_and_stops_cleanly() -> None:
+    """The daemon answers what a machine sends by TCP, and ends with a summary when it is told to stop."""
+    expected = {
+        *("overheated(press)@[20,21]", "overheated(press)@(21,25]", "overheated(press)@(25,29]"),
+        *("uncooled(press)@[20,21]", "uncooled(press)@(21,22)"),
+    }
+    command = [sys.executable, str(EXAMPLES / "gateway" / "gateway.py"), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as gateway:
+        watchdog = threading.Timer(30, gateway.kill)
+        watchdog.start()
+        try:
+            port = int(gateway.stderr.readline().rpartition(":")[2])
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as machine:
+                for second in range(0, 28, 4):
+                    reading = {"temp": {"machine": "press", "celsius": 85}, "time": second}
+                    machine.sendall(json.dumps(reading).encode() + b"\n")
+                answers = {gateway.stdout.readline().rstrip("\n") for _ in expected}
+            gateway.send_signal(signal.SIGTERM)
+            rest, said = gateway.communicate()
+        finally:
+            watchdog.cancel()
+            gateway.kill()
+    assert answers == expected
+    assert rest == ""
+    assert said == "stopped: 7 facts accepted, 0 late\n"
+    assert gateway.returncode == 0
