@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 .PHONY: demo test lint bench clean
 
 demo: $(VENV)/demo.stamp
-	$(BIN)/tidelog run examples/weather/weather.tide \
-	    --in examples/weather/sf.csv --in examples/weather/seattle.csv \
+	@$(BIN)/tidelog run examples/weather/weather.tide \
+	    --in 'examples/weather/sf.csv?predicate=temp' --in 'examples/weather/sea.csv?predicate=temp' \
 	    --emit final --iso --out facts+-
 
 test: $(VENV)/test.stamp

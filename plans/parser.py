@@ -40,9 +40,17 @@ def parse(text: str, name: str = "<program>") -> syntax.Program:
 
     Raises ProgramError with a diagnostic for each statement that cannot be read; spans are offsets in `text`.
     """
+    program, problems = parse_what_reads(text, name)
+    if problems:
+        raise ProgramError(problems, name, program.text)
+    return program
+
+
+def parse_what_reads(text: str, name: str = "<program>") -> tuple[syntax.Program, list[Diagnostic]]:
+    """The statements of a program that can be read, and a diagnostic for each of the others."""
     if len(text) > MAX_PROGRAM or len(text.encode("utf-8", "surrogatepass")) > MAX_PROGRAM:
         problem = Diagnostic("program-too-long", f"a program has more than {MAX_PROGRAM} bytes", Span(0, 0))
-        raise ProgramError([problem], name)
+        return syntax.Program((), name), [problem]
     statements: list[syntax.Statement] = []
     problems: list[Diagnostic] = []
     for raw in split_statements(text):
@@ -53,9 +61,7 @@ def parse(text: str, name: str = "<program>") -> syntax.Program:
         problems.append(parsed)
         if len(problems) == MAX_DIAGNOSTICS:
             break
-    if problems:
-        raise ProgramError(problems, name, text)
-    return syntax.Program(tuple(statements), name, text)
+    return syntax.Program(tuple(statements), name, text), problems
 
 
 def _parse_statement(text: str, raw: RawStatement) -> syntax.Statement | Diagnostic:

@@ -224,7 +224,7 @@ def first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def _consequence(error: BaseException) -> int:
-    """How likely an error only follows from another."""
-    if isinstance(error, anyio.get_cancelled_exc_class()):
-        return 2
-    return 0 if isinstance(error, TidelogError) else 1
+    """How likely an error only follows from another: one of ours least, a cancellation (no Exception) most."""
+    if isinstance(error, TidelogError):
+        return 0
+    return 1 if isinstance(error, Exception) else 2

@@ -65,6 +65,7 @@ class SourceActor:
         self._idle_after = idle_after
         self._stopping = False
         self._scope: anyio.CancelScope | None = None
+        self._passing_on = False
         self._heard: anyio.Event
 
     def stop(self) -> None:
@@ -79,27 +80,30 @@ class SourceActor:
                 self._heard = anyio.Event()
                 if self._idle_after is not None:
                     tasks.start_soon(self._watch, events.clone(), self._idle_after)
-                while not self._stopping and not await self._pass_on(events):
+                while not self._stopping and not await self._run_once(events):
                     pass
             tasks.cancel_scope.cancel()
 
-    async def _pass_on(self, events: MemoryObjectSendStream[SourceEvent]) -> bool:
-        """Open the source and pass on what it says; returns whether it has ended."""
-        error: OSError | None = None
+    async def _run_once(self, events: MemoryObjectSendStream[SourceEvent]) -> bool:
+        """Open the source and pass on what it says; returns whether that was all, or it has to be opened again."""
+        ended = False
         try:
-            async with self._source:
-                while (batch := await self._receive()) is not None:
-                    self._heard.set()
-                    self._heard = anyio.Event()
-                    self._attempts.succeeded()
-                    await events.send((self.name, batch))
-                if not self._stopping:
-                    await events.send((self.name, "ended"))
-                return True
-        except OSError as lost:
-            error = lost
+            with anyio.CancelScope() as self._scope:  # told to stop while it opens, the source is given up
+                async with self._source:
+                    while (batch := await self._receive()) is not None:
+                        self._attempts.succeeded()
+                        await self._pass_on(events, batch)
+                    ended = True
+                    if not self._stopping:
+                        await self._pass_on(events, "ended")
+            return True
+        except OSError as error:
+            lost = error
+        if ended:
+            logger.warning("%s: closing it failed: %s", self._source.name, lost)
+            return True
         with anyio.CancelScope() as self._scope:
-            await self._attempts.failed(error)
+            await self._attempts.failed(lost)
         return False
 
     async def _receive(self) -> Batch | None:
@@ -110,15 +114,31 @@ class SourceActor:
             return await self._source.receive()
         return None
 
+    async def _pass_on(self, events: MemoryObjectSendStream[SourceEvent], news: Batch | Literal["ended"]) -> None:
+        self._passing_on = True
+        self._hear()
+        await events.send((self.name, news))
+        self._passing_on = False
+        self._hear()
+
+    def _hear(self) -> None:
+        """Silence is measured from now on."""
+        self._heard.set()
+        self._heard = anyio.Event()
+
     async def _watch(self, events: MemoryObjectSendStream[SourceEvent], idle_after: float) -> None:
-        """Tell, once for each silence, that the source has been silent for `idle_after` seconds."""
+        """Tell, once for each silence, that the source has been silent for `idle_after` seconds.
+
+        A source that waits to be heard is not silent: it is the engine that is slow.
+        """
         with events:
             while True:
                 heard = self._heard
                 with anyio.move_on_after(idle_after):
                     await heard.wait()
                     continue
-                await events.send((self.name, "idle"))
+                if not self._passing_on:
+                    await events.send((self.name, "idle"))
                 await heard.wait()
 
 

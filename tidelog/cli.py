@@ -49,7 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not isinstance(error.__cause__, BrokenPipeError):  # the reader of the answers has seen enough
             say(f"error: {error}")
         return BAD
-    except (TidelogError, OSError) as error:
+    except OSError as error:
+        say(f"error: cannot read `{error.filename}`: {error.strerror}" if error.filename else f"error: {error}")
+        return BAD
+    except TidelogError as error:
         say(f"error: {error}")
         return BAD
     except KeyboardInterrupt:

@@ -7,10 +7,11 @@ from os import PathLike
 from pathlib import Path
 
 from tidelog.connectors.background import load_facts
+from tidelog.plans.checks.check import check_beside
 from tidelog.plans.compile import compile_program
-from tidelog.plans.errors import DataError
+from tidelog.plans.errors import DataError, ProgramError
 from tidelog.plans.facts import Record
-from tidelog.plans.parser import parse
+from tidelog.plans.parser import MAX_PROGRAM, parse_what_reads
 from tidelog.plans.plan import Plan
 
 
@@ -24,7 +25,10 @@ def compile(text: str, *, name: str = "<program>", folder: str | PathLike[str] =
     >>> list(plan.outputs)
     ['alarm']
     """
-    plan = compile_program(parse(text, name))
+    program, unread = parse_what_reads(text, name)
+    if unread:
+        raise ProgramError(check_beside(program, unread), name, program.text)
+    plan = compile_program(program)
     loaded: list[Record] = []
     for background in plan.backgrounds:
         loaded += load_facts(str(Path(folder, background.path)), plan.schema, background.predicate)
@@ -37,8 +41,10 @@ def compile_path(path: str | PathLike[str]) -> Plan:
     Raises ProgramError for a wrong program, DataError for text that is not UTF-8, OSError where it cannot be read.
     """
     file = Path(path)
+    with file.open("rb") as stream:
+        data = stream.read(MAX_PROGRAM + 1)  # the parser refuses what is longer
     try:
-        text = file.read_text("utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"the program is not UTF-8: {error.reason} at byte {error.start}", str(path)) from error
     return compile(text, name=str(path), folder=file.parent)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tidelog.plans.checks.declarations import check_arity, check_directives, check_inputs, check_known
 from tidelog.plans.checks.heads import check_heads
 from tidelog.plans.checks.intervals import check_intervals
@@ -29,9 +31,19 @@ CHECKS: tuple[Check, ...] = (
 """Every check looks at the whole program, and none depends on another."""
 
 
+CHECKS_OF_ONE_STATEMENT: tuple[Check, ...] = (check_heads, check_safety)
+"""The checks that hold for a statement whatever the others say: they run even where some cannot be read."""
+
+
 def check(program: Program) -> tuple[Diagnostic, ...]:
     """All that is wrong or doubtful in a program, by place; raises nothing."""
     found = [diagnostic for run in CHECKS for diagnostic in run(program)]
+    return tuple(sorted(found, key=lambda item: (item.span, item.severity, item.code)))
+
+
+def check_beside(program: Program, unread: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """What cannot be read, and what is wrong with the statements that can be, each looked at alone; by place."""
+    found = [*unread, *(diagnostic for run in CHECKS_OF_ONE_STATEMENT for diagnostic in run(program))]
     return tuple(sorted(found, key=lambda item: (item.span, item.severity, item.code)))
 
 
