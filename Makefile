@@ -19,7 +19,7 @@ lint: $(VENV)/lint.stamp
 	rm -rf build/installed
 	$(BIN)/pip install --quiet --no-deps --target build/installed .
 	cd build/installed && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p tidelog
-	PYTHONPATH=build/installed $(BIN)/lint-imports
+	cd build/installed && ../../$(BIN)/lint-imports --config ../../pyproject.toml
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 import tidelog
 
 ROOT = Path(__file__).parent.parent
@@ -60,11 +61,10 @@ def test_modules_stay_readable() -> None:
     assert long == {}
 
 
-@pytest.mark.parametrize("package", ["tidelog.plans", "tidelog.operators", "tidelog.runtime", "tidelog.connectors", "tidelog"])
+@pytest.mark.parametrize("package", ["plans", "operators", "runtime", "connectors", "tidelog"])
 def test_docstring_examples_run(package: str) -> None:
     """Every example in a docstring gives what it says."""
-    folder = package.removeprefix("tidelog.") if "." in package else package
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules", str(ROOT / folder)]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules", str(ROOT / package)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stdout
     assert " passed" in done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -19,6 +20,7 @@ from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_statement
 
+COMPARED, WATERMARK = 20, 120
 FRAGMENTS = {"past": PAST_ONLY, "future": NON_RECURSIVE}
 
 
@@ -76,6 +78,7 @@ def test_constraints_need_no_head() -> None:
         ("p(X) :- q(X), r(Y). s(X) :- q(X).", "p(X) :- q(X), r(Y)."),
         ("s(X) :- p(X). p(X) :- q(X), not r(_).", "p(X) :- q(X), not r(_)."),
         ("s(X) :- q(X). p :- q(X).", "p :- q(X)."),
+        ("s(X) :- p(X). p(X) :- q(_) since[0,3] r(X).", "p(X) :- q(_) since[0,3] r(X)."),
         ("input q. input r(x). bottom :- q. p(X) :- r(X), q.", "bottom :- q."),
         ("p(Y) :- p(X), e(X,Y). p(X) :- q(X).", "p(Y) :- p(X), e(X,Y)."),
         ("p(X,Y) :- q(X,Y). p(X,Y) :- p(Y,X), f(X,Y).", "p(X,Y) :- p(Y,X), f(X,Y)."),
@@ -92,13 +95,18 @@ def test_rule_that_prevents_keys(text: str, rule: str) -> None:
 
 
 def coverage(plan: Plan, facts: Iterable[GroundFact]) -> dict[str, Coverage]:
-    """What each output holds once the stream has ended."""
+    """What each output holds up to `COMPARED`, once the watermark is far beyond all delays.
+
+    The stream does not end: recursion that has no end of its own is followed as far in each part as in the whole.
+    """
     session = tidelog.Session(plan, start=0)
     session.push_records((name, row, *plan.timeline.encode_interval(when)) for name, row, when in facts)
-    session.finish()
+    session.advance(WATERMARK)
+    last = plan.timeline.encode_point(Fraction(COMPARED))
     found: dict[str, Coverage] = {}
     for name, row, lo, hi in session.pull_records():
-        found.setdefault(name, Coverage()).insert([(row, lo, hi)])
+        if lo <= last:
+            found.setdefault(name, Coverage()).insert([(row, lo, min(hi, last))])
     return found
 
 
@@ -110,7 +118,7 @@ def rows(found: Mapping[str, Coverage], names: Iterable[str]) -> dict[str, dict[
 @pytest.mark.parametrize("kind", ["rational", "integer"])
 @pytest.mark.parametrize("fragment", FRAGMENTS)
 @given(data=st.data())
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_parts_give_what_the_whole_gives(kind: Kind, fragment: str, data: st.DataObject) -> None:
     """Split by a key, and run one by one, the stream gives the same answers."""
     program = data.draw(programs(kind, FRAGMENTS[fragment]))

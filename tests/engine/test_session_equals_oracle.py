@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from oracle.agreement import differences, records_of, runs_of
 from oracle.evaluate import GroundFact
-from oracle.programs import EVERYTHING, FORWARD, NON_RECURSIVE, PAST_ONLY, Features, programs, shuffled_within, streams
+from oracle.programs import EVERYTHING, FORWARD, NON_RECURSIVE, PAST_ONLY, programs, shuffled_within, streams
 from tidelog import Session
 from tidelog.plans.compile import compile_program
 from tidelog.plans.errors import ProgramError

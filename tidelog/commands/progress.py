@@ -10,7 +10,7 @@ import anyio
 from tidelog.connectors.file_source import FileSource
 from tidelog.runtime.interfaces import Source
 
-_INTERVAL = 0.25
+_FIRST, _INTERVAL = 0.02, 0.25
 _WIDTH = 30
 
 
@@ -21,13 +21,14 @@ async def show_progress(sources: Sequence[Source]) -> None:
         return
     drawn = False
     try:
+        await anyio.sleep(_FIRST)
         while True:
-            await anyio.sleep(_INTERVAL)
             size = sum(file.size or 0 for file in files)
             if size:
                 drawn = True
                 sys.stderr.write("\r" + bar(sum(file.position for file in files), size))
                 sys.stderr.flush()
+            await anyio.sleep(_INTERVAL)
     finally:
         if drawn:
             sys.stderr.write("\r" + " " * (_WIDTH + 8) + "\r")

@@ -17,7 +17,7 @@ from tidelog.commands.progress import show_progress
 from tidelog.compiling import compile_path
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.framing import MAX_LINE
-from tidelog.connectors.spec import open_sink, open_source
+from tidelog.connectors.spec import open_sink, open_source, parse_spec
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
 from tidelog.plans.times import TimeReader
@@ -68,7 +68,7 @@ class _Run:
             open_source(spec, schema, allow_remote=remote, max_line=options.max_line) for spec in options.sources or ["-"]
         ]
         self._sinks = [open_sink(spec, schema, iso=options.iso, allow_remote=remote) for spec in options.sinks or ["-"]]
-        if options.sources and options.sources.count("-") > 1:
+        if [parse_spec(spec, allow_remote=remote).scheme for spec in options.sources or []].count("-") > 1:
             raise SpecError("standard input can be read once only")
 
     async def main(self) -> int:

@@ -1,0 +1,135 @@
+"""Until."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.definitions import CLOCKS, Clock, metrics, paired, times_where
+from operators.driving import Driver, histories
+from tidelog.operators.pairing import LEFT, RIGHT, without_left
+from tidelog.operators.until import Until
+from tidelog.plans.plan import Feed, PairShape, Step
+from tidelog.plans.timeline import NEG, POS, Metric, Timeline
+from tidelog.runtime.deploy import build_operator
+
+A = ("a",)
+
+
+def until(clock: Clock, metric: Metric, left: tuple[str, ...] = ("X",), right: tuple[str, ...] = ("X",)) -> Until:
+    step = Step("s", "s", PairShape("until", metric, left, right), (Feed("step", "m"), Feed("step", "n")))
+    operator = build_operator(step, Timeline("integer" if clock.is_integer else "rational"))
+    assert isinstance(operator, Until)
+    return operator
+
+
+# On rationals 2 is the time 1 and 3 the gap behind it.
+CASES = [
+    ("integer: from the next time on", "integer", Metric(0, 4), (3, 9), (2, 2), (2, 6)),
+    ("integer: beyond the run's end", "integer", Metric(1, 4), (3, 4), (2, 2), (3, 5)),
+    ("the run may begin behind", "rational", Metric(0, 8), (3, 20), (2, 2), (2, 10)),
+    ("but not later", "rational", Metric(2, 8), (4, 20), (2, 2), None),
+    ("up to the end of an open run", "rational", Metric(0, 8), (1, 5), (2, 2), (2, 6)),
+    ("up to the end of a closed run", "rational", Metric(0, 8), (1, 6), (2, 2), (2, 6)),
+    ("[1,2)", "rational", Metric(2, 4, 0, 1), (0, 20), (2, 2), (4, 5)),
+    ("(1,2]", "rational", Metric(2, 4, 1, 0), (0, 20), (2, 2), (5, 6)),
+    ("[1,inf)", "rational", Metric(2, POS), (0, POS), (2, 2), (4, POS)),
+    ("of a gap", "rational", Metric(2, 4), (0, 20), (3, 3), (5, 7)),
+    ("of all time", "rational", Metric(2, 4), (NEG, POS), (NEG, POS), (NEG, POS)),
+]
+
+
+@pytest.mark.parametrize("order", [(LEFT, RIGHT), (RIGHT, LEFT)])
+@pytest.mark.parametrize(("timeline", "metric", "left", "right", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+def test_brackets(  # type: ignore[no-untyped-def]
+    timeline: str, metric: Metric, left: tuple[int, int], right: tuple[int, int], expected, order: tuple[int, int]
+) -> None:
+    """One run and one fact of the right side, in either order, give the range with the right ends."""
+    driver = Driver(lambda: until(CLOCKS[timeline], metric))
+    for port in order:
+        driver.feed(port, [(A, *(left if port == LEFT else right))])
+    found = sorted((lo, hi) for _, lo, hi in driver.sent)
+    joined = (found[0][0], found[-1][1]) if found else None
+    assert joined == expected
+    assert all(a[1] + 1 == b[0] for a, b in zip(found, found[1:], strict=False))
+
+
+@pytest.mark.parametrize("timeline", list(CLOCKS))
+@given(data=st.data())
+def test_definition(timeline: str, data: st.DataObject) -> None:
+    """In any order, with forgetting and through snapshots, over one row."""
+    clock = CLOCKS[timeline]
+    metric = data.draw(metrics(clock))
+    history = data.draw(histories([[A], [A]]))
+    driver = Driver(lambda: until(clock, metric), data.draw(st.booleans()))
+    sent = driver.feed_all(history.messages)
+    left, right = (history.coverage(port).get(A, set()).__contains__ for port in (LEFT, RIGHT))
+    assert sent.get(A, set()) == times_where(lambda t: paired(clock, metric, (left, right), t, -1))
+    assert driver.operator.frontier == POS
+
+
+SHAPES = [
+    (("X",), ("X", "Y"), lambda left, right: left[0] == right[0], lambda left, right: right),
+    (("Y", "X"), ("X", "Y"), lambda left, right: left == right[::-1], lambda left, right: right),
+    ((), ("X",), lambda left, right: True, lambda left, right: right),
+    (("X", "Z"), ("X",), lambda left, right: left[0] == right[0], lambda left, right: (*right, left[1])),
+    (("Z",), (), lambda left, right: True, lambda left, right: left),
+]
+VALUES = {0: [()], 1: [("a",), (1,)], 2: [("a", 1), ("a", 2), (1, "a")]}
+
+
+@pytest.mark.parametrize("timeline", list(CLOCKS))
+@given(data=st.data())
+def test_rows_are_paired_by_common_variables(timeline: str, data: st.DataObject) -> None:
+    """Each pair of rows that agree gives its own row; with columns of the left side alone, only at distances that need it."""
+    clock = CLOCKS[timeline]
+    left, right, agree, combine = data.draw(st.sampled_from(SHAPES))
+    metric = data.draw(metrics(clock))
+    if set(left) - set(right) and without_left(metric, clock.touch) is not None:
+        metric = Metric(2, metric.b if metric.b > 2 else 4, 1 - clock.touch)
+    rows = [VALUES[len(left)], VALUES[len(right)]]
+    history = data.draw(histories(rows))
+    driver = Driver(lambda: until(clock, metric, left, right), data.draw(st.booleans()))
+    sent = driver.feed_all(history.messages)
+    lefts, rights = history.coverage(LEFT), history.coverage(RIGHT)
+    expected: dict[tuple[object, ...], set[int]] = {}
+    for other in rows[RIGHT]:
+        for row in [row for row in rows[LEFT] if agree(row, other)] or [None]:
+            sides = lefts.get(row, set()).__contains__, rights.get(other, set()).__contains__
+            if row is None and set(left) - set(right):
+                continue
+            key = other if row is None else combine(row, other)
+            expected.setdefault(key, set()).update(times_where(lambda t, s=sides: paired(clock, metric, s, t, -1)))
+    assert sent == {row: times for row, times in expected.items() if times}
+
+
+def test_what_is_sent_is_not_sent_again_when_the_run_begins_behind_it() -> None:
+    """M2 at the frontier was answered alone, and forgotten; a run that begins right behind it must not answer it again."""
+    driver = Driver(lambda: until(CLOCKS["integer"], Metric(0, 5)))
+    driver.feed(RIGHT, [(A, 4, 4)], 4)
+    driver.feed(LEFT, [], 4)
+    driver.feed(LEFT, [(A, 5, 6)], 4)
+    assert driver.sent == [(A, 4, 5), (A, 6, 7)]
+
+
+def test_ticks_of_a_long_run_cost_one_range_each() -> None:
+    """However long ϱ is, the state does not grow with the run."""
+    operator = until(CLOCKS["integer"], Metric(0, 1000))
+    most = 0
+    for time in range(5_000):
+        operator.receive(LEFT, [(A, time, time)], time)
+        operator.receive(RIGHT, [(A, time, time)] if time % 7 == 0 else [], time)
+        most = max(most, operator.entries())
+    assert most <= 6
+
+
+def test_runs_that_have_ended_are_disarmed() -> None:
+    """What was armed for a run that has ended for good is let go."""
+    operator = until(CLOCKS["integer"], Metric(0, POS))
+    most = 0
+    for time in range(0, 5_000, 5):
+        operator.receive(LEFT, [(A, time, time + 2)], time)
+        operator.receive(RIGHT, [(A, time, time)], time)
+        most = max(most, operator.entries())
+    assert most <= 8
