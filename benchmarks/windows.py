@@ -19,7 +19,7 @@ FACTS = 1_000
 SHORT, LONG = 10, 1_000
 TARGET = 1.2
 TICKS = 50
-REPEATS = 10
+REPEATS = 6
 PRESENT, GROUPS = 50, 5
 
 _PROGRAM = "timeline integer. output q. q(X) :- {operator}[0,{window}] p(X)."

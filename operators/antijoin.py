@@ -9,6 +9,7 @@ from typing import Any
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.operator import Operator
 from tidelog.plans.facts import Fact, Row
+from tidelog.plans.timeline import NEG
 
 POSITIVE, NEGATIVE = 0, 1
 
@@ -49,11 +50,11 @@ class AntiJoin(Operator):
         """Send the part of a positive fact that is decided up to `known`, and let the rest wait."""
         row, lo, hi = fact
         if hi > known:
-            begin = max(lo, known + 1)
+            begin = max(lo, known + 1) if known > NEG else lo
             self._count += 1
             heappush(self.waiting, (begin, self._count, (row, begin, hi)))
             hi = known
-        if lo <= hi:
+        if lo <= hi and known > NEG:
             self._subtract(row, lo, hi, out)
 
     def _subtract(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:

@@ -106,6 +106,8 @@ def behind(frontier: int, facts: list[Fact]) -> list[Fact]:
     >>> behind(4, [((), 1, 3), ((), 3, 9)])
     [((), 5, 9)]
     """
+    if frontier <= NEG:
+        return facts  # nothing is promised
     return [(row, lo if lo > frontier else frontier + 1, hi) for row, lo, hi in facts if hi > frontier]
 
 

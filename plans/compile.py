@@ -56,6 +56,7 @@ class _Compiler:
         self.arities = _arities(self.normal)
         self.schema = self._schema()
         self.facts = self._facts()
+        self.given = {record[0] for record in self.facts} | {item.predicate for item in self.normal.backgrounds}
 
     def plan(self, warnings: tuple[Diagnostic, ...]) -> Plan:
         self._add_steps()
@@ -149,8 +150,7 @@ class _Compiler:
         schema = self.schema.predicates.get(predicate)
         if schema is not None and schema.accepts_input:
             feeds.append(Feed("stream", predicate))
-        backgrounds = {background.predicate for background in self.normal.backgrounds}
-        if predicate in backgrounds or any(record[0] == predicate for record in self.facts):
+        if predicate in self.given:
             feeds.append(Feed("facts", predicate))
         return feeds
 

@@ -9,7 +9,7 @@ from operators.driving import Driver, histories
 from tidelog.operators.antijoin import NEGATIVE, POSITIVE, AntiJoin
 from tidelog.plans.plan import AntiJoinShape, Feed, Step
 from tidelog.plans.syntax import Constant, Term, Variable, Wildcard
-from tidelog.plans.timeline import POS, Timeline
+from tidelog.plans.timeline import NEG, POS, Timeline
 from tidelog.runtime.deploy import build_operator
 
 X, Y = Variable("X"), Variable("Y")
@@ -51,6 +51,14 @@ def test_frontiers_on_either_side_first() -> None:
     operator.receive(NEGATIVE, [(row, 3, 4)], 8)
     assert operator.receive(POSITIVE, [(row, 2, 10)], 2) == [(row, 2, 2), (row, 5, 8)]
     assert operator.receive(NEGATIVE, [], POS) == [(row, 9, 10)]
+
+
+def test_without_a_promise_nothing_is_decided() -> None:
+    """A fact without begin waits whole while N has promised nothing: N may hold at all times that have no begin, too."""
+    operator = antijoin()
+    row = ("a", 1)
+    assert operator.receive(POSITIVE, [(row, NEG, 9)], NEG) == []
+    assert operator.receive(NEGATIVE, [(row, NEG, 4)], 5) == [(row, 5, 5)]
 
 
 @given(data=st.data())

@@ -1,0 +1,101 @@
+"""How long an event takes that comes alone: from handing it to the engine until the sink has the answer.
+
+The program is a chain of five operators, ◇ □ ⋈ ◇ □, each with the union of its head behind it, so an event makes twelve hops
+or so between actors. Times are wall time, medians over events that come one by one, each when all is quiet again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median, quantiles
+
+import anyio
+
+import tidelog
+from benchmarks.figures import Figure, show
+from tidelog.plans.facts import Record
+from tidelog.plans.plan import Plan
+
+EVENTS, WARM_UP = 500, 100
+PAUSE = 0.001
+TARGET = 300.0
+CHAIN = 5
+
+PROGRAM = """
+timeline integer.
+input event(sensor).
+output alarm.
+zone(s1, hall).
+recent(X) :- diamondminus[0,9] event(X).
+lasting(X) :- boxminus[0,2] recent(X).
+placed(Z) :- lasting(X), zone(X, Z).
+warned(Z) :- diamondminus[0,9] placed(Z).
+alarm(Z) :- boxminus[0,2] warned(Z).
+"""
+
+
+def run() -> list[Figure]:
+    """The median latency on either backend, and what 99 of 100 events stay below."""
+    plan = tidelog.compile(PROGRAM, name="chain")
+    steps = _longest_chain(plan)
+    if steps < CHAIN:
+        raise ValueError(f"the chain has only {steps} steps")
+    figures = [Figure("latency", "steps from the event to the answer", steps)]
+    for backend in ("asyncio", "trio"):
+        times = anyio.run(_measure, plan, backend=backend)
+        figures += [
+            Figure("latency", f"one event alone, {backend}, median", median(times), "µs", TARGET),
+            Figure("latency", f"one event alone, {backend}, 99 of 100", quantiles(times, n=100)[-1], "µs"),
+        ]
+    return figures
+
+
+@dataclass
+class _SignallingSink:
+    """Tells when an answer has come."""
+
+    name: str = "signal"
+    came: anyio.Event = field(default_factory=anyio.Event)
+    at: float = 0.0
+
+    async def __aenter__(self) -> _SignallingSink:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        pass
+
+    async def send(self, answers: Sequence[Record]) -> None:
+        self.at = time.perf_counter()
+        self.came.set()
+
+
+async def _measure(plan: Plan) -> list[float]:
+    """The latencies of the events behind the warm-up, in microseconds."""
+    source, sink = tidelog.PushSource(), _SignallingSink()
+    latencies: list[float] = []
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(tidelog.Engine(plan, [source], [sink]).run)
+        for number in range(WARM_UP + EVENTS):
+            await anyio.sleep(PAUSE)
+            sink.came = anyio.Event()
+            begin = time.perf_counter()
+            await source.send([("event", ("s1",), 100 * number, 100 * number)])
+            await sink.came.wait()
+            latencies.append((sink.at - begin) * 1e6)
+        source.close()
+    return latencies[WARM_UP:]
+
+
+def _longest_chain(plan: Plan) -> int:
+    """How many steps lie on the longest way from the stream to an output, the input's own left out."""
+    depths: dict[str, int] = {}
+    for step in plan.steps:
+        before = [depths[feed.name] for feed in step.inputs if feed.kind == "step"]
+        depths[step.id] = max(before, default=-1) + 1
+    return max(depths.values())
+
+
+if __name__ == "__main__":
+    show(run)
