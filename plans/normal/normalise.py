@@ -16,6 +16,7 @@ from tidelog.plans.normal.prune import prune
 from tidelog.plans.normal.resolve_times import resolve_times
 from tidelog.plans.normal.separate_negation import separate_negation
 from tidelog.plans.normal.share import share
+from tidelog.plans.normal.share_joins import share_joins
 from tidelog.plans.normal.simplify import simplify
 from tidelog.plans.normal.split_since import split_since
 from tidelog.plans.parser import parse
@@ -37,6 +38,7 @@ STAGES: tuple[Stage, ...] = (
     separate_negation,
     share,
     prune,
+    share_joins,
 )
 """The passes, in order. Each takes what the one before it made, and keeps the program's meaning."""
 

@@ -17,7 +17,7 @@ RuleRewriting = Callable[[Rule, Callable[[], str]], Iterable[Rule]]
 
 def rewrite_rules(program: NormalProgram, rewriting: RuleRewriting) -> NormalProgram:
     """The program with each rule rewritten; ProgramError with the diagnostics of all rules that cannot be."""
-    fresh = FreshNames(_taken(program))
+    fresh = FreshNames(taken_names(program))
     rules: list[Rule] = []
     sources: list[Rule] = []
     refused: list[Diagnostic] = []
@@ -43,7 +43,8 @@ def rewrite_bodies(program: NormalProgram, rewriting: Callable[[Formula], Formul
     return rewrite_rules(program, rewrite)
 
 
-def _taken(program: NormalProgram) -> Iterator[str]:
+def taken_names(program: NormalProgram) -> Iterator[str]:
+    """Every predicate that a program mentions: no fresh one may be called so."""
     for rule in program.rules:
         yield head_predicate(rule.head) or "bottom"
         for part in rule.body:
