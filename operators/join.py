@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from tidelog.operators.coverage import Coverage
@@ -13,11 +14,12 @@ from tidelog.plans.errors import DataError
 from tidelog.plans.facts import Fact
 from tidelog.plans.numerals import canonical
 from tidelog.plans.plan import JoinShape
-from tidelog.plans.timeline import POS
+from tidelog.plans.timeline import NEG, POS
 
 Pattern = Callable[[Sequence[Fact]], list[Fact]]
 Probe = Callable[[Sequence[Fact], list[Fact], list[int]], None]
 
+_END = itemgetter(2)
 UNCOMPUTABLE = (ArithmeticError, DataError)
 
 
@@ -36,7 +38,7 @@ class Join(Operator):
     ([], [(('a', 7), 4, 5)])
     """
 
-    __slots__ = ("_code", "_failed", "_pattern", "_probe", "indexes", "sent_coverage", "stores")
+    __slots__ = ("_code", "_ends", "_failed", "_pattern", "_probe", "indexes", "sent_coverage", "stores")
 
     def __init__(self, shape: JoinShape) -> None:
         ports = len(shape.atoms)
@@ -44,6 +46,7 @@ class Join(Operator):
         self._code = write_join(shape)
         self.stores = [Coverage() for _ in range(ports)]
         self.indexes = [{name: TimeIndex(positions) for name, positions in names.items()} for names in self._code.indexes]
+        self._ends = [NEG] * ports  # the latest end stored of each atom: what begins behind it meets nothing yet
         scope = self._compile()
         self._pattern: list[Pattern | None] = [scope[f"pattern_{i}"] for i in range(ports)]
         self._probe: list[Probe] = [scope[f"probe_{i}"] for i in range(ports)]
@@ -70,29 +73,37 @@ class Join(Operator):
             facts = pattern(facts)
         if not self._code.whole[port]:
             facts = self.stores[port].insert(facts)
-        if self._may_be_met(port):
-            if self._code.whole[port] and self._code.looked_up[port]:
-                self.stores[port].extend(facts)
-            for index in self.indexes[port].values():
-                index.add(facts)
+        self._keep(port, facts)
+        met = min((end for i, end in enumerate(self._ends) if i != port), default=POS)
         out: list[Fact] = []
-        self._probe[port](facts, out, self._failed)
+        self._probe[port]([fact for fact in facts if fact[1] <= met], out, self._failed)
         return out if self.sent_coverage is None else self.sent_coverage.insert(out)
 
-    def _may_be_met(self, port: int) -> bool:
-        """Whether an atom's coverage can matter later: not beside complete atoms alone."""
-        frontiers = self.frontiers
-        return any(frontiers[i] < POS for i in range(len(frontiers)) if i != port)
+    def _keep(self, port: int, facts: Sequence[Fact]) -> None:
+        """Store what new coverage of the other atoms may still meet: what ends behind one of their frontiers."""
+        bound = self._bound(port)
+        lasting = [fact for fact in facts if fact[2] > bound]
+        if not lasting:
+            return
+        latest = max(map(_END, lasting))
+        self._ends[port] = max(self._ends[port], latest)
+        if self._code.whole[port] and self._code.looked_up[port]:
+            self.stores[port].extend(lasting)
+        for index in self.indexes[port].values():
+            index.add(lasting)
+
+    def _bound(self, port: int) -> int:
+        """How far all atoms but one are known."""
+        return min((frontier for i, frontier in enumerate(self.frontiers) if i != port), default=POS)
 
     def settle(self, port: int) -> list[Fact]:
-        frontiers = self.frontiers
-        self.frontier = min(frontiers)
+        self.frontier = min(self.frontiers)
         for i, store in enumerate(self.stores):
-            bound = min((frontiers[j] for j in range(len(frontiers)) if j != i), default=POS)
+            bound = self._bound(i)
             for index in self.indexes[i].values():
                 index.forget(bound)
             # where columns are left out, coverage is kept as well to tell what is new
-            store.forget(bound if self._code.whole[i] else min(bound, frontiers[i]))
+            store.forget(bound if self._code.whole[i] else min(bound, self.frontiers[i]))
         if self.sent_coverage is not None:
             self.sent_coverage.forget(self.frontier)
         return []
@@ -109,7 +120,7 @@ class Join(Operator):
         sent = [] if self.sent_coverage is None else self.sent_coverage.snapshot()
         indexes = [{name: index.snapshot() for name, index in indexes.items()} for indexes in self.indexes]
         stores = [store.snapshot() for store in self.stores]
-        return {"stores": stores, "indexes": indexes, "sent": sent, "failed": self._failed[0]}
+        return {"stores": stores, "indexes": indexes, "ends": list(self._ends), "sent": sent, "failed": self._failed[0]}
 
     def load(self, state: dict[str, Any]) -> None:
         for i, (stored, indexed) in enumerate(zip(state["stores"], state["indexes"], strict=True)):
@@ -118,4 +129,5 @@ class Join(Operator):
                 self.indexes[i][name].restore(pieces)
         if self.sent_coverage is not None:
             self.sent_coverage.restore(state["sent"])
+        self._ends[:] = state["ends"]
         self._failed[0] = state["failed"]

@@ -17,6 +17,7 @@ from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, T
 
 _COMPARE = {"=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _INFIX = {"+": "+", "-": "-", "*": "*", "/": "/", "//": "//", "mod": "%"}
+_LEVELS_PER_FUNCTION = 12
 _CALLS = {"min": "min", "max": "max", "abs": "abs", "neg": "-"}
 
 
@@ -152,8 +153,20 @@ def _write_probe(writer: _Writer, i: int, columns: list[tuple[str, ...]]) -> Non
         others.remove(j)
         at = _write_match(writer, at, j, columns[j], bound, sources)
         _write_comparisons(writer, at[0], bound, pending)
+        if others and at[1] % _LEVELS_PER_FUNCTION == 0:
+            at = _write_continuation(writer, i, at, [*sources.values(), *map(writer.variable, sorted(bound))])
     depth, level = at
     writer.line(depth, f"out.append(({_head(writer, sources)}, lo{level}, hi{level}))")
+
+
+def _write_continuation(writer: _Writer, i: int, at: _Place, known: list[str]) -> _Place:
+    """Go on in a function of its own: Python nests no more than 20 blocks in one."""
+    depth, level = at
+    signature = f"probe_{i}_{level}({', '.join(['out', 'failed', f'lo{level}', f'hi{level}', *dict.fromkeys(known)])})"
+    writer.line(depth, signature)
+    writer.line(0, f"def {signature}:")
+    writer.line(1, "for _ in (0,):")  # what does not go on from here, continues
+    return 2, level
 
 
 def _share(columns: tuple[str, ...], bound: set[str]) -> tuple[int, int]:

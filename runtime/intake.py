@@ -52,6 +52,7 @@ class Intake:
     def __init__(self, plan: Plan, sources: Iterable[str], lateness: int = 0, start: int | None = None) -> None:
         self._timeline = plan.timeline
         self._used = frozenset(ports_fed_by(plan, "stream"))
+        self._recurs = any(loop.holds for loop in plan.loops)
         self._lateness = lateness
         self._latest = dict.fromkeys(sources, NEG)
         self._promised: dict[str, int] = dict.fromkeys(self._latest, NEG)
@@ -78,20 +79,20 @@ class Intake:
         return self._close(delivery)
 
     def finish(self, source: str) -> list[Delivery]:
-        """The source has ended. With the last source the stream ends: first its last time is complete, then all time.
+        """The source has ended; with the last source the stream ends, and all time is complete.
 
-        Two steps, so that recursion without end is followed as far as the stream went.
+        Where the plan recurs through time, the stream's last time is completed first: recursion without end is
+        followed so far.
         """
         self._promised[source] = POS
-        if min(self._promised.values()) < POS:
-            self._advance()
-            return [self._close(Delivery())]
         latest = max(self._latest.values())
-        if latest > NEG:  # and the gap behind it, in which the last facts may begin
+        deliveries = []
+        if self._recurs and min(self._promised.values()) == POS and latest > NEG:
+            # and the gap behind it, in which the last facts may begin
             self.frontier = max(self.frontier, latest if self._timeline.is_integer else latest + 1)
-        last = self._close(Delivery())
+            deliveries.append(self._close(Delivery()))
         self._advance()
-        return [last, self._close(Delivery())]
+        return [*deliveries, self._close(Delivery())]
 
     def ignore(self, source: str) -> Delivery:
         """The source is idle: it no longer holds back the frontier, until it speaks again."""

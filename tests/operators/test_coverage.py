@@ -62,7 +62,10 @@ def test_insert_agrees_with_sets(reach: int, facts: list[Fact]) -> None:
     assert sum(hi - lo + 1 for _, lo, hi in reported) == sum(map(len, points.values()))
     assert points == {row: _bridged(times, reach) for row, times in points_of(facts).items()}
     for bounds in store.rows.values():
-        assert all(later - earlier > (reach if i % 2 else -1) for i, (earlier, later) in enumerate(zip(bounds, bounds[1:], strict=False)))  # noqa: E501
+        assert all(
+            later - earlier > (reach if i % 2 else -1)
+            for i, (earlier, later) in enumerate(zip(bounds, bounds[1:], strict=False))
+        )  # noqa: E501
 
 
 def _bridged(times: set[int], reach: int) -> set[int]:

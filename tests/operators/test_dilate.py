@@ -30,7 +30,9 @@ BRACKETS = [
 ]
 
 
-@pytest.mark.parametrize(("metric", "fact", "past", "future"), [case[1:] for case in BRACKETS], ids=[c[0] for c in BRACKETS])
+@pytest.mark.parametrize(
+    ("metric", "fact", "past", "future"), [case[1:] for case in BRACKETS], ids=[c[0] for c in BRACKETS]
+)
 def test_brackets(metric: Metric, fact: tuple[int, int], past: tuple[int, int], future: tuple[int, int]) -> None:
     """A fact is stretched by the interval, with the right ends, into the future (◇) or the past (◇⁺)."""
     assert Dilate(metric, future=False).receive(0, [(A, *fact)], NEG) == [(A, *past)]
@@ -50,7 +52,9 @@ def test_definition(timeline: str, future: bool, data: st.DataObject) -> None:
     operand = history.coverage(0)
     for row in (A, B):
         times = operand.get(row, set())
-        assert sent.get(row, set()) == times_where(lambda t, times=times: sometime(clock, metric, _in(times), t, 1 if future else -1))
+        assert sent.get(row, set()) == times_where(
+            lambda t, times=times: sometime(clock, metric, _in(times), t, 1 if future else -1)
+        )
     assert driver.operator.frontier == POS
 
 

@@ -41,7 +41,9 @@ CASES = [
 
 
 @pytest.mark.parametrize("order", [(LEFT, RIGHT), (RIGHT, LEFT)])
-@pytest.mark.parametrize(("timeline", "metric", "left", "right", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+@pytest.mark.parametrize(
+    ("timeline", "metric", "left", "right", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
+)
 def test_brackets(  # type: ignore[no-untyped-def]
     timeline: str, metric: Metric, left: tuple[int, int], right: tuple[int, int], expected, order: tuple[int, int]
 ) -> None:

@@ -1,0 +1,112 @@
+"""Memory: what a session keeps depends on the windows, not on how long the stream has been running."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from engine.running import plan_of
+from tidelog import Session
+from tidelog.operators import coverage, since, time_index
+from tidelog.plans.facts import Record
+from tidelog.runtime.emission import EmitMode
+
+WINDOW = 3
+TICKS = 1_000 * WINDOW
+"""The streams run for a thousand window lengths."""
+
+Tick = Callable[[int], list[Record]]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forgetful() -> Iterator[None]:
+    """Stores look at their rows in rounds of two, so that bounds are exact and not those of the rounds."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (coverage, since, time_index):
+            patch.setattr(module, "_SMALLEST_ROUND", 2)
+        yield
+
+
+def new_rows(time: int) -> list[Record]:
+    """Rows that were never seen before, at each tick."""
+    return [("p", (time,), time, time), ("q", (time - 1,), time, time)]
+
+
+def one_row(time: int) -> list[Record]:
+    """The same rows again and again, with gaps."""
+    return [("p", ("a",), time, time)] * (time % 7 > 0) + [("q", ("a",), time, time)] * (time % 5 == 0)
+
+
+def pairs(time: int) -> list[Record]:
+    """Edges from each number to the next."""
+    return [("p", (time, time + 1), time, time + 2)]
+
+
+CASES: list[tuple[str, str, Tick, EmitMode, int]] = [
+    ("a diamond over new rows", "h(X) :- diamondminus[0,3] p(X).", new_rows, "intervals", 30),
+    ("a diamond over one row", "h(X) :- diamondminus[0,3] p(X).", one_row, "intervals", 6),
+    ("an unbounded diamond over one row", "h(X) :- diamondminus p(X).", one_row, "intervals", 6),
+    ("a box", "h(X) :- boxminus[0,3] p(X).", one_row, "intervals", 12),
+    ("a box over new rows", "h(X) :- always p(X) in [3].", new_rows, "intervals", 30),
+    ("boxes and diamonds ahead", "h(X) :- boxplus[0,3] diamondplus[0,3] p(X).", one_row, "intervals", 20),
+    ("since", "h(X) :- p(X) since[0,3] q(X).", one_row, "intervals", 16),
+    ("since without end", "h(X) :- p(X) since q(X).", one_row, "intervals", 16),
+    ("since over new rows", "h(X) :- diamondminus[0,3] p(X) since[0,3] q(X).", new_rows, "intervals", 60),
+    ("until", "h(X) :- p(X) until[0,3] q(X).", one_row, "intervals", 20),
+    ("a join over time", "h(X) :- diamondminus[0,3] p(X), diamondminus[0,3] q(X).", new_rows, "intervals", 70),
+    ("a join by key", "h(X,Z) :- p(X,Y), p(Y,Z).", pairs, "intervals", 60),
+    ("a projecting join", "h(Y) :- p(X,Y), p(Y,_).", pairs, "intervals", 70),
+    ("a join with background", "h(X,N) :- p(X), k(X,N). k(a,1). k(b,2).", one_row, "intervals", 12),
+    ("negation", "h(X) :- p(X), not diamondminus[1,3] q(X).", new_rows, "intervals", 60),
+    ("recursion over a path", "h(X,Y) :- p(X,Y). h(X,Z) :- h(X,Y), p(Y,Z).", pairs, "intervals", 120),
+    ("recursion through time", "h(X) :- q(X). h(X) :- diamondminus[1,2] h(X), p(X).", one_row, "intervals", 40),
+    ("recursion without end", "h(X) :- q(X). boxplus[2,2] h(X) :- h(X), p(X).", one_row, "intervals", 40),
+    ("the clock", "h@0. boxplus[2,2] h :- h. g(X) :- p(X), h.", new_rows, "intervals", 40),
+    ("final", "h(X) :- diamondminus[0,3] p(X).", new_rows, "final", 40),
+    ("final of one row", "h(X) :- p(X) since[0,3] q(X).", one_row, "final", 20),
+    ("points", "h(X) :- diamondminus[0,3] p(X).", new_rows, "points", 40),
+    ("points of a delay", "h(X) :- p(X), diamondplus[0,3] q(X).", new_rows, "points", 80),
+    ("constraints", "bottom :- p(X), q(X). h(X) :- p(X).", one_row, "intervals", 12),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "tick", "emit", "bound"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_memory_is_bounded_by_the_window(text: str, tick: Tick, emit: EmitMode, bound: int) -> None:
+    """Over a thousand windows, with a batch a tick, ranges stored and the whole state stay under the bound of the first ten."""
+    inputs = "input p(x, y)." if tick is pairs else "input p(x). input q(x)."
+    session = Session(plan_of(f"timeline integer. {inputs} {text}"), emit=emit)
+    entries, size = [], []
+    for time in range(TICKS):
+        session.push_records(tick(time))
+        session.pull_records()
+        session.pull_violations()
+        if time % 11 == 0:
+            entries.append(session.statistics().entries)
+            size.append(_numbers(session.snapshot()))
+    tenth = len(entries) // 10
+    assert max(entries) <= bound
+    assert max(entries[tenth:]) <= max(entries[:tenth])
+    assert max(size[tenth:]) <= max(size[:tenth])
+
+
+def _numbers(data: Any) -> int:
+    """How many values a snapshot holds."""
+    if isinstance(data, dict):
+        return sum(map(_numbers, data.values()))
+    return sum(map(_numbers, data)) if isinstance(data, list | tuple) else 1
+
+
+@pytest.mark.parametrize("dense", [1, 10])
+def test_memory_does_not_depend_on_how_close_timestamps_lie(dense: int) -> None:
+    """Rows read only by ◇ are coalesced across its gaps: ten times as many readings keep no more."""
+    plan = plan_of("timeline rational, resolution 0.1. input p(x). h(X) :- boxminus[0,4] diamondminus[0,2] p(X).")
+    session = Session(plan)
+    most = 0
+    for step in range(0, 4_000 * 2, 20 // dense):
+        session.push_records([("p", ("a",), step, step)])
+        most = max(most, session.statistics().entries)
+    assert most <= 3
