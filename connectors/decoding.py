@@ -104,6 +104,26 @@ class Collector:
         return Batch(self.records, self.rejected, places=places)
 
 
+class RefusingDecoder:
+    """Rejects every line with the same reason: for a stream whose header is wrong, so that no row of it is lost unseen."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        self._reason = reason
+
+    def for_stream(self, name: str) -> RefusingDecoder:
+        return RefusingDecoder(name, self._reason)
+
+    def decode(self, lines: Sequence[bytes], first_line: int) -> Batch:
+        collector = Collector(self.name, first_line)
+        for line in lines:
+            if line.strip():
+                collector.reject(self._reason, line)
+            else:
+                collector.skip()
+        return collector.batch()
+
+
 class Admission:
     """Turns values into rows as the schema demands, for every predicate or for the one told (`only`).
 

@@ -25,12 +25,12 @@ def format_of_path(path: str) -> str:
     return _ENDINGS.get(PurePath(path).suffix.lower(), "facts")
 
 
-def make_decoder(kind: str, schema: Schema, name: str, predicate: str | None) -> Decoder:
-    """The decoder of one of `FORMATS`."""
+def make_decoder(kind: str, schema: Schema, name: str, predicate: str | None, hint: str = "") -> Decoder:
+    """The decoder of one of `FORMATS`; `hint` is what `JsonDecoder` adds where a line is not JSON at all."""
     if kind == "csv":
         return CsvDecoder(schema, name, predicate)
     if kind == "jsonl":
-        return JsonDecoder(schema, name, predicate)
+        return JsonDecoder(schema, name, predicate, hint=hint)
     return TextDecoder(schema, name, predicate)
 
 

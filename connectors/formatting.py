@@ -44,14 +44,14 @@ class TimeFormatter:
         return lo == hi and (self._timeline.is_integer or not lo & 1)
 
     def point(self, point: int) -> str:
-        """A point: `17`, `5/2`, or `2010-07-01T00:00Z`."""
+        """A point: `17`, `5/2`, or `2010-07-01T00:00:00Z`."""
         if self._unit is None:
             whole, rest = divmod(point, self._scale) if self._scale else (0, 1)
             return self._timeline.format_point(point) if rest else str(whole)
         return self._end(self._timeline.decode_point(point), self._unit)
 
     def range(self, lo: int, hi: int) -> str:
-        """A range as an interval: `[1,5/2)`, `[2010-07-01T00:00Z,inf)`."""
+        """A range as an interval: `[1,5/2)`, `[2010-07-01T00:00:00Z,inf)`."""
         interval = self._timeline.decode_interval(lo, hi)
         if self._unit is None:
             return format_interval(interval)
@@ -64,19 +64,17 @@ class TimeFormatter:
 
 
 def format_iso(seconds: Fraction) -> str | None:
-    """Seconds since 1970 as `2010-07-01T00:00Z`; None where ISO-8601 has no exact text for them.
+    """Seconds since 1970 as `2010-07-01T00:00:00Z`; None where ISO-8601 has no exact text for them.
 
     >>> format_iso(Fraction(86400)), format_iso(Fraction(11, 2))
-    ('1970-01-02T00:00Z', '1970-01-01T00:00:05.5Z')
+    ('1970-01-02T00:00:00Z', '1970-01-01T00:00:05.5Z')
     """
     whole, rest = divmod(seconds, 1)
     decimals = rest * 10**_DECIMALS
     day, second = divmod(whole, 86400)
     if decimals.denominator != 1 or not 1 <= day + EPOCH <= date.max.toordinal():
         return None
-    text = f"{date.fromordinal(day + EPOCH).isoformat()}T{second // 3600:02}:{second // 60 % 60:02}"
-    if second % 60 or rest:
-        text += f":{second % 60:02}"
+    text = f"{date.fromordinal(day + EPOCH).isoformat()}T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
     if rest:
         text += "." + f"{decimals.numerator:0{_DECIMALS}}".rstrip("0")
     return text + "Z"

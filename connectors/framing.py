@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tidelog.connectors.decoding import RAW_LIMIT, Decoder
+from tidelog.connectors.decoding import RAW_LIMIT, Decoder, RefusingDecoder
+from tidelog.plans.errors import DataError
 from tidelog.runtime.interfaces import Batch, Rejected
 
 MAX_LINE = 1 << 20
@@ -94,10 +95,14 @@ class LineFramer:
 
 
 class LineReader:
-    """One stream from its bytes to its batches: a framer and a decoder. Raises what the decoder raises."""
+    """One stream from its bytes to its batches: a framer and a decoder. Raises what the decoder raises.
 
-    def __init__(self, decoder: Decoder, max_line: int = MAX_LINE) -> None:
+    With `goes_on`, a stream of which nothing can be understood is no error: each of its lines is rejected for that reason.
+    """
+
+    def __init__(self, decoder: Decoder, max_line: int = MAX_LINE, *, goes_on: bool = False) -> None:
         self._decoder = decoder
+        self._goes_on = goes_on
         self._framer = LineFramer(decoder.name, max_line)
 
     def feed(self, chunk: bytes) -> Batch:
@@ -112,12 +117,16 @@ class LineReader:
         """What is left where the connection broke: the beginning of a line is rejected, since its end is lost."""
         tail, place = self._framer.tail, self._framer.place
         self._framer.finish()
-        return Batch(
-            rejected=[Rejected(place, "connection lost before the line's end", tail[:RAW_LIMIT])] if tail else []
-        )
+        return Batch(rejected=[Rejected(place, "connection lost before the line's end", tail[:RAW_LIMIT])] if tail else [])
 
     def _decode(self, framed: Lines) -> Batch:
-        batch = self._decoder.decode(framed.lines, framed.first)
+        try:
+            batch = self._decoder.decode(framed.lines, framed.first)
+        except DataError as error:
+            if not self._goes_on:
+                raise
+            self._decoder = RefusingDecoder(self._decoder.name, error.reason)
+            batch = self._decoder.decode(framed.lines, framed.first)
         batch.rejected[:0] = framed.rejected
         return batch
 

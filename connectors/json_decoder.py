@@ -67,11 +67,15 @@ class _Keyed:
 class JsonDecoder:
     """Reads JSON lines. Blank lines are skipped; with `predicate`, facts of any other are refused.
 
-    `timeless` is for facts that hold at all times: they must have neither `time` nor `interval`.
+    `timeless` is for facts that hold at all times: they must have neither `time` nor `interval`. `hint` is added to the
+    reason where a line does not even look like JSON.
     """
 
-    def __init__(self, schema: Schema, name: str, predicate: str | None = None, *, timeless: bool = False) -> None:
+    def __init__(
+        self, schema: Schema, name: str, predicate: str | None = None, *, timeless: bool = False, hint: str = ""
+    ) -> None:
         self.name = name
+        self._hint = hint
         self._timeless = timeless
         self._admission = Admission(schema, predicate)
         self._reader = TimeReader(schema.timeline)
@@ -118,7 +122,8 @@ class JsonDecoder:
             try:
                 predicate, row, lo, hi = self._exact.read(line)
             except DataError as error:
-                collector.reject(error.reason, line)
+                hint = f"; {self._hint}" if self._hint and line.lstrip()[:1] not in (b"{", b"[", b'"') else ""
+                collector.reject(error.reason + hint, line)
                 return
         collector.records.append((predicate, row, lo, hi))
 

@@ -79,7 +79,7 @@ class ExactJson:
                 raise self._unknown(unknown)
             raise DataError(f"one fact a line: got `{shorten(name)}` and `{shorten(names[1])}`")
         schema = self._schema.predicates.get(name)
-        if schema is None or not schema.fields:
+        if schema is None or (schema.arity and not schema.fields):
             raise self._unknown(name)
         return name, _field_values(schema, document[name])
 

@@ -10,8 +10,7 @@ from tidelog.connectors.decoding import Decoder
 from tidelog.connectors.descriptors import READ_SIZE
 from tidelog.connectors.framing import MAX_LINE, LineReader, is_empty
 from tidelog.connectors.merging import merge_batches
-from tidelog.plans.errors import DataError
-from tidelog.runtime.interfaces import Batch, Rejected
+from tidelog.runtime.interfaces import Batch
 
 MAX_WAITING = 4
 """How many batches, of 64 KiB at most, wait to be received before the connections do; one `receive` takes them all."""
@@ -20,8 +19,8 @@ MAX_WAITING = 4
 class ListenerSource:
     """Serves many connections at once, each with lines of its own; it never ends by itself.
 
-    `port` is the TCP port once entered. A connection that breaks, or whose header is wrong, is told as rejected and
-    costs no other.
+    `port` is the TCP port once entered. A connection that breaks is told as rejected, one whose header is wrong
+    has every line rejected; neither costs another.
     """
 
     def __init__(self, address: Address, decoder: Decoder, *, max_line: int = MAX_LINE) -> None:
@@ -75,14 +74,11 @@ class ListenerSource:
 
     async def _serve(self, stream: Stream, number: int) -> None:
         decoder = self._decoder.for_stream(self._address.peer_name(stream, number))
-        reader = LineReader(decoder, self._max_line)
+        reader = LineReader(decoder, self._max_line, goes_on=True)
         with self._sender.clone() as sender:
             is_open = True
             while is_open:
-                try:
-                    batch, is_open = await _read(stream, reader)
-                except DataError as error:
-                    batch, is_open = Batch(rejected=[Rejected(error.place or decoder.name, error.reason, b"")]), False
+                batch, is_open = await _read(stream, reader)
                 if not is_empty(batch):
                     await sender.send(batch)
 

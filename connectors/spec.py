@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
 from tidelog.connectors.addresses import Address, TcpAddress, UnixAddress
@@ -31,6 +31,7 @@ ACCEPTED = (
 
 _FORMAT = re.compile(rf"({'|'.join(FORMATS)})\+(.*)\Z", re.DOTALL)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)\Z", re.DOTALL)
+_OTHER_FORMAT = re.compile(r"([A-Za-z0-9]+)\+(-|(?:file|tcp|tcp\+listen|unix|unix\+listen):.*)(?:\?[^?]*)?\Z", re.DOTALL)
 _OPTIONS = re.compile(r"(.*)\?([a-z]+=[^?]*)\Z", re.DOTALL)
 
 
@@ -43,6 +44,7 @@ class Spec:
     path: str = ""
     address: Address | None = None
     predicate: str | None = None
+    is_format_told: bool = field(default=True, repr=False, compare=False)
 
     @property
     def listens(self) -> bool:
@@ -59,7 +61,8 @@ def open_source(spec: str, schema: Schema, *, allow_remote: bool = False, max_li
     if parsed.format == "csv" and parsed.scheme != "file" and parsed.predicate is None:
         raise SpecError(f"`{spec}` does not say which predicate its rows are: append `?predicate=NAME`")
     name = parsed.path or (str(parsed.address) if parsed.address else "stdin")
-    decoder = make_decoder(parsed.format, schema, name, parsed.predicate)
+    hint = "" if parsed.is_format_told else f"for text facts say `--in facts+{spec}`"
+    decoder = make_decoder(parsed.format, schema, name, parsed.predicate, hint)
     if parsed.address is not None:
         maker = ListenerSource if parsed.listens else SocketSource
         return maker(parsed.address, decoder, max_line=max_line)
@@ -94,7 +97,10 @@ def parse_spec(spec: str, *, allow_remote: bool = False) -> Spec:
     rest, predicate = _split_options(spec, told[2] if told else spec)
     kind = told[1] if told else None
     if rest == "-":
-        return Spec("-", kind or "jsonl", predicate=predicate)
+        return Spec("-", kind or "jsonl", predicate=predicate, is_format_told=kind is not None)
+    other = None if told else _OTHER_FORMAT.match(spec)
+    if other and not (other[1].lower() in ("tcp", "unix") and other[2].startswith("listen")):
+        raise SpecError(f"`{spec}` has an unknown format `{other[1]}`: the formats are {', '.join(FORMATS)}")
     scheme = _SCHEME.match(rest)
     if not scheme:
         return _file_spec(spec, rest, kind, predicate)
@@ -107,7 +113,7 @@ def parse_spec(spec: str, *, allow_remote: bool = False) -> Spec:
     address = _address(spec, name, rest)
     if name == "tcp+listen" and isinstance(address, TcpAddress) and not (address.is_loopback or allow_remote):
         raise SpecError(f"`{spec}` would listen beyond this machine: use 127.0.0.1, or allow remote connections")
-    return Spec(name, kind or "jsonl", address=address, predicate=predicate)
+    return Spec(name, kind or "jsonl", address=address, predicate=predicate, is_format_told=kind is not None)
 
 
 def _split_options(spec: str, rest: str) -> tuple[str, str | None]:

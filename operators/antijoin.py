@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from tidelog.operators.coverage import Coverage
+from tidelog.operators.coverage import Coverage, overlapping
 from tidelog.operators.operator import Operator
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG
@@ -58,12 +58,8 @@ class AntiJoin(Operator):
             self._subtract(row, lo, hi, out)
 
     def _subtract(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
-        bounds = self.negative.rows.get(self._key(row), ())
-        for i in range(0, len(bounds), 2):
-            if bounds[i] > hi:
-                break
-            if bounds[i + 1] < lo:
-                continue
+        bounds = self.negative.rows.get(self._key(row), [])
+        for i in overlapping(bounds, lo, hi):
             if bounds[i] > lo:
                 out.append((row, lo, bounds[i] - 1))
             lo = bounds[i + 1] + 1

@@ -13,7 +13,7 @@ about what is alive.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tidelog.plans.facts import Fact, Row
@@ -153,18 +153,26 @@ def merge(bounds: Bounds, lo: int, hi: int, reach: int, row: Row, new: list[Fact
     ([0, 7], [(('a',), 0, 0), (('a',), 3, 5)])
     """
     first = end = bisect_left(bounds, lo - reach) & ~1  # the first range that ends at or after lo − reach
-    position = lo if first == len(bounds) else min(lo, bounds[first + 1] + 1)  # a gap within reach is covered too
+    if first == len(bounds) or bounds[first] > hi + reach:
+        new.append((row, lo, hi))
+        bounds[first:first] = (lo, hi)
+        return lo, hi
+    position = min(lo, bounds[first + 1] + 1)  # a gap within reach is covered too
     while end < len(bounds) and bounds[end] <= hi + reach:
         if position < bounds[end]:
             new.append((row, position, bounds[end] - 1))
         position = max(position, bounds[end + 1] + 1)
         end += 2
-    if end == first:
-        new.append((row, lo, hi))
-        bounds[first:first] = (lo, hi)
-        return lo, hi
     if position <= hi:
         new.append((row, position, hi))
     merged_lo, merged_hi = min(lo, bounds[first]), max(hi, bounds[end - 1])
     bounds[first:end] = (merged_lo, merged_hi)
     return merged_lo, merged_hi
+
+
+def overlapping(bounds: Bounds, lo: int, hi: int) -> Iterator[int]:
+    """The indexes of the ranges that meet `lo … hi`, in order."""
+    for i in range(bisect_left(bounds, lo) & ~1, len(bounds), 2):
+        if bounds[i] > hi:
+            return
+        yield i

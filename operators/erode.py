@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tidelog.operators.coverage import Bounds, Coverage, merge
+from tidelog.operators.coverage import Bounds, Coverage, merge, overlapping
 from tidelog.operators.operator import Operator, shift
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS, Metric
@@ -61,10 +61,9 @@ class Erode(Operator):
         return out
 
     def _merge(self, row: Row, bounds: Bounds, lo: int, hi: int, out: list[Fact]) -> None:
-        before = tuple(bounds)
+        before = tuple(bounds[i + side] for i in overlapping(bounds, lo - 1, hi + 1) for side in (0, 1))
         run_lo, run_hi = merge(bounds, lo, hi, 1, row, [])
-        inside = [i for i in range(0, len(before), 2) if run_lo <= before[i] <= run_hi]
-        self._send(row, run_lo, run_hi, tuple(before[i + side] for i in inside for side in (0, 1)), out)
+        self._send(row, run_lo, run_hi, before, out)
 
     def _send(self, row: Row, lo: int, hi: int, before: tuple[int, ...], out: list[Fact]) -> None:
         """Send what the run `lo … hi` gives beyond what the runs `before`, now part of it, gave."""

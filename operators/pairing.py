@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tidelog.operators.coverage import Bounds, Coverage
+from tidelog.operators.coverage import Coverage, overlapping
 from tidelog.operators.operator import Operator, behind, shift
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS, Metric
@@ -148,14 +147,6 @@ def without_left(metric: Metric, touch: int) -> Metric | None:
     if metric.a > touch or metric.left_open:
         return None
     return Metric(metric.a, min(metric.b, touch))
-
-
-def overlapping(bounds: Bounds, lo: int, hi: int) -> Iterator[int]:
-    """The indexes of the ranges that meet `lo … hi`, in order."""
-    for i in range(bisect_left(bounds, lo) & ~1, len(bounds), 2):
-        if bounds[i] > hi:
-            return
-        yield i
 
 
 def dilated(metric: Metric, lo: int, hi: int) -> Range:

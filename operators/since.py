@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidelog.operators.coverage import Bounds, merge
+from tidelog.operators.coverage import Bounds, merge, overlapping
 from tidelog.operators.operator import shift
-from tidelog.operators.pairing import PairingOperator, Range, RowPairing, dilated, overlapping
+from tidelog.operators.pairing import PairingOperator, Range, RowPairing, dilated
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import Metric
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tidelog.operators.coverage import overlapping
 from tidelog.operators.operator import shift
-from tidelog.operators.pairing import PairingOperator, dilated_back, overlapping
+from tidelog.operators.pairing import PairingOperator, dilated_back
 from tidelog.plans.facts import Fact, Row
 
 

@@ -9,17 +9,28 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from difflib import get_close_matches
+from typing import Any, cast, get_args
 
 from lark import Token
 
 from tidelog.plans import syntax
-from tidelog.plans.errors import Span
+from tidelog.plans.errors import Diagnostic, Span
 from tidelog.plans.literals import Refusal, refuse, token_span
+from tidelog.plans.numerals import shorten
 from tidelog.plans.statements import MAX_DEPTH
 
 _PREDICATE = re.compile(r"[A-Za-z_0-9]*[A-Za-z_][A-Za-z_0-9]*(?::[A-Za-z0-9_]+)?\Z")
 _FUNCTIONS = frozenset(["min", "max", "abs"])
+_AGGREGATES = frozenset(["avg", "average", "mean", "median", "count", "cnt", "sum", "total", "stddev"])
+TYPES: tuple[str, ...] = get_args(syntax.FieldType)
+_OTHER_TYPES = {
+    **dict.fromkeys(["string", "str", "varchar", "char", "symbol", "name"], "text"),
+    **dict.fromkeys(["float", "double", "real", "decimal", "numeric"], "number"),
+    **dict.fromkeys(["int", "long", "short", "whole"], "integer"),
+    "bool": "boolean",
+}
+"""What other languages call the types of fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +140,29 @@ def as_plain_term(text: str, span: Span) -> syntax.Term:
 def _as_call(name: Name, arguments: tuple[syntax.Expression, ...]) -> syntax.Arithmetic:
     function = name.text.lower()
     if function not in _FUNCTIONS or name.quoted:
-        raise refuse(name.span, f"`{name.text}(...)` is not a function", help="functions are `min`, `max` and `abs`")
+        raise _no_function(name)
     if (len(arguments) != 1) if function == "abs" else (len(arguments) < 2):
         expected = "one argument" if function == "abs" else "two arguments or more"
         raise refuse(name.span, f"`{function}` takes {expected}, got {len(arguments)}")
     return syntax.Arithmetic(cast(Any, function), arguments, name.span)
+
+
+def _no_function(name: Name) -> Refusal:
+    if name.text.lower() in _AGGREGATES:
+        message = f"there are no aggregates, such as `{name.text}(...)`"
+        return refuse(name.span, message, help="aggregate before the facts come in; a rule sees one row at a time")
+    help = "atoms do not nest: write them side by side, joined by `,`; functions are `min`, `max` and `abs`"
+    return refuse(name.span, f"`{name.text}(...)` is not a function", help=help)
+
+
+# --- types ---------------------------------------------------------------------------------------------------------
+
+
+def unknown_type(token: Token) -> Diagnostic:
+    """What to say of a field's type that there is not."""
+    near = _OTHER_TYPES.get(token.lower()) or next(iter(get_close_matches(token[:40].lower(), TYPES, n=1)), "")
+    help = f"did you mean `{near}`?" if near else "types are `text`, `number`, `integer`, `boolean` and `any`"
+    return Diagnostic("unknown-type", f"`{shorten(token)}` is no type", token_span(token), help=help)
 
 
 # --- prefixes and windows ------------------------------------------------------------------------------------------
@@ -200,6 +229,4 @@ def apply_window(
 
 
 def too_deep(span: Span) -> Refusal:
-    return refuse(
-        span, f"formulas are nested more than {MAX_DEPTH} deep", code="too-deep", help="give a part its own rule"
-    )
+    return refuse(span, f"formulas are nested more than {MAX_DEPTH} deep", code="too-deep", help="give a part its own rule")

@@ -68,9 +68,7 @@ def _loop(loop: Loop, steps: Mapping[str, Step]) -> Iterator[str]:
 
 
 def _step(view: StepView) -> Iterator[str]:
-    yield f"{view.id}: {view.operator} {view.parameters}".rstrip() + (
-        "" if view.loop is None else f" (loop {view.loop})"
-    )
+    yield f"{view.id}: {view.operator} {view.parameters}".rstrip() + ("" if view.loop is None else f" (loop {view.loop})")
     yield f"  inputs:  {'; '.join(map(_port, view.inputs))}"
     yield f"  delay:   {_delay(view)}"
     if view.reach is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
 from typing import cast
@@ -33,11 +33,11 @@ _ESCAPE = re.compile(r"\\(.)")
 
 
 class Refusal(Exception):
-    """Raised inside the parser alone: what is wrong with the statement being read."""
+    """Raised inside the parser alone: what is wrong with the statement being read, one thing or several."""
 
-    def __init__(self, diagnostic: Diagnostic) -> None:
-        self.diagnostic = diagnostic
-        super().__init__(diagnostic.message)
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        self.diagnostics = diagnostics
+        super().__init__(*(item.message for item in diagnostics))
 
 
 def refuse(span: Span, message: str, *, help: str = "", code: str = "syntax", label: str = "") -> Refusal:
@@ -64,10 +64,10 @@ def read_time(token: Token) -> tuple[Time, str]:
         raise refuse(token_span(token), error.reason, code="bad-number") from error
 
 
-def read_interval(items: Sequence[Token], span: Span) -> Interval:
-    """An interval from its bracket, one or two times, and its bracket: `[a]` is `[a,a]`."""
-    low, low_unit = read_time(items[1])
-    high, high_unit = read_time(items[-2])
+def read_interval(items: Sequence[Token], span: Span, read: Callable[[Token], tuple[Time, str]] = read_time) -> Interval:
+    """An interval from its bracket, one or two times, and its bracket: `[a]` is `[a,a]`. `read` reads its times."""
+    low, low_unit = read(items[1])
+    high, high_unit = read(items[-2])
     left_open = items[0].startswith("(") or low == -math.inf
     right_open = items[-1] == ")" or high == math.inf  # an infinite end is never reached, whatever its bracket
     return Interval(low, high, left_open, right_open, low_unit, high_unit, span)

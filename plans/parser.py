@@ -30,9 +30,7 @@ def grammar() -> Lark:
     """The parser's tables, built once in a process."""
     text = (files("tidelog.plans") / "grammar.lark").read_text(encoding="utf-8")
     starts = ["rule", "fact", "directive"]
-    return Lark(
-        text, parser="lalr", lexer="contextual", start=starts, transformer=TreeBuilder(), maybe_placeholders=False
-    )
+    return Lark(text, parser="lalr", lexer="contextual", start=starts, transformer=TreeBuilder(), maybe_placeholders=False)
 
 
 def parse(text: str, name: str = "<program>") -> syntax.Program:
@@ -55,26 +53,26 @@ def parse_what_reads(text: str, name: str = "<program>") -> tuple[syntax.Program
     problems: list[Diagnostic] = []
     for raw in split_statements(text):
         parsed = _parse_statement(text, raw)
-        if not isinstance(parsed, Diagnostic):
+        if not isinstance(parsed, tuple):
             statements.append(parsed)
             continue
-        problems.append(parsed)
-        if len(problems) == MAX_DIAGNOSTICS:
+        problems += parsed
+        if len(problems) >= MAX_DIAGNOSTICS:
             break
-    return syntax.Program(tuple(statements), name, text), problems
+    return syntax.Program(tuple(statements), name, text), problems[:MAX_DIAGNOSTICS]
 
 
-def _parse_statement(text: str, raw: RawStatement) -> syntax.Statement | Diagnostic:
+def _parse_statement(text: str, raw: RawStatement) -> syntax.Statement | tuple[Diagnostic, ...]:
     if raw.problem is not None:
-        return raw.problem
+        return (raw.problem,)
     try:
         piece = TextSlice(text, raw.start, raw.end)
         statement = cast(syntax.Statement, grammar().parse(cast(Any, piece), start=raw.kind))
         _check_depth(statement)
     except Refusal as refusal:
-        return refusal.diagnostic
+        return refusal.diagnostics
     except UnexpectedInput as error:
-        return explain(text, raw, error)
+        return (explain(text, raw, error),)
     return statement
 
 

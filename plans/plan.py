@@ -7,15 +7,17 @@ errors, statistics and snapshots use it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from tidelog.plans.errors import Diagnostic
 from tidelog.plans.facts import Answer, Record, Schema, format_record
 from tidelog.plans.normal.program import NormalProgram
-from tidelog.plans.syntax import Background, Comparison, Program, Rule, Term
+from tidelog.plans.records import make_record
+from tidelog.plans.syntax import Background, Comparison, Program, Rule, Term, Value
 from tidelog.plans.timeline import Metric, Timeline
+from tidelog.plans.times import TimeLike, TimeReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +112,19 @@ class Step:
 class Loop:
     """A recursive component: its steps feed each other until nothing is in flight; then its frontiers move on.
 
-    `entries` are the ports `(step, port)` fed from outside. `leads[step][i]` tells how far (encoded) the frontier of the
-    step lies ahead of entry i's, by the shortest way through the loop; so the frontier of a step is the minimum over
-    the entries of `frontier + lead`. `holds` are the steps at which what lies in the future waits. `creates_values` are
+    `entries` are the ports `(step, port)` fed from outside, and `origins[i]` tells whose frontier entry i follows: all that
+    the stream feeds share one. `leads[step][o]` tells how far (encoded) the frontier of the step lies ahead of origin o's,
+    by the shortest way through the loop; so the frontier of a step is the minimum over the origins of `frontier + lead`.
+    `origin_leads[o]` is how far origin o's own frontier lies ahead of the watermark, so that the loop knows the present.
+    `holds` are the steps at which what lies in the future waits. `creates_values` are
     those that compute new values in a round that need not move on in time: with them the loop may never come to rest.
     """
 
     number: int
     members: tuple[str, ...]
     entries: tuple[tuple[str, int], ...]
-    entry_leads: tuple[int, ...]
+    origins: tuple[int, ...]
+    origin_leads: tuple[int, ...]
     leads: Mapping[str, tuple[int, ...]]
     holds: tuple[str, ...]
     creates_values: tuple[str, ...] = ()
@@ -154,6 +159,15 @@ class Plan:
             if step.id == name:
                 return step
         raise KeyError(name)
+
+    def record(
+        self, predicate: str, row: Sequence[Value] = (), time: TimeLike | None = None, interval: str | None = None
+    ) -> Record:
+        """The record of a fact at a `time`, or over an `interval` such as `"[1,2)"`: what a source hands over.
+
+        Raises DataError for a row or a time that the program cannot take, TypeError for what is none.
+        """
+        return make_record(self.schema, TimeReader(self.timeline), predicate, row, time, interval)
 
     def answer(self, record: Record) -> Answer:
         """A record as an answer, with its exact interval and its text."""

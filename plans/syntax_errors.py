@@ -10,7 +10,7 @@ from lark import Token
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from tidelog.plans.errors import Diagnostic, Note, Span
-from tidelog.plans.hints import find_hint
+from tidelog.plans.hints import find_advice
 from tidelog.plans.statements import RawStatement, tokens_between
 
 _FOUND = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_:/-]{0,39}|:-|!=|<=|>=|//|.", re.DOTALL)
@@ -52,10 +52,11 @@ def explain(text: str, raw: RawStatement, error: UnexpectedInput) -> Diagnostic:
     """The diagnostic for a statement that the parser could not read."""
     at = _where(raw, error)
     rest = text[at : min(raw.end, at + _CONTEXT)]
-    hint = find_hint(text[raw.start : at], rest)
-    help = hint.help if hint else ""
-    if hint and hint.message:
-        return Diagnostic("syntax", hint.message, Span(at, _end_of_line(text, at, raw.end)), help=help)
+    advice = find_advice(text[raw.start : at], rest)
+    help = advice.help if advice else ""
+    if advice and advice.message:
+        end = at + advice.length if advice.length else _end_of_line(text, at, raw.end)
+        return Diagnostic("syntax", advice.message, Span(at, end), help=help)
     if rest and not rest[0].isprintable():
         message = f"unexpected character U+{ord(rest[0]):04X}"
         return Diagnostic("unexpected-character", message, Span(at, at + 1), help="take it away")
@@ -69,7 +70,7 @@ def explain(text: str, raw: RawStatement, error: UnexpectedInput) -> Diagnostic:
     found = _found(rest)
     span = _gap(text, raw, at) if missing else Span(at, at + max(len(found), 1))
     shown = f"`{found}`" if found else "the end of the statement"
-    closes = missing and not is_start and hint is None and not accepted.isdisjoint({"RPAR", "RSQ"})
+    closes = missing and not is_start and advice is None and not accepted.isdisjoint({"RPAR", "RSQ"})
     notes = _opened(text, raw.start, at) if closes else ()
     return Diagnostic("syntax", f"expected {expected}, found {shown}", span, notes=notes, help=help)
 

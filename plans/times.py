@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Rational
 
 from tidelog.plans.errors import DataError
+from tidelog.plans.literals import UNIT_SECONDS
 from tidelog.plans.numerals import read_fraction, shorten
 from tidelog.plans.syntax import Interval, Time
 from tidelog.plans.timeline import LIMIT, Timeline
 
 EPOCH = date(1970, 1, 1).toordinal()
 """The day that ISO-8601 times are counted from."""
-UNITS = {
-    "ms": Fraction(1, 1000),
-    "s": Fraction(1),
-    "min": Fraction(60),
-    "h": Fraction(3600),
-    "d": Fraction(86400),
-}
-"""The units of time literals, in seconds."""
 
-TimeLike = int | float | Fraction | str
-"""A time as callers give it: a number (a float stands for its shortest decimal), or text as in data (`5/2`, ISO-8601)."""
+TimeLike = int | float | Fraction | Decimal | str | datetime
+"""A time as callers give it: a number (a float stands for its shortest decimal), text as in data (`5/2`, ISO-8601), or,
+where a unit is declared, a `datetime` (UTC where it has no time zone)."""
 
 _INFINITE = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,18}))?)?\s?([Zz]|[+-]\d\d(?::?\d\d)?)?)?\Z",
     re.ASCII,
 )
-_QUANTITY = re.compile(r"([+-]?\d[^\s]*?)\s*(ms|s|min|h|d)\Z", re.ASCII)
+_QUANTITY = re.compile(r"([+-]?\d[^\s]*?)\s*([A-Za-z]+)\Z", re.ASCII)
 _PLAIN_RANGE = re.compile(r"([\[(])(\d{1,15}),(\d{1,15})([\])])\Z", re.ASCII)
 
 
@@ -61,12 +57,32 @@ class TimeReader:
         return self._timeline.encode_point(self._finite(text.strip()))
 
     def point(self, time: TimeLike) -> int:
-        """The encoded point of a time as callers give it."""
+        """The encoded point of a time as callers give it; TypeError for what is none."""
         if isinstance(time, str):
             return self.read_point(time)
         if isinstance(time, float):
-            return self.read_point(repr(time))
-        return self._timeline.encode_point(Fraction(time))
+            return self.read_point(repr(float(time)))
+        if isinstance(time, datetime):
+            utc = time if time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)
+            return self.read_point(utc.isoformat())
+        if isinstance(time, Decimal):
+            return self.read_point(str(time))
+        if isinstance(time, Rational) and not isinstance(time, bool):
+            return self._timeline.encode_point(Fraction(time))
+        raise TypeError(f"a time is a number, text or a datetime, got {type(time).__name__}")
+
+    def duration(self, length: TimeLike | timedelta) -> int:
+        """The encoded length of a duration of 0 or more: a number, text (`5`, `1/2`, `2 min`), or a `timedelta`."""
+        if isinstance(length, timedelta):
+            seconds = Fraction(length // timedelta(microseconds=1), 10**6)
+            point = self._timeline.encode_point(seconds / self._unit(f"{length}"))
+        elif isinstance(length, datetime) or (isinstance(length, str) and _ISO.match(length.strip())):
+            raise DataError(f"expected a duration, got the time `{length}`")
+        else:
+            point = self.point(length)
+        if point < 0:
+            raise DataError("expected a duration of 0 or more")
+        return point
 
     def read_interval(self, text: str) -> tuple[int, int]:
         """The closed range of `[1,5/2)`, `(-inf,3]`."""
@@ -94,7 +110,9 @@ class TimeReader:
             return self._iso(text)
         quantity = _QUANTITY.match(text)
         if quantity:
-            return read_fraction(quantity[1]) * UNITS[quantity[2]] / self._unit(text)
+            if quantity[2] not in UNIT_SECONDS:
+                raise DataError(f"`{shorten(quantity[2])}` is no unit: {', '.join(UNIT_SECONDS)}")
+            return read_fraction(quantity[1]) * UNIT_SECONDS[quantity[2]] / self._unit(text)
         if text.lower() in _INFINITE:
             raise DataError("a single time must be finite")
         if text[0] in "[(":

@@ -10,6 +10,7 @@ from lark import Token, Transformer
 
 from tidelog.plans import syntax
 from tidelog.plans.drafts import (
+    TYPES,
     FixedTime,
     Name,
     Prefix,
@@ -22,11 +23,13 @@ from tidelog.plans.drafts import (
     place_of,
     predicate_name,
     too_deep,
+    unknown_type,
 )
 from tidelog.plans.errors import DataError, Span
-from tidelog.plans.literals import UNIT_SECONDS, read_interval, read_text, read_time, refuse, token_span
+from tidelog.plans.literals import UNIT_SECONDS, Refusal, read_interval, read_text, read_time, refuse, token_span
 from tidelog.plans.numerals import read_number
 from tidelog.plans.statements import MAX_DEPTH
+from tidelog.plans.times import read_iso
 
 MAX_ARGUMENTS = 64
 """The most arguments that an atom may have."""
@@ -143,8 +146,11 @@ class TreeBuilder(Transformer[Token, Any]):
         draft = Name(text, name.type == "QUOTED", arguments, span)
         at = items[-1]
         if isinstance(at, FixedTime):
+            shown = "" if arguments is None else "(...)"
             raise refuse(
-                at.span, "only a fact has a fixed time", help="in a rule, `@` takes a variable, such as `p(X)@T`"
+                at.span,
+                "only a fact has a fixed time",
+                help=f"look back with a metric operator, such as `diamondminus[1,2] {text}{shown}`",
             )
         if not isinstance(at, syntax.TimePoint):
             return draft
@@ -187,7 +193,13 @@ class TreeBuilder(Transformer[Token, Any]):
         return syntax.FactStatement(atom, interval, Span(span.start, end.end))
 
     def fact_time(self, items: list[Any]) -> syntax.Interval:
-        return self._timetoken_span(items[1])
+        if isinstance(items[1], syntax.Interval):
+            return items[1]
+        time, unit = _read_moment(items[1])
+        return syntax.Interval(time, time, False, False, unit, unit, token_span(items[1]))
+
+    def fact_interval(self, items: list[Any]) -> syntax.Interval:
+        return read_interval(items, cover(items), _read_moment)
 
     def fact_name(self, items: list[Any]) -> syntax.Constant:
         return syntax.Constant(str(items[0]), token_span(items[0]))
@@ -225,14 +237,16 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def fields(self, items: list[Any]) -> tuple[syntax.Field, ...]:
         if len(items) - 2 > MAX_ARGUMENTS:
-            where = place_of(items[MAX_ARGUMENTS + 1])
+            where = token_span(items[MAX_ARGUMENTS + 1][0])
             raise refuse(where, f"an input has more than {MAX_ARGUMENTS} fields", code="too-many-arguments")
-        return tuple(items[1:-1])
+        types = [item[1] for item in items[1:-1] if item[1] is not None]
+        wrong = [unknown_type(token) for token in types if token.lower() not in TYPES]
+        if wrong:
+            raise Refusal(*wrong)
+        return tuple(_field(*item) for item in items[1:-1])
 
-    def field(self, items: list[Any]) -> syntax.Field:
-        token = items[0]
-        name = read_text(token) if token.type == "STRING" else str(token)
-        return syntax.Field(name, items[1].lower() if len(items) > 1 else "any", token_span(token))
+    def field(self, items: list[Any]) -> tuple[Token, Token | None]:
+        return items[0], items[1] if len(items) > 1 else None
 
     def output(self, items: list[Any]) -> syntax.Output:
         return syntax.Output(tuple(item.text for item in items[1:]), cover(items))
@@ -245,6 +259,21 @@ class TreeBuilder(Transformer[Token, Any]):
         if not isinstance(query, syntax.Atom):
             raise refuse(query.span, "`ask` takes an atom, such as `malf(X)@T`")
         return syntax.Ask(query, cover([items[0], query]))
+
+
+def _field(name: Token, kind: Token | None) -> syntax.Field:
+    text = read_text(name) if name.type == "STRING" else str(name)
+    return syntax.Field(text, cast(Any, "any" if kind is None else kind.lower()), token_span(name))
+
+
+def _read_moment(token: Token) -> tuple[syntax.Time, str]:
+    """A fact's time: as everywhere in a program, or as data writes it, which is told in seconds since 1970."""
+    if token.type != "MOMENT":
+        return read_time(token)
+    try:
+        return read_iso(token), "s"
+    except DataError as error:
+        raise refuse(token_span(token), error.reason, code="bad-number") from error
 
 
 def _unit(given: tuple[Fraction, str, Span]) -> Fraction:

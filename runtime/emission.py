@@ -217,6 +217,8 @@ class Points(Emission):
 
 
 def emission(mode: EmitMode, outputs: Iterable[str]) -> Emission:
-    """The emission of a mode for these output predicates."""
+    """The emission of a mode for these output predicates; ValueError for any other mode."""
     kinds: dict[EmitMode, type[Emission]] = {"intervals": Intervals, "final": Final, "points": Points}
+    if mode not in kinds:
+        raise ValueError(f"unknown emit mode {mode!r}: expected {', '.join(kinds)}")
     return kinds[mode](outputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 
 import anyio
 from anyio.abc import TaskGroup
@@ -29,9 +30,10 @@ _ARRIVALS = -3
 class Engine:
     """Runs a plan from sources to sinks until every source has ended, or `stop` is called.
 
-    `emit`, `lateness` and `start` are those of `Session`. `idle_after` (seconds) tells to ignore a source that has been
-    silent for so long, until it speaks again; without it each source holds back the watermark. `dead_letters` takes what
-    could not be read and what came too late; `on_violation` is told when a constraint begins to be violated.
+    `emit`, `lateness`, `start` and `max_ahead` are those of `Session`. `idle_after` (seconds) tells to ignore a source that
+    has been silent for so long, until it speaks again; without it each source holds back the watermark. `dead_letters`
+    takes what could not be read or was refused; `on_violation` is told when a constraint begins to be violated. Raises
+    TypeError, ValueError or DataError for an option that is none.
 
     Building an engine starts nothing. Memory is bounded by the plan and the channels: a slow sink slows down the sources.
 
@@ -50,8 +52,9 @@ class Engine:
         sinks: Sequence[Sink],
         *,
         emit: EmitMode = "intervals",
-        lateness: TimeLike = 0,
+        lateness: TimeLike | timedelta = 0,
         start: TimeLike | None = None,
+        max_ahead: TimeLike | timedelta | None = None,
         idle_after: float | None = None,
         dead_letters: DeadLetters | None = None,
         on_violation: Callable[[Violation], None] | None = None,
@@ -60,14 +63,13 @@ class Engine:
         times = TimeReader(plan.timeline)
         self.plan = plan
         self.graph = Graph(plan)
-        self._sources = [
-            SourceActor(f"{i}:{source.name}", source, restarts or RestartPolicy(), idle_after)
-            for i, source in enumerate(sources)
-        ]
-        self._sinks = [SinkActor(sink, restarts or RestartPolicy()) for sink in sinks]
+        policy = RestartPolicy() if restarts is None else restarts
+        self._sources = [SourceActor(f"{i}:{source.name}", source, policy, idle_after) for i, source in enumerate(sources)]
+        self._sinks = [SinkActor(sink, policy) for sink in sinks]
         names = [source.name for source in self._sources]
         begin = None if start is None else times.point(start)
-        self._intake = Intake(plan, names, times.point(lateness), begin)
+        ahead = None if max_ahead is None else times.duration(max_ahead)
+        self._intake = Intake(plan, names, times.duration(lateness), begin, ahead)
         self._emission = emission(emit, plan.outputs)
         self._violations = Violations(plan)
         self._dead_letters = dead_letters
@@ -164,7 +166,7 @@ class Engine:
     async def _take(self, name: str, event: Batch | str) -> list[Delivery]:
         if isinstance(event, Batch):
             delivery = self._intake.take(name, event)
-            await self._reject([*event.rejected, *delivery.late])
+            await self._reject([*event.rejected, *delivery.late, *delivery.ahead])
             return [delivery]
         return self._intake.finish(name) if event == "ended" else [self._intake.ignore(name)]
 

@@ -18,12 +18,16 @@ from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.deploy import ports_fed_by
 from tidelog.runtime.interfaces import Batch, Rejected
 
+_NO_BOUND = 2 * POS
+"""Further ahead than any fact can lie."""
+
 
 @dataclass(slots=True)
 class Delivery:
     """What one batch brings into the graph: facts by predicate, the frontier behind them, and what was late.
 
-    `points` are the encoded time points at which facts arrived, `start` the stream's start if it has just become known.
+    `points` are the encoded time points at which facts arrived, `start` the stream's start if it has just become known;
+    `ahead` is what was refused because it lies too far in the future.
     """
 
     facts: dict[str, list[Fact]] = field(default_factory=dict)
@@ -31,29 +35,40 @@ class Delivery:
     points: list[int] = field(default_factory=list)
     start: int | None = None
     late: list[Rejected] = field(default_factory=list)
+    ahead: list[Rejected] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class IntakeStatistics:
-    """Counts of facts: accepted, of predicates that the program does not use, and refused as late."""
+    """Counts of facts: accepted, of predicates that the program does not use, refused as late, and as too far ahead."""
 
     accepted: int
     unused: int
     late: int
+    ahead: int = 0
 
 
 class Intake:
     """Sorts facts by predicate, keeps the watermark of each source, and finds the start.
 
-    `lateness` and `start` are encoded. Without a given start, it is the begin of the earliest fact; known as soon as no
-    earlier one can come.
+    `lateness`, `start` and `max_ahead` are encoded. Without a given start, it is the begin of the earliest fact; known as
+    soon as no earlier one can come. With `max_ahead`, a fact that begins by more than this beyond where its source stands
+    (its watermark and the lateness, so its latest fact where nothing else was promised) is refused, but for its first.
     """
 
-    def __init__(self, plan: Plan, sources: Iterable[str], lateness: int = 0, start: int | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        sources: Iterable[str],
+        lateness: int = 0,
+        start: int | None = None,
+        max_ahead: int | None = None,
+    ) -> None:
         self._timeline = plan.timeline
         self._used = frozenset(ports_fed_by(plan, "stream"))
         self._recurs = any(loop.holds for loop in plan.loops)
         self._lateness = lateness
+        self._max_ahead = _NO_BOUND if max_ahead is None else max_ahead
         self._latest = dict.fromkeys(sources, NEG)
         self._promised: dict[str, int] = dict.fromkeys(self._latest, NEG)
         self._ignored: set[str] = set()
@@ -61,7 +76,7 @@ class Intake:
         self._given_start = start
         self._earliest = POS
         self._start_told = False
-        self.accepted = self.unused = self.late = 0
+        self.accepted = self.unused = self.late = self.ahead = 0
 
     def take(self, source: str, batch: Batch) -> Delivery:
         """Sort one batch of a source; facts behind its watermark, or behind the frontier, are refused."""
@@ -109,15 +124,19 @@ class Intake:
         used, facts, late = self._used, delivery.facts, delivery.late
         gap = 0 if self._timeline.is_integer else 1
         behind = self._lateness + 1
+        leap = behind + self._max_ahead + gap
         limit = max(self.frontier, self._promised[source])
         begins: set[int] = set()
         unused = 0
         for i, record in enumerate(batch.records):
             predicate, row, lo, hi = record
             if lo > limit + behind:
+                if lo - limit > leap and limit > NEG:
+                    delivery.ahead.append(self._refuse_leap(record, _place(batch, i), limit + behind))
+                    continue
                 limit = lo - (lo & gap) - behind
             elif lo <= limit and limit > NEG:
-                late.append(self._refuse(record, batch.places[i] if batch.places is not None else "", limit))
+                late.append(self._refuse(record, _place(batch, i), limit))
                 continue
             begins.add(lo)
             if predicate not in used:
@@ -127,8 +146,9 @@ class Intake:
             else:
                 facts[predicate] = [(row, lo, hi)]
         self.late += len(late)
+        self.ahead += len(delivery.ahead)
         self.unused += unused
-        self.accepted += len(batch.records) - len(late) - unused
+        self.accepted += len(batch.records) - len(late) - len(delivery.ahead) - unused
         begins.discard(NEG)
         return begins
 
@@ -136,6 +156,11 @@ class Intake:
         text = format_record(record, self._timeline)
         reached = self._timeline.format_point(watermark + 1)
         return Rejected(place, f"late: facts before {reached} can no longer come", text.encode())
+
+    def _refuse_leap(self, record: Record, place: str, reached: int) -> Rejected:
+        text = format_record(record, self._timeline)
+        bound, now = self._timeline.format_point(self._max_ahead), self._timeline.format_point(reached)
+        return Rejected(place, f"ahead: begins more than {bound} after {now}, where its source stood", text.encode())
 
     def _promise(self, source: str, watermark: int) -> None:
         self._promised[source] = max(self._promised[source], watermark)
@@ -162,7 +187,7 @@ class Intake:
         return self._earliest if self._earliest <= self.frontier + 1 and self._earliest < POS else None
 
     def statistics(self) -> IntakeStatistics:
-        return IntakeStatistics(self.accepted, self.unused, self.late)
+        return IntakeStatistics(self.accepted, self.unused, self.late, self.ahead)
 
     def snapshot(self) -> dict[str, Any]:
         """The watermarks and counters as plain data."""
@@ -173,7 +198,7 @@ class Intake:
             "frontier": self.frontier,
             "earliest": self._earliest,
             "start_told": self._start_told,
-            "counters": [self.accepted, self.unused, self.late],
+            "counters": [self.accepted, self.unused, self.late, self.ahead],
         }
 
     def restore(self, data: dict[str, Any]) -> None:
@@ -184,4 +209,8 @@ class Intake:
         self.frontier = data["frontier"]
         self._earliest = data["earliest"]
         self._start_told = data["start_told"]
-        self.accepted, self.unused, self.late = data["counters"]
+        self.accepted, self.unused, self.late, self.ahead = data["counters"]
+
+
+def _place(batch: Batch, index: int) -> str:
+    return batch.places[index] if batch.places is not None else ""

@@ -51,8 +51,10 @@ class LoopControl:
 
     def __init__(self, loop: Loop, plan: Plan, operators: Mapping[str, Operator]) -> None:
         self.loop = loop
-        self._entry_of = {entry: i for i, entry in enumerate(loop.entries)}
-        self.frontiers = [NEG] * len(loop.entries)
+        self._origin_of = dict(zip(loop.entries, loop.origins, strict=True))
+        self._reached = dict.fromkeys(loop.entries, NEG)
+        self._behind = [loop.origins.count(origin) for origin in range(len(loop.origin_leads))]
+        self.frontiers = [NEG] * len(loop.origin_leads)
         self.present = NEG
         self.withholding = False
         self.unfinished = False
@@ -75,9 +77,7 @@ class LoopControl:
     def admit(self, step: str, port: int, facts: Sequence[Fact], frontier: int) -> Iterator[list[LoopMessage]]:
         """Take one message from outside; yields what to send, and expects the loop to be idle when resumed."""
         self._sent = 0
-        entry = self._entry_of[step, port]
-        moved = frontier > self.frontiers[entry]
-        self.frontiers[entry] = max(frontier, self.frontiers[entry])
+        moved = self._advance((step, port), frontier)
         before = self.present
         begins = [lo for _, lo, _ in facts]
         self.present = max(self.present, self._now(), *begins)
@@ -87,9 +87,30 @@ class LoopControl:
         if moved:
             yield from self._move_on()
 
+    def _advance(self, entry: tuple[str, int], frontier: int) -> bool:
+        """Note the frontier of an entry; returns whether its origin's has moved, that of the slowest of its entries."""
+        before = self._reached[entry]
+        if frontier <= before:
+            return False
+        self._reached[entry] = frontier
+        origin = self._origin_of[entry]
+        if before > self.frontiers[origin]:
+            return False
+        self._behind[origin] -= 1
+        if self._behind[origin]:
+            return False
+        self._find_slowest(origin)
+        return True
+
+    def _find_slowest(self, origin: int) -> None:
+        """The frontier of an origin, and how many of its entries are no further."""
+        reached = [frontier for entry, frontier in self._reached.items() if self._origin_of[entry] == origin]
+        self.frontiers[origin] = min(reached)
+        self._behind[origin] = reached.count(self.frontiers[origin])
+
     def _now(self) -> int:
-        """How far the stream has come, as the entries that follow it tell (each with its own delay)."""
-        pairs = zip(self.frontiers, self.loop.entry_leads, strict=True)
+        """How far the stream has come, as the origins that follow it tell (each with its own delay)."""
+        pairs = zip(self.frontiers, self.loop.origin_leads, strict=True)
         return min((shift(f, -lead) for f, lead in pairs if f < POS and lead < POS), default=NEG)
 
     def _release(self) -> list[LoopMessage]:
@@ -130,11 +151,14 @@ class LoopControl:
 
     def snapshot(self) -> dict[str, Any]:
         """The frontiers and the present as plain data."""
-        return {"frontiers": list(self.frontiers), "present": self.present, "unfinished": self.unfinished}
+        reached = [self._reached[entry] for entry in self.loop.entries]
+        return {"reached": reached, "present": self.present, "unfinished": self.unfinished}
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot was taken."""
-        self.frontiers[:] = data["frontiers"]
+        self._reached = dict(zip(self.loop.entries, data["reached"], strict=True))
+        for origin in range(len(self.frontiers)):
+            self._find_slowest(origin)
         self.present = data["present"]
         self.unfinished = data["unfinished"]
         self._followed = self.present if self.unfinished else POS

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from tidelog.operators.operator import OperatorStatistics
-from tidelog.plans.errors import LateError, SnapshotError
+from tidelog.plans.errors import DataError, LateError, SnapshotError
 from tidelog.plans.facts import Answer, Record
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program
+from tidelog.plans.records import make_record
 from tidelog.plans.syntax import Value
+from tidelog.plans.timeline import POS
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.emission import EmitMode, emission
 from tidelog.runtime.intake import Delivery, Intake, IntakeStatistics
@@ -21,7 +24,7 @@ from tidelog.runtime.network import Network, Outcome
 from tidelog.runtime.violations import Violation, Violations
 
 _SOURCE = "session"
-_SNAPSHOT_VERSION = 1
+_SNAPSHOT_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,7 @@ class Session:
     A fact that begins at time t promises that later ones begin after t − `lateness`; `advance` promises it without a fact.
 
     `emit` is one of `intervals`, `final`, `points`; `start` is the stream's start where it is not that of the first fact.
+    With `max_ahead`, a fact that begins more than this beyond all before it is refused: the work of a wrong clock.
 
     >>> import tidelog
     >>> session = tidelog.Session(tidelog.compile("alarm(X) :- boxminus[0,2] hot(X)."))
@@ -55,12 +59,19 @@ class Session:
     """
 
     def __init__(
-        self, plan: Plan, *, emit: EmitMode = "intervals", lateness: TimeLike = 0, start: TimeLike | None = None
+        self,
+        plan: Plan,
+        *,
+        emit: EmitMode = "intervals",
+        lateness: TimeLike | timedelta = 0,
+        start: TimeLike | None = None,
+        max_ahead: TimeLike | timedelta | None = None,
     ) -> None:
         self.plan = plan
         self._times = TimeReader(plan.timeline)
         begin = None if start is None else self._times.point(start)
-        self._intake = Intake(plan, [_SOURCE], self._times.point(lateness), begin)
+        ahead = None if max_ahead is None else self._times.duration(max_ahead)
+        self._intake = Intake(plan, [_SOURCE], self._times.duration(lateness), begin, ahead)
         self._network = Network(plan)
         self._emission = emission(emit, plan.outputs)
         self._emit: EmitMode = emit
@@ -75,28 +86,33 @@ class Session:
     ) -> None:
         """Hand in a fact, at a `time` or over an `interval` such as `"[1,2)"`.
 
-        Raises DataError for a row or a time that the program cannot take, LateError for a fact behind the watermark;
-        what was pushed before is not affected.
+        Raises DataError for a row or a time that the program cannot take, LateError for a fact behind the watermark, or
+        behind the stream's end; what was pushed before is not affected.
         """
-        if (time is None) == (interval is None):
-            raise TypeError("a fact needs either a time or an interval")
-        checked = self.plan.schema.check(predicate, tuple(row))
-        lo, hi = (self._times.point(time),) * 2 if time is not None else self._times.read(interval or "")
-        self.push_records([(predicate, checked, lo, hi)])
+        self.push_records([make_record(self.plan.schema, self._times, predicate, row, time, interval)])
 
     def push_records(self, records: Iterable[Record]) -> None:
-        """Hand in facts that are encoded already; LateError for the first that is late (the others count)."""
+        """Hand in facts that are encoded already, as `Plan.record` makes them.
+
+        LateError for the first that is late, DataError for the first beyond `max_ahead`; the others count.
+        """
+        self._check_open()
         self._waiting += records
-        late = self._flush().late
-        if late:
-            raise LateError(f"{late[0].raw.decode()}: {late[0].reason}", late[0].place)
+        delivery = self._flush()
+        for item in delivery.late:
+            raise LateError(f"{item.raw.decode()}: {item.reason}", item.place)
+        for item in delivery.ahead:
+            raise DataError(f"{item.raw.decode()}: {item.reason}", item.place)
 
     def advance(self, time: TimeLike) -> None:
-        """Promise that no later fact begins at or before `time`."""
+        """Promise that no later fact begins at or before `time`; LateError where the stream has finished."""
+        self._check_open()
         self._flush(Batch(watermark=self._times.point(time)))
 
     def finish(self) -> None:
-        """The stream has ended: everything that is still open becomes final."""
+        """The stream has ended: everything that is still open becomes final. Nothing can be pushed any more."""
+        if self._is_finished:
+            return
         self._flush()
         for delivery in self._intake.finish(_SOURCE):
             self._deliver(delivery)
@@ -121,6 +137,14 @@ class Session:
         return self._network.graph.unfinished()
 
     # --- inside ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def _is_finished(self) -> bool:
+        return self._intake.frontier >= POS
+
+    def _check_open(self) -> None:
+        if self._is_finished:
+            raise LateError("the stream has finished")
 
     def _flush(self, batch: Batch | None = None) -> Delivery:
         waiting, self._waiting = self._waiting, []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,22 +25,40 @@ SourceEvent = tuple[str, Batch | Literal["ended", "idle"]]
 class RestartPolicy:
     """How often a connector is opened again: `attempts` in a row, after `delay` seconds, doubled each time up to `longest`.
 
-    Once it works, the attempts count from the beginning.
+    Once it works, the attempts count from the beginning. TypeError and ValueError for what is no such number.
     """
 
     attempts: int = 5
     delay: float = 0.5
     longest: float = 30.0
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.attempts, int) or isinstance(self.attempts, bool):
+            raise TypeError(f"`attempts` is a whole number, got {type(self.attempts).__name__}")
+        if self.attempts < 0:
+            raise ValueError(f"`attempts` is 0 or more, got {self.attempts}")
+        for name, seconds in (("delay", self.delay), ("longest", self.longest)):
+            check_seconds(name, seconds)
+
     def wait_before(self, attempt: int) -> float:
         """The seconds to wait before the given attempt (the first is 1)."""
         return float(min(self.longest, self.delay * 2 ** (attempt - 1)))
+
+
+def check_seconds(name: str, seconds: object) -> None:
+    """TypeError unless it is a number, ValueError unless it is 0 or more, and finite."""
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool):
+        raise TypeError(f"`{name}` is a number of seconds, got {type(seconds).__name__}")
+    if not 0 <= seconds < math.inf:
+        raise ValueError(f"`{name}` is 0 s or more, got {seconds}")
 
 
 class _Attempts:
     """The budget of one connector: spent by failures in a row, renewed by success."""
 
     def __init__(self, name: str, policy: RestartPolicy) -> None:
+        if not isinstance(policy, RestartPolicy):
+            raise TypeError(f"`restarts` is a RestartPolicy, such as RestartPolicy(attempts=1), got {type(policy).__name__}")
         self._name, self._policy, self._failures = name, policy, 0
 
     def succeeded(self) -> None:
@@ -62,6 +81,8 @@ class SourceActor:
         self.name = name
         self._source = source
         self._attempts = _Attempts(source.name, policy)
+        if idle_after is not None:
+            check_seconds("idle_after", idle_after)
         self._idle_after = idle_after
         self._stopping = False
         self._scope: anyio.CancelScope | None = None
@@ -111,7 +132,11 @@ class SourceActor:
         if self._stopping:
             return None
         with anyio.CancelScope() as self._scope:
-            return await self._source.receive()
+            batch: object = await self._source.receive()
+            if batch is not None and not isinstance(batch, Batch):
+                kind = type(batch).__name__
+                raise TypeError(f"source `{self._source.name}`: `receive` returns a Batch, or None at the end, got {kind}")
+            return batch
         return None
 
     async def _pass_on(self, events: MemoryObjectSendStream[SourceEvent], news: Batch | Literal["ended"]) -> None:

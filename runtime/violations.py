@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tidelog.operators.coverage import Coverage
-from tidelog.operators.pairing import overlapping
+from tidelog.operators.coverage import Coverage, overlapping
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.normal.scopes import bound
 from tidelog.plans.normal.traverse import rebuild

@@ -36,6 +36,7 @@ def test_public_names_are_pinned() -> None:
         "Plan",
         "ProgramError",
         "PushSource",
+        "RestartPolicy",
         "Session",
         "SnapshotError",
         "SpecError",

@@ -18,6 +18,7 @@ from tidelog.plans.facts import Answer
 from tidelog.plans.plan import Plan
 from tidelog.runtime.engine import Engine
 from tidelog.runtime.session import Session
+from tidelog.runtime.supervision import RestartPolicy
 from tidelog.runtime.violations import Violation
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Plan",
     "ProgramError",
     "PushSource",
+    "RestartPolicy",
     "Session",
     "SnapshotError",
     "SpecError",

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tidelog.plans.analysis.notation import decode_distance, operator_text
-from tidelog.plans.plan import Feed, Plan, Step
+from tidelog.plans.analysis.notation import decode_distance, written_operators
+from tidelog.plans.plan import AntiJoinShape, DilateShape, Feed, Plan, Step
 from tidelog.plans.shapes import lead
 from tidelog.plans.syntax import Time
 from tidelog.plans.timeline import POS, format_time
@@ -25,7 +25,8 @@ class OutputDelay:
 def delays(plan: Plan) -> tuple[OutputDelay, ...]:
     """The delay of each output: 0 where its frontier is never behind the watermark."""
     steps = {step.id: step for step in plan.steps}
-    return tuple(_delay(plan, steps, predicate, name) for predicate, name in plan.outputs.items())
+    written = written_operators(plan)
+    return tuple(_delay(plan, steps, written, predicate, name) for predicate, name in plan.outputs.items())
 
 
 def port_lead(feed: Feed, leads: Mapping[str, int]) -> int:
@@ -35,23 +36,38 @@ def port_lead(feed: Feed, leads: Mapping[str, int]) -> int:
     return 0 if feed.kind in ("stream", "clock") else POS
 
 
-def _delay(plan: Plan, steps: Mapping[str, Step], predicate: str, name: str) -> OutputDelay:
+def _delay(plan: Plan, steps: Mapping[str, Step], written: Mapping[str, str], predicate: str, name: str) -> OutputDelay:
     ahead = plan.leads[name]
     if ahead >= POS:
         return OutputDelay(predicate, decode_distance(0, plan.timeline), "no stream feeds it")
     if ahead >= 0:
-        return OutputDelay(predicate, decode_distance(0, plan.timeline), "waits for nothing in the future")
-    return OutputDelay(predicate, decode_distance(-ahead, plan.timeline), "; ".join(_moves(plan, steps, name)))
+        negates = any(isinstance(steps[above].shape, AntiJoinShape) for above in _above(steps, name))
+        why = "behind the watermark, for which `not` waits" if negates else "waits for nothing in the future"
+        return OutputDelay(predicate, decode_distance(0, plan.timeline), why)
+    moves = "; ".join(_moves(plan, steps, written, name))
+    return OutputDelay(predicate, decode_distance(-ahead, plan.timeline), moves)
 
 
-def _moves(plan: Plan, steps: Mapping[str, Step], name: str) -> list[str]:
+def _above(steps: Mapping[str, Step], name: str) -> set[str]:
+    """A step and all that it is derived from."""
+    found, waiting = set[str](), [name]
+    while waiting:
+        step = waiting.pop()
+        if step not in found:
+            found.add(step)
+            waiting += [feed.name for feed in steps[step].inputs if feed.kind == "step"]
+    return found
+
+
+def _moves(plan: Plan, steps: Mapping[str, Step], written: Mapping[str, str], name: str) -> list[str]:
     """The operators on the slowest way from the stream, with what each looks ahead, less what it looks back."""
     texts = []
     for step, moved in _slowest_way(plan, steps, name):
         if moved:
             distance = format_time(decode_distance(abs(moved), plan.timeline))
-            direction = "ahead" if moved < 0 else "back"
-            texts.append(f"`{operator_text(step.shape, plan.timeline)}` looks {distance} {direction}")
+            is_head = isinstance(step.shape, DilateShape) and written[step.id].startswith("box")
+            verb, ahead = ("in the head reaches", moved > 0) if is_head else ("looks", moved < 0)
+            texts.append(f"`{written[step.id]}` {verb} {distance} {'ahead' if ahead else 'back'}")
     return texts
 
 

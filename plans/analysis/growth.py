@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidelog.plans.analysis.delay import port_lead
 from tidelog.plans.analysis.memory import binds_value
-from tidelog.plans.analysis.notation import operator_text
+from tidelog.plans.analysis.notation import written_operators
 from tidelog.plans.plan import DilateShape, JoinShape, Plan, Step
 from tidelog.plans.printing import format_predicate
 from tidelog.plans.syntax import Variable
@@ -26,13 +26,14 @@ class GrowthHint:
 
 def growth_hints(plan: Plan) -> tuple[GrowthHint, ...]:
     """The steps of a plan whose rows never go. What reads them, and stores it, keeps those rows as well."""
-    return tuple(hint for step in plan.steps for hint in _hints(plan, step))
+    written = written_operators(plan)
+    return tuple(hint for step in plan.steps for hint in _hints(plan, step, written[step.id]))
 
 
-def _hints(plan: Plan, step: Step) -> Iterator[GrowthHint]:
+def _hints(plan: Plan, step: Step, written: str) -> Iterator[GrowthHint]:
     shape = step.shape
     if isinstance(shape, DilateShape) and shape.metric.b >= POS and port_lead(step.inputs[0], plan.leads) < POS:
-        why = f"`{operator_text(shape, plan.timeline)}` keeps each of its rows for ever"
+        why = f"`{written}` keeps each of its rows for ever"
         yield GrowthHint(step.id, step.source, why, "give the operator a finite interval")
     if isinstance(shape, JoinShape) and step.loop is not None and _computes(shape):
         why = f"each round of the recursion may compute new rows of `{format_predicate(step.predicate)}`"

@@ -42,7 +42,7 @@ class LoopFinder:
             loops.append(loop)
             ordered += steps
             for step in steps:
-                leads[step.id] = _least(loop.entry_leads, loop.leads[step.id])
+                leads[step.id] = _least(loop.origin_leads, loop.leads[step.id])
         return tuple(ordered), tuple(loops), leads
 
     def _successors(self) -> dict[str, list[str]]:
@@ -78,13 +78,19 @@ class LoopFinder:
             if all(_outer(feed, outside) >= POS for _, _, feed in _entries(steps + holds)):
                 holds[0] = replace(holds[0], inputs=(*holds[0].inputs, Feed("clock")))
         every = steps + holds
-        entries = tuple((name, port) for name, port, _ in _entries(every))
-        ways = [self._shortest(every, entry) for entry in entries]
+        by_origin: dict[str, list[tuple[str, int]]] = {}
+        leads: dict[str, int] = {}
+        for name, port, feed in _entries(every):
+            origin = feed.name if feed.kind == "step" else f"/{feed.kind.replace('clock', 'stream')}"
+            by_origin.setdefault(origin, []).append((name, port))
+            leads[origin] = _outer(feed, outside)
+        ways = [self._shortest(every, entries) for entries in by_origin.values()]
         loop = Loop(
             number=number,
             members=tuple(step.id for step in every),
-            entries=entries,
-            entry_leads=tuple(_outer(feed, outside) for _, _, feed in _entries(every)),
+            entries=tuple(entry for entries in by_origin.values() for entry in entries),
+            origins=tuple(number for number, entries in enumerate(by_origin.values()) for _ in entries),
+            origin_leads=tuple(leads.values()),
             leads={step.id: tuple(way[step.id] for way in ways) for step in every},
             holds=tuple(hold.id for hold in holds),
             creates_values=tuple(step.id for step in every if _computes(step) and self._comes_round(every, step)),
@@ -93,7 +99,7 @@ class LoopFinder:
 
     def _comes_round(self, steps: list[Step], step: Step) -> bool:
         """Whether what a step sends can come back to it at the same time; otherwise each round moves on in time."""
-        way = self._shortest(steps, (step.id, 0))
+        way = self._shortest(steps, [(step.id, 0)])
         back = (way[feed.name] + lead(step.shape, port) for port, feed in enumerate(step.inputs) if feed.name in way)
         return min(back, default=POS) <= 0
 
@@ -109,21 +115,31 @@ class LoopFinder:
             by_name[target] = replace(step, inputs=inputs)
         return list(by_name.values()), list(holds.values())
 
-    def _shortest(self, steps: list[Step], entry: tuple[str, int]) -> dict[str, int]:
-        """The least lead of every step over one entry (Bellman–Ford); ProgramError if rounds lead into the past."""
-        distance = {step.id: POS for step in steps}
+    def _shortest(self, steps: list[Step], entries: Sequence[tuple[str, int]]) -> dict[str, int]:
+        """The least lead of every step over some entries (Bellman–Ford); ProgramError if rounds lead into the past.
+
+        A way that needs no more steps than there are goes nowhere twice; one that still gets shorter goes round.
+        """
         by_name = {step.id: step for step in steps}
-        distance[entry[0]] = lead(by_name[entry[0]].shape, entry[1])
+        following: dict[str, list[tuple[str, int]]] = {step.id: [] for step in steps}
+        for step in steps:
+            for port, feed in enumerate(step.inputs):
+                if feed.name in following and feed.kind == "step":
+                    following[feed.name].append((step.id, lead(step.shape, port)))
+        distance = dict.fromkeys(by_name, POS)
+        for name, port in entries:
+            distance[name] = min(distance[name], lead(by_name[name].shape, port))
+        changed = dict.fromkeys(name for name, _ in entries)
         for _ in range(len(steps) + 1):
-            changed = False
-            for step in steps:
-                for port, feed in enumerate(step.inputs):
-                    before = distance.get(feed.name, POS) if feed.kind == "step" else POS
-                    if before < POS and before + lead(step.shape, port) < distance[step.id]:
-                        distance[step.id] = before + lead(step.shape, port)
-                        changed = True
-            if not changed:
+            shorter: dict[str, None] = {}
+            for name in changed:
+                for target, own in following[name]:
+                    if distance[name] + own < distance[target]:
+                        distance[target] = distance[name] + own
+                        shorter[target] = None
+            if not shorter:
                 return distance
+            changed = shorter
         raise ProgramError([self._endless(steps)])
 
     def _endless(self, steps: list[Step]) -> Diagnostic:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from tidelog.plans.plan import DilateShape, ErodeShape, PairShape, Shape
-from tidelog.plans.syntax import Interval, Time
+from tidelog.plans.errors import NOWHERE
+from tidelog.plans.plan import DilateShape, ErodeShape, PairShape, Plan, Shape, Step
+from tidelog.plans.printing import format_statement
+from tidelog.plans.syntax import Binary, Interval, Rule, Time, Unary
 from tidelog.plans.timeline import NEG, POS, Metric, Timeline, format_interval, format_time
+
+_OPERATORS = ("diamondminus", "diamondplus", "boxminus", "boxplus")
 
 
 def decode_distance(distance: int, timeline: Timeline) -> Time:
@@ -41,3 +45,25 @@ def operator_text(shape: Shape, timeline: Timeline) -> str:
         case _:
             return ""
     return name + format_interval(decode_metric(metric, timeline))
+
+
+def written_operators(plan: Plan) -> dict[str, str]:
+    """For each step its metric operator as the program writes it, units and all; as the plan has it where a pass made it.
+
+    Empty where a step computes none.
+    """
+    rules = {format_statement(rule): rule for rule in plan.normal.rules}
+    return {step.id: _written(plan, step, rules.get(step.rule)) for step in plan.steps}
+
+
+def _written(plan: Plan, step: Step, rule: Rule | None) -> str:
+    computed = operator_text(step.shape, plan.timeline)
+    body = None if rule is None else rule.body[0]
+    if not computed or not isinstance(body, Unary | Binary) or body.interval.span == NOWHERE:
+        return computed
+    place, text = body.interval.span, plan.program.text
+    before = text[body.span.start : place.start].strip()
+    word = body.operator if isinstance(body, Binary) else before
+    if not word.isalpha():
+        return computed
+    return (word.lower() if word.lower() in _OPERATORS else word) + text[place.start : place.end]

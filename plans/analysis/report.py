@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, groupby
@@ -16,11 +16,10 @@ from tidelog.plans.analysis.numbers import format_bound
 from tidelog.plans.analysis.partition import Partition, partitions_of
 from tidelog.plans.analysis.pruned import PrunedRule, pruned_rules
 from tidelog.plans.analysis.recursion import Recursion, recursions_of
-from tidelog.plans.analysis.retention import StoreRetention, longest_by_predicate, retention_of
+from tidelog.plans.analysis.retention import PredicateRetention, StoreRetention, predicate_retention, retention_of
 from tidelog.plans.analysis.strata import Strata, strata_of
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_predicate
-from tidelog.plans.syntax import Time
 from tidelog.plans.timeline import format_time
 
 
@@ -34,7 +33,8 @@ class Analysis:
     obstacles: tuple[Obstacle, ...]
     delays: tuple[OutputDelay, ...]
     extent: Extent
-    retention: tuple[StoreRetention, ...]
+    retention: tuple[PredicateRetention, ...]
+    stores: tuple[StoreRetention, ...]
     bounds: tuple[MemoryBound, ...]
     strata: Strata
     recursions: tuple[Recursion, ...]
@@ -63,7 +63,8 @@ def analyse(plan: Plan, *, spacing: Fraction | None = None, step: Fraction | Non
         obstacles=forward,
         delays=delays(plan),
         extent=extent,
-        retention=retention_of(plan),
+        retention=predicate_retention(plan),
+        stores=retention_of(plan),
         bounds=memory_bounds(plan.normal, extent, forward, spacing, step),
         strata=strata_of(plan.normal),
         recursions=recursions_of(plan),
@@ -88,8 +89,11 @@ def format_analysis(analysis: Analysis, objects: int | None = None) -> str:
             [f"{format_predicate(item.predicate)}: {format_time(item.delay)} ({item.why})" for item in analysis.delays],
         ),
         _extent(analysis.extent),
-        _section("retention", _retention(analysis.retention)),
-        _section("memory", [_bound(bound, objects) for bound in analysis.bounds]),
+        _section(
+            "retention",
+            [f"{format_predicate(item.predicate)}: {format_time(item.keeps)} ({item.why})" for item in analysis.retention],
+        ),
+        _section("memory", _memory(analysis, objects)),
         _section("strata", [f"{i}: {_names(names)}" for i, names in enumerate(analysis.strata, 1)]),
         _section("recursion", [_recursion(item) for item in analysis.recursions]),
         _section("pruned rules", [f"{item.rule}  ({item.why})" for item in analysis.pruned]),
@@ -99,9 +103,10 @@ def format_analysis(analysis: Analysis, objects: int | None = None) -> str:
     return "".join(f"{line}\n" for line in chain.from_iterable(sections))
 
 
-def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
-    yield f"{title}:" if lines else f"{title}: none"
-    yield from (f"  {line}" for line in lines)
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    items = list(lines)
+    yield f"{title}:" if items else f"{title}: none"
+    yield from (f"  {line}" for line in items)
 
 
 def _forward(analysis: Analysis) -> Iterator[str]:
@@ -119,8 +124,7 @@ def _extent(extent: Extent) -> Iterator[str]:
     algorithm = "a time alone, Algorithm 1" if extent.granularity == 0 else "the shortest interval, Algorithm 6"
     yield f"granularity: {format_time(extent.granularity)} ({_found(extent.granularity_rule, algorithm + ', in')})"
     sharps = [
-        f"{format_predicate(item.predicate)}: gaps of up to {format_time(item.reach)} are covered"
-        for item in extent.sharps
+        f"{format_predicate(item.predicate)}: gaps of up to {format_time(item.reach)} are covered" for item in extent.sharps
     ]
     yield from _section("#-facts", sharps)
 
@@ -129,16 +133,22 @@ def _found(rule: str, where: str) -> str:
     return f"{where} {rule}" if rule else "no interval bounds it"
 
 
-def _retention(stores: tuple[StoreRetention, ...]) -> list[str]:
-    return [f"{format_predicate(name)}: {_keeps(keeps)}" for name, keeps in longest_by_predicate(stores).items()]
+def _memory(analysis: Analysis, objects: int | None) -> Iterator[str]:
+    """The theorems' bounds, and where there are none, what bounds the ranges that are stored."""
+    yield from (_bound(bound, objects) for bound in analysis.bounds)
+    if all(bound.factor is None for bound in analysis.bounds):
+        yield "so by retention, for each different row, where spacing is the shortest distance between two of its times:"
+        yield from (f"  {format_predicate(item.predicate)}: {_ranges(item)}" for item in analysis.retention)
+    if analysis.growth:
+        yield "no bound but the number of different rows: see `grows without end`"
 
 
-def _keeps(keeps: Time) -> str:
-    if keeps == 0:
-        return "0 (until the watermark has passed)"
-    if keeps < 0:
-        return f"{format_time(keeps)} (gone before the watermark is there)"
-    return f"{format_time(keeps)} behind the watermark"
+def _ranges(item: PredicateRetention) -> str:
+    if item.keeps == 0:
+        return "what holds at the watermark, 1 range"
+    if isinstance(item.keeps, float):
+        return "no bound in time: 1 range, or as many as there are gaps between them"
+    return f"at most {format_time(item.keeps)} / spacing + 1 ranges"
 
 
 def _bound(bound: MemoryBound, objects: int | None) -> str:
@@ -192,18 +202,16 @@ def analysis_fields(analysis: Analysis, objects: int | None = None) -> dict[str,
         "obstacles": [{"rule": item.rule, "what": item.what} for item in analysis.obstacles],
         "delay": {item.predicate: {"delay": format_time(item.delay), "why": item.why} for item in analysis.delays},
         **_extent_fields(analysis.extent),
-        "retention": {name: format_time(keeps) for name, keeps in longest_by_predicate(analysis.retention).items()},
+        "retention": {item.predicate: {"keeps": format_time(item.keeps), "why": item.why} for item in analysis.retention},
         "stores": [
             {"step": item.step, "store": item.store, "predicate": item.predicate, "keeps": format_time(item.keeps)}
-            for item in analysis.retention
+            for item in analysis.stores
         ],
         "memory": [_bound_fields(bound, objects) for bound in analysis.bounds],
         "strata": [list(names) for names in analysis.strata],
         "recursion": [_recursion_fields(item) for item in analysis.recursions],
         "pruned": [{"rule": item.rule, "why": item.why} for item in analysis.pruned],
-        "growth": [
-            {"step": item.step, "rule": item.rule, "why": item.why, "help": item.help} for item in analysis.growth
-        ],
+        "growth": [{"step": item.step, "rule": item.rule, "why": item.why, "help": item.help} for item in analysis.growth],
         "partitions": [_partition_fields(part) for part in analysis.partitions],
     }
 

@@ -1,4 +1,11 @@
-"""Retention: how long each store of the plan keeps an entry, told from the frontiers by which the operators forget."""
+"""Retention: how long after its own time a fact may still matter, and how long each store of the plan keeps an entry.
+
+A fact matters as long as an operator that reads it can still use it: a diamond for as long as it looks back, a join
+until its partners have passed that time. `predicate_retention` tells that for each of the program's own predicates;
+`retention_of` tells for each store how far the watermark moves before the operator forgets an entry, which is never later.
+What an operator derives is a fact of another predicate, with a retention of its own; only where the operator is nested
+in another one is the predicate in between the compiler's, and counts for the one that it is made of.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tidelog.plans.analysis.delay import port_lead
-from tidelog.plans.analysis.notation import decode_distance
+from tidelog.plans.analysis.notation import decode_distance, written_operators
 from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.plan import (
     AntiJoinShape,
@@ -16,11 +23,31 @@ from tidelog.plans.plan import (
     JoinShape,
     PairShape,
     Plan,
+    Shape,
     Step,
     UnionShape,
 )
 from tidelog.plans.syntax import Time, Variable, Wildcard
-from tidelog.plans.timeline import POS
+from tidelog.plans.timeline import POS, format_time
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateRetention:
+    """How long after its own time a fact of a predicate may still matter, in the program's time, and what to."""
+
+    predicate: str
+    keeps: Time
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Life:
+    """How long a fact matters, how much of that is waiting (both encoded), the steps that look back for it, the rule's."""
+
+    length: int = 0
+    waits: int = 0
+    operators: tuple[str, ...] = ()
+    cause: Step | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +75,106 @@ def retention_of(plan: Plan) -> tuple[StoreRetention, ...]:
     )
 
 
-def longest_by_predicate(stores: tuple[StoreRetention, ...]) -> dict[str, Time]:
-    """For each predicate that is stored anywhere, the longest that one of its rows is kept."""
-    longest: dict[str, Time] = {}
-    for store in stores:
-        longest[store.predicate] = max(store.keeps, longest.get(store.predicate, store.keeps))
-    return longest
+def predicate_retention(plan: Plan) -> tuple[PredicateRetention, ...]:
+    """The retention of each predicate of the program that changes while the stream goes on, in the order of the steps."""
+    lives = _Lives(plan)
+    return tuple(
+        lives.of_predicate(step)
+        for step in plan.steps
+        if step.id == step.predicate and step.predicate not in plan.normal.origins and plan.leads[step.id] < POS
+    )
+
+
+class _Lives:
+    """How long the facts of each step matter, worked out from the readers backwards."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._steps = {step.id: step for step in plan.steps}
+        self._written = written_operators(plan)
+        self._known: dict[str, _Life] = {}
+        self._readers: dict[str, list[tuple[Step, int]]] = {step.id: [] for step in plan.steps}
+        for step in plan.steps:
+            for port, feed in enumerate(step.inputs):
+                if feed.kind == "step":
+                    self._readers[feed.name].append((step, port))
+
+    def of_predicate(self, step: Step) -> PredicateRetention:
+        """The longest of its readers' needs; at least until its own answers are final."""
+        life = self._life(step.id)
+        delay = -self._plan.leads[step.id]
+        if delay > life.length:
+            return PredicateRetention(step.predicate, decode_distance(delay, self._plan.timeline), "until it is final")
+        return PredicateRetention(step.predicate, decode_distance(life.length, self._plan.timeline), self._why(life))
+
+    def _life(self, name: str) -> _Life:
+        """How long what a step derives matters to its readers."""
+        if name not in self._known:
+            self._known[name] = _Life()  # recursion comes back here only through a predicate with a figure of its own
+            uses = [self._use(reader, port) for reader, port in self._readers[name]]
+            self._known[name] = max(uses, key=lambda item: item.length, default=_Life())
+        return self._known[name]
+
+    def _use(self, step: Step, port: int) -> _Life:
+        """How long a fact on this port matters: as long as the step looks back, and then what becomes of it."""
+        look, after = looks_back(step.shape, port), self._after(step)
+        waits = _waits(step, port, self._plan.leads)
+        if waits > after.length:
+            after = _Life(waits, waits, (), step)
+        operators = (step.id, *after.operators) if look > 0 else after.operators
+        length = POS if look >= POS else max(0, min(POS, look + after.length))
+        return _Life(length, after.waits, operators, after.cause or step)
+
+    def _after(self, step: Step) -> _Life:
+        """What a step derives is still the same fact where its predicate is the compiler's, or it only holds it back."""
+        passes_on = step.predicate in self._plan.normal.origins or isinstance(step.shape, HoldShape)
+        return self._life(step.id) if passes_on else _Life()
+
+    def _why(self, life: _Life) -> str:
+        if life.cause is None or life.length == 0:
+            return "matters at its own time alone"
+        rule, last = life.cause.source, self._steps[(life.operators or (life.cause.id,))[0]]
+        names = " below ".join(f"`{self._written[name]}`" for name in life.operators)
+        if life.length >= POS and isinstance(last.shape, PairShape):
+            return f"{names} reaches back to it as long as its left side holds, in {rule}"
+        if life.length >= POS:
+            return f"{names} keeps each row for ever, as one range a row, in {rule}"
+        if not names:
+            return f"waits for the rest of {rule}"
+        waits = format_time(decode_distance(life.waits, self._plan.timeline))
+        return f"{names} and a wait of {waits} in {rule}" if life.waits else f"{names} in {rule}"
+
+
+def looks_back(shape: Shape, port: int) -> int:
+    """How long after a fact's time a step may still read it on this port (encoded); below 0 where it looks ahead.
+
+    That is ϱ⁺ for a diamond, a box and the right side of since; −ϱ⁻ for what looks ahead. The left side of since and until
+    is read at its own time.
+    """
+    match shape:
+        case DilateShape(metric, future) | ErodeShape(metric, future) if port == 0:
+            return -metric.a if future else min(metric.b, POS)
+        case PairShape("since", metric) if port == 1:
+            return min(metric.b, POS)
+        case PairShape("until", metric) if port == 1:
+            return -metric.a
+    return 0
+
+
+def _waits(step: Step, port: int, leads: Mapping[str, int]) -> int:
+    """How far behind a fact's time the frontiers are that it still has to meet in this step (encoded), as `_stores` says."""
+    ports = [port_lead(feed, leads) for feed in step.inputs]
+    match step.shape:
+        case JoinShape():
+            return -_meets(step.shape, port, ports)
+        case AntiJoinShape():
+            return -(ports[1] if port == 0 else min(ports))
+        case PairShape():
+            return -(min(ports) if port == 0 else ports[0])
+        case DilateShape():
+            return 0
+        case _:
+            return -ports[port]
 
 
 def _stores(step: Step, steps: Mapping[str, Step], leads: Mapping[str, int]) -> Iterator[tuple[str, str, int]]:
@@ -81,15 +202,18 @@ def _stores(step: Step, steps: Mapping[str, Step], leads: Mapping[str, int]) -> 
             yield from _join_stores(step.shape, step.predicate, reads, ports)
 
 
-def _join_stores(
-    shape: JoinShape, predicate: str, reads: list[str], ports: list[int]
-) -> Iterator[tuple[str, str, int]]:
+def _join_stores(shape: JoinShape, predicate: str, reads: list[str], ports: list[int]) -> Iterator[tuple[str, str, int]]:
     """An atom's rows stay until no other atom can meet them, and where columns are left out, until they cannot return."""
     for i, read in enumerate(reads):
-        others = min((bound for j, bound in enumerate(ports) if j != i), default=POS)
-        yield f"atom {i + 1}", read, others if _is_whole(shape, i) else min(others, ports[i])
+        yield f"atom {i + 1}", read, _meets(shape, i, ports)
     if not _kept(shape) <= {term.name for term in shape.head if isinstance(term, Variable)}:
         yield "sent", predicate, min(ports)
+
+
+def _meets(shape: JoinShape, atom: int, ports: list[int]) -> int:
+    """The lead over the watermark of what the rows of an atom may still meet."""
+    others = min((bound for j, bound in enumerate(ports) if j != atom), default=POS)
+    return others if _is_whole(shape, atom) else min(others, ports[atom])
 
 
 def _is_whole(shape: JoinShape, atom: int) -> bool:

@@ -21,16 +21,11 @@ def strata_of(normal: NormalProgram) -> Strata:
     level: dict[str, int] = {}
     for members in components(_feeds(reads)):
         below = [
-            level[name] + negated
-            for member in members
-            for name, negated in reads[member].items()
-            if name not in members
+            level[name] + negated for member in members for name, negated in reads[member].items() if name not in members
         ]
         level.update(dict.fromkeys(members, max(below, default=0)))
     named = {name: number for name, number in level.items() if name not in normal.origins}
-    return tuple(
-        tuple(name for name, number in named.items() if number == wanted) for wanted in sorted(set(named.values()))
-    )
+    return tuple(tuple(name for name, number in named.items() if number == wanted) for wanted in sorted(set(named.values())))
 
 
 def _reads(normal: NormalProgram) -> dict[str, dict[str, bool]]:

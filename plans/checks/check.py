@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 from tidelog.plans.checks.declarations import check_arity, check_directives, check_inputs, check_known
+from tidelog.plans.checks.direction import check_direction
 from tidelog.plans.checks.heads import check_heads
 from tidelog.plans.checks.intervals import check_intervals
 from tidelog.plans.checks.safety import check_safety
 from tidelog.plans.checks.stratification import check_stratification
 from tidelog.plans.checks.supported import check_supported
+from tidelog.plans.checks.types import check_types
 from tidelog.plans.checks.usage import check_singletons, check_usage
-from tidelog.plans.checks.walk import Check
+from tidelog.plans.checks.walk import Check, statements_of
 from tidelog.plans.errors import Diagnostic, ProgramError
-from tidelog.plans.syntax import Program
+from tidelog.plans.statements import split_statements
+from tidelog.plans.syntax import Program, TimelineDeclaration
 
 CHECKS: tuple[Check, ...] = (
     check_directives,
@@ -27,12 +31,23 @@ CHECKS: tuple[Check, ...] = (
     check_supported,
     check_usage,
     check_singletons,
+    check_types,
+    check_direction,
 )
 """Every check looks at the whole program, and none depends on another."""
 
 
-CHECKS_OF_ONE_STATEMENT: tuple[Check, ...] = (check_heads, check_safety)
-"""The checks that hold for a statement whatever the others say: they run even where some cannot be read."""
+CHECKS_BESIDE: tuple[Check, ...] = (
+    check_directives,
+    check_arity,
+    check_inputs,
+    check_heads,
+    check_safety,
+    check_stratification,
+)
+"""The checks whose findings stay true whatever else a program says: they run even where some of it cannot be read."""
+CHECKS_OF_TIME: tuple[Check, ...] = (check_intervals, check_supported)
+"""Those that hold as soon as it is known what the timeline is."""
 
 
 def check(program: Program) -> tuple[Diagnostic, ...]:
@@ -42,9 +57,18 @@ def check(program: Program) -> tuple[Diagnostic, ...]:
 
 
 def check_beside(program: Program, unread: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """What cannot be read, and what is wrong with the statements that can be, each looked at alone; by place."""
-    found = [*unread, *(diagnostic for run in CHECKS_OF_ONE_STATEMENT for diagnostic in run(program))]
+    """What cannot be read, and what is wrong with the statements that can be, whatever the others say; by place."""
+    checks = CHECKS_BESIDE if _hides_timeline(program) else CHECKS_BESIDE + CHECKS_OF_TIME
+    found = [*unread, *(diagnostic for run in checks for diagnostic in run(program))]
     return tuple(sorted(found, key=lambda item: (item.span, item.severity, item.code)))
+
+
+def _hides_timeline(program: Program) -> bool:
+    """Whether a timeline is declared, or meant to be, in what cannot be read."""
+    if statements_of(program, TimelineDeclaration):
+        return False
+    firsts = {program.text[raw.start : raw.end].split(None, 1)[0][:20].lower() for raw in split_statements(program.text)}
+    return any(get_close_matches("timeline", firsts, n=1, cutoff=0.8))
 
 
 def require(program: Program) -> tuple[Diagnostic, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -21,6 +22,8 @@ _MIRROR = {
     "until": "since",
 }
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
 
 def check_intervals(program: syntax.Program) -> Iterator[Diagnostic]:
     """Distances are not negative, no interval is empty, and integer timelines see whole numbers of ticks alone."""
@@ -29,7 +32,7 @@ def check_intervals(program: syntax.Program) -> Iterator[Diagnostic]:
     if timeline.kind == "integer" and timeline.resolution is not None:
         message = "a resolution belongs to `timeline rational`: on integers it is always 1"
         yield Diagnostic("bad-resolution", message, timeline.span, help="take `resolution` away")
-    times = _Times(timeline)
+    times = _Times(timeline, program.text)
     for statement in program.statements:
         if isinstance(statement, syntax.Rule):
             for formula in (statement.head, *statement.body):
@@ -41,7 +44,8 @@ def check_intervals(program: syntax.Program) -> Iterator[Diagnostic]:
 class _Times:
     """The checks of one program, whose timeline says what a number means."""
 
-    def __init__(self, timeline: syntax.TimelineDeclaration) -> None:
+    def __init__(self, timeline: syntax.TimelineDeclaration, text: str) -> None:
+        self._text = text
         self._unit = timeline.unit
         self._is_integer = timeline.kind == "integer"
 
@@ -61,18 +65,19 @@ class _Times:
         high = self._ticks(interval.high, interval.high_unit)
         if wrong is not None:
             yield wrong
+        elif operator and (low < 0 or high < 0):
+            message = f"interval {format_interval(interval)} has a negative distance"
+            help = f"distances are never negative; for the other direction use `{_MIRROR[operator]}`"
+            yield Diagnostic("negative-interval", message, interval.span, help=help)
         elif self._is_empty(low, high, interval):
             message = f"interval {format_interval(interval)} is empty"
             yield Diagnostic("empty-interval", message, interval.span, help=_mend(low, high, self._is_integer))
-        elif operator and low < 0:
-            message = f"interval {format_interval(interval)} has a negative distance"
-            help = f"distances count from 0 upwards; for the other direction use `{_MIRROR[operator]}`"
-            yield Diagnostic("negative-interval", message, interval.span, help=help)
 
     def _check_time(self, time: syntax.Time, unit: str, span: Span) -> Diagnostic | None:
-        shown = format_time(time) + unit
+        shown = self._shown(time, unit, span)
         if unit and self._unit is None:
-            message = f"`{shown}` has a unit, but the program does not say what the number 1 means"
+            what = "is a date" if _DATE.match(shown.lstrip("[(")) else "has a unit"
+            message = f"`{shown}` {what}, but the program does not say what the number 1 means"
             help = "declare it, such as `timeline integer, unit 1 s`"
             return Diagnostic("unit-undeclared", message, span, help=help)
         ticks = self._ticks(time, unit)
@@ -87,6 +92,11 @@ class _Times:
         if abs(ticks) > LIMIT:
             return Diagnostic("bad-number", f"`{shown}` lies beyond what the timeline can hold", span)
         return None
+
+    def _shown(self, time: syntax.Time, unit: str, span: Span) -> str:
+        """A time as the program writes it, where it does so as a date."""
+        written = self._text[span.start : span.end]
+        return written if unit and _DATE.search(written) else format_time(time) + unit
 
     def _ticks(self, time: syntax.Time, unit: str) -> syntax.Time:
         if not unit or self._unit is None or not isinstance(time, Fraction):

@@ -60,10 +60,7 @@ def _feeds(reads: _Dependencies) -> dict[str, list[str]]:
 
 def _first_negation(reads: _Dependencies, members: frozenset[str]) -> tuple[str, str, Span] | None:
     found = [
-        (head, name, span)
-        for head in members
-        for name, span in reads[head].items()
-        if span is not None and name in members
+        (head, name, span) for head in members for name, span in reads[head].items() if span is not None and name in members
     ]
     return min(found, key=lambda item: item[2]) if found else None
 

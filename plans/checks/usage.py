@@ -7,12 +7,16 @@ from collections.abc import Iterator
 
 from tidelog.plans import syntax
 from tidelog.plans.checks.walk import atoms, derived, head_atom, name_span, occurrences, statements_of
-from tidelog.plans.errors import Diagnostic, Span
+from tidelog.plans.errors import NOWHERE, Diagnostic, Span
 
 
 def check_usage(program: syntax.Program) -> Iterator[Diagnostic]:
-    """Rules that no output needs, outputs that nothing derives, backgrounds that no rule reads."""
+    """No rules at all, rules that no output needs, outputs that nothing derives, backgrounds that no rule reads."""
     rules = statements_of(program, syntax.Rule)
+    if not rules:
+        span = program.statements[0].span if program.statements else NOWHERE
+        help = "write one, such as `alarm(X) :- hot(X)`"
+        yield _warning("no-rules", "the program has no rules: it derives nothing", span, help)
     outputs = statements_of(program, syntax.Output)
     read = {atom.predicate for rule in rules for atom in atoms(*rule.body)}
     if outputs:

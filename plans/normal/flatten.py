@@ -8,7 +8,7 @@ from dataclasses import replace
 from tidelog.plans.normal.names import atom, variables
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.rewrite import rewrite_rules
-from tidelog.plans.normal.scopes import shared
+from tidelog.plans.normal.scopes import bound, shared
 from tidelog.plans.normal.traverse import spliced
 from tidelog.plans.syntax import (
     Atom,
@@ -121,11 +121,11 @@ class _Flattener:
     def _operator(self, formula: Unary | Binary, needed: Names) -> Unary | Binary:
         """The operator over atoms: one constant for all times where it asks for more than one time."""
         if isinstance(formula, Binary):
-            inside = needed.union(variables(formula.left))
+            inside = needed.union(bound(formula.left, is_split=True))
             left = self._operand(formula.left, inside)
             return replace(formula, left=left, right=self._operand(formula.right, inside))
         if formula.operator.startswith("box"):
-            needed = needed.union(variables(formula.operand))
+            needed = needed.union(bound(formula.operand, is_split=True))
         return replace(formula, operand=self._operand(formula.operand, needed))
 
     def _define(self, body: tuple[Formula, ...], columns: Sequence[str]) -> Atom:

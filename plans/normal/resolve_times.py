@@ -74,9 +74,7 @@ class _Times:
     def _distances(self, interval: Interval) -> Interval:
         plain = self._plain(interval)
         if self._is_integer:
-            plain = _closed(
-                replace(plain, low=self._whole(plain.low, plain.span), high=self._whole(plain.high, plain.span))
-            )
+            plain = _closed(replace(plain, low=self._whole(plain.low, plain.span), high=self._whole(plain.high, plain.span)))
         plain = replace(plain, right_open=plain.right_open or plain.high == math.inf)
         is_open = plain.left_open or plain.right_open
         if plain.low < 0 or plain.low > plain.high or (plain.low == plain.high and is_open):

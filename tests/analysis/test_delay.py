@@ -22,7 +22,7 @@ CASES = [
     ("p(X) :- boxminus[5,6] diamondplus[0,5] q(X).", 0, PAST),
     ("p(X) :- r(X) until[0,3] q(X), boxplus[0,1] q(X).", 3, "`until[0,3]` looks 3 ahead"),
     ("p(X) :- q(X), not diamondplus[0,7] r(X).", 7, "`diamondplus[0,7]` looks 7 ahead"),
-    ("boxminus[0,2] p(X) :- q(X).", 2, "`diamondplus[0,2]` looks 2 ahead"),
+    ("boxminus[0,2] p(X) :- q(X).", 2, "`boxminus[0,2]` in the head reaches 2 back"),
     ("input r. p(X) :- q(X). q(a)@[1,2).", 0, "no stream feeds it"),
 ]
 

@@ -43,9 +43,7 @@ def test_not_forward_propagating(text: str, what: str) -> None:
 
 def test_windows_that_count_or_step() -> None:
     """Tuple windows, stepped windows and times that are named are outside of the definition."""
-    program = parse(
-        "timeline integer. p(X) :- q(X) in [#3], r(X) in [6 step 2], s(X)@T in [4]. u(X)@T+1 :- s(X)@T in [4]."
-    )
+    program = parse("timeline integer. p(X) :- q(X) in [#3], r(X) in [6 step 2], s(X)@T in [4]. u(X)@T+1 :- s(X)@T in [4].")
     assert [item.what for item in obstacles(program)] == [
         "`sometime q(X) in [#3]` is a window that counts facts or moves in steps",
         "`sometime r(X) in [6 step 2]` is a window that counts facts or moves in steps",

@@ -135,8 +135,6 @@ def test_parts_give_what_the_whole_gives(kind: Kind, fragment: str, data: st.Dat
     for value in VALUES:
         own = [fact for fact in facts if fact[0] not in key or fact[1][key[fact[0]]] == value]
         for name, found in coverage(plan, own).items():
-            told = [
-                (row, bounds[i], bounds[i + 1]) for row, bounds in found.rows.items() for i in range(0, len(bounds), 2)
-            ]
+            told = [(row, bounds[i], bounds[i + 1]) for row, bounds in found.rows.items() for i in range(0, len(bounds), 2)]
             together.setdefault(name, Coverage()).insert(told)
     assert rows(together, part.predicates) == rows(coverage(plan, facts), part.predicates)

@@ -7,7 +7,8 @@ import json
 import tidelog
 from tidelog.plans.analysis.report import analyse, analysis_fields, format_analysis
 
-PAST = "timeline integer. output p. p(X) :- boxminus[0,2] diamondminus[0,5] q(X)."
+RULE = "p(X) :- boxminus[0,2] diamondminus[0,5] q(X)."
+PAST = f"timeline integer. output p. {RULE}"
 
 
 def test_text_of_a_simple_program() -> None:
@@ -22,8 +23,8 @@ def test_text_of_a_simple_program() -> None:
         "#-facts:",
         "  q: gaps of up to 6 are covered",
         "retention:",
-        "  q: 0 (until the watermark has passed)",
-        "  'p.1': 0 (until the watermark has passed)",
+        f"  q: 7 (`diamondminus[0,5]` below `boxminus[0,2]` in {RULE})",
+        "  p: 0 (matters at its own time alone)",
         "memory:",
         # 3 predicates, 2 rules: (4 · (6/1 + 1)² + 1) · 3, and 9 · (2 · (5/2 + 2) · 2 · 6/2)² · 3
         "  Theorem 12: at most 591 · n facts for n constants, 11820 for n = 20 "
@@ -41,12 +42,39 @@ def test_text_of_a_simple_program() -> None:
 
 
 def test_retention_in_words() -> None:
-    """Retention may lie behind the watermark, at it, or ahead of it."""
+    """Each predicate's retention is told with what is the cause."""
     text = "input q(x). input r(x). output p, s. p(X) :- q(X), diamondplus[0,5] r(X). s(X) :- diamondminus[3,4] q(X)."
     shown = format_analysis(analyse(tidelog.compile(text)))
-    assert "  q: 5 behind the watermark\n" in shown
-    assert "  r: 0 (until the watermark has passed)\n" in shown
-    assert "  s: -3 (gone before the watermark is there)\n" in shown
+    assert "  q: 5 (waits for the rest of p(X) :- q(X), diamondplus[0,5] r(X).)\n" in shown
+    assert "  r: 0 (matters at its own time alone)\n" in shown
+    assert "  p: 5 (until it is final)\n" in shown
+
+
+def test_memory_without_a_theorem() -> None:
+    """Where neither theorem applies, the retention bounds the ranges of each row, or it is said that nothing does."""
+    text = "timeline integer, unit 1 s. p(X) :- q(X), not diamondminus[1,5min] q(X). r(X) :- diamondminus s(X)."
+    shown = format_analysis(analyse(tidelog.compile(text))).splitlines()
+    at = shown.index("memory:")
+    assert shown[at + 4 : at + 9] == [
+        "    s: no bound in time: 1 range, or as many as there are gaps between them",
+        "    r: what holds at the watermark, 1 range",
+        "    q: at most 300 / spacing + 1 ranges",
+        "    p: what holds at the watermark, 1 range",
+        "  no bound but the number of different rows: see `grows without end`",
+    ]
+
+
+def test_growth_names_the_operator_as_written() -> None:
+    """What grows is told with the operator and the rule of the program's text."""
+    shown = format_analysis(analyse(tidelog.compile("p(X) :- r(X), SOMETIME(-inf,-2] q(X).")))
+    assert "  `SOMETIME(-inf,-2]` keeps each of its rows for ever" in shown
+
+
+def test_negation_waits_for_the_watermark() -> None:
+    """A delay of 0 under a negation is no answer at once."""
+    shown = format_analysis(analyse(tidelog.compile("p(X) :- q(X), not r(X). s(X) :- q(X).")))
+    assert "  p: 0 (behind the watermark, for which `not` waits)\n" in shown
+    assert "  s: 0 (waits for nothing in the future)\n" in shown
 
 
 def test_obstacles_stand_below_their_rule() -> None:
@@ -86,7 +114,7 @@ def test_fields_are_json() -> None:
     assert fields["window"]["value"] == "5/2"
     assert fields["granularity"] == {"value": "5/2", "rule": "'p.1'(X) :- diamondplus[0,5/2] r(X).", "algorithm": 6}
     assert fields["sharp_facts"] == {"r": "5/2"}
-    assert fields["retention"]["p"] == "0"
+    assert fields["retention"]["p"] == {"keeps": "5/2", "why": "until it is final"}
     assert fields["memory"][0]["factor"] is None
     assert fields["memory"][0]["bound"] is None
     assert fields["strata"] == [["q", "r"], ["p"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -20,7 +21,7 @@ from tidelog.operators.join import Join
 from tidelog.operators.operator import Operator
 from tidelog.operators.pairing import PairingOperator
 from tidelog.operators.union import Union
-from tidelog.plans.analysis.retention import longest_by_predicate, retention_of
+from tidelog.plans.analysis.retention import predicate_retention, retention_of
 from tidelog.plans.compile import compile_program
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.plan import Plan
@@ -74,12 +75,49 @@ def test_since_keeps_the_right_side_for_the_left() -> None:
     assert (stores[("p", "left")], stores[("p", "right")], stores[("p", "sent")]) == (3, 3, 3)
 
 
-def test_longest_by_predicate() -> None:
-    """A predicate is kept as long as the store that keeps it longest."""
-    stores = retention_of(
-        tidelog.compile("input q(x). output p, s. p(X) :- q(X), diamondplus[0,5] q(X). s(X) :- q(X).")
+# --- of predicates ------------------------------------------------------------------------------------------------------
+
+
+def lives(text: str) -> dict[str, Fraction | float]:
+    return {item.predicate: item.keeps for item in predicate_retention(tidelog.compile(text))}
+
+
+@pytest.mark.parametrize(
+    ("text", "keeps"),
+    [
+        ("input q(x). p(X) :- q(X), diamondminus[0,10] q(X).", {"q": 10, "p": 0}),
+        ("input q(x). p(X) :- boxminus[2,7] q(X).", {"q": 7, "p": 0}),
+        ("input q(x). p(X) :- q(X). boxplus[1,3] s(X) :- p(X).", {"q": 0, "p": 3, "s": 0}),
+        ("input q(x). p(X) :- boxminus[0,4] diamondminus[0,2] q(X).", {"q": 6, "p": 0}),
+        ("input q(x). input r(x). p(X) :- q(X) since[1,4] r(X).", {"q": 0, "r": 4, "p": 0}),
+        ("input q(x). p(X) :- diamondminus[3,inf) q(X).", {"q": math.inf, "p": 0}),
+        ("input q(x). input r(x). p(X) :- q(X), diamondplus[0,5] r(X).", {"q": 5, "r": 0, "p": 5}),
+        ("input q(x). p(X) :- diamondminus[0,3] q(X), diamondplus[0,5] q(X).", {"q": 8, "p": 5}),
+        ("input q(x). p(X) :- q(X), not r(X). r(X) :- diamondplus[0,3] q(X).", {"q": 3, "r": 3, "p": 3}),
+    ],
+)
+def test_predicates_are_kept_as_long_as_they_matter(text: str, keeps: dict[str, Fraction | float]) -> None:
+    """What readers look back counts, through operators that nest, with what partners are late."""
+    assert lives(text) == keeps
+
+
+def test_the_reason_names_the_operator_as_written() -> None:
+    """The reader that is the cause is told in the program's own words, units and MeTeoR's names included."""
+    text = (
+        "timeline integer, unit 1 s. p(X) :- q(X), SOMETIME[-10min,0] r(X). s(X) :- boxminus[0,2] diamondminus[0,1h] p(X)."
     )
-    assert longest_by_predicate(stores)["q"] == 5
+    why = {item.predicate: item.why for item in predicate_retention(tidelog.compile(text))}
+    assert why["r"].startswith("`SOMETIME[-10min,0]` in p(X) :- ")
+    assert why["p"].startswith("`diamondminus[0,1h]` below `boxminus[0,2]` in s(X) :- ")
+    assert why["q"] == "matters at its own time alone"
+
+
+def test_rows_kept_for_ever_are_told() -> None:
+    """An unbounded diamond keeps its rows for ever, an unbounded since as long as its left side holds."""
+    text = "p(X) :- diamondminus q(X). s(X) :- t(X) since u(X)."
+    why = {item.predicate: item.why for item in predicate_retention(tidelog.compile(text))}
+    assert "keeps each row for ever, as one range a row" in why["q"]
+    assert "as long as its left side holds" in why["u"]
 
 
 # --- against the operators ----------------------------------------------------------------------------------------------
@@ -122,6 +160,8 @@ def bounds_at_run_time(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> dict[tupl
 
 def assert_as_the_operators_forget(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = {(item.step, item.store): item.keeps for item in retention_of(plan) if item.store != "waiting"}
+    longest = {item.predicate: item.keeps for item in predicate_retention(plan)}
+    assert all(item.keeps <= longest.get(item.predicate, math.inf) for item in retention_of(plan))
     told = {key: bound for key, bound in bounds_at_run_time(plan, monkeypatch).items() if bound < POS}
     assert set(told) == set(expected)
     watermark: Any = plan.timeline.encode_point(Fraction(WATERMARK))

@@ -44,9 +44,7 @@ def test_background_need_not_be_an_input(tmp_path: Path, integer: Schema) -> Non
         ("x.txt", "q(a,b)\np(a)", 2, "expected facts of `q`, got `p`"),
     ],
 )
-def test_bad_records_are_errors(
-    tmp_path: Path, integer: Schema, name: str, content: str, line: int, reason: str
-) -> None:
+def test_bad_records_are_errors(tmp_path: Path, integer: Schema, name: str, content: str, line: int, reason: str) -> None:
     """The first record that cannot be read ends the loading, with its place."""
     path = tmp_path / name
     path.write_text(content)

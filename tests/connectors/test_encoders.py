@@ -94,13 +94,13 @@ def test_iso_lines_are_in_utc(seconds: Schema) -> None:
     """With `iso`, times are ISO-8601 to the precision that they need; beyond the calendar they stay numbers."""
     records: list[Record] = [("rain", (), t, t) for t in (1277942400, 1277942405, 10**15)] + [("rain", (), 0, POS)]
     assert TextEncoder(seconds, iso=True).encode(records).decode().splitlines() == [
-        "rain@2010-07-01T00:00Z",
+        "rain@2010-07-01T00:00:00Z",
         "rain@2010-07-01T00:00:05Z",
         "rain@1000000000000000",
-        "rain@[1970-01-01T00:00Z,inf)",
+        "rain@[1970-01-01T00:00:00Z,inf)",
     ]
     assert JsonEncoder(seconds, iso=True).encode(records[:1]) == (
-        b'{"predicate":"rain","args":[],"time":"2010-07-01T00:00Z"}\n'
+        b'{"predicate":"rain","args":[],"time":"2010-07-01T00:00:00Z"}\n'
     )
 
 

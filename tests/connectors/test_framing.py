@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from tidelog.connectors.framing import LineFramer
 from tidelog.runtime.interfaces import Rejected
 
-PIECES = st.lists(
-    st.sampled_from([b"a", b"bb", b"\n", b"\r\n", b"\r", b"", b"ccccccccc", b"\xef\xbb\xbf"]), max_size=20
-)
+PIECES = st.lists(st.sampled_from([b"a", b"bb", b"\n", b"\r\n", b"\r", b"", b"ccccccccc", b"\xef\xbb\xbf"]), max_size=20)
 
 
 def frame(chunks: list[bytes], max_line: int) -> tuple[dict[int, bytes], list[Rejected]]:

@@ -124,17 +124,18 @@ async def test_broken_connection_tells_the_line_that_was_cut(integer: Schema) ->
 
 
 async def test_wrong_header_costs_one_connection(integer: Schema) -> None:
-    """A client whose CSV header is wrong is told as rejected and closed; the next one is served."""
-    async with ListenerSource(LOOPBACK, CsvDecoder(integer, "tcp", "p")) as source:
-        async with await connect(source) as client:
-            await client.send(b"x\n")
-            _, [item], _ = await receive(source, 1)
-            assert item.reason == "the header needs a column `time`, or `from` and `to`, got: x"
-            with anyio.fail_after(10), pytest.raises(anyio.EndOfStream):
-                await client.receive()
-        async with await connect(source) as client:
-            await client.send(b"time,x\n1,a\n")
-            assert (await receive(source, 1))[0] == [("p", ("a",), 1, 1)]
+    """Every row behind a wrong CSV header is rejected with the header's reason, none lost unseen; others are served."""
+    reason = "the header needs a column `time`, or `from` and `to`, got: x"
+    listener = ListenerSource(LOOPBACK, CsvDecoder(integer, "tcp", "p"))
+    async with listener as source, await connect(source) as client, await connect(source) as other:
+        await client.send(b"x\na\n")
+        _, rejected, _ = await receive(source, 2)
+        await client.send(b"b\n")
+        rejected += (await receive(source, 1))[1]
+        assert [(item.reason, item.raw) for item in rejected] == [(reason, raw) for raw in (b"x", b"a", b"b")]
+        assert [item.place.rpartition(":")[2] for item in rejected] == ["1", "2", "3"]
+        await other.send(b"time,x\n1,a\n")
+        assert (await receive(source, 1))[0] == [("p", ("a",), 1, 1)]
 
 
 async def test_client_source_reads_to_the_end(integer: Schema) -> None:

@@ -63,7 +63,12 @@ def test_documented_forms(text: str, spec: Spec) -> None:
         ("file:", f"`file:` names no file: expected {ACCEPTED}"),
         ("C:\\data.txt", f"`C:\\data.txt` has an unknown scheme `c`: expected {ACCEPTED}"),
         ("http://x/y", f"`http://x/y` has an unknown scheme `http`: expected {ACCEPTED}"),
-        ("xml+file:a", f"`xml+file:a` has an unknown scheme `xml+file`: expected {ACCEPTED}"),
+        ("xml+file:a", "`xml+file:a` has an unknown format `xml`: the formats are facts, jsonl, csv"),
+        ("json+-", "`json+-` has an unknown format `json`: the formats are facts, jsonl, csv"),
+        (
+            "json+tcp+listen://127.0.0.1:1",
+            "`json+tcp+listen://127.0.0.1:1` has an unknown format `json`: the formats are facts, jsonl, csv",
+        ),
         ("tcp://127.0.0.1", "`tcp://127.0.0.1` is not of the form `tcp://HOST:PORT`"),
         ("tcp:127.0.0.1:80", "`tcp:127.0.0.1:80` is not of the form `tcp://HOST:PORT`"),
         ("tcp://u@h:80", "`tcp://u@h:80` is not of the form `tcp://HOST:PORT`"),

@@ -80,5 +80,5 @@ def test_negation_of_the_stream_beside_background(emit: str) -> None:
     if emit == "points":
         assert found == ["quiet(a)@5"]
     else:
-        ends = {"intervals": ["(-inf,2]", "4", "5", "[6,inf)"], "final": ["(-inf,2]", "[4,inf)"]}[emit]
+        ends = {"intervals": ["(-inf,2]", "4", "[5,inf)"], "final": ["(-inf,2]", "[4,inf)"]}[emit]
         assert found == [f"quiet(a)@{end}" for end in ends]

@@ -81,7 +81,7 @@ def test_a_failure_at_a_frontier(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Erode, "settle", settle)
     session = Session(plan_of(TEXT))
-    with pytest.raises(OperatorError, match="step b failed on .the frontier.: ArithmeticError: odd"):
+    with pytest.raises(OperatorError, match=r"step b failed on \(the frontier\): ArithmeticError: odd"):
         session.push("p", ["x"], 1)
 
 

@@ -18,6 +18,7 @@ from tidelog import Session
 from tidelog.plans.compile import compile_program
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.facts import Record
+from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program
 from tidelog.plans.syntax import Program
@@ -154,3 +155,13 @@ def test_final_and_points_agree_with_intervals(timeline: str, data: st.DataObjec
     points = sessions["points"].pull_records()
     assert sorted((lo, str((p, r))) for p, r, lo, _ in points) == sorted(expected)
     assert [record[2] for record in points] == sorted(record[2] for record in points)
+
+
+def test_a_wildcard_in_a_negation_below_a_box() -> None:
+    """`_` below two boxes with a negation between them is some constant in the negation, not one for the outer box."""
+    plan = compile_program(parse("input p. input q(x). a :- boxminus[0,1] (p, not boxminus[0,1] q(_))."))
+    session = Session(plan, emit="final")
+    session.push("p", [], interval="[0,5]")
+    session.push("q", [1], interval="[1,3]")
+    session.finish()
+    assert [str(answer) for answer in session.pull()] == ["a@[1,2)", "a@(4,5]"]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import anyio
 import pytest
 
-from engine.running import BACKENDS, SlowSource, plan_of, records, run, shown
+from engine.running import BACKENDS, SlowSource, plan_of, run, shown
 from tidelog import Engine, MemorySink, MemorySource, PushSource
 from tidelog.plans.errors import ConnectorError
 from tidelog.plans.facts import Record

@@ -8,21 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.plans.checks import check
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.parser import parse
-from tidelog.plans.source import render, render_diagnostics
+from tidelog.plans.checks.check import check, check_beside
+from tidelog.plans.parser import parse_what_reads
+from tidelog.plans.source import render_diagnostics
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "errors"
 PROGRAMS = sorted(FOLDER.glob("*.tide"))
 
 
 def said_of(path: Path) -> str:
-    try:
-        program = parse(path.read_bytes().decode(), path.name)
-    except ProgramError as error:
-        return render(error)
-    return render_diagnostics(check(program), program.name, program.text)
+    program, unread = parse_what_reads(path.read_bytes().decode(), path.name)
+    found = check_beside(program, unread) if unread else check(program)
+    return render_diagnostics(found, program.name, program.text)
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)

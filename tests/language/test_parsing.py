@@ -145,9 +145,7 @@ def test_predicate_names():
 
 def test_names_in_facts_are_constants():
     """In a fact every unquoted name is a constant, whatever its case."""
-    assert only("connect(N1, n2, -3).") == FactStatement(
-        Atom("connect", (Constant("N1"), Constant("n2"), Constant(-3)))
-    )
+    assert only("connect(N1, n2, -3).") == FactStatement(Atom("connect", (Constant("N1"), Constant("n2"), Constant(-3))))
 
 
 @pytest.mark.parametrize(
@@ -212,9 +210,7 @@ def test_open_interval_or_parenthesis():
 def test_unary_binds_tighter_than_since():
     """A prefix operator takes the next formula alone; parentheses change that."""
     box = interval(0, 1)
-    assert literal("boxminus[0,1] p(X) since[0,1] not q(X)") == Binary(
-        "since", box, Unary("boxminus", box, P), Negation(Q)
-    )
+    assert literal("boxminus[0,1] p(X) since[0,1] not q(X)") == Binary("since", box, Unary("boxminus", box, P), Negation(Q))
     assert literal("boxminus[0,1] (p(X) since[0,1] q(X))") == Unary("boxminus", box, Binary("since", box, P, Q))
 
 

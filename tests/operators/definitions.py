@@ -1,8 +1,8 @@
 """The operators' definitions over real time (or integer time), evaluated by brute force on sample points.
 
 On the rational timeline an even number stands for a time point, the odd one behind it for the open gap up to the next. Eight
-samples a unit of time decide every definition exactly: all ends lie on points or, seen from the middle of a gap, halfway between
-them; so what is met is met in a quarter, and what lies strictly between two quarters has an eighth in it.
+samples a unit of time decide every definition exactly: all ends lie on points or, seen from the middle of a gap, halfway
+between them; so what is met is met in a quarter, and what lies strictly between two quarters has an eighth in it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Driving an operator as a channel would, while its promises are watched.
 
-A driver feeds messages and checks, for each, what every operator promises: what comes out was never sent before, does not lie
-at or before the frontier promised so far, and frontiers only grow. With `through_json` the operator is replaced, after each
-message, by a fresh one that is restored from its snapshot.
+A driver feeds messages and checks, for each, what every operator promises: what comes out was never sent before, does not
+lie at or before the frontier promised so far, and frontiers only grow. With `through_json` the operator is replaced, after
+each message, by a fresh one that is restored from its snapshot.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,16 +64,14 @@ def test_insert_agrees_with_sets(reach: int, facts: list[Fact]) -> None:
     assert sum(hi - lo + 1 for _, lo, hi in reported) == sum(map(len, points.values()))
     assert points == {row: _bridged(times, reach) for row, times in points_of(facts).items()}
     for bounds in store.rows.values():
-        assert all(
-            later - earlier > (reach if i % 2 else -1)
-            for i, (earlier, later) in enumerate(zip(bounds, bounds[1:], strict=False))
-        )  # noqa: E501
+        assert all(begin <= end for begin, end in zip(bounds[::2], bounds[1::2], strict=True))
+        assert all(begin - end > reach for end, begin in zip(bounds[1:-1:2], bounds[2::2], strict=True))
 
 
 def _bridged(times: set[int], reach: int) -> set[int]:
     """The times, and all between two that are at most `reach` apart."""
     ordered = sorted(times)
-    gaps = [range(a, b) for a, b in zip(ordered, ordered[1:], strict=False) if b - a <= reach]
+    gaps = [range(a, b) for a, b in pairwise(ordered) if b - a <= reach]
     return times.union(*gaps)
 
 

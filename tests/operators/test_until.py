@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,7 +55,7 @@ def test_brackets(  # type: ignore[no-untyped-def]
     found = sorted((lo, hi) for _, lo, hi in driver.sent)
     joined = (found[0][0], found[-1][1]) if found else None
     assert joined == expected
-    assert all(a[1] + 1 == b[0] for a, b in zip(found, found[1:], strict=False))
+    assert all(a[1] + 1 == b[0] for a, b in pairwise(found))
 
 
 @pytest.mark.parametrize("timeline", list(CLOCKS))
@@ -83,7 +85,7 @@ VALUES = {0: [()], 1: [("a",), (1,)], 2: [("a", 1), ("a", 2), (1, "a")]}
 @pytest.mark.parametrize("timeline", list(CLOCKS))
 @given(data=st.data())
 def test_rows_are_paired_by_common_variables(timeline: str, data: st.DataObject) -> None:
-    """Each pair of rows that agree gives its own row; with columns of the left side alone, only at distances that need it."""
+    """Each pair of rows that agree gives its own row; with columns of the left alone, only at distances that need it."""
     clock = CLOCKS[timeline]
     left, right, agree, combine = data.draw(st.sampled_from(SHAPES))
     metric = data.draw(metrics(clock, unbounded=False))

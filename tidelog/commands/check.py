@@ -6,8 +6,7 @@ import argparse
 import json
 import sys
 
-from tidelog.commands.outcome import BAD, DONE, show_diagnostics
-from tidelog.compiling import compile_path
+from tidelog.commands.outcome import BAD, DONE, load_plan, show_diagnostics
 from tidelog.plans.analysis.report import analyse, analysis_fields, format_analysis
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.plan import Plan
@@ -28,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     """Check a program: exit code 1 if it has errors."""
     as_json = options.format == "json"
     try:
-        plan = compile_path(options.program)
+        plan = load_plan(options.program)
     except ProgramError as error:
         if not as_json:
             raise

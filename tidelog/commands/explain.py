@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tidelog.commands.outcome import DONE
-from tidelog.compiling import compile_path
+from tidelog.commands.outcome import DONE, load_plan
 from tidelog.plans.errors import SpecError
 from tidelog.plans.explain_text import explain
 
@@ -22,7 +21,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(options: argparse.Namespace) -> int:
     """Print one stage of a program."""
-    plan = compile_path(options.program)
+    plan = load_plan(options.program)
     try:
         shown = explain(plan, options.stage, options.format)
     except ValueError as error:

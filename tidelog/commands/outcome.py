@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 
-from tidelog.plans.errors import Diagnostic
+from tidelog.compiling import compile_path
+from tidelog.plans.errors import Diagnostic, SpecError
+from tidelog.plans.plan import Plan
 from tidelog.plans.source import render_diagnostics
 
 DONE, BAD, USAGE = 0, 1, 2
+
+
+def load_plan(path: str) -> Plan:
+    """The plan of a program's file; SpecError where the file cannot be read, as for any file that the command line names."""
+    try:
+        return compile_path(path)
+    except OSError as error:
+        raise SpecError(f"cannot read `{path}`: {os.strerror(error.errno or 0)}") from error
+
+
+def count(number: int, noun: str) -> str:
+    """A number and its noun.
+
+    >>> count(1, "record"), count(2, "record")
+    ('1 record', '2 records')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def say(text: str) -> None:

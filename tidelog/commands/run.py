@@ -9,12 +9,13 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
 import anyio
 
-from tidelog.commands.outcome import BAD, DONE, say, show_diagnostics
+from tidelog.commands.outcome import BAD, DONE, count, load_plan, say, show_diagnostics
+from tidelog.commands.overlap import check_overlap, file_of
 from tidelog.commands.progress import show_progress
-from tidelog.compiling import compile_path
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.framing import MAX_LINE
 from tidelog.connectors.spec import open_sink, open_source, parse_spec
@@ -33,6 +34,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--out", dest="sinks", action="append", metavar="SPEC", help="where answers go (default -)")
     parser.add_argument("--emit", choices=("intervals", "final", "points"), default="intervals")
     parser.add_argument("--lateness", default="0", metavar="D", help="how late facts may come (default 0)")
+    parser.add_argument("--max-ahead", metavar="D", help="refuse a fact further than D ahead of its source (default: none)")
     parser.add_argument("--start", metavar="T", help="when the stream starts (default: with its first fact)")
     parser.add_argument("--dead-letter", metavar="F", help="where records go that cannot be used (default: standard error)")
     parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
@@ -47,9 +49,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(options: argparse.Namespace) -> int:
     """Run a program over its sources until they end, or until a signal asks to stop."""
     logging.basicConfig(stream=sys.stderr, format="tidelog: %(message)s", level=logging.WARNING)
-    plan = compile_path(options.program)
+    plan = load_plan(options.program)
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     _check_times(plan, options)
+    _check_files(plan, options)
     try:
         return anyio.run(_Run(plan, options).main, backend=options.backend)
     except BaseExceptionGroup as group:
@@ -81,6 +84,7 @@ class _Run:
                 emit=self._options.emit,
                 lateness=self._options.lateness,
                 start=self._options.start,
+                max_ahead=self._options.max_ahead,
                 idle_after=self._options.idle_after,
                 dead_letters=letters,
                 on_violation=self._show_violation,
@@ -116,9 +120,10 @@ class _Run:
         for line in engine.unfinished():
             say(f"note: {line}")
         if statistics.intake.unused:
-            say(f"note: {statistics.intake.unused} facts have predicates that the program does not use")
+            have = "has a predicate" if statistics.intake.unused == 1 else "have predicates"
+            say(f"note: {count(statistics.intake.unused, 'fact')} {have} that the program does not use")
         if engine.rejected:
-            say(f"note: {engine.rejected} records could not be used")
+            say(f"note: {count(engine.rejected, 'record')} could not be used")
         if self._options.stats:
             _show_statistics(engine)
         if self._signal is not None:
@@ -129,22 +134,34 @@ class _Run:
 def _show_statistics(engine: Engine) -> None:
     statistics = engine.statistics()
     intake = statistics.intake
-    say(f"facts: {intake.accepted} accepted, {intake.unused} unused, {intake.late} late; {engine.rejected} rejected in all")
+    facts = f"{intake.accepted} accepted, {intake.unused} unused, {intake.late} late, {intake.ahead} ahead"
+    say(f"facts: {facts}; {engine.rejected} rejected in all")
     say(f"{'step':<32} {'received':>10} {'sent':>10} {'stored':>10} {'failed':>8}")
     for name, step in statistics.steps.items():
         say(f"{name:<32} {step.received:>10} {step.sent:>10} {step.entries:>10} {step.failed_evaluations:>8}")
 
 
 def _check_times(plan: Plan, options: argparse.Namespace) -> None:
-    """Say what is wrong with `--lateness` and `--start` as a mistake in usage, before anything is opened."""
+    """Say what is wrong with times among the options as a mistake in usage, before anything is opened."""
     times = TimeReader(plan.timeline)
-    for name, text in (("--lateness", options.lateness), ("--start", options.start)):
+    for name, text, read in (
+        ("--lateness", options.lateness, times.duration),
+        ("--max-ahead", options.max_ahead, times.duration),
+        ("--start", options.start, times.point),
+    ):
         try:
-            point = 0 if text is None else times.point(text)
+            if text is not None:
+                read(text)
         except DataError as error:
             raise SpecError(f"{name}: {error}") from error
-        if name == "--lateness" and point < 0:
-            raise SpecError("--lateness: expected a duration of 0 or more")
+
+
+def _check_files(plan: Plan, options: argparse.Namespace) -> None:
+    """Refuse to overwrite what is read: the inputs, the program, its background."""
+    inputs = [path for spec in options.sources or () for path in file_of(spec)]
+    folder = Path(options.program).parent
+    background = [str(folder / item.path) for item in plan.backgrounds]
+    check_overlap([*inputs, options.program, *background], options.sinks or (), options.dead_letter)
 
 
 def _seconds(text: str) -> float:

@@ -1,0 +1,139 @@
+"""Check: what a declared field's type makes impossible, told as warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from tidelog.plans import syntax
+from tidelog.plans.checks.walk import atoms, leaves, statements_of
+from tidelog.plans.errors import Diagnostic
+from tidelog.plans.normal.traverse import children
+from tidelog.plans.printing import format_formula, format_term
+
+Kind = Literal["text", "number"]
+"""What a value is to a comparison: booleans are the texts `true` and `false`."""
+
+_Kinds = Mapping[str, Kind]
+_KINDS: Mapping[syntax.FieldType, Kind] = {
+    "text": "text",
+    "boolean": "text",
+    "number": "number",
+    "integer": "number",
+}
+_WORDS: Mapping[syntax.FieldType, str] = {
+    "text": "a text",
+    "boolean": "`true` or `false`",
+    "number": "a number",
+    "integer": "a whole number",
+}
+
+
+def check_types(program: syntax.Program) -> Iterator[Diagnostic]:
+    """Constants that a declared field never holds, and comparisons of texts with numbers: only `!=` holds between them.
+
+    Only the stream's facts are of a field's type, so predicates with facts from elsewhere are left alone.
+    """
+    elsewhere = {fact.atom.predicate for fact in statements_of(program, syntax.FactStatement)}
+    elsewhere |= {background.predicate for background in statements_of(program, syntax.Background)}
+    inputs = statements_of(program, syntax.Input)
+    declared = {item.predicate: item.fields for item in inputs if item.predicate not in elsewhere}
+    for rule in statements_of(program, syntax.Rule):
+        for atom in atoms(*rule.body):
+            for argument, field in _fields(atom, declared):
+                yield from _constant(atom, argument, field)
+        kinds = {name: kind for part in rule.body for name, kind in _bound(part, declared)}
+        for part in rule.body:
+            yield from _comparisons(part, kinds)
+
+
+_Declared = Mapping[str, tuple[syntax.Field, ...]]
+
+
+def _fields(atom: syntax.Atom, declared: _Declared) -> Iterator[tuple[syntax.Expression, syntax.Field]]:
+    fields = declared.get(atom.predicate, ())
+    if len(fields) == len(atom.arguments):
+        yield from zip(atom.arguments, fields, strict=True)
+
+
+def _constant(atom: syntax.Atom, argument: syntax.Expression, field: syntax.Field) -> Iterator[Diagnostic]:
+    if not isinstance(argument, syntax.Constant) or _may_hold(field.type, argument.value):
+        return
+    shown = f"`{format_term(argument)}`"
+    message = f"{shown} never matches: the field `{field.name}` of `{atom.predicate}` is {_WORDS[field.type]}"
+    help = _unquoted(argument, field.type) or f"write {_WORDS[field.type]}, or change the field's type"
+    yield _warning(message, argument, help)
+
+
+def _may_hold(kind: syntax.FieldType, value: syntax.Value) -> bool:
+    if kind == "any":
+        return True
+    if kind == "boolean":
+        return value in ("true", "false")
+    if kind == "integer":
+        return isinstance(value, int)
+    return isinstance(value, str) == (kind == "text")
+
+
+def _unquoted(constant: syntax.Constant, kind: syntax.FieldType) -> str:
+    """The help where a number stands in quotes, or a text in none."""
+    value = constant.value
+    if kind in ("number", "integer") and isinstance(value, str) and value.isascii() and value.isdigit():
+        return f"without quotes, `{value}` is a number"
+    if kind == "text" and not isinstance(value, str):
+        return f'in quotes, `"{value}"` is a text'
+    return ""
+
+
+def _bound(formula: syntax.Formula, declared: _Declared) -> Iterator[tuple[str, Kind]]:
+    """The variables of a formula that a typed field binds wherever the formula holds, each with its kind."""
+    match formula:
+        case syntax.Atom():
+            for argument, field in _fields(formula, declared):
+                if isinstance(argument, syntax.Variable) and field.type in _KINDS:
+                    yield argument.name, _KINDS[field.type]
+        case syntax.Negation():
+            return
+        case syntax.Binary():  # the left side need not hold at any time
+            yield from _bound(formula.right, declared)
+        case _:
+            for child in children(formula):
+                yield from _bound(child, declared)
+
+
+def _comparisons(formula: syntax.Formula, kinds: _Kinds) -> Iterator[Diagnostic]:
+    if isinstance(formula, syntax.Comparison):
+        yield from _comparison(formula, kinds)
+    for child in children(formula):
+        yield from _comparisons(child, kinds)
+
+
+def _comparison(comparison: syntax.Comparison, kinds: _Kinds) -> Iterator[Diagnostic]:
+    shown = f"`{format_formula(comparison)}` never holds"
+    for side in (comparison.left, comparison.right):
+        texts = [leaf.name for leaf in leaves(side) if isinstance(leaf, syntax.Variable) and kinds.get(leaf.name) == "text"]
+        if isinstance(side, syntax.Arithmetic) and texts:
+            yield _warning(f"{shown}: `{texts[0]}` is a text", comparison, "compute with numbers alone")
+            return
+    left, right = (_kind(side, kinds) for side in (comparison.left, comparison.right))
+    if comparison.operator != "!=" and left and right and left != right:
+        words = f"`{format_term(comparison.left)}` is a {left}, `{format_term(comparison.right)}` a {right}"
+        constants = [side for side in (comparison.left, comparison.right) if isinstance(side, syntax.Constant)]
+        wanted = right if constants[:1] == [comparison.left] else left
+        help = _unquoted(constants[0], wanted) if constants else ""
+        yield _warning(f"{shown}: {words}", comparison, help or "compare texts with texts, and numbers with numbers")
+
+
+def _kind(expression: syntax.Expression, kinds: _Kinds) -> Kind | None:
+    match expression:
+        case syntax.Constant(value):
+            return "text" if isinstance(value, str) else "number"
+        case syntax.Variable(name):
+            return kinds.get(name)
+        case syntax.Arithmetic():
+            return "number"
+    return None
+
+
+def _warning(message: str, place: syntax.Expression | syntax.Comparison, help: str) -> Diagnostic:
+    return Diagnostic("never-matches", message, place.span, help=help, severity="warning")
