@@ -21,8 +21,12 @@ class DeadLetterWriter:
     def __init__(self, path: str | None = None, *, fd: int = 2) -> None:
         self.count = 0
         self._is_json = path is not None
+        self._descriptor: Descriptor | None
         if path is None:
-            self._descriptor: Descriptor | None = Descriptor(fd, owned=False)
+            try:
+                self._descriptor = Descriptor(fd, owned=False)
+            except OSError:  # standard error is closed: nobody wants to know
+                self._descriptor = Descriptor(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
         else:
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
             self._descriptor = Descriptor(os.open(path, flags, 0o666))

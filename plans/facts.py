@@ -71,6 +71,8 @@ def _constant(value: object) -> Value:
     if isinstance(value, int | float):
         return canonical(value)
     if isinstance(value, str):
+        if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
+            raise DataError("text must not hold lone surrogates")
         return value
     raise DataError(f"an argument must be text, a number or a boolean, got {type(value).__name__}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
@@ -22,6 +23,11 @@ from tidelog.runtime.interfaces import Batch, DeadLetters, Rejected, Sink, Sourc
 from tidelog.runtime.session import SessionStatistics
 from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceActor, SourceEvent
 from tidelog.runtime.violations import Violation, Violations
+
+logger = logging.getLogger("tidelog")
+
+GRACE = 5.0
+"""How many seconds sinks have, after `stop`, to take what is in flight."""
 
 _ARRIVALS = -3
 """In place of a port: the time points at which input facts arrived, and the watermark, for the emission."""
@@ -74,23 +80,32 @@ class Engine:
         self._violations = Violations(plan)
         self._dead_letters = dead_letters
         self._on_violation = on_violation
+        self._scope: anyio.CancelScope | None = None
         self.rejected = 0
 
     async def run(self) -> None:
         """Run to the end; OperatorError, ConnectorError or another TidelogError if something fails for good."""
         try:
-            async with anyio.create_task_group() as tasks:
-                self._deploy(tasks)
+            with anyio.CancelScope() as self._scope:
+                async with anyio.create_task_group() as tasks:
+                    self._deploy(tasks)
         except BaseExceptionGroup as group:
             cause = first_cause(group)
         else:
+            if self._scope.cancelled_caught:
+                logger.warning("not all answers were taken before the engine stopped")
             return
         raise cause  # with its own cause, not with the group's
 
-    def stop(self) -> None:
-        """Shut down cleanly: take nothing more from the sources; what is in flight goes on to the sinks."""
+    def stop(self, grace: float = GRACE) -> None:
+        """Shut down cleanly: take nothing more from the sources; what is in flight goes on to the sinks.
+
+        A sink that has not taken it after `grace` seconds is left. To be called within the engine's event loop.
+        """
         for source in self._sources:
             source.stop()
+        if self._scope is not None:
+            self._scope.deadline = min(self._scope.deadline, anyio.current_time() + grace)
 
     def statistics(self) -> SessionStatistics:
         """An immutable record of what has been done and what is stored."""
@@ -172,8 +187,13 @@ class Engine:
 
     async def _reject(self, rejected: list[Rejected]) -> None:
         self.rejected += len(rejected)
-        if rejected and self._dead_letters is not None:
+        if not rejected or self._dead_letters is None:
+            return
+        try:
             await self._dead_letters.send(rejected)
+        except OSError as error:  # a bad record is never fatal, nor is a full disk beside the stream
+            logger.warning("dead letters cannot be written any more: %s", error)
+            self._dead_letters = None
 
     async def _enter(self, messages: list[PortMessage], entries: dict[str, MemoryObjectSendStream[PortMessage]]) -> None:
         for message in messages:

@@ -149,7 +149,9 @@ class Intake:
         self.ahead += len(delivery.ahead)
         self.unused += unused
         self.accepted += len(batch.records) - len(late) - len(delivery.ahead) - unused
-        begins.discard(NEG)
+        if NEG in begins:  # the stream has no start; and time does not begin there
+            self._earliest = NEG
+            begins.discard(NEG)
         return begins
 
     def _refuse(self, record: Record, place: str, watermark: int) -> Rejected:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import math
 from dataclasses import dataclass
@@ -53,6 +54,10 @@ def check_seconds(name: str, seconds: object) -> None:
         raise ValueError(f"`{name}` is 0 s or more, got {seconds}")
 
 
+_FOR_GOOD = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.EISDIR, errno.ENOSPC, errno.EPERM, errno.EROFS}
+"""What trying again does not mend."""
+
+
 class _Attempts:
     """The budget of one connector: spent by failures in a row, renewed by success."""
 
@@ -67,7 +72,7 @@ class _Attempts:
     async def failed(self, error: OSError) -> None:
         """Wait for the next attempt; ConnectorError when there is none left."""
         self._failures += 1
-        if self._failures > self._policy.attempts:
+        if self._failures > self._policy.attempts or error.errno in _FOR_GOOD:
             raise ConnectorError(f"{self._name}: {error}") from error
         wait = self._policy.wait_before(self._failures)
         logger.warning("%s: %s; trying again in %g s", self._name, error, wait)

@@ -7,6 +7,7 @@ answers go to standard output; everything else goes to standard error.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -33,6 +34,8 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
+    if sys.stderr is None:  # it is closed: what is said there is lost, what is answered is not
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
     try:
         options = _parser().parse_args(arguments)
     except SystemExit as exit_:

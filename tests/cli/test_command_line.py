@@ -293,3 +293,28 @@ def _short_stops(lines: list[str]) -> set[tuple[str, int]]:
         for length in range(1, 5)
         if all((car, second - back) in still for back in range(1, length + 1)) and (car, second - length - 1) in moving
     }
+
+
+def test_a_signal_ends_a_run_that_nobody_listens_to(alarm: str, tmp_path: Path) -> None:
+    """A sink that takes nothing delays the shutdown by the grace period at most."""
+    socket = tmp_path / "answers.sock"
+    command = [*TIDELOG, "run", alarm, "--in", "facts+-", "--out", f"unix+listen://{socket}"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(FACTS)
+        process.stdin.flush()
+        while not socket.exists():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 143
+        assert "not all answers were taken" in process.stderr.read()
+
+
+def test_standard_error_may_be_closed_or_full(alarm: str) -> None:
+    """Answers do not depend on whether diagnostics can be written."""
+    for redirection in ("2>&-", "2>/dev/full"):
+        command = f"{' '.join(TIDELOG)} run {alarm} --in facts+- --out facts+- {redirection}"
+        given = FACTS + "nonsense\n"
+        done = subprocess.run(["bash", "-c", command], input=given, capture_output=True, text=True, check=False)
+        assert (done.stdout, done.returncode) == ("alarm(a)@3\nalarm(a)@4\n", 0)

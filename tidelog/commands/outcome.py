@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 
 from tidelog.compiling import compile_path
 from tidelog.plans.errors import Diagnostic, SpecError
@@ -33,8 +34,9 @@ def count(number: int, noun: str) -> str:
 
 def say(text: str) -> None:
     """A line on standard error."""
-    sys.stderr.write(f"tidelog: {text}\n")
-    sys.stderr.flush()
+    with suppress(OSError):  # a full disk behind standard error must not cost an answer
+        sys.stderr.write(f"tidelog: {text}\n")
+        sys.stderr.flush()
 
 
 def show_diagnostics(diagnostics: Iterable[Diagnostic], name: str, text: str) -> None:
