@@ -70,7 +70,7 @@ def _keyed(name: str, begin: int, length: int) -> list[Record]:
 def _blocked(name: str, begin: int, length: int) -> list[Record]:
     """A row that holds at once, and what keeps every other such row from counting, for longer."""
     at_once: list[Record] = [("p", (name,), begin, begin)]
-    return at_once + [("q", (name,), begin, begin + length)] if name[-1] in "02468" else at_once
+    return [*at_once, ("q", (name,), begin, begin + length)] if name[-1] in "02468" else at_once
 
 
 def _path(name: str, begin: int, length: int) -> list[Record]:

@@ -1,8 +1,8 @@
 """A rule costs no more when there are a hundred.
 
 A hundred independent rules read one stream of sensor readings, each with its own threshold, window and head; the CPU that
-one of them costs per fact, against a program that has one rule alone. "In a session": facts and answers as records. "In the engine": actors and
-channels too, on either backend.
+one of them costs per fact, against a program that has one rule alone. "In a session": facts and answers as records. "In
+the engine": actors and channels too, on either backend.
 """
 
 from __future__ import annotations

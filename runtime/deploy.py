@@ -62,7 +62,7 @@ def consumers_of(plan: Plan) -> dict[str, list[tuple[str, int]]]:
 
 
 def ports_fed_by(plan: Plan, kind: str) -> dict[str, list[tuple[str, int]]]:
-    """For each predicate, the ports fed by the `stream`, the program's `facts`, the `start` or the `clock` (under no name)."""
+    """For each predicate, the ports fed by the `stream`, the program's `facts`, or (no name) the `start`, the `clock`."""
     ports: dict[str, list[tuple[str, int]]] = {}
     for step in plan.steps:
         for port, feed in enumerate(step.inputs):

@@ -4,9 +4,9 @@ The protocol is the same for the synchronous session and for actors, so it is wr
 send into the loop, and is resumed when the loop is idle again (each message raises a counter when it is sent, and lowers
 it when its handler is done). One batch at a time is admitted, so what is in flight stays bounded.
 
-While the stream goes on, coverage behind the loop's **present** (the watermark, or the latest begin admitted from outside) is
-held where the loop closes. When the stream has ended, the loop is followed to its own end, if it has one within `END_ROUNDS`
-steps; otherwise it stops at the present, and says so: `boxplus[1,1] p :- p` has no end.
+While the stream goes on, coverage behind the loop's **present** (the watermark, or the latest begin admitted from outside)
+is held where the loop closes. When the stream has ended, the loop is followed to its own end, if it has one within
+`END_ROUNDS` steps; otherwise it stops at the present, and says so: `boxplus[1,1] p :- p` has no end.
 
 Recursion that computes new values (`n(Y) :- n(X), Y = X+1.`) need not come to rest even at one time. What such a loop sends
 for one message admitted is counted, and it is stopped beyond `MOST_VALUES`.

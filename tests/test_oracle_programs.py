@@ -112,9 +112,7 @@ def test_drawn_programs_are_safe_and_stratified(data: st.DataObject, kind: Kind,
 
 @settings(SETTINGS, max_examples=40)
 @given(st.data(), KINDS, st.sampled_from((Fraction(0), Fraction(1), Fraction(5, 2))))
-def test_drawn_streams_are_sorted_and_shuffled_within_bounds(
-    data: st.DataObject, kind: Kind, lateness: Fraction
-) -> None:
+def test_drawn_streams_are_sorted_and_shuffled_within_bounds(data: st.DataObject, kind: Kind, lateness: Fraction) -> None:
     """Streams are sorted by time, and no fact of a shuffled one comes more than the lateness behind."""
     drawn = data.draw(programs(kind, EVERYTHING))
     stream = data.draw(streams(drawn))

@@ -52,9 +52,7 @@ def shown(plan: Plan, answers: Iterable[Record]) -> list[str]:
     return [str(plan.answer(record)) for record in answers]
 
 
-def session_answers(
-    text: str, facts: Sequence[str], *, batch: int = 1, finish: bool = True, **options: Any
-) -> list[str]:
+def session_answers(text: str, facts: Sequence[str], *, batch: int = 1, finish: bool = True, **options: Any) -> list[str]:
     """What a session says to facts pushed in batches."""
     plan = plan_of(text)
     session = Session(plan, **options)

@@ -61,15 +61,11 @@ def test_the_engine_tells_on_violation(backend: str) -> None:
     source = MemorySource(records(plan, ["on(a)@[1,4]", "off(a)@[3,9]", "on(b)@9"]), batch_size=1)
     engine = Engine(plan, [source], [MemorySink()], on_violation=found.append)
     run(backend, engine.run)
-    assert [str(item) for item in found] == [
-        "constraint violated at [3,4]: on(a), off(a) (rule: bottom :- on(X), off(X).)"
-    ]
+    assert [str(item) for item in found] == ["constraint violated at [3,4]: on(a), off(a) (rule: bottom :- on(X), off(X).)"]
     assert engine.statistics().violations == 1
 
 
 def test_constraints_with_negation_wait_for_the_frontier() -> None:
     """A constraint that negates is violated only once it is known that nothing came."""
     text = "timeline integer. input on(x). input ok(x). bottom :- on(X), not diamondminus[0,2] ok(X)."
-    assert told(["on(a)@1", "ok(a)@1", "on(a)@2", "on(a)@5", "on(a)@6"], text) == [
-        "on(a), not diamondminus[0,2] ok(a)@5"
-    ]
+    assert told(["on(a)@1", "ok(a)@1", "on(a)@2", "on(a)@5", "on(a)@6"], text) == ["on(a), not diamondminus[0,2] ok(a)@5"]

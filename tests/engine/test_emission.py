@@ -18,9 +18,7 @@ def test_points_are_answered_where_only_background_holds() -> None:
 def test_the_engine_answers_background_at_points(backend: str) -> None:
     """The same on engines."""
     plan = plan_of("timeline integer. input tick. edge(a,b). path(X,Y) :- edge(X,Y). output path.")
-    answers = engine_answers(
-        backend, plan, [MemorySource(records(plan, ["tick@1", "tick@4"]), batch_size=1)], emit="points"
-    )
+    answers = engine_answers(backend, plan, [MemorySource(records(plan, ["tick@1", "tick@4"]), batch_size=1)], emit="points")
     assert shown(plan, answers) == ["path(a,b)@1", "path(a,b)@4"]
 
 

@@ -53,6 +53,4 @@ def test_forgetting_at_once_changes_no_answer(timeline: str, fragment: str, data
     for record in records[cut:]:
         second.push_records([record])
     second.finish()
-    assert not differences(program, facts, answers + second.pull_records(), until(program, facts)), show(
-        program, shuffled
-    )
+    assert not differences(program, facts, answers + second.pull_records(), until(program, facts)), show(program, shuffled)

@@ -104,9 +104,7 @@ def test_more_facts_give_more_answers(timeline: str, data: st.DataObject) -> Non
 
 
 def _within(fewer: Runs, more: Runs) -> bool:
-    return all(
-        any(a <= lo and hi <= b for a, b in more.get(fact, [])) for fact, runs in fewer.items() for lo, hi in runs
-    )
+    return all(any(a <= lo and hi <= b for a, b in more.get(fact, [])) for fact, runs in fewer.items() for lo, hi in runs)
 
 
 @pytest.mark.parametrize("direction", ["minus", "plus"])

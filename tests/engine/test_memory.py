@@ -72,9 +72,7 @@ CASES: list[tuple[str, str, Tick, EmitMode, int]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("text", "tick", "emit", "bound"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
-)
+@pytest.mark.parametrize(("text", "tick", "emit", "bound"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_memory_is_bounded_by_the_window(text: str, tick: Tick, emit: EmitMode, bound: int) -> None:
     """Over a thousand windows, a batch a tick, ranges stay within the bound, and the whole state does not grow."""
     inputs = "input p(x, y)." if tick is pairs else "input p(x). input q(x)."

@@ -121,9 +121,7 @@ def test_example_9_forgets_what_lies_behind_the_window(monkeypatch: pytest.Monke
         session.push_records(records(plan, [f"Signal(s1)@{time}"]))
     session.push_records(records(plan, ["Monit(n,s1)@101"]))
     ends = [
-        bounds[1:]
-        for state in session.snapshot()["network"]["graph"]["operators"].values()
-        for bounds in _stored(state)
+        bounds[1:] for state in session.snapshot()["network"]["graph"]["operators"].values() for bounds in _stored(state)
     ]
     assert ends
     assert all(hi > 97 * tick for _, hi in ends)
@@ -138,12 +136,7 @@ def _stored(state: object) -> list[tuple[str, int, int]]:
         for key, value in state.items():
             if key not in ("frontiers", "counters"):
                 found += _stored(value)
-    elif (
-        isinstance(state, list)
-        and len(state) == 2
-        and all(isinstance(part, list) for part in state)
-        and state[1:] != [[]]
-    ):
+    elif isinstance(state, list) and len(state) == 2 and all(isinstance(part, list) for part in state) and state[1:] != [[]]:
         row, bounds = state
         if bounds and all(isinstance(bound, int) for bound in bounds):
             return [(str(row), bounds[i], bounds[i + 1]) for i in range(0, len(bounds), 2)]

@@ -101,9 +101,7 @@ def test_recursion_without_end_is_followed_as_far_as_the_stream(emit: EmitMode) 
 
 def test_negation_of_what_has_no_end_is_known_up_to_the_present() -> None:
     """What is not there is known as far as the recursion was followed."""
-    text = (
-        "timeline integer. input go. input tick. boxplus[2,2] on :- on. on :- go. quiet :- tick, not on. output quiet."
-    )
+    text = "timeline integer. input go. input tick. boxplus[2,2] on :- on. on :- go. quiet :- tick, not on. output quiet."
     facts = ["go@0", "tick@1", "tick@2", "tick@[5,9]"]
     assert session_answers(text, facts) == ["quiet@1", "quiet@5"]
 
@@ -112,16 +110,12 @@ def test_negation_of_what_has_no_end_is_known_up_to_the_present() -> None:
 @pytest.mark.parametrize("emit", ["intervals", "final", "points"])
 def test_the_clock_drives_recursion_that_no_stream_feeds(backend: str, emit: EmitMode) -> None:
     """A rule that recurs from a fact of the program goes on as the stream does, though the stream does not feed it."""
-    text = (
-        "timeline integer. input hot. beat@1. boxplus[3,3] beat :- beat. found :- hot, beat. missed :- hot, not beat."
-    )
+    text = "timeline integer. input hot. beat@1. boxplus[3,3] beat :- beat. found :- hot, beat. missed :- hot, not beat."
     text += " output found, missed."
     plan = plan_of(text)
     facts = records(plan, [f"hot@{t}" for t in (0, 1, 3, 4, 7, 8, 40, 41)])
     answers = engine_answers(backend, plan, [MemorySource(facts, batch_size=2)], emit=emit)
-    times = {
-        name: {t for n, _, lo, hi in answers if n == name for t in range(lo, hi + 1)} for name in ("found", "missed")
-    }
+    times = {name: {t for n, _, lo, hi in answers if n == name for t in range(lo, hi + 1)} for name in ("found", "missed")}
     assert times == {"found": {1, 4, 7, 40}, "missed": {0, 3, 8, 41}}
 
 

@@ -147,10 +147,7 @@ def test_final_and_points_agree_with_intervals(timeline: str, data: st.DataObjec
     mask = -1 if timeline == "integer" else ~1
     times = sorted({lo & mask for _, _, lo, _ in records if lo > -(1 << 61)})
     expected = [
-        (time, str(fact))
-        for time in times
-        for fact, ranges in runs.items()
-        if any(lo <= time <= hi for lo, hi in ranges)
+        (time, str(fact)) for time in times for fact, ranges in runs.items() if any(lo <= time <= hi for lo, hi in ranges)
     ]
     points = sessions["points"].pull_records()
     assert sorted((lo, str((p, r))) for p, r, lo, _ in points) == sorted(expected)

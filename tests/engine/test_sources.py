@@ -93,8 +93,7 @@ def test_a_source_that_waits_to_be_heard_is_not_idle() -> None:
             await super().send(answers)
 
     sources = [
-        MemorySource(records(plan, [f"p({name})@{t}" for t in range(40)]), name=name, batch_size=1)
-        for name in ("a", "b")
+        MemorySource(records(plan, [f"p({name})@{t}" for t in range(40)]), name=name, batch_size=1) for name in ("a", "b")
     ]
     sink = Sluggish()
     engine = Engine(plan, sources, [sink], idle_after=1)

@@ -94,11 +94,7 @@ def _plain(argument: Expression) -> Expression:
 def _bound(rule: Rule) -> Rule:
     """A since whose left side adds variables, with what its rows need anyway: that the left side held nearby."""
     body = rule.body[0]
-    if (
-        form_of(rule) != "since"
-        or not isinstance(body, Binary)
-        or set(variables(body.left)) <= set(variables(body.right))
-    ):
+    if form_of(rule) != "since" or not isinstance(body, Binary) or set(variables(body.left)) <= set(variables(body.right)):
         return rule
     nearby = Interval(Fraction(0), body.interval.high, False, body.interval.right_open)
     operator = "diamondminus" if body.operator == "since" else "diamondplus"

@@ -59,9 +59,7 @@ class Driver:
     def _check(self, fact: Fact, promised: int) -> None:
         row, lo, hi = fact
         assert lo <= hi, f"empty: {fact}"
-        assert lo > promised or promised <= NEG, (
-            f"{fact} breaks the promise that nothing at or before {promised} will come"
-        )
+        assert lo > promised or promised <= NEG, f"{fact} breaks the promise that nothing at or before {promised} will come"
         again = [known for known in self.sent if known[0] == row and known[1] <= hi and lo <= known[2]]
         assert not again, f"{fact} was sent already: {again}"
 

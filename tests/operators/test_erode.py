@@ -28,9 +28,7 @@ BRACKETS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("metric", "fact", "past", "future"), [case[1:] for case in BRACKETS], ids=[c[0] for c in BRACKETS]
-)
+@pytest.mark.parametrize(("metric", "fact", "past", "future"), [case[1:] for case in BRACKETS], ids=[c[0] for c in BRACKETS])
 def test_brackets(metric: Metric, fact: tuple[int, int], past: tuple[int, int], future: tuple[int, int]) -> None:
     """A run is shortened by the interval, with the right ends, on its left (□) or on its right (□⁺)."""
     assert Erode(metric, future=False).receive(0, [(A, *fact)], NEG) == [(A, *past)]

@@ -196,9 +196,7 @@ def test_mixed_types(operator: str, kept: list[Value]) -> None:
 
 def test_text_compares_by_characters() -> None:
     """Text is ordered among itself."""
-    assert rows_of(
-        JoinShape((X,), ((X,),), (Comparison("<", X, Constant("b")),)), [("a",), ("b",), ("B",), ("ab",)]
-    ) == [
+    assert rows_of(JoinShape((X,), ((X,),), (Comparison("<", X, Constant("b")),)), [("a",), ("b",), ("B",), ("ab",)]) == [
         ("a",),
         ("B",),
         ("ab",),
@@ -272,9 +270,7 @@ def joined(shape: JoinShape, history: History) -> Points:
     coverage = [history.coverage(port, -40, 60) for port in range(len(shape.atoms))]
     for rows in product(*coverage):
         binding: dict[str, Value] = {}
-        if all(_agrees(atom, row, binding) for atom, row in zip(shape.atoms, rows, strict=True)) and _true(
-            shape, binding
-        ):
+        if all(_agrees(atom, row, binding) for atom, row in zip(shape.atoms, rows, strict=True)) and _true(shape, binding):
             times = set.intersection(*(coverage[port][row] for port, row in enumerate(rows)))
             head = tuple(binding[t.name] if isinstance(t, Variable) else t.value for t in shape.head)  # type: ignore[union-attr]
             found.setdefault(head, set()).update(times)

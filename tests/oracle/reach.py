@@ -119,9 +119,7 @@ def reach(program: Program) -> Reach:
     return Reach(max(left.values(), default=Fraction(0)), max(right.values(), default=Fraction(0)))
 
 
-def changes(
-    program: Program, facts: Iterable[GroundFact], start: Fraction | int | None = None
-) -> tuple[Fraction, Fraction]:
+def changes(program: Program, facts: Iterable[GroundFact], start: Fraction | int | None = None) -> tuple[Fraction, Fraction]:
     """The first and the last time at which a fact begins or ends, or the stream starts; 0 if there is none."""
     given = [*facts, *program_facts(program)]
     ends = [end for _, _, interval in given for end in (interval.low, interval.high)]
