@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import fields
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from typing import Any, cast
 
 from lark import Lark, TextSlice
@@ -21,6 +22,8 @@ from tidelog.plans.tree_builder import TreeBuilder
 
 MAX_PROGRAM = 4 * 1024 * 1024
 """The most bytes, as UTF-8, that a program may have."""
+MAX_STATEMENTS = 20_000
+"""The most statements that a program may have: reading and checking one takes about a millisecond."""
 MAX_DIAGNOSTICS = 100
 """After so many syntax errors the rest of the text is not read."""
 
@@ -49,9 +52,15 @@ def parse_what_reads(text: str, name: str = "<program>") -> tuple[syntax.Program
     if len(text) > MAX_PROGRAM or len(text.encode("utf-8", "surrogatepass")) > MAX_PROGRAM:
         problem = Diagnostic("program-too-long", f"a program has more than {MAX_PROGRAM} bytes", Span(0, 0))
         return syntax.Program((), name), [problem]
+    pieces = list(islice(split_statements(text), MAX_STATEMENTS + 1))
+    if len(pieces) > MAX_STATEMENTS:
+        where = Span(pieces[MAX_STATEMENTS].start, pieces[MAX_STATEMENTS].start)
+        message = f"a program has more than {MAX_STATEMENTS} statements"
+        problem = Diagnostic("program-too-long", message, where, help="load facts with `background`")
+        return syntax.Program((), name, text), [problem]
     statements: list[syntax.Statement] = []
     problems: list[Diagnostic] = []
-    for raw in split_statements(text):
+    for raw in pieces:
         parsed = _parse_statement(text, raw)
         if not isinstance(parsed, tuple):
             statements.append(parsed)

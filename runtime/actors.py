@@ -74,10 +74,7 @@ class Outlets:
             return
         self._told = max(self._told, frontier)
         for stream, step, port in self._targets:
-            try:
-                stream.send_nowait((step, port, facts, frontier))
-            except anyio.WouldBlock:
-                await stream.send((step, port, facts, frontier))
+            await stream.send((step, port, facts, frontier))
 
     def close(self) -> None:
         for stream, _, _ in self._targets:

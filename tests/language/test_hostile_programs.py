@@ -6,7 +6,7 @@ import pytest
 
 from tidelog.plans.checks import check
 from tidelog.plans.errors import ProgramError
-from tidelog.plans.parser import MAX_DIAGNOSTICS, MAX_PROGRAM, parse
+from tidelog.plans.parser import MAX_DIAGNOSTICS, MAX_PROGRAM, MAX_STATEMENTS, parse
 from tidelog.plans.source import render, to_fields
 from tidelog.plans.statements import MAX_STATEMENT
 
@@ -67,7 +67,7 @@ def test_it_is_refused_soon(name):
 def test_the_number_of_errors_is_bounded():
     """A file of garbage is not told line by line for ever."""
     with pytest.raises(ProgramError) as caught:
-        parse("$\n" * 1_000_000)
+        parse("$\n" * 10_000)
     assert len(caught.value.diagnostics) == MAX_DIAGNOSTICS
 
 
@@ -86,3 +86,10 @@ def test_many_unknown_names_are_told_soon():
     found = check(parse("input a(x).\n" + rules))
     assert time.monotonic() - begin < SECONDS
     assert sum(item.code == "unknown-predicate" for item in found) == 1_500
+
+
+def test_a_program_of_too_many_statements_is_refused() -> None:
+    """Facts by the hundred thousand belong into a file: the program is refused before they are read."""
+    with pytest.raises(ProgramError) as caught:
+        parse("\n".join(f"p(n{i})." for i in range(MAX_STATEMENTS + 1)))
+    assert [item.code for item in caught.value.diagnostics] == ["program-too-long"]

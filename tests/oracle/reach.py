@@ -68,6 +68,9 @@ def _paths(formula: Formula, edge: Edge) -> Iterator[Edge]:
             yield Edge(edge.head, START, edge.right, edge.left, edge.behind, edge.ahead)
     elif isinstance(formula, Unary | Binary):
         is_past = formula.operator in ("diamondminus", "boxminus", "since")
+        if isinstance(formula, Binary):
+            # over integers since and until hold one time beside their right side whatever the left one says
+            edge = (_past if is_past else _future)(edge, Interval(Fraction(0), Fraction(1)))
         edge = (_past if is_past else _future)(edge, formula.interval)
         if isinstance(formula, Unary) and formula.clipped:
             yield Edge(edge.head, START, edge.right, edge.left, edge.behind, edge.ahead)
