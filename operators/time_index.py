@@ -2,23 +2,33 @@
 
 A join looks rows up by the columns that it knows. Where those do not name one row, many rows may share the key, most of them
 at other times. So under each key pieces of coverage are kept by length class (the powers of two), each class sorted by
-begin: what meets `lo … hi` begins within one class length before `lo`, and two binary searches find it.
+begin: what meets `lo … hi` begins within one class length before `lo`, and two binary searches find it. Coverage that goes
+on where a row's latest piece ends lengthens that piece, so what is stored does not depend on how finely time was cut.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from tidelog.plans.facts import Fact, Row
-from tidelog.plans.timeline import POS
 
-Piece = tuple[int, int, Row]
+
+@dataclass(slots=True)
+class Piece:
+    """A stretch of one row's coverage."""
+
+    lo: int
+    hi: int
+    row: Row
+
 
 _SMALLEST_ROUND = 256
 _FEW = 4
-_AFTER_ALL = POS + 1
+_BEGIN = attrgetter("lo")
 
 
 class TimeIndex:
@@ -30,31 +40,54 @@ class TimeIndex:
     [(('a', 1), 5, 9), (('a', 2), 20, 20)]
     """
 
-    __slots__ = ("_grown", "_keys", "_positions", "_round")
+    __slots__ = ("_grown", "_keys", "_latest", "_positions", "_round")
 
     def __init__(self, positions: tuple[int, ...]) -> None:
         self._positions = positions
         self._keys: dict[Row, dict[int, list[Piece]]] = {}
+        self._latest: dict[Row, Piece] = {}
         self._grown = 0
         self._round = _SMALLEST_ROUND
 
     def add(self, facts: Sequence[Fact]) -> None:
         """Enter new coverage."""
-        keys, positions = self._keys, self._positions
+        latest = self._latest
         for row, lo, hi in facts:
-            key = tuple([row[i] for i in positions])
-            classes = keys.get(key)
-            if classes is None:
-                classes = keys[key] = {}
-            size = (hi - lo).bit_length()
-            pieces = classes.get(size)
-            if pieces is None:
-                classes[size] = [(lo, hi, row)]
-            elif pieces[-1][0] <= lo:
-                pieces.append((lo, hi, row))
-            else:
-                pieces.insert(bisect_right(pieces, (lo, _AFTER_ALL)), (lo, hi, row))
-        self._grown += len(facts)
+            piece = latest.get(row)
+            if piece is not None and lo == piece.hi + 1:
+                self._lengthen(piece, hi)
+                continue
+            new = Piece(lo, hi, row)
+            if piece is None or hi > piece.hi:
+                latest[row] = new
+            self._enter(new)
+            self._grown += 1
+
+    def _classes(self, row: Row) -> dict[int, list[Piece]]:
+        return self._keys.setdefault(tuple([row[i] for i in self._positions]), {})
+
+    def _enter(self, piece: Piece) -> None:
+        pieces = self._classes(piece.row).setdefault((piece.hi - piece.lo).bit_length(), [])
+        if not pieces or pieces[-1].lo <= piece.lo:
+            pieces.append(piece)
+        else:
+            pieces.insert(bisect_right(pieces, piece.lo, key=_BEGIN), piece)
+
+    def _lengthen(self, piece: Piece, hi: int) -> None:
+        """Let a piece end later; it changes its class only when it has doubled."""
+        before = (piece.hi - piece.lo).bit_length()
+        if (hi - piece.lo).bit_length() == before:
+            piece.hi = hi
+            return
+        classes = self._classes(piece.row)
+        at = bisect_left(classes[before], piece.lo, key=_BEGIN)
+        while classes[before][at] is not piece:
+            at += 1
+        del classes[before][at]
+        if not classes[before]:
+            del classes[before]
+        piece.hi = hi
+        self._enter(piece)
 
     def meeting(self, key: Row, lo: int, hi: int) -> list[Fact]:
         """The pieces under a key that meet `lo … hi`, cut to it."""
@@ -64,13 +97,12 @@ class TimeIndex:
         found: list[Fact] = []
         for size, pieces in classes.items():
             if len(pieces) > _FEW:
-                first = bisect_left(pieces, (lo - (1 << size),))
-                pieces = pieces[first : bisect_right(pieces, (hi, _AFTER_ALL))]
-            found += [
-                (row, begin if begin > lo else lo, end if end < hi else hi)
-                for begin, end, row in pieces
-                if begin <= hi and end >= lo
-            ]
+                first = bisect_left(pieces, lo - (1 << size), key=_BEGIN)
+                pieces = pieces[first : bisect_right(pieces, hi, key=_BEGIN)]
+            for piece in pieces:
+                begin, end = piece.lo, piece.hi
+                if begin <= hi and end >= lo:
+                    found.append((piece.row, begin if begin > lo else lo, end if end < hi else hi))
         return found
 
     def forget(self, bound: int) -> None:
@@ -81,7 +113,11 @@ class TimeIndex:
         for key, classes in list(self._keys.items()):
             for size, pieces in list(classes.items()):
                 # all before this begin end at or before the bound; a few behind it may as well, and wait
-                del pieces[: bisect_left(pieces, (bound - (1 << size) + 1,))]
+                dead = bisect_left(pieces, bound - (1 << size) + 1, key=_BEGIN)
+                for piece in pieces[:dead]:
+                    if self._latest.get(piece.row) is piece:
+                        del self._latest[piece.row]
+                del pieces[:dead]
                 left += len(pieces)
                 if not pieces:
                     del classes[size]
@@ -96,10 +132,11 @@ class TimeIndex:
     def snapshot(self) -> list[Any]:
         """The pieces as plain lists."""
         every = (piece for classes in self._keys.values() for pieces in classes.values() for piece in pieces)
-        return [[list(row), lo, hi] for lo, hi, row in every]
+        return [[list(piece.row), piece.lo, piece.hi] for piece in every]
 
     def restore(self, data: list[Any]) -> None:
         """Take over a snapshot's pieces in place of these."""
         self._keys.clear()
+        self._latest.clear()
         self._grown, self._round = 0, _SMALLEST_ROUND
         self.add([(tuple(row), lo, hi) for row, lo, hi in data])

@@ -55,3 +55,12 @@ def test_dead_pieces_go() -> None:
         index.add([((time,), time, time)])
         index.forget(time - 10)
     assert index.entries() <= 24 + 2 * time_index._SMALLEST_ROUND
+
+
+def test_finely_cut_coverage_is_one_piece() -> None:
+    """Regression: a run that comes tick by tick was stored tick by tick, so memory grew with the timestamps' density."""
+    index = TimeIndex((0,))
+    for time in range(1_000):
+        index.add([(("a", 1), time, time), (("a", 2), 2 * time, 2 * time)])
+    assert index.entries() == 1_001
+    assert sorted(index.meeting(("a",), 10, 12)) == [(("a", 1), 10, 12), (("a", 2), 10, 10), (("a", 2), 12, 12)]
