@@ -19,7 +19,7 @@ from tidelog.plans.facts import Record
 WINDOWS, WINDOW, ROWS = 1_000, 10, 10
 ALONG_TARGET = 1.1
 DENSITIES = (1, 10, 100, 1_000)
-SIGNALS, UNITS = 3, 24
+SIGNALS, UNITS = 2, 20
 DENSE_TARGET = 2.0
 
 EVERY_OPERATOR = """

@@ -24,6 +24,8 @@ from tidelog.plans.printing import format_program
 from tidelog.plans.syntax import Constant, Interval, Program, Value
 from tidelog.plans.timeline import NEG, POS, format_interval
 
+pytestmark = pytest.mark.slow
+
 TIMELINES = ["rational", "integer"]
 
 

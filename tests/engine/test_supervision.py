@@ -167,6 +167,7 @@ class BlockedSink(MemorySink):
         await super().send(answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     "text",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,6 +62,7 @@ def test_without_a_promise_nothing_is_decided() -> None:
     assert operator.receive(NEGATIVE, [(row, NEG, 4)], 5) == [(row, 5, 5)]
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_definition(data: st.DataObject) -> None:
     """In any order, with forgetting and through snapshots: M, where no row that the negated atom stands for holds."""
