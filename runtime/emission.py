@@ -1,7 +1,7 @@
 """Emission: in which form derived coverage leaves the engine (`run --emit`).
 
 * `intervals`: at once, as it becomes known; each fact at each time at most once.
-* `final`: maximal intervals, each once, when it can grow no more.
+* `final`: maximal intervals, each once, when it can grow no more; those known together sorted by end, begin and text.
 * `points`: for each time point at which an input fact arrived, in order, what holds there (LARS's output stream; the answer
   over 𝕋 of Wałęga et al. 2023, Definition 3), sorted by text within a time point.
 """
@@ -112,7 +112,7 @@ class Final(Emission):
                     waiting.append(row)
         for row in waiting:
             self._schedule(predicate, row)
-        answers.sort(key=lambda record: (record[3], record[2]))
+        answers.sort(key=lambda record: (record[3], record[2], format_atom(predicate, record[1])))
         return answers
 
     def _finished(self, predicate: str, row: Row, frontier: int) -> list[Record]:

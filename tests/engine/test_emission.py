@@ -59,6 +59,14 @@ def test_final_waits_for_both_ends() -> None:
     assert shown(plan, session.pull_records()) == ["seen(a)@[5,9]"]
 
 
+def test_final_has_an_order_of_its_own() -> None:
+    """What becomes final together is sorted by end, begin and text, not by how it came: so a restored session agrees."""
+    text = "timeline integer. seen(X) :- p(X). output seen."
+    facts = ["p(c)@1", "p(a)@1", "p(b)@2", "p(a)@2", "p(1)@2"]
+    found = session_answers(text, facts, batch=5, emit="final")
+    assert found == ["seen(c)@1", "seen(a)@[1,2]", "seen(1)@2", "seen(b)@2"]
+
+
 def test_final_tells_what_never_ends_once_its_begin_is_known() -> None:
     """An interval without end is final as soon as nothing can come before it."""
     plan = plan_of("timeline integer. ever(X) :- diamondminus p(X). output ever.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import os
 import signal
@@ -53,11 +54,18 @@ def run(options: argparse.Namespace) -> int:
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     _check_times(plan, options)
     _check_files(plan, options)
+    _collect_seldom()
     try:
         return anyio.run(_Run(plan, options).main, backend=options.backend)
     except BaseExceptionGroup as group:
         cause = first_cause(group)
     raise cause
+
+
+def _collect_seldom() -> None:
+    """Rows and coverage hold no circles: looking for circles among millions of them is all cost."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 class _Run:
