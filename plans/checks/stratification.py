@@ -1,4 +1,4 @@
-"""Check: no predicate depends on its own negation, so that the program has strata (LANGUAGE, section 3)."""
+"""Check: no predicate depends on its own negation, so that the program has strata (docs/language.md)."""
 
 from __future__ import annotations
 
