@@ -148,3 +148,11 @@ def test_nothing_is_unfinished_without_facts() -> None:
     session.finish()
     assert session.unfinished() == []
     assert session.pull_records() == []
+
+
+def test_what_the_stream_feeds_shares_one_frontier() -> None:
+    """Regression: each predicate of a circle was an origin of its own, so compiling and each tick cost rules times rules."""
+    rules = "".join(f"p{(i + 1) % 50}(X) :- p{i}(X). " for i in range(50))
+    (loop,) = plan_of(rules).loops
+    assert len(loop.entries) == 50
+    assert len(loop.origin_leads) == 1
