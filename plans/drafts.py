@@ -175,8 +175,8 @@ def apply_prefix(prefix: Prefix, operand: syntax.Formula) -> syntax.Formula:
     if prefix.word in ("sometime", "always"):
         kind = "diamond" if prefix.word == "sometime" else "box"
         direction, interval = _direct(prefix)
-        return syntax.Unary(cast(Any, kind + direction), interval, operand, False, span)
-    return syntax.Unary(cast(Any, prefix.word), prefix.interval or syntax.EVER, operand, False, span)
+        return syntax.Unary(cast(Any, kind + direction), interval, operand, span=span)
+    return syntax.Unary(cast(Any, prefix.word), prefix.interval or syntax.EVER, operand, span=span)
 
 
 def _direct(prefix: Prefix) -> tuple[str, syntax.Interval]:

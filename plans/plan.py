@@ -13,6 +13,7 @@ from typing import Literal
 
 from tidelog.plans.errors import Diagnostic
 from tidelog.plans.facts import Answer, Record, Schema, format_record
+from tidelog.plans.guards import Prospects
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.records import make_record
 from tidelog.plans.syntax import Background, Comparison, Program, Rule, Term, Value
@@ -79,15 +80,67 @@ class HoldShape:
     """Where a loop closes: coverage beyond the present waits here."""
 
 
-Shape = UnionShape | DilateShape | ErodeShape | PairShape | JoinShape | AntiJoinShape | HoldShape
+@dataclass(frozen=True, slots=True)
+class BindShape:
+    """`M'(X, T) :- M(X)@T`: each time of a row becomes its last column."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveShape:
+    """`M'(X)@T+k :- M(X, T)`: the row without its last column, at the time that this column tells, plus `shift`.
+
+    `back` is how far (encoded) a moved row can lie behind the time at which its body holds; `POS` where nothing bounds it.
+    """
+
+    shift: int
+    back: int
+
+
+@dataclass(frozen=True, slots=True)
+class SteppedShape:
+    """`sometime M in [0 step d]`: M at the last multiple of `step`. So `in [n step d]` is computed from `in [n]`."""
+
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class TupleShape:
+    """A window of the last `size` input facts in order of arrival, over the predicates `of` (all, if there are none).
+
+    `terms` are those of the atom of `predicate` inside. A fact's stay in the window is a *visit*, with a number: part
+    `entered` tells when visits begin, `left` when they end. `always` needs no visits, and is told as `points`.
+    """
+
+    mode: Literal["sometime", "always", "at"]
+    part: Literal["entered", "left", "points"]
+    size: int
+    of: tuple[str, ...]
+    predicate: str
+    terms: tuple[Term, ...]
+
+
+Shape = (
+    UnionShape
+    | DilateShape
+    | ErodeShape
+    | PairShape
+    | JoinShape
+    | AntiJoinShape
+    | HoldShape
+    | BindShape
+    | MoveShape
+    | SteppedShape
+    | TupleShape
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Feed:
     """What a port is connected to: another step, the input stream's facts of a predicate, the program's own facts of a
-    predicate, the stream's start, or the clock: the watermark alone."""
+    predicate, the stream's start, the clock (the watermark alone), or all arrivals in their order, as rows
+    `(predicate, *row)`."""
 
-    kind: Literal["step", "stream", "facts", "start", "clock"]
+    kind: Literal["step", "stream", "facts", "start", "clock", "arrivals"]
     name: str = ""
 
 
@@ -136,7 +189,8 @@ class Plan:
 
     `facts` hold from the beginning (the program's own, and loaded background); `outputs` maps each output predicate to
     its step, `constraints` each constraint's step to its rule as written; `leads` tells for each step how far its frontier
-    lies ahead of the watermark (negative: behind; `POS` where no stream feeds it).
+    lies ahead of the watermark (negative: behind; `POS` where no stream feeds it); `prospects` tell who may sleep, and
+    `patient` are the steps that need not tell at each time what goes on holding, if answers are told as intervals.
     """
 
     name: str
@@ -152,6 +206,8 @@ class Plan:
     program: Program = field(repr=False)
     normal: NormalProgram = field(repr=False)
     warnings: tuple[Diagnostic, ...] = ()
+    prospects: Prospects = field(default_factory=Prospects, repr=False)
+    patient: frozenset[str] = frozenset()
 
     def step(self, name: str) -> Step:
         """The step with this id; KeyError if there is none."""

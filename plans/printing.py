@@ -84,6 +84,8 @@ def format_formula(formula: syntax.Formula) -> str:
             return f"{_tight(formula.left)} {between} {_tight(formula.right)}"
         case syntax.Window():
             return _window(formula)
+        case syntax.Visits():
+            return _visits(formula)
         case syntax.Conjunction():
             return f"({', '.join(map(format_formula, formula.parts))})"
         case syntax.Negation():
@@ -97,8 +99,8 @@ def _tight(formula: syntax.Formula) -> str:
     """In parentheses unless nothing around it could tear it apart."""
     text = format_formula(formula)
     open_ended = isinstance(formula, syntax.Binary | syntax.Window | syntax.Comparison)
-    clipped = isinstance(formula, syntax.Unary) and formula.clipped
-    return f"({text})" if open_ended or clipped else text
+    is_window = isinstance(formula, syntax.Unary) and (formula.clipped or formula.step)
+    return f"({text})" if open_ended or is_window else text
 
 
 def _atom(atom: syntax.Atom) -> str:
@@ -116,12 +118,21 @@ def _unary(formula: syntax.Unary) -> str:
     if formula.clipped and formula.operator == "boxminus" and interval.low == 0:
         size = format_time(interval.high) + interval.high_unit
         return f"always {_in_window(formula.operand)} in [{size}]"
+    if formula.step:
+        size = f"{format_time(interval.high)} step {formula.step}"
+        return f"sometime {_in_window(formula.operand)} in [{size}]"
     return f"{formula.operator}{format_interval(interval)} {_tight(formula.operand)}"
 
 
 def _window(formula: syntax.Window) -> str:
     mode = "" if formula.mode == "at" else f"{formula.mode} "
     return f"{mode}{_in_window(formula.operand)} in {_window_size(formula.window)}"
+
+
+def _visits(formula: syntax.Visits) -> str:
+    at = "" if formula.time is None else f"@{formula.time.name}"
+    word = "always" if formula.part == "points" else formula.part
+    return f"{word} {_atom(formula.atom)}{at} in {_window_size(formula.window)}"
 
 
 def _in_window(formula: syntax.Formula) -> str:

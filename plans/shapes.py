@@ -3,11 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
+from typing import Literal
 
 from tidelog.plans.normal.names import variables
 from tidelog.plans.normal.traverse import children
-from tidelog.plans.plan import AntiJoinShape, DilateShape, ErodeShape, JoinShape, PairShape, Shape
-from tidelog.plans.syntax import Arithmetic, Atom, Binary, Comparison, Formula, Negation, Rule, Term, Truth, Unary
+from tidelog.plans.plan import (
+    AntiJoinShape,
+    BindShape,
+    DilateShape,
+    ErodeShape,
+    JoinShape,
+    MoveShape,
+    PairShape,
+    Shape,
+    SteppedShape,
+    TupleShape,
+)
+from tidelog.plans.syntax import (
+    Arithmetic,
+    Atom,
+    Binary,
+    Comparison,
+    Formula,
+    Negation,
+    Rule,
+    Term,
+    TimePoint,
+    Truth,
+    Unary,
+    Visits,
+)
 from tidelog.plans.timeline import NEG, POS, Timeline
 
 TOP = "top"
@@ -17,6 +43,12 @@ TOP = "top"
 def shape_of(rule: Rule, timeline: Timeline) -> tuple[Shape, tuple[str, ...]]:
     """The operator of a normalised rule, and the predicates on its ports in order; DataError if a number does not fit."""
     body = rule.body[0]
+    if isinstance(rule.head, Atom) and rule.head.at is not None:
+        return _timed(_atom(body), rule.head.at, timeline), (_read(body),)
+    if isinstance(body, Visits):
+        return _tuple_window(body), ()
+    if isinstance(body, Unary) and body.step:
+        return SteppedShape(timeline.encode_point(Fraction(body.step))), (_read(body.operand),)
     if isinstance(body, Unary):
         metric = timeline.encode_metric(body.interval)
         future = body.operator.endswith("plus")
@@ -33,6 +65,21 @@ def shape_of(rule: Rule, timeline: Timeline) -> tuple[Shape, tuple[str, ...]]:
         shape = AntiJoinShape(variables(positive), _terms(negated))
         return shape, (_read(positive), _read(negated))
     return _join(rule)
+
+
+def _timed(body: Atom, at: TimePoint, timeline: Timeline) -> Shape:
+    if body.at is not None:
+        return BindShape()
+    back = timeline.encode_point(at.back) if isinstance(at.back, Fraction) else POS
+    return MoveShape(timeline.encode_point(Fraction(at.shift)), back)
+
+
+def _tuple_window(visits: Visits) -> TupleShape:
+    window, found = visits.window, visits.atom
+    mode: Literal["sometime", "always", "at"] = "sometime" if visits.time is None else "at"
+    if visits.part == "points":
+        mode = "always"
+    return TupleShape(mode, visits.part, int(window.size), window.of, found.predicate, _terms(found))
 
 
 def _join(rule: Rule) -> tuple[JoinShape, tuple[str, ...]]:
@@ -85,6 +132,8 @@ def lead(shape: Shape, port: int) -> int:
             return _back(metric.b)
         case PairShape("since", metric):
             return metric.a if port == 1 else 0
+        case MoveShape(back=back):
+            return _back(back)
         case _:
             return 0
 
@@ -95,4 +144,4 @@ def _back(distance: int) -> int:
 
 def moves_in_time(shape: Shape) -> bool:
     """Whether coverage can come out at other times than it went in."""
-    return isinstance(shape, DilateShape | ErodeShape | PairShape)
+    return isinstance(shape, DilateShape | ErodeShape | PairShape | MoveShape | SteppedShape)

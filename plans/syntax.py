@@ -95,11 +95,15 @@ Expression = Variable | Wildcard | Constant | Arithmetic
 
 @dataclass(frozen=True, slots=True)
 class TimePoint:
-    """The `T+2` of `p(X)@T+2`: a time variable and a shift."""
+    """The `T+2` of `p(X)@T+2`: a time variable and a shift.
+
+    `back` is set by the passes alone, in a head: how far behind the body's time `T+2` may lie.
+    """
 
     variable: Variable
     shift: int = 0
     span: Span = place()
+    back: Time = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +132,15 @@ class Unary:
     """A metric operator over one formula. `SOMETIME` and `ALWAYS` are read as one of these.
 
     `clipped` is set by the passes alone: a `boxminus` whose window does not reach behind the stream's start (the
-    meaning of `always M in [n]`).
+    meaning of `always M in [n]`). So is `step`: with it, the operator looks back from the last multiple of `step` at which
+    the time is now or was (the meaning of `sometime M in [0 step d]`).
     """
 
     operator: UnaryOperator
     interval: Interval
     operand: Formula
     clipped: bool = False
+    step: int = 0
     span: Span = place()
 
 
@@ -173,6 +179,22 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Visits:
+    """What a tuple window tells, made by the passes alone: a fact's stay in the window is a visit, and has a number.
+
+    `entered`: the atom's columns, then `time` (of `p(X)@T in [#n]`) and `visit`, from when the visit begins. `left`: `visit`
+    alone, from when it has ended. `points`: the atom's columns at the times at which `always p(X) in [#n]` holds.
+    """
+
+    part: Literal["entered", "left", "points"]
+    atom: Atom
+    window: WindowSize
+    time: Variable | None = None
+    visit: Variable | None = None
+    span: Span = place()
+
+
+@dataclass(frozen=True, slots=True)
 class Conjunction:
     parts: tuple[Formula, ...]
     span: Span = place()
@@ -195,7 +217,7 @@ class Comparison:
     span: Span = place()
 
 
-Formula = Atom | Truth | Unary | Binary | Window | Conjunction | Negation | Comparison
+Formula = Atom | Truth | Unary | Binary | Window | Visits | Conjunction | Negation | Comparison
 
 
 # --- statements ---------------------------------------------------------------------------------------------------

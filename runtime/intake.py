@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidelog.plans.facts import Fact, Record, format_record
-from tidelog.plans.plan import Plan
+from tidelog.plans.plan import Plan, TupleShape
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.deploy import ports_fed_by
 from tidelog.runtime.interfaces import Batch, Rejected
@@ -26,11 +26,13 @@ _NO_BOUND = 2 * POS
 class Delivery:
     """What one batch brings into the graph: facts by predicate, the frontier behind them, and what was late.
 
+    `arrivals`, if the plan counts facts, are those that count in their order, as rows `(predicate, *row)` at their begins.
     `points` are the encoded time points at which facts arrived, `start` the stream's start if it has just become known;
     `ahead` is what was refused because it lies too far in the future.
     """
 
     facts: dict[str, list[Fact]] = field(default_factory=dict)
+    arrivals: list[Fact] = field(default_factory=list)
     frontier: int = NEG
     points: list[int] = field(default_factory=list)
     start: int | None = None
@@ -66,7 +68,8 @@ class Intake:
     ) -> None:
         self._timeline = plan.timeline
         self._used = frozenset(ports_fed_by(plan, "stream"))
-        self._recurs = any(loop.holds for loop in plan.loops)
+        self._counted = counted(plan)
+        self._follows = any(loop.holds for loop in plan.loops) or bool(ports_fed_by(plan, "clock"))
         self._lateness = lateness
         self._max_ahead = _NO_BOUND if max_ahead is None else max_ahead
         self._latest = dict.fromkeys(sources, NEG)
@@ -96,13 +99,13 @@ class Intake:
     def finish(self, source: str) -> list[Delivery]:
         """The source has ended; with the last source the stream ends, and all time is complete.
 
-        Where the plan recurs through time, the stream's last time is completed first: recursion without end is
-        followed so far.
+        Where the plan recurs through time, or turns times into rows, the stream's last time is completed first: what has no
+        end is followed so far.
         """
         self._promised[source] = POS
         latest = max(self._latest.values())
         deliveries = []
-        if self._recurs and min(self._promised.values()) == POS and latest > NEG:
+        if self._follows and min(self._promised.values()) == POS and latest > NEG:
             # and the gap behind it, in which the last facts may begin
             self.frontier = max(self.frontier, latest if self._timeline.is_integer else latest + 1)
             deliveries.append(self._close(Delivery()))
@@ -121,7 +124,7 @@ class Intake:
         The watermark moves within the batch, so that what is late does not depend on how the stream was cut. A fact that
         begins in the open gap behind a time counts as arriving at that time.
         """
-        used, facts, late = self._used, delivery.facts, delivery.late
+        used, counts, facts, late = self._used, self._counted, delivery.facts, delivery.late
         gap = 0 if self._timeline.is_integer else 1
         behind = self._lateness + 1
         leap = behind + self._max_ahead + gap
@@ -139,8 +142,10 @@ class Intake:
                 late.append(self._refuse(record, _place(batch, i), limit))
                 continue
             begins.add(lo)
+            if predicate in counts and lo > NEG:  # what has no begin never arrived
+                delivery.arrivals.append(((predicate, *row), lo, lo))
             if predicate not in used:
-                unused += 1
+                unused += predicate not in counts
             elif predicate in facts:
                 facts[predicate].append((row, lo, hi))
             else:
@@ -212,6 +217,12 @@ class Intake:
         self._earliest = data["earliest"]
         self._start_told = data["start_told"]
         self.accepted, self.unused, self.late, self.ahead = data["counters"]
+
+
+def counted(plan: Plan) -> frozenset[str]:
+    """The predicates whose facts a tuple window counts: those that it names, or all inputs, read by a rule or not."""
+    windows = [step.shape for step in plan.steps if isinstance(step.shape, TupleShape)]
+    return frozenset(name for window in windows for name in window.of or plan.normal.inputs)
 
 
 def _place(batch: Batch, index: int) -> str:

@@ -12,6 +12,7 @@ from tidelog.plans.checks.intervals import check_intervals
 from tidelog.plans.checks.safety import check_safety
 from tidelog.plans.checks.stratification import check_stratification
 from tidelog.plans.checks.supported import check_supported
+from tidelog.plans.checks.tuple_windows import check_tuple_windows
 from tidelog.plans.checks.types import check_types
 from tidelog.plans.checks.usage import check_singletons, check_usage
 from tidelog.plans.checks.walk import Check, statements_of
@@ -29,6 +30,7 @@ CHECKS: tuple[Check, ...] = (
     check_intervals,
     check_stratification,
     check_supported,
+    check_tuple_windows,
     check_usage,
     check_singletons,
     check_types,

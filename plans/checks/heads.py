@@ -17,6 +17,10 @@ def check_heads(program: syntax.Program) -> Iterator[Diagnostic]:
         wrong = rule.head
         while isinstance(wrong, syntax.Unary) and wrong.operator.startswith("box"):
             wrong = wrong.operand
+        if isinstance(wrong, syntax.Atom) and wrong.at is not None and wrong is not rule.head:
+            message = "a head cannot be a box over an atom with a time of its own"
+            help = "write the box over the atom alone, or `@T` without the box"
+            yield Diagnostic("bad-head", message, wrong.at.span, help=help)
         if not isinstance(wrong, syntax.Atom):
             what, help = _explain(wrong, wrong is rule.head)
             yield Diagnostic("bad-head", f"a head cannot be {what}", wrong.span, help=help)

@@ -49,7 +49,9 @@ def _check_head(
         elif leaf.name not in bound and leaf.name not in reported:
             reported.add(leaf.name)
             message = f"variable `{leaf.name}` in the head is bound by no positive body atom"
-            help = f"add a positive atom with `{leaf.name}`, such as `zone({leaf.name})`"
+            is_time = atom.at is not None and leaf is atom.at.variable
+            example = f"zone(X)@{leaf.name}" if is_time else f"zone({leaf.name})"
+            help = f"add a positive atom with `{leaf.name}`, such as `{example}`"
             notes = tuple(_notes(leaf.name, inside))
             yield Diagnostic("unsafe-variable", message, leaf.span, "unbound", notes, help)
 

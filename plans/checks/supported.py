@@ -8,20 +8,17 @@ from tidelog.plans import syntax
 from tidelog.plans.checks.walk import statements_of, subformulas
 from tidelog.plans.errors import Diagnostic, Span
 
-Found = tuple[str, Span, str]
-"""What is not supported, where, and what to write in its place."""
+Found = tuple[str, Span]
+"""What integer timelines alone have, and where."""
 
 
 def check_supported(program: syntax.Program) -> Iterator[Diagnostic]:
-    """Tuple and stepped windows, `@T`, `ask` and `delay`; on a rational timeline the first three mean nothing at all."""
+    """`ask` and `delay`; and tuple windows, stepped windows and `@T`, which mean nothing on a rational timeline."""
     timelines = statements_of(program, syntax.TimelineDeclaration)
     is_integer = bool(timelines) and timelines[0].kind == "integer"
-    for what, span, help in _discrete(program):
-        if is_integer:
-            yield Diagnostic("not-supported", f"{what} is not supported yet", span, help=help)
-        else:
-            message = f"{what} needs `timeline integer`"
-            yield Diagnostic("needs-integer-timeline", message, span, help="declare `timeline integer`")
+    for what, span in () if is_integer else _discrete(program):
+        message = f"{what} needs `timeline integer`"
+        yield Diagnostic("needs-integer-timeline", message, span, help="declare `timeline integer`")
     for statement in program.statements:
         if isinstance(statement, syntax.Ask):
             message = "`ask` is not supported yet"
@@ -48,15 +45,15 @@ def _in_formula(formula: syntax.Formula) -> Iterator[Found]:
                 yield found
         elif isinstance(part, syntax.Atom) and part.at is not None and id(part) not in inside_window:
             shown = part.at.variable.name
-            yield f"`@{shown}`", part.at.span, "use a metric operator, such as `diamondminus[2,2] p(X)`"
+            yield f"`@{shown}`", part.at.span
 
 
 def _in_window(part: syntax.Window) -> Found | None:
     window = part.window
     if window.tuples:
-        return "a tuple window `in [#n]`", window.span, "use a time window, such as `sometime p(X) in [5]`"
+        return "a tuple window `in [#n]`", window.span
     if window.step is not None:
-        return "a stepped window `in [n step d]`", window.span, "use a sliding window, such as `sometime p(X) in [5]`"
+        return "a stepped window `in [n step d]`", window.span
     if part.mode == "at":
-        return "`@T` in a window", part.span, "use `sometime p(X) in [5]`, or a metric operator"
+        return "`@T` in a window", part.span
     return None

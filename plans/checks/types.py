@@ -86,9 +86,11 @@ def _unquoted(constant: syntax.Constant, kind: syntax.FieldType) -> str:
 
 
 def _bound(formula: syntax.Formula, declared: _Declared) -> Iterator[tuple[str, Kind]]:
-    """The variables of a formula that a typed field binds wherever the formula holds, each with its kind."""
+    """The variables of a formula that a typed field, or a time, binds wherever the formula holds, each with its kind."""
     match formula:
         case syntax.Atom():
+            if formula.at is not None:
+                yield formula.at.variable.name, "number"
             for argument, field in _fields(formula, declared):
                 if isinstance(argument, syntax.Variable) and field.type in _KINDS:
                     yield argument.name, _KINDS[field.type]

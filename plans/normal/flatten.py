@@ -21,6 +21,7 @@ from tidelog.plans.syntax import (
     Truth,
     Unary,
     Variable,
+    Visits,
     Wildcard,
 )
 
@@ -60,6 +61,9 @@ class _Flattener:
     def rules(self, rule: Rule) -> Iterator[Rule]:
         needed = frozenset(variables(rule.head))
         body = spliced(rule.body)
+        if isinstance(body[0], Visits):  # it tells what an operator computes by itself
+            yield rule
+            return
         if len(body) == 1 and isinstance(body[0], Unary | Binary):
             literals = self._single(body[0], rule.head, needed)
         else:

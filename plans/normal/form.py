@@ -4,6 +4,10 @@
     erode     p(V) :- boxminus[a,b] q(V)           also boxplus, and clipped
     since     p(V) :- l(VL) since[a,b] r(VR)       also until; V is VR, then what VL adds
     antijoin  p(V) :- q(V), not n(args)            args: variables of V, constants, wildcards
+    stepped   p(V) :- sometime q(V) in [0 step d]
+    tuple     p(V) :- entered q(args) in [#n]      also left, and always
+    bind      p(V, T)@T :- q(V)@T
+    move      p(args)@T+k :- q(args, T)
     join      p(args) :- q1(args), …, comparisons  or `top` in place of the atoms
 
 V stands for distinct variables. It extends Wałęga et al. 2023, Definition 5, whose forms (4)–(6) are dilate, erode and
@@ -13,21 +17,27 @@ join. Several rules may share a head: their union is meant.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from tidelog.plans.normal.names import atom, variables
-from tidelog.plans.syntax import Atom, Binary, Comparison, Formula, Negation, Rule, Truth, Unary, Wildcard
+from tidelog.plans.syntax import Atom, Binary, Comparison, Formula, Negation, Rule, TimePoint, Truth, Unary, Visits, Wildcard
 
-Form = Literal["dilate", "erode", "since", "join", "antijoin"]
+Form = Literal["dilate", "erode", "since", "join", "antijoin", "stepped", "tuple", "bind", "move"]
 
 
 def form_of(rule: Rule) -> Form | None:
     """Which operator computes a rule; None if it is not in normal form."""
     if not isinstance(rule.head, Atom) or any(isinstance(argument, Wildcard) for argument in rule.head.arguments):
         return None
+    if rule.head.at is not None:
+        return _timed_form(rule.head, rule.head.at, rule.body)
     match rule.body:
         case (Unary() as unary,):
             return _unary_form(rule.head, unary)
+        case (Visits() as visits,):
+            told = set(variables(rule.head)) <= set(variables(visits))
+            return "tuple" if told and _has_columns(rule.head, variables(rule.head)) else None
         case (Binary(left=Atom() as left, right=Atom() as right),):
             is_flat = _is_plain(left) and _is_plain(right)
             return "since" if is_flat and _has_columns(rule.head, variables(right, left)) else None
@@ -47,7 +57,19 @@ def _unary_form(head: Atom, unary: Unary) -> Form | None:
         return None
     if not _has_columns(head, variables(unary.operand)):
         return None
+    if unary.step:
+        return "stepped"
     return "erode" if unary.operator.startswith("box") else "dilate"
+
+
+def _timed_form(head: Atom, at: TimePoint, body: Sequence[Formula]) -> Form | None:
+    match body:
+        case (Atom(at=TimePoint(variable, 0)) as found,) if (variable, 0) == (at.variable, at.shift):
+            is_flat = _has_columns(replace(found, at=None), variables(found)) and variable not in found.arguments
+            return "bind" if is_flat and head.arguments == (*found.arguments, variable) else None
+        case (Atom(at=None) as found,):
+            return "move" if found.arguments == (*head.arguments, at.variable) else None
+    return None
 
 
 def _is_join(body: Sequence[Formula]) -> bool:

@@ -15,6 +15,7 @@ from tidelog.plans.syntax import (
     Truth,
     Unary,
     Variable,
+    Visits,
     Wildcard,
 )
 
@@ -30,6 +31,8 @@ def predicates(formula: Formula) -> Iterator[str]:
     """Every predicate that a formula mentions, in order, as often as it does."""
     if isinstance(formula, Atom):
         yield formula.predicate
+    elif isinstance(formula, Visits):
+        yield formula.atom.predicate
     for child in children(formula):
         yield from predicates(child)
 
@@ -46,6 +49,9 @@ def _occurrences(formula: Formula) -> Iterator[str]:
     elif isinstance(formula, Comparison):
         yield from expression_variables(formula.left)
         yield from expression_variables(formula.right)
+    elif isinstance(formula, Visits):
+        yield from _occurrences(formula.atom)
+        yield from (item.name for item in (formula.time, formula.visit) if item is not None)
     for child in children(formula):
         yield from _occurrences(child)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from tidelog.plans.errors import ProgramError
+from tidelog.plans.normal.bind_times import bind_times
 from tidelog.plans.normal.close_scopes import close_scopes
 from tidelog.plans.normal.expand_windows import expand_windows
 from tidelog.plans.normal.flatten import flatten
@@ -19,6 +20,7 @@ from tidelog.plans.normal.share import share
 from tidelog.plans.normal.share_joins import share_joins
 from tidelog.plans.normal.simplify import simplify
 from tidelog.plans.normal.split_since import split_since
+from tidelog.plans.normal.split_windows import split_windows
 from tidelog.plans.parser import parse
 from tidelog.plans.printing import format_program
 from tidelog.plans.syntax import Program
@@ -28,6 +30,8 @@ Stage = Callable[[NormalProgram], NormalProgram]
 STAGES: tuple[Stage, ...] = (
     name_constraints,
     resolve_times,
+    bind_times,
+    split_windows,
     expand_windows,
     lower_heads,
     simplify,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TypeVar
 
 from tidelog.plans.normal.names import head_predicate, predicates
+from tidelog.plans.normal.traverse import children
 from tidelog.plans.syntax import (
     Atom,
     Background,
@@ -90,8 +92,16 @@ def _inputs(
     rules: tuple[Rule, ...], known: set[str], declarations: tuple[Input, ...], backgrounds: tuple[Background, ...]
 ) -> tuple[str, ...]:
     known = known | {background.predicate for background in backgrounds}
-    read = (name for rule in rules for part in rule.body for name in predicates(part) if name not in known)
-    return _unique([*(declaration.predicate for declaration in declarations), *read])
+    read = (name for rule in rules for part in rule.body for name in (*predicates(part), *_counted(part)))
+    return _unique([*(item.predicate for item in declarations), *(name for name in read if name not in known)])
+
+
+def _counted(formula: Formula) -> Iterator[str]:
+    """The predicates that tuple windows name."""
+    if isinstance(formula, Window):
+        yield from formula.window.of
+    for child in children(formula):
+        yield from _counted(child)
 
 
 def as_program(normal: NormalProgram, name: str = "<program>") -> Program:
@@ -109,7 +119,9 @@ def as_program(normal: NormalProgram, name: str = "<program>") -> Program:
 
 
 def _as_written(part: Formula) -> Formula:
-    """A clipped box has no text of its own but `always … in [n]`."""
+    """A clipped box has no text of its own but `always … in [n]`, and a step none but `sometime … in [0 step d]`."""
+    if isinstance(part, Unary) and part.step:
+        return Window("sometime", part.operand, WindowSize(part.interval.high, step=Fraction(part.step)), part.span)
     if isinstance(part, Unary) and part.clipped:
         return Window("always", part.operand, WindowSize(part.interval.high), part.span)
     return part

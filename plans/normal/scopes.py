@@ -8,7 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tidelog.plans.normal.names import expression_variables, variables
-from tidelog.plans.syntax import Atom, Binary, Comparison, Conjunction, Expression, Formula, Negation, Unary, Variable
+from tidelog.plans.syntax import (
+    Atom,
+    Binary,
+    Comparison,
+    Conjunction,
+    Expression,
+    Formula,
+    Negation,
+    Unary,
+    Variable,
+    Visits,
+    Window,
+)
 
 
 def bound(*parts: Formula, is_split: bool = False) -> tuple[str, ...]:
@@ -34,9 +46,9 @@ def _flat(parts: Iterable[Formula]) -> Iterable[Formula]:
 
 def _directly_bound(part: Formula, is_split: bool) -> tuple[str, ...]:
     match part:
-        case Atom():
+        case Atom() | Visits():
             return variables(part)
-        case Unary():
+        case Unary() | Window():
             return bound(part.operand, is_split=is_split)
         case Binary():
             sides = (part.left, part.right) if is_split else (part.right,)

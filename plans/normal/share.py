@@ -16,6 +16,7 @@ from tidelog.plans.syntax import (
     Formula,
     Rule,
     Variable,
+    Visits,
 )
 
 Definition = tuple[Rule, ...]
@@ -98,11 +99,18 @@ def canonical(rule: Rule) -> Rule:
             return Variable(numbers.setdefault(expression.name, f"X{len(numbers)}"))
         return expression
 
+    def renamed(variable: Variable | None) -> Variable | None:
+        return None if variable is None else Variable(numbers.setdefault(variable.name, f"X{len(numbers)}"))
+
     def numbered(formula: Formula) -> Formula:
         if isinstance(formula, Atom):
-            return replace(formula, arguments=tuple(map(number, formula.arguments)))
+            at = formula.at and replace(formula.at, variable=renamed(formula.at.variable) or formula.at.variable)
+            return replace(formula, arguments=tuple(map(number, formula.arguments)), at=at)
         if isinstance(formula, Comparison):
             return replace(formula, left=number(formula.left), right=number(formula.right))
+        if isinstance(formula, Visits):
+            atom = replace(formula.atom, arguments=tuple(map(number, formula.atom.arguments)))
+            return replace(formula, atom=atom, time=renamed(formula.time), visit=renamed(formula.visit))
         return rebuild(formula, numbered)
 
     return replace(rule, head=numbered(rule.head), body=tuple(map(numbered, rule.body)))

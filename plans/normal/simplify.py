@@ -98,6 +98,8 @@ def _unary(formula: Unary) -> Formula:
     inner = formula.operand
     if formula.clipped:  # holds at no time before the stream's start, whatever it says
         return inner if inner == Truth(False) else formula
+    if formula.step:
+        return inner if isinstance(inner, Truth) else formula
     if isinstance(inner, Truth) or is_zero(formula.interval):
         return inner
     if isinstance(inner, Unary) and _add_up(formula, inner):
@@ -110,6 +112,6 @@ def _unary(formula: Unary) -> Formula:
 
 def _add_up(outer: Unary, inner: Unary) -> bool:
     """◇◇ and □□ in one direction; a single distance is both a diamond and a box."""
-    if outer.clipped or inner.clipped or _DIAMOND[outer.operator] != _DIAMOND[inner.operator]:
+    if outer.clipped or inner.clipped or outer.step or inner.step or _DIAMOND[outer.operator] != _DIAMOND[inner.operator]:
         return False
     return outer.operator == inner.operator or outer.interval.is_punctual or inner.interval.is_punctual

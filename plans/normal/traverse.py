@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from tidelog.plans.syntax import Atom, Binary, Comparison, Conjunction, Formula, Negation, Truth, Unary, Window
+from tidelog.plans.syntax import Atom, Binary, Comparison, Conjunction, Formula, Negation, Truth, Unary, Visits, Window
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
     """The formulas that stand directly below one."""
     match formula:
-        case Atom() | Truth() | Comparison():
+        case Atom() | Truth() | Comparison() | Visits():
             return ()
         case Binary():
             return (formula.left, formula.right)
@@ -27,7 +27,7 @@ def children(formula: Formula) -> tuple[Formula, ...]:
 def rebuild(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     """The formula with each direct part changed."""
     match formula:
-        case Atom() | Truth() | Comparison():
+        case Atom() | Truth() | Comparison() | Visits():
             return formula
         case Binary():
             return replace(formula, left=change(formula.left), right=change(formula.right))

@@ -21,9 +21,9 @@ def codes(text: str) -> list[str]:
 
 
 def test_intervals_are_checked_beside_what_cannot_be_read() -> None:
-    """Intervals, arities and unsupported windows are told beside a syntax error, too."""
-    text = "timeline integer. p :- q and r. s :- boxminus[0,1/2] t. u :- boxminus[0,-1] t(a). v :- t in [#2]."
-    assert codes(text) == ["syntax", "not-whole", "negative-interval", "arity-mismatch", "not-supported"]
+    """Intervals, arities and windows are told beside a syntax error, too."""
+    text = "timeline integer. p :- q and r. s :- boxminus[0,1/2] t. u :- boxminus[0,-1] t(a). v :- t in [#0]."
+    assert codes(text) == ["syntax", "not-whole", "negative-interval", "arity-mismatch", "bad-window"]
 
 
 @pytest.mark.parametrize("timeline", ["timeline discrete.", "timline integer."])

@@ -449,7 +449,7 @@ def test_all_refusals_are_reported_at_once() -> None:
         ("p :- diamondminus[0,5 min] q.", "unit-undeclared"),
         ("timeline integer, unit 1 s. p :- diamondminus[0,5 ms] q.", "not-whole"),
         ("timeline integer. p :- diamondminus(0,1) q.", "empty-interval"),
-        ("timeline integer. p :- q(X) in [#5].", "not-supported"),
+        ("timeline integer. p :- (q(X), r(X)) in [#5].", "not-supported"),
     ],
 )
 def test_unchecked_programs_are_refused(text: str, code: str) -> None:
