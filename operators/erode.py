@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 from tidelog.operators.coverage import Bounds, Coverage, merge, overlapping
 from tidelog.operators.operator import Operator, shift
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS, Metric
+
+_END = itemgetter(2)
 
 
 class Erode(Operator):
@@ -17,14 +20,14 @@ class Erode(Operator):
     Intervals: a maximal run over ϱ₁ gives ϱ₁ ⊕ ϱ = {t | t − ϱ ⊆ ϱ₁} (future: t + ϱ ⊆ ϱ₁); as a run grows, only what is
     new is sent, whatever ϱ's length. Clipped, a run that reaches back to the stream's start counts as endless to the
     left, from the start on: port 1 brings the start as a fact. State: the runs that may still grow, one or two ranges
-    a row. Final: ϱ⁻ beyond the input's frontier (future: ϱ⁺ behind it).
+    a row. Final: ϱ⁻ beyond the input's frontier (future: ϱ⁺ behind it); far-sighted, ϱ⁺ beyond it while nothing holds there.
 
     >>> erode = Erode(Metric(0, 4), future=False)  # □[0,2] at resolution 1
     >>> erode.receive(0, [(("a",), 2, 5)], 5), erode.receive(0, [(("a",), 6, 8)], 8)
     ([], [(('a',), 6, 8)])
     """
 
-    __slots__ = ("_high", "_high_open", "_low", "_low_open", "clipped", "coverage", "start")
+    __slots__ = ("_high", "_high_open", "_latest", "_low", "_low_open", "clipped", "coverage", "start")
 
     def __init__(self, metric: Metric, future: bool, clipped: bool = False) -> None:
         super().__init__(2 if clipped else 1)
@@ -37,10 +40,13 @@ class Erode(Operator):
         self.clipped = clipped
         self.start: int | None = None
         self.coverage = Coverage()
+        self._latest = NEG  # the end of the last run, if far-sighted
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         if port == 1:
             return self._begin(facts[0][1])
+        if self.far_sighted:
+            self._latest = max(self._latest, *map(_END, facts))
         rows = self.coverage.rows
         out: list[Fact] = []
         for row, lo, hi in facts:
@@ -105,7 +111,10 @@ class Erode(Operator):
 
     def settle(self, port: int) -> list[Fact]:
         if not self.clipped or self.start is not None or self.frontiers[1] == POS:
-            self.frontier = shift(self.frontiers[0], self._high)
+            known = self.frontiers[0]
+            self.frontier = max(self.frontier, shift(known, self._high))
+            if self.far_sighted and self._latest < known and (self.start is None or self.start <= known):
+                self.frontier = max(self.frontier, shift(known, self._low))  # no run before the next time to come
             # a run that ends behind the frontier cannot grow any more; one that ends at it still can
             self.coverage.forget(shift(self.frontiers[0], -1))
         return []
@@ -114,8 +123,9 @@ class Erode(Operator):
         return self.coverage.entries()
 
     def state(self) -> dict[str, Any]:
-        return {"coverage": self.coverage.snapshot(), "start": self.start}
+        return {"coverage": self.coverage.snapshot(), "start": self.start, "latest": self._latest}
 
     def load(self, state: dict[str, Any]) -> None:
         self.coverage.restore(state["coverage"])
         self.start = state["start"]
+        self._latest = state["latest"]

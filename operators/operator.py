@@ -4,7 +4,9 @@ Lifecycle: built from its step's parameters → `feed` and `settle`, in any orde
 moment between two calls `snapshot` gives its whole state as plain data (lists, numbers, text), which `restore` takes.
 
 Facts travel with a **frontier** behind them: a promise that no new coverage at times ≤ frontier will come through that
-port. An operator passes on a promise of its own, `frontier`, computed from those of its ports. What a channel carries is
+port. An operator passes on a promise of its own, `frontier`, computed from those of its ports; a `far_sighted` one promises
+more where it knows that it cannot hold (prospects: `plans/analysis/prospects.py`), and a `patient` one may leave untold for a while what goes on holding
+(`plans/analysis/patience.py`). What a channel carries is
 disjoint: each row at each time is sent at most once. An operator relies on this for its ports and keeps it for its output.
 """
 
@@ -23,30 +25,39 @@ from tidelog.plans.timeline import NEG, POS
 class OperatorStatistics:
     """What an operator has done so far, and what it holds at this moment.
 
-    `received` and `sent` count facts, `entries` stored ranges, `failed_evaluations` rows for which arithmetic had no
-    result (text, division by zero, a number out of bounds).
+    `evaluations` counts how often it was given facts, `received` and `sent` count these, `entries` stored ranges,
+    `failed_evaluations` rows for which arithmetic had no result (text, division by zero, a number out of bounds).
+    `dropped` are facts that it let go at once, since nothing can meet them any more; `spared` those that were dropped before
+    it saw them, and `slept` tells for how long (encoded) it could not hold and was left alone (prospects).
     """
 
     received: int
     sent: int
     entries: int
     failed_evaluations: int
+    evaluations: int = 0
+    dropped: int = 0
+    spared: int = 0
+    slept: int = 0
 
 
 class Operator(ABC):
     """An incremental, deterministic function from coverage on its ports to coverage on its output."""
 
-    __slots__ = ("frontier", "frontiers", "received", "sent")
+    __slots__ = ("dropped", "evaluations", "far_sighted", "frontier", "frontiers", "patient", "received", "sent")
 
     def __init__(self, ports: int) -> None:
         self.frontiers = [NEG] * ports
         self.frontier = NEG
-        self.received = 0
-        self.sent = 0
+        self.received = self.sent = self.evaluations = self.dropped = 0
+        self.far_sighted = self.patient = False
 
     def receive(self, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
         """Take new coverage on a port and the frontier behind it; returns the new coverage that follows."""
-        out = self.feed(port, facts) if facts else []
+        out: list[Fact] = []
+        if facts:
+            self.evaluations += 1
+            out = self.feed(port, facts)
         if frontier > self.frontiers[port]:
             self.frontiers[port] = frontier
             out = out + self.settle(port) if out else self.settle(port)
@@ -61,6 +72,10 @@ class Operator(ABC):
     @abstractmethod
     def settle(self, port: int) -> list[Fact]:
         """A port's frontier has moved: move `frontier`, forget what cannot matter, return what is known by it."""
+
+    def rest(self) -> list[Fact]:
+        """What is known and was not told yet, when the stream stops before its end."""
+        return []
 
     @abstractmethod
     def entries(self) -> int:
@@ -80,7 +95,7 @@ class Operator(ABC):
 
     def snapshot(self) -> dict[str, Any]:
         """Everything that the operator knows, as plain data."""
-        counters = [self.received, self.sent]
+        counters = [self.received, self.sent, self.evaluations, self.dropped]
         return {
             "frontiers": list(self.frontiers),
             "frontier": self.frontier,
@@ -92,12 +107,13 @@ class Operator(ABC):
         """Continue where a snapshot was taken."""
         self.frontiers[:] = data["frontiers"]
         self.frontier = data["frontier"]
-        self.received, self.sent = data["counters"]
+        self.received, self.sent, self.evaluations, self.dropped = data["counters"]
         self.load(data["state"])
 
     def statistics(self) -> OperatorStatistics:
         """An immutable record of the work done and the state held."""
-        return OperatorStatistics(self.received, self.sent, self.entries(), self.failed_evaluations())
+        failed = self.failed_evaluations()
+        return OperatorStatistics(self.received, self.sent, self.entries(), failed, self.evaluations, self.dropped)
 
 
 def behind(frontier: int, facts: list[Fact]) -> list[Fact]:

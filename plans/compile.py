@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from tidelog.plans.analysis.loops import LoopFinder
+from tidelog.plans.analysis.patience import patient_steps
+from tidelog.plans.analysis.prospects import find_prospects
 from tidelog.plans.checks import require
 from tidelog.plans.errors import DataError, Diagnostic, ProgramError, Span
 from tidelog.plans.facts import PredicateSchema, Record, Row, Schema
 from tidelog.plans.normal.normalise import normalise
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.traverse import children
-from tidelog.plans.plan import DilateShape, Feed, Plan, Shape, Step, UnionShape
+from tidelog.plans.plan import BindShape, DilateShape, Feed, Plan, Shape, Step, TupleShape, UnionShape
 from tidelog.plans.printing import format_statement
 from tidelog.plans.shapes import TOP, names_read, shape_of
 from tidelog.plans.syntax import (
@@ -29,6 +31,7 @@ from tidelog.plans.syntax import (
     Rule,
     Truth,
     Unary,
+    Visits,
 )
 from tidelog.plans.timeline import NEG, POS, Timeline
 
@@ -63,13 +66,16 @@ class _Compiler:
         if self.problems:
             raise ProgramError(self.problems)
         steps, loops, leads = LoopFinder(list(self.steps.values()), self._span_of).arrange()
+        outputs = {name: name for name in self.normal.outputs if name in self.steps}
+        watched = {*outputs.values(), *self.normal.constraints}
+        open_facts = {item.predicate for item in self.normal.backgrounds}
         return Plan(
             name=self.program.name,
             timeline=self.timeline,
             schema=self.schema,
             steps=steps,
             loops=loops,
-            outputs={name: name for name in self.normal.outputs if name in self.steps},
+            outputs=outputs,
             constraints=dict(self.normal.constraints),
             facts=self.facts,
             backgrounds=self.normal.backgrounds,
@@ -77,6 +83,8 @@ class _Compiler:
             program=self.program,
             normal=self.normal,
             warnings=warnings,
+            prospects=find_prospects(steps, watched, self.facts, open_facts, self.timeline),
+            patient=patient_steps(steps, self.normal.constraints),
         )
 
     # --- predicates -----------------------------------------------------------------------------------------------------
@@ -163,6 +171,10 @@ class _Compiler:
         feeds = tuple(Feed("step", predicate) for predicate in reads)
         if getattr(shape, "clipped", False):
             feeds += (Feed("start"),)
+        if isinstance(shape, BindShape):
+            feeds += (Feed("clock"),)
+        if isinstance(shape, TupleShape):
+            feeds += (Feed("arrivals"), Feed("start")) if shape.part == "points" else (Feed("arrivals"),)
         predicate = rule.head.predicate if isinstance(rule.head, Atom) else name
         self.steps[name] = Step(name, predicate, shape, feeds, format_statement(rule), format_statement(source))
 
@@ -244,6 +256,8 @@ def _arities(normal: NormalProgram) -> dict[str, int]:
             arities.setdefault(formula.predicate, len(formula.arguments))
         elif isinstance(formula, Truth) and formula.value:
             arities.setdefault(TOP, 0)
+        elif isinstance(formula, Visits):
+            note(formula.atom)
         for child in children(formula):
             note(child)
 

@@ -18,8 +18,10 @@ def explain_json(plan: Plan, stage: str, program: Program | None) -> str:
 
     - `program`, `stage`, `timeline` (`kind`, `resolution`, `unit` in seconds or null)
     - `steps`, in the order in which they run: `id`, `predicate`, `operator`, `parameters`, `inputs` (`port` from 0, `role`,
-      `kind`: step, stream, facts or start, `name`), `loop` or null, `delay` and `lead` (how far the frontier lies
-      behind, or ahead of, the watermark), `reach` of its `#`-facts or null, `rule` (normalised) and `source` (as written)
+      `kind`: step, stream, facts, start, clock or arrivals, `name`), `loop` or null, `delay` and `lead` (how far the
+      frontier lies behind, or ahead of, the watermark), `reach` of its `#`-facts or null, `sleeps` (the predicate whose
+      absence puts it to sleep, or null), `spared` (ports that are told what is of no use), `rule`
+      (normalised) and `source` (as written)
     - `loops`: `number`, `members`, `entries` (`step`, `port`), `holds`
     - `outputs`: predicate to step; `constraints`: step to rule; `backgrounds`: `predicate`, `path`; `facts`: how many
     """
@@ -71,6 +73,8 @@ def _step(view: StepView) -> dict[str, object]:
         "delay": format_time(view.delay),
         "lead": format_time(view.lead),
         "reach": None if view.reach is None else format_time(view.reach),
+        "sleeps": view.sleeps or None,
+        "spared": list(view.spared),
         "rule": view.rule,
         "source": view.source,
     }

@@ -41,7 +41,7 @@ def escape(text: str) -> str:
 
 
 def _feed(feed: Feed) -> str:
-    return f"stream {feed.kind}" if feed.kind in ("start", "clock") else f"{feed.kind} {feed.name}"
+    return f"stream {feed.kind}" if feed.kind in ("start", "clock", "arrivals") else f"{feed.kind} {feed.name}"
 
 
 def _node(view: StepView, names: dict[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -9,15 +10,19 @@ from tidelog.plans.analysis.extent import reach_of
 from tidelog.plans.analysis.notation import decode_distance, decode_metric, operator_text
 from tidelog.plans.plan import (
     AntiJoinShape,
+    BindShape,
     DilateShape,
     ErodeShape,
     Feed,
     HoldShape,
     JoinShape,
+    MoveShape,
     PairShape,
     Plan,
     Shape,
     Step,
+    SteppedShape,
+    TupleShape,
     UnionShape,
 )
 from tidelog.plans.syntax import Term, Time, Variable
@@ -37,9 +42,10 @@ class PortView:
 class StepView:
     """A step for people and programs.
 
-    `operator` is union, dilate, erode, since, until, join, antijoin or hold; `parameters` says what it computes
-    (`diamondminus[0,2]`). `lead` is how far its frontier lies ahead of the watermark (below 0: behind), `reach`
-    the longest gap that its `#`-facts cover, or None.
+    `operator` is union, dilate, erode, since, until, join, antijoin, bind, move, stepped, tuples or hold; `parameters` says
+    what it computes (`diamondminus[0,2]`). `lead` is how far its frontier lies ahead of the watermark (below 0: behind),
+    `reach` the longest gap that its `#`-facts cover, or None. `sleeps` names the input predicate whose absence puts it to
+    sleep, or is empty; `spared` are the ports at which facts are kept from it while they can be of no use.
     """
 
     id: str
@@ -52,6 +58,8 @@ class StepView:
     reach: Time | None
     rule: str
     source: str
+    sleeps: str = ""
+    spared: tuple[int, ...] = ()
 
     @property
     def delay(self) -> Time:
@@ -74,25 +82,27 @@ def view_of(plan: Plan, step: Step) -> StepView:
         reach=reach_of(shape, plan) if isinstance(shape, UnionShape) and shape.reach > 1 else None,
         rule=step.rule,
         source=step.source,
+        sleeps=next((sleeper.predicates[0] for sleeper in plan.prospects.sleepers if sleeper.step == step.id), ""),
+        spared=tuple(sorted(port for name, port in plan.prospects.gates if name == step.id)),
     )
 
 
+_OPERATORS: Mapping[type[Shape], str] = {
+    UnionShape: "union",
+    DilateShape: "dilate",
+    ErodeShape: "erode",
+    JoinShape: "join",
+    AntiJoinShape: "antijoin",
+    HoldShape: "hold",
+    BindShape: "bind",
+    MoveShape: "move",
+    SteppedShape: "stepped",
+    TupleShape: "tuples",
+}
+
+
 def _operator(shape: Shape) -> str:
-    match shape:
-        case UnionShape():
-            return "union"
-        case DilateShape():
-            return "dilate"
-        case ErodeShape():
-            return "erode"
-        case PairShape(operator):
-            return operator
-        case JoinShape():
-            return "join"
-        case AntiJoinShape():
-            return "antijoin"
-        case HoldShape():
-            return "hold"
+    return shape.operator if isinstance(shape, PairShape) else _OPERATORS[type(shape)]
 
 
 def _parameters(shape: Shape, plan: Plan) -> str:
@@ -129,6 +139,10 @@ def _roles(shape: Shape, ports: int) -> list[str]:
         case AntiJoinShape():
             return ["positive", "negated"]
         case ErodeShape(clipped=True):
+            return ["facts", "start"]
+        case BindShape():
+            return ["facts", "clock"]
+        case TupleShape(part="points"):
             return ["facts", "start"]
         case JoinShape() if ports > 1:
             return [f"atom {i + 1}" for i in range(ports)]

@@ -73,6 +73,10 @@ def _step(view: StepView) -> Iterator[str]:
     yield f"  delay:   {_delay(view)}"
     if view.reach is not None:
         yield f"  #-facts: gaps of up to {format_time(view.reach)} are covered"
+    if view.sleeps:
+        yield f"  sleeps:  while {format_predicate(view.sleeps)} is absent"
+    if view.spared:
+        yield f"  spared:  {', '.join(_port(view.inputs[port]) for port in view.spared)}, while it can be of no use"
     if view.rule:
         yield f"  rule:    {view.rule}"
     if view.source and view.source != view.rule:
@@ -84,8 +88,8 @@ def _port(port: PortView) -> str:
 
 
 def feed_text(feed: Feed) -> str:
-    """What feeds a port: a step's id, `stream p`, `facts p`, `stream start`, `stream clock`."""
-    if feed.kind in ("start", "clock"):
+    """What feeds a port: a step's id, `stream p`, `facts p`, `stream start`, `stream clock`, `stream arrivals`."""
+    if feed.kind in ("start", "clock", "arrivals"):
         return f"stream {feed.kind}"
     return feed.name if feed.kind == "step" else f"{feed.kind} {format_predicate(feed.name)}"
 

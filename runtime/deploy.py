@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tidelog.operators.antijoin import AntiJoin
+from tidelog.operators.bind import Bind
 from tidelog.operators.dilate import Dilate
 from tidelog.operators.erode import Erode
 from tidelog.operators.hold import Hold
 from tidelog.operators.join import Join
+from tidelog.operators.move import Move
 from tidelog.operators.operator import Operator
 from tidelog.operators.pairing import RowPairing
 from tidelog.operators.since import Since
+from tidelog.operators.stepped import Stepped
+from tidelog.operators.tuple_points import TuplePoints
+from tidelog.operators.tuple_window import TupleWindow
 from tidelog.operators.union import Union
 from tidelog.operators.until import Until
 from tidelog.plans.facts import Row
 from tidelog.plans.plan import (
     AntiJoinShape,
+    BindShape,
     DilateShape,
     ErodeShape,
     HoldShape,
     JoinShape,
+    MoveShape,
     PairShape,
     Plan,
     Step,
+    SteppedShape,
+    TupleShape,
     UnionShape,
 )
-from tidelog.plans.syntax import Constant, Variable
+from tidelog.plans.syntax import Constant, Term, Variable
 from tidelog.plans.timeline import Timeline
 
 
-def build_operator(step: Step, timeline: Timeline) -> Operator:
-    """The operator of a step, with empty state."""
+def build_operator(step: Step, timeline: Timeline, *, far_sighted: bool = False, patient: bool = False) -> Operator:
+    """The operator of a step, with empty state; `far_sighted` and `patient` as the plan says, where that is wanted."""
+    operator = _operator_of(step, timeline)
+    operator.far_sighted, operator.patient = far_sighted, patient
+    return operator
+
+
+def _operator_of(step: Step, timeline: Timeline) -> Operator:
     match step.shape:
         case UnionShape(reach):
             return Union(len(step.inputs), reach)
@@ -49,6 +64,20 @@ def build_operator(step: Step, timeline: Timeline) -> Operator:
             return _antijoin(step.shape)
         case HoldShape():
             return Hold(len(step.inputs))
+        case BindShape() | MoveShape() | SteppedShape() | TupleShape():
+            return _lars_operator(step.shape)
+
+
+def _lars_operator(shape: BindShape | MoveShape | SteppedShape | TupleShape) -> Operator:
+    match shape:
+        case BindShape():
+            return Bind()
+        case MoveShape(by, back):
+            return Move(by, back)
+        case SteppedShape(step):
+            return Stepped(step)
+        case TupleShape():
+            return _tuple_window(shape)
 
 
 def consumers_of(plan: Plan) -> dict[str, list[tuple[str, int]]]:
@@ -62,7 +91,7 @@ def consumers_of(plan: Plan) -> dict[str, list[tuple[str, int]]]:
 
 
 def ports_fed_by(plan: Plan, kind: str) -> dict[str, list[tuple[str, int]]]:
-    """For each predicate, the ports fed by the `stream`, the program's `facts`, or (no name) the `start`, the `clock`."""
+    """For each predicate, the ports fed by its `stream` or `facts`; under no name, those fed by a feed of another kind."""
     ports: dict[str, list[tuple[str, int]]] = {}
     for step in plan.steps:
         for port, feed in enumerate(step.inputs):
@@ -86,15 +115,30 @@ def _columns(positions: list[int], width: int) -> Callable[[Row], Row]:
     """What takes the columns at these positions from a row."""
     if positions == list(range(width)):
         return lambda row: row
+    if positions == list(range(1, width)):
+        return lambda row: row[1:]
     return lambda row: tuple(row[i] for i in positions)
 
 
 def _antijoin(shape: AntiJoinShape) -> AntiJoin:
+    names, match = _match(shape.negated)
+    return AntiJoin(_columns([shape.columns.index(name) for name in names], len(shape.columns)), match)
+
+
+def _tuple_window(shape: TupleShape) -> TupleWindow | TuplePoints:
+    _, match = _match((Constant(shape.predicate), *shape.terms))
+    if shape.part == "points":
+        return TuplePoints(shape.size, match, shape.of)
+    return TupleWindow(shape.size, match, shape.of, timed=shape.mode == "at", left=shape.part == "left")
+
+
+def _match(terms: Sequence[Term]) -> tuple[list[str], Callable[[Row], Row | None]]:
+    """The variables of an atom, and what takes their values from a row; None where the atom does not stand for the row."""
     names: list[str] = []
     first: dict[str, int] = {}
     tests: list[tuple[int, object]] = []
     repeated: list[tuple[int, int]] = []
-    for position, term in enumerate(shape.negated):
+    for position, term in enumerate(terms):
         if isinstance(term, Constant):
             tests.append((position, term.value))
         elif isinstance(term, Variable):
@@ -103,11 +147,14 @@ def _antijoin(shape: AntiJoinShape) -> AntiJoin:
             else:
                 first[term.name] = position
                 names.append(term.name)
-    positions = [first[name] for name in names]
+    take = _columns([first[name] for name in names], len(terms))
+    if len(tests) == 1 and not repeated:
+        place, wanted = tests[0]
+        return names, lambda row: take(row) if row[place] == wanted else None
 
     def match(row: Row) -> Row | None:
         if any(row[i] != value for i, value in tests) or any(row[i] != row[j] for i, j in repeated):
             return None
-        return tuple(row[i] for i in positions)
+        return take(row)
 
-    return AntiJoin(_columns([shape.columns.index(name) for name in names], len(shape.columns)), match)
+    return names, match

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from tidelog.operators.hold import Hold
 from tidelog.operators.operator import Operator, OperatorStatistics
 from tidelog.plans.errors import OperatorError
 from tidelog.plans.facts import Fact, format_atom, format_record
+from tidelog.plans.guards import Prospects
 from tidelog.plans.plan import Plan, Step
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.deploy import build_operator, consumers_of, ports_fed_by
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.loop_control import MOST_VALUES, RELEASE, LoopControl, LoopMessage
+from tidelog.runtime.prospects import Watch
 
 Port = tuple[str, int]
 PortMessage = tuple[str, int, Sequence[Fact], int]
@@ -24,12 +27,24 @@ class Graph:
     """What the synchronous network and the actors share: operators, wiring, loop controls, state.
 
     `outer[step]` are the ports that a step feeds outside its loop, `inner[step]` those inside; `watched` are the steps whose
-    coverage leaves the graph: outputs and constraints.
+    coverage leaves the graph: outputs and constraints. Without `prospects`, nothing sleeps and nothing is dropped early;
+    with `patience`, as for answers told as intervals, what goes on holding is not told at each time.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, prospects: bool = True, patience: bool = False) -> None:
         self.plan = plan
-        self.operators: dict[str, Operator] = {step.id: build_operator(step, plan.timeline) for step in plan.steps}
+        wanted = plan.prospects if prospects else Prospects()
+        self._watch = Watch(wanted)
+        self._gates = self._watch.gates
+        self.operators: dict[str, Operator] = {
+            step.id: build_operator(
+                step,
+                plan.timeline,
+                far_sighted=step.id in wanted.far_sighted,
+                patient=patience and step.id in plan.patient,
+            )
+            for step in plan.steps
+        }
         self.steps: dict[str, Step] = {step.id: step for step in plan.steps}
         self.watched = set(plan.outputs.values()) | set(plan.constraints)
         self.controls = [LoopControl(loop, plan, self.operators) for loop in plan.loops]
@@ -43,6 +58,7 @@ class Graph:
         self._stream_ports = ports_fed_by(plan, "stream")
         self._start_ports = ports_fed_by(plan, "start").get("", [])
         self._clock_ports = ports_fed_by(plan, "clock").get("", [])
+        self._arrival_ports = ports_fed_by(plan, "arrivals").get("", [])
         self._frontier = NEG
 
     # --- what enters ----------------------------------------------------------------------------------------------------
@@ -61,6 +77,8 @@ class Graph:
     def entering(self, delivery: Delivery) -> list[PortMessage]:
         """The messages that a delivery of the intake brings; a port without news gets none."""
         messages: list[PortMessage] = []
+        if self._gates:
+            messages += [(step, port, [], NEG) for step, port in self._watch.observe(delivery)]
         if delivery.start is not None:
             start: Fact = ((), delivery.start, delivery.start)
             messages += [(step, port, [start], POS) for step, port in self._start_ports]
@@ -74,6 +92,8 @@ class Graph:
             facts = delivery.facts.get(predicate, [])
             if facts or moved:
                 messages += [(step, port, facts, delivery.frontier) for step, port in ports]
+        if delivery.arrivals or moved:
+            messages += [(step, port, delivery.arrivals, delivery.frontier) for step, port in self._arrival_ports]
         return messages
 
     # --- one operator ---------------------------------------------------------------------------------------------------
@@ -81,6 +101,9 @@ class Graph:
     def receive(self, name: str, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
         """Let one operator take a message; an OperatorError names the step, the rule and the fact on which it fails."""
         operator = self.operators[name]
+        gate = self._gates.get((name, port))
+        if gate is not None:
+            facts, frontier = gate.take(facts, frontier)
         try:
             return operator.receive(port, facts, frontier)
         except Exception as error:
@@ -107,7 +130,11 @@ class Graph:
 
     def statistics(self) -> dict[str, OperatorStatistics]:
         """What each step has done and holds."""
-        return {name: operator.statistics() for name, operator in self.operators.items()}
+        slept, spared = self._watch.slept(), self._watch.dropped()
+        return {
+            name: replace(operator.statistics(), slept=slept.get(name, 0), spared=spared.get(name, 0))
+            for name, operator in self.operators.items()
+        }
 
     def unfinished(self) -> list[str]:
         """The loops that had no end when the stream ended, each with how far it was followed."""
@@ -123,6 +150,7 @@ class Graph:
         return {
             "operators": {name: operator.snapshot() for name, operator in self.operators.items()},
             "loops": [control.snapshot() for control in self.controls],
+            "prospects": self._watch.snapshot(),
             "frontier": self._frontier,
         }
 
@@ -132,6 +160,7 @@ class Graph:
             self.operators[name].restore(state)
         for control, state in zip(self.controls, data["loops"], strict=True):
             control.restore(state)
+        self._watch.restore(data["prospects"])
         self._frontier = data["frontier"]
 
 

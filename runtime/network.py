@@ -20,8 +20,8 @@ Outcome = tuple[str, list[Fact], int]
 class Network:
     """Drives a graph: each message runs through all of it, step by step in the plan's order, each loop until it is idle."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.graph = Graph(plan)
+    def __init__(self, plan: Plan, prospects: bool = True, patience: bool = False) -> None:
+        self.graph = Graph(plan, prospects, patience)
         self._pending: dict[str, list[tuple[int, Sequence[Fact], int]]] = {step.id: [] for step in plan.steps}
         self._told: dict[str, int] = {step.id: NEG for step in plan.steps}
         self._withheld: list[list[tuple[str, list[Fact]]]] = [[] for _ in plan.loops]

@@ -24,7 +24,7 @@ from tidelog.runtime.network import Network, Outcome
 from tidelog.runtime.violations import Violation, Violations
 
 _SOURCE = "session"
-_SNAPSHOT_VERSION = 2
+_SNAPSHOT_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,8 @@ class Session:
     A fact that begins at time t promises that later ones begin after t − `lateness`; `advance` promises it without a fact.
 
     `emit` is one of `intervals`, `final`, `points`; `start` is the stream's start where it is not that of the first fact.
-    With `max_ahead`, a fact that begins more than this beyond all before it is refused: the work of a wrong clock.
+    With `max_ahead`, a fact that begins more than this beyond all before it is refused: the work of a wrong clock. Without
+    `prospects`, nothing sleeps while it cannot hold; the answers are the same.
 
     >>> import tidelog
     >>> session = tidelog.Session(tidelog.compile("alarm(X) :- boxminus[0,2] hot(X)."))
@@ -66,13 +67,14 @@ class Session:
         lateness: TimeLike | timedelta = 0,
         start: TimeLike | None = None,
         max_ahead: TimeLike | timedelta | None = None,
+        prospects: bool = True,
     ) -> None:
         self.plan = plan
         self._times = TimeReader(plan.timeline)
         begin = None if start is None else self._times.point(start)
         ahead = None if max_ahead is None else self._times.duration(max_ahead)
         self._intake = Intake(plan, [_SOURCE], self._times.duration(lateness), begin, ahead)
-        self._network = Network(plan)
+        self._network = Network(plan, prospects, patience=emit == "intervals")
         self._emission = emission(emit, plan.outputs)
         self._emit: EmitMode = emit
         self._violations = Violations(plan)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tidelog.plans.analysis.notation import decode_distance, written_operators
-from tidelog.plans.plan import AntiJoinShape, DilateShape, Feed, Plan, Step
+from tidelog.plans.plan import AntiJoinShape, DilateShape, Feed, MoveShape, Plan, Step, TupleShape
 from tidelog.plans.shapes import lead
 from tidelog.plans.syntax import Time
 from tidelog.plans.timeline import POS, format_time
@@ -33,7 +33,7 @@ def port_lead(feed: Feed, leads: Mapping[str, int]) -> int:
     """How far the frontier of what feeds a port lies ahead of the watermark (encoded); `POS` where no stream does."""
     if feed.kind == "step":
         return leads[feed.name]
-    return 0 if feed.kind in ("stream", "clock") else POS
+    return 0 if feed.kind in ("stream", "clock", "arrivals") else POS
 
 
 def _delay(plan: Plan, steps: Mapping[str, Step], written: Mapping[str, str], predicate: str, name: str) -> OutputDelay:
@@ -41,8 +41,12 @@ def _delay(plan: Plan, steps: Mapping[str, Step], written: Mapping[str, str], pr
     if ahead >= POS:
         return OutputDelay(predicate, decode_distance(0, plan.timeline), "no stream feeds it")
     if ahead >= 0:
-        negates = any(isinstance(steps[above].shape, AntiJoinShape) for above in _above(steps, name))
-        why = "behind the watermark, for which `not` waits" if negates else "waits for nothing in the future"
+        above = [steps[step].shape for step in _above(steps, name)]
+        why = "waits for nothing in the future"
+        if any(isinstance(shape, TupleShape) for shape in above):
+            why = "behind the watermark, for which a tuple window waits"
+        elif any(isinstance(shape, AntiJoinShape) for shape in above):
+            why = "behind the watermark, for which `not` waits"
         return OutputDelay(predicate, decode_distance(0, plan.timeline), why)
     moves = "; ".join(_moves(plan, steps, written, name))
     return OutputDelay(predicate, decode_distance(-ahead, plan.timeline), moves)
@@ -65,7 +69,8 @@ def _moves(plan: Plan, steps: Mapping[str, Step], written: Mapping[str, str], na
     for step, moved in _slowest_way(plan, steps, name):
         if moved:
             distance = format_time(decode_distance(abs(moved), plan.timeline))
-            is_head = isinstance(step.shape, DilateShape) and written[step.id].startswith("box")
+            is_box = isinstance(step.shape, DilateShape) and written[step.id].startswith("box")
+            is_head = is_box or isinstance(step.shape, MoveShape)
             verb, ahead = ("in the head reaches", moved > 0) if is_head else ("looks", moved < 0)
             texts.append(f"`{written[step.id]}` {verb} {distance} {'ahead' if ahead else 'back'}")
     return texts
@@ -81,7 +86,7 @@ def _slowest_way(plan: Plan, steps: Mapping[str, Step], name: str) -> Iterator[t
             moved, before = lead(step.shape, port), port_lead(feed, plan.leads)
             if before >= POS or before + moved != plan.leads[step.id]:
                 continue
-            if feed.kind in ("stream", "clock"):
+            if feed.kind in ("stream", "clock", "arrivals"):
                 yield step, moved
                 yield from _back_along(reader, step.id)
                 return

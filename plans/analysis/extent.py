@@ -58,8 +58,11 @@ def extent_of(plan: Plan) -> Extent:
 def _intervals(normal: NormalProgram) -> Iterator[tuple[str, Interval]]:
     """The interval of each normalised rule that has one, and the rule."""
     for rule in normal.rules:
-        if isinstance(rule.body[0], Unary | Binary):
-            yield format_statement(rule), rule.body[0].interval
+        body = rule.body[0]
+        if isinstance(body, Unary) and body.step:  # a window looks back by up to a step less one more than its size
+            yield format_statement(rule), Interval(Fraction(0), Fraction(body.step - 1))
+        elif isinstance(body, Unary | Binary):
+            yield format_statement(rule), body.interval
 
 
 def _finite(interval: Interval) -> list[Fraction]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tidelog.plans.analysis.components import back_edges, components
 from tidelog.plans.analysis.memory import binds_value
 from tidelog.plans.errors import Diagnostic, ProgramError, Span
-from tidelog.plans.plan import Feed, HoldShape, JoinShape, Loop, Step
+from tidelog.plans.plan import BindShape, Feed, HoldShape, JoinShape, Loop, MoveShape, Step
 from tidelog.plans.shapes import lead, moves_in_time
 from tidelog.plans.syntax import Variable
 from tidelog.plans.timeline import NEG, POS
@@ -56,12 +56,7 @@ class LoopFinder:
     def _check_leads(self) -> None:
         """An operator that looks ahead without end delays everything for ever."""
         problems = [
-            Diagnostic(
-                "infinite-delay",
-                f"`{step.rule}` looks ahead without end, so a stream never decides it",
-                self.span_of(step),
-                help="give the operator a finite interval",
-            )
+            _undecided(step, self.span_of(step))
             for step in self.steps.values()
             if any(lead(step.shape, port) <= NEG for port in range(len(step.inputs)))
         ]
@@ -159,6 +154,15 @@ class LoopFinder:
         return _least([_outer(feed, leads) for feed in step.inputs], own)
 
 
+def _undecided(step: Step, span: Span) -> Diagnostic:
+    if isinstance(step.shape, MoveShape):
+        message = f"`{step.source}` derives what holds at any time in the past, so a stream never decides it"
+        help = "tie the head's time to one in a window: for `p(X)@T in [5]` write `@T`, or add `S >= T` for `@S`"
+        return Diagnostic("infinite-delay", message, span, help=help)
+    message = f"`{step.rule}` looks ahead without end, so a stream never decides it"
+    return Diagnostic("infinite-delay", message, span, help="give the operator a finite interval")
+
+
 def _least(outside: Sequence[int], distances: Sequence[int]) -> int:
     """The lead of a step over the watermark, from those of what feeds it and its own over each."""
     return min((_add(a, b) for a, b in zip(outside, distances, strict=True)), default=POS)
@@ -176,7 +180,9 @@ def _entries(steps: Sequence[Step]) -> list[tuple[str, int, Feed]]:
 
 
 def _computes(step: Step) -> bool:
-    """Whether a step's rows may hold numbers that its input does not: `Y = X + 1`."""
+    """Whether a step's rows may hold numbers that its input does not: `Y = X + 1`, or the times at which it holds."""
+    if isinstance(step.shape, BindShape):
+        return True
     if not isinstance(step.shape, JoinShape):
         return False
     bound = {term.name for terms in step.shape.atoms for term in terms if isinstance(term, Variable)}
@@ -186,7 +192,7 @@ def _computes(step: Step) -> bool:
 def _outer(feed: Feed, leads: dict[str, int]) -> int:
     if feed.kind == "step":
         return leads[feed.name]
-    return 0 if feed.kind in ("stream", "clock") else POS
+    return 0 if feed.kind in ("stream", "clock", "arrivals") else POS
 
 
 def _add(a: int, b: int) -> int:

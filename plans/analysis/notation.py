@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 
 from tidelog.plans.errors import NOWHERE
-from tidelog.plans.plan import DilateShape, ErodeShape, PairShape, Plan, Shape, Step
-from tidelog.plans.printing import format_statement
+from tidelog.plans.plan import DilateShape, ErodeShape, MoveShape, PairShape, Plan, Shape, Step, SteppedShape, TupleShape
+from tidelog.plans.printing import format_formula, format_predicate, format_statement
 from tidelog.plans.syntax import Binary, Interval, Rule, Time, Unary
 from tidelog.plans.timeline import NEG, POS, Metric, Timeline, format_interval, format_time
 
@@ -32,7 +32,7 @@ def decode_metric(metric: Metric, timeline: Timeline) -> Interval:
 
 
 def operator_text(shape: Shape, timeline: Timeline) -> str:
-    """The metric operator that a shape computes, such as `diamondminus[0,2]`; empty where it computes none."""
+    """The metric operator or the window that a shape computes, such as `diamondminus[0,2]`; empty where it computes none."""
     match shape:
         case DilateShape(metric, future):
             name = "diamondplus" if future else "diamondminus"
@@ -42,6 +42,14 @@ def operator_text(shape: Shape, timeline: Timeline) -> str:
             name = "boxplus" if future else "boxminus"
         case PairShape(operator, metric):
             name = operator
+        case SteppedShape(step):
+            return f"in [0 step {format_time(decode_distance(step, timeline))}]"
+        case TupleShape():
+            word = "always" if shape.part == "points" else shape.part
+            of = f" of {', '.join(map(format_predicate, shape.of))}" if shape.of else ""
+            return f"{word} {format_predicate(shape.predicate)} in [#{shape.size}{of}]"
+        case MoveShape(by):
+            return f"@T{decode_distance(by, timeline):+d}" if by else "@T"
         case _:
             return ""
     return name + format_interval(decode_metric(metric, timeline))
@@ -59,9 +67,13 @@ def written_operators(plan: Plan) -> dict[str, str]:
 def _written(plan: Plan, step: Step, rule: Rule | None) -> str:
     computed = operator_text(step.shape, plan.timeline)
     body = None if rule is None else rule.body[0]
+    if rule is not None and isinstance(step.shape, MoveShape):
+        return format_formula(rule.head)
     if not computed or not isinstance(body, Unary | Binary) or body.interval.span == NOWHERE:
         return computed
     place, text = body.interval.span, plan.program.text
+    if not text[place.start : place.end].endswith(("]", ")")):  # the `T+2` of an atom `p@T+2`
+        return f"@{text[place.start : place.end]}"
     before = text[body.span.start : place.start].strip()
     word = body.operator if isinstance(body, Binary) else before
     if not word.isalpha():

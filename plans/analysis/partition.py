@@ -14,7 +14,7 @@ from tidelog.plans.normal.traverse import children
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_statement
 from tidelog.plans.shapes import TOP
-from tidelog.plans.syntax import Atom, Constant, Formula, Variable
+from tidelog.plans.syntax import Atom, Constant, Formula, Rule, Variable, Visits, Wildcard
 from tidelog.plans.timeline import POS
 
 Key = Mapping[str, int]
@@ -61,10 +61,25 @@ def partitions_of(plan: Plan) -> tuple[Partition, ...]:
 def _links(plan: Plan) -> Iterator[_Link]:
     """The rules with at least one stream-fed atom in the body. What breaks a constraint need not show the key."""
     for rule, source in zip(plan.normal.rules, plan.normal.sources, strict=True):
+        if isinstance(rule.body[0], Visits) and isinstance(rule.head, Atom):
+            yield _counting(plan, rule.head, rule.body[0], source)
+            continue
         body = [atom for part in rule.body for atom in _atoms(part) if _is_fed(plan, atom)]
         head = [rule.head] if isinstance(rule.head, Atom) and rule.head.predicate not in plan.normal.constraints else []
         if body:
             yield _Link((*head, *body), format_statement(source))
+
+
+def _counting(plan: Plan, head: Atom, visits: Visits, source: Rule) -> _Link:
+    """A tuple window counts facts whatever their arguments are, so that it ties together all predicates that it counts."""
+    known = plan.schema.predicates
+    names = [name for name in visits.window.of or plan.normal.inputs if name in known]
+    atoms = [_anything(name, known[name].arity) for name in names]
+    return _Link((_anything(head.predicate, len(head.arguments)), *atoms), format_statement(source))
+
+
+def _anything(predicate: str, arity: int) -> Atom:
+    return Atom(predicate, (Wildcard(),) * arity)
 
 
 def _is_fed(plan: Plan, atom: Atom) -> bool:

@@ -146,6 +146,8 @@ def _memory(analysis: Analysis, objects: int | None) -> Iterator[str]:
 def _ranges(item: PredicateRetention) -> str:
     if item.keeps == 0:
         return "what holds at the watermark, 1 range"
+    if item.most is not None:
+        return f"at most {item.most} facts"
     if isinstance(item.keeps, float):
         return "no bound in time: 1 range, or as many as there are gaps between them"
     return f"at most {format_time(item.keeps)} / spacing + 1 ranges"

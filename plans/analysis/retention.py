@@ -9,6 +9,7 @@ in another one is the predicate in between the compiler's, and counts for the on
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -17,27 +18,35 @@ from tidelog.plans.analysis.notation import decode_distance, written_operators
 from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.plan import (
     AntiJoinShape,
+    BindShape,
     DilateShape,
     ErodeShape,
     HoldShape,
     JoinShape,
+    MoveShape,
     PairShape,
     Plan,
     Shape,
     Step,
+    SteppedShape,
+    TupleShape,
     UnionShape,
 )
 from tidelog.plans.syntax import Time, Variable, Wildcard
-from tidelog.plans.timeline import POS, format_time
+from tidelog.plans.timeline import NEG, POS, format_time
 
 
 @dataclass(frozen=True, slots=True)
 class PredicateRetention:
-    """How long after its own time a fact of a predicate may still matter, in the program's time, and what to."""
+    """How long after its own time a fact of a predicate may still matter, in the program's time, and what to.
+
+    `most` is how many facts may, where it is the number that is bounded.
+    """
 
     predicate: str
     keeps: Time
     why: str
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +64,8 @@ class StoreRetention:
     """One store of a step, and how far the watermark moves beyond an entry's end before the entry may go.
 
     `keeps` is in the program's time; below 0 the entry goes so long before the watermark gets there. `predicate` is the
-    one whose rows the store holds. An entry without an end stays (`plans/analysis/growth.py`).
+    one whose rows the store holds. An entry without an end stays (`plans/analysis/growth.py`), and so does what a tuple
+    window counts until enough facts have come.
     """
 
     step: str
@@ -78,11 +88,17 @@ def retention_of(plan: Plan) -> tuple[StoreRetention, ...]:
 def predicate_retention(plan: Plan) -> tuple[PredicateRetention, ...]:
     """The retention of each predicate of the program that changes while the stream goes on, in the order of the steps."""
     lives = _Lives(plan)
-    return tuple(
-        lives.of_predicate(step)
+    found = {
+        step.predicate: lives.of_predicate(step)
         for step in plan.steps
         if step.id == step.predicate and step.predicate not in plan.normal.origins and plan.leads[step.id] < POS
-    )
+    }
+    for step in plan.steps:
+        if isinstance(step.shape, TupleShape) and step.shape.part != "left":
+            name, size = step.shape.predicate, step.shape.size
+            why = f"as long as it is among the last {size} facts, in {step.source}"
+            found[name] = PredicateRetention(name, math.inf, why, None if name in found else size)
+    return tuple(found.values())
 
 
 class _Lives:
@@ -158,6 +174,8 @@ def looks_back(shape: Shape, port: int) -> int:
             return min(metric.b, POS)
         case PairShape("until", metric) if port == 1:
             return -metric.a
+        case SteppedShape(step):
+            return step - 1
     return 0
 
 
@@ -171,7 +189,7 @@ def _waits(step: Step, port: int, leads: Mapping[str, int]) -> int:
             return -(ports[1] if port == 0 else min(ports))
         case PairShape():
             return -(min(ports) if port == 0 else ports[0])
-        case DilateShape():
+        case DilateShape() | BindShape() | MoveShape() | SteppedShape():
             return 0
         case _:
             return -ports[port]
@@ -198,6 +216,12 @@ def _stores(step: Step, steps: Mapping[str, Step], leads: Mapping[str, int]) -> 
             yield "negated", reads[1], min(ports)
         case HoldShape():
             yield "waiting", reads[0], ports[0]
+        case BindShape():
+            yield "waiting", reads[0], ports[1]
+        case MoveShape():
+            yield "sent", step.predicate, own
+        case TupleShape(predicate=predicate):
+            yield "window", predicate, NEG
         case JoinShape():
             yield from _join_stores(step.shape, step.predicate, reads, ports)
 

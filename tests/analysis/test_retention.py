@@ -147,7 +147,7 @@ def bounds_at_run_time(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> dict[tupl
     told: dict[int, int] = {}
     with monkeypatch.context() as patch:
         patch.setattr(Coverage, "forget", lambda store, bound: told.__setitem__(id(store), bound) or [])
-        session = tidelog.Session(plan, start=0)
+        session = tidelog.Session(plan, start=0, prospects=False)  # which forget even sooner
         session.advance(WATERMARK)
         graph: Graph = session._network.graph
         return {

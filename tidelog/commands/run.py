@@ -20,8 +20,10 @@ from tidelog.commands.progress import show_progress
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.framing import MAX_LINE
 from tidelog.connectors.spec import open_sink, open_source, parse_spec
+from tidelog.plans.analysis.notation import decode_distance
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
+from tidelog.plans.timeline import format_time
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.engine import Engine, first_cause
 from tidelog.runtime.violations import Violation
@@ -43,6 +45,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--allow-remote", action="store_true", help="let sources and sinks listen beyond this machine")
     parser.add_argument("--max-line", type=_bytes, default=MAX_LINE, metavar="N", help="the longest line, in bytes")
     parser.add_argument("--backend", choices=("trio", "asyncio"), default="trio")
+    parser.add_argument("--no-prospects", action="store_true", help="let nothing sleep while it cannot hold")
     parser.add_argument("--stats", action="store_true", help="print what was done and stored, on standard error")
     parser.set_defaults(run=run)
 
@@ -65,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 def _collect_seldom() -> None:
     """Rows and coverage hold no circles: looking for circles among millions of them is all cost."""
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+    gc.set_threshold(300_000, 20, 50)
 
 
 class _Run:
@@ -96,6 +99,7 @@ class _Run:
                 idle_after=self._options.idle_after,
                 dead_letters=letters,
                 on_violation=self._show_violation,
+                prospects=not self._options.no_prospects,
             )
             await stack.enter_async_context(self._beside(engine))
             await engine.run()
@@ -144,9 +148,12 @@ def _show_statistics(engine: Engine) -> None:
     intake = statistics.intake
     facts = f"{intake.accepted} accepted, {intake.unused} unused, {intake.late} late, {intake.ahead} ahead"
     say(f"facts: {facts}; {engine.rejected} rejected in all")
-    say(f"{'step':<32} {'received':>10} {'sent':>10} {'stored':>10} {'failed':>8}")
+    columns = ("evaluated", "received", "sent", "stored", "failed", "dropped", "spared")
+    say(f"{'step':<32}" + "".join(f" {column:>10}" for column in columns) + f" {'asleep':>12}")
     for name, step in statistics.steps.items():
-        say(f"{name:<32} {step.received:>10} {step.sent:>10} {step.entries:>10} {step.failed_evaluations:>8}")
+        facts = (step.evaluations, step.received, step.sent, step.entries, step.failed_evaluations, step.dropped, step.spared)
+        slept = format_time(decode_distance(step.slept, engine.plan.timeline))
+        say(f"{name:<32}" + "".join(f" {number:>10}" for number in facts) + f" {slept:>12}")
 
 
 def _check_times(plan: Plan, options: argparse.Namespace) -> None:
