@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
+from operator import itemgetter
 from typing import Any
 
 from tidelog.operators.coverage import Coverage, overlapping
 from tidelog.operators.operator import Operator
 from tidelog.plans.facts import Fact, Row
-from tidelog.plans.timeline import NEG
+from tidelog.plans.timeline import NEG, POS
 
 POSITIVE, NEGATIVE = 0, 1
+PROMPT = 16
+"""So many open rows are told anew at each frontier, however patient the reader is."""
 
 
 class AntiJoin(Operator):
@@ -19,43 +22,77 @@ class AntiJoin(Operator):
 
     Intervals: M's, less N's, up to N's frontier: behind it, N can no longer come to hold. Port 0 is M, port 1 is N. `key`
     takes from a row of M what the negated atom mentions; `match` takes the same from a row of N, or None where its
-    constants differ. State: M beyond N's frontier, N beyond M's. Final: as far as both ports.
+    constants differ. State: M beyond N's frontier, N beyond M's. Final: as far as both ports, and as all has been told.
+
+    A fact of M that has begun and goes on is **open**: it holds until further notice. Its begin and its end are told at
+    once; how far it has come in between, at each frontier, or, if the reader is `patient`, only when about as many facts
+    have come as are open: then what nothing happens to costs nothing at each time. The frontier waits for what is untold.
 
     >>> op = AntiJoin(key=lambda row: row, match=lambda row: row)
     >>> op.receive(0, [(("a",), 1, 9)], 9), op.receive(1, [(("a",), 3, 4)], 5)
     ([], [(('a',), 1, 2), (('a',), 5, 5)])
     """
 
-    __slots__ = ("_count", "_key", "_match", "negative", "waiting")
+    __slots__ = (
+        "_count",
+        "_credit",
+        "_ends",
+        "_key",
+        "_match",
+        "_opened",
+        "_told",
+        "_touched",
+        "negative",
+        "open",
+        "waiting",
+    )
 
     def __init__(self, key: Callable[[Row], Row], match: Callable[[Row], Row | None]) -> None:
         super().__init__(2)
         self._key = key
         self._match = match
-        self._count = 0
-        self.waiting: list[tuple[int, int, Fact]] = []
+        self._count = 0  # facts that begin or end together leave in order of arrival; rows need not be comparable
+        self.waiting: list[tuple[int, int, Fact]] = []  # not begun, by begin
+        self.open: dict[Row, list[Fact]] = {}  # begun, told so far, by key
+        self._opened = 0
+        self._ends: list[tuple[int, int, Row]] = []
+        self._touched: dict[Row, None] = {}
+        self._credit = 0
+        self._told = NEG  # all that is open has been told up to here
         self.negative = Coverage()
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        self._credit += len(facts)
         if port == NEGATIVE:
-            matched = ((self._match(row), lo, hi) for row, lo, hi in facts)
-            self.negative.insert((row, lo, hi) for row, lo, hi in matched if row is not None)
+            matched = [(row, lo, hi) for raw, lo, hi in facts if (row := self._match(raw)) is not None]
+            self.negative.insert(matched)
+            self._touched.update((row, None) for row, _, _ in matched if row in self.open)
             return []
         out: list[Fact] = []
         for fact in facts:
-            self._decide(fact, self.frontiers[NEGATIVE], out)
+            self._decide(fact, out)
         return out
 
-    def _decide(self, fact: Fact, known: int, out: list[Fact]) -> None:
-        """Send the part of a positive fact that is decided up to `known`, and let the rest wait."""
+    def _decide(self, fact: Fact, out: list[Fact]) -> None:
+        """Send the part of a positive fact that is decided, and keep the rest."""
         row, lo, hi = fact
-        if hi > known:
-            begin = max(lo, known + 1) if known > NEG else lo
-            self._count += 1
-            heappush(self.waiting, (begin, self._count, (row, begin, hi)))
-            hi = known
-        if lo <= hi and known > NEG:
+        known = self.frontiers[NEGATIVE]
+        if hi <= known:
             self._subtract(row, lo, hi, out)
+        elif lo > known or known <= NEG:
+            self._count += 1
+            heappush(self.waiting, (lo, self._count, fact))
+        else:
+            self._subtract(row, lo, known, out)
+            self._leave_open((row, known + 1, hi))
+
+    def _leave_open(self, fact: Fact) -> None:
+        key, hi = self._key(fact[0]), fact[2]
+        self.open.setdefault(key, []).append(fact)
+        self._opened += 1
+        if self.patient and hi < POS:
+            self._count += 1
+            heappush(self._ends, (hi, self._count, key))
 
     def _subtract(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
         bounds = self.negative.rows.get(self._key(row), [])
@@ -67,23 +104,69 @@ class AntiJoin(Operator):
             out.append((row, lo, hi))
 
     def settle(self, port: int) -> list[Fact]:
-        known = self.frontiers[NEGATIVE]
-        self.frontier = min(self.frontiers)
         out: list[Fact] = []
         if port == NEGATIVE:
+            known = self.frontiers[NEGATIVE]
             while self.waiting and self.waiting[0][0] <= known:
-                self._decide(heappop(self.waiting)[2], known, out)
+                self._decide(heappop(self.waiting)[2], out)
+            self._tell(known, out)
+        self.frontier = min(self.frontiers) if not self.open else min(*self.frontiers, self._told)
         self.negative.forget(self.frontier)
         return out
 
+    def _tell(self, known: int, out: list[Fact]) -> None:
+        """Tell of open facts: all of them when it is their turn, else those to which something has happened."""
+        self._credit += PROMPT
+        if not self.patient or self._credit >= self._opened or known >= POS:
+            keys: Iterable[Row] = tuple(self.open)
+            self._credit, self._told = 0, known
+            self._ends = []
+        else:
+            while self._ends and self._ends[0][0] <= known:
+                self._touched[heappop(self._ends)[2]] = None
+            keys = tuple(self._touched)
+        self._touched.clear()
+        for key in keys:
+            facts = self.open.pop(key, [])
+            self._opened -= len(facts)
+            for fact in facts:
+                if fact[1] <= known:
+                    self._decide(fact, out)
+                else:
+                    self._leave_open(fact)
+
+    def rest(self) -> list[Fact]:
+        out: list[Fact] = []
+        self._credit = self._opened
+        self._tell(self.frontiers[NEGATIVE], out)
+        self.sent += len(out)
+        return out
+
     def entries(self) -> int:
-        return len(self.waiting) + self.negative.entries()
+        return len(self.waiting) + self._opened + self.negative.entries()
 
     def state(self) -> dict[str, Any]:
-        waiting = [[list(row), lo, hi] for _, _, (row, lo, hi) in sorted(self.waiting)]
-        return {"waiting": waiting, "negative": self.negative.snapshot()}
+        return {
+            "waiting": [_plain(fact) for _, _, fact in sorted(self.waiting)],
+            "open": [[list(key), [_plain(fact) for fact in facts]] for key, facts in self.open.items()],
+            "touched": [list(key) for key in self._touched],
+            "credit": self._credit,
+            "told": self._told,
+            "negative": self.negative.snapshot(),
+        }
 
     def load(self, state: dict[str, Any]) -> None:
-        self._count = len(state["waiting"])
         self.waiting = [(lo, i, (tuple(row), lo, hi)) for i, (row, lo, hi) in enumerate(state["waiting"])]
+        self.open = {tuple(key): [(tuple(row), lo, hi) for row, lo, hi in facts] for key, facts in state["open"]}
+        ends = [(hi, key) for key, facts in self.open.items() for _, _, hi in facts if hi < POS]
+        self._count = len(self.waiting) + len(ends)
+        self._ends = [(hi, len(self.waiting) + i, key) for i, (hi, key) in enumerate(sorted(ends, key=itemgetter(0)))]
+        self._opened = sum(map(len, self.open.values()))
+        self._touched = {tuple(key): None for key in state["touched"]}
+        self._credit, self._told = state["credit"], state["told"]
         self.negative.restore(state["negative"])
+
+
+def _plain(fact: Fact) -> list[Any]:
+    row, lo, hi = fact
+    return [list(row), lo, hi]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.driving import Driver, histories
+from operators.driving import Driver, histories, points_of
 from tidelog.operators.antijoin import NEGATIVE, POSITIVE, AntiJoin
 from tidelog.plans.facts import Row
 from tidelog.plans.plan import AntiJoinShape, Feed, Step
@@ -30,9 +30,9 @@ MENTIONED: list[tuple[tuple[Term, ...], Callable[[Row, Row], bool]]] = [
 ]
 
 
-def antijoin(negated: tuple[Term, ...] = (X, Y)) -> AntiJoin:
+def antijoin(negated: tuple[Term, ...] = (X, Y), *, patient: bool = False) -> AntiJoin:
     step = Step("s", "s", AntiJoinShape(("X", "Y"), negated), (Feed("step", "m"), Feed("step", "n")))
-    operator = build_operator(step, Timeline())
+    operator = build_operator(step, Timeline(), patient=patient)
     assert isinstance(operator, AntiJoin)
     return operator
 
@@ -71,11 +71,47 @@ def test_definition(data: st.DataObject) -> None:
     """In any order, with forgetting and through snapshots: M, where no row that the negated atom stands for holds."""
     negated, agrees = data.draw(st.sampled_from(MENTIONED))
     history = data.draw(histories([POSITIVES, NEGATIVES]))
-    driver = Driver(lambda: antijoin(negated), data.draw(st.booleans()))
-    sent = driver.feed_all(history.messages)
+    patient, through_json = data.draw(st.booleans()), data.draw(st.booleans())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tidelog.operators.antijoin.PROMPT", 0)
+        driver = Driver(lambda: antijoin(negated, patient=patient), through_json)
+        driver.feed_all(history.messages)
+    sent = points_of(driver.sent)
     excluded = history.coverage(NEGATIVE)
     for row in POSITIVES:
         times = history.coverage(POSITIVE, -40, 60).get(row, set())
         gone = set().union(*(span for other, span in excluded.items() if agrees(row, other)))
         assert sent.get(row, set()) == times - gone
     assert driver.operator.frontier == POS
+
+
+def test_what_nothing_happens_to_costs_next_to_nothing() -> None:
+    """For a patient reader, 1,000 open rows are told when they begin, when they end, and now and then in between."""
+    operator = antijoin(patient=True)
+    begun = operator.receive(POSITIVE, [((i, 0), 0, 500) for i in range(1000)], 0)
+    begun += operator.receive(NEGATIVE, [], 0)
+    assert len(begun) == 1000
+    told = [operator.receive(NEGATIVE, [((time, 0), time, POS)], time) for time in range(1, 500)]
+    assert [fact[2] for fact in told[41] if fact[0] == (42, 0)] == [41]  # its end is told at once
+    assert sum(map(len, told)) < 500 + 10 * 1000
+    assert operator.frontier <= 499
+    assert {hi for _, _, hi in operator.receive(NEGATIVE, [], 500)} == {500}
+
+
+def test_few_open_rows_are_told_at_once() -> None:
+    """However patient the reader is."""
+    operator = antijoin(patient=True)
+    operator.receive(POSITIVE, [(("a", i), 0, POS) for i in range(10)], 0)
+    for time in range(5):
+        assert len(operator.receive(NEGATIVE, [], time)) == 10
+        assert operator.frontier == min(0, time)
+
+
+def test_the_rest_is_told_when_the_stream_stops() -> None:
+    """What is known and untold is there on request, once."""
+    operator = antijoin(patient=True)
+    operator.receive(POSITIVE, [((i, 0), 0, POS) for i in range(1000)], POS)
+    operator.receive(NEGATIVE, [], 0)
+    operator.receive(NEGATIVE, [], 3)
+    assert sorted(operator.rest()) == [((i, 0), 1, 3) for i in range(1000)]
+    assert operator.rest() == []
