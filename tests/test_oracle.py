@@ -8,10 +8,11 @@ from typing import Literal
 
 import pytest
 
-from oracle.evaluate import Violation, check, evaluate
+from oracle.evaluate import check, evaluate
 from oracle.grid import common_step
 from oracle.notation import at, binary, fact, iv, op, program, runs, solve, term
 from oracle.reach import exact_range, horizon
+from oracle.truth import Violation
 from tidelog.plans.syntax import (
     Comparison,
     Conjunction,

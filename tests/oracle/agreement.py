@@ -40,14 +40,18 @@ def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def differences(
-    program: Program, facts: Sequence[GroundFact], answers: Iterable[Record], until: Fraction | None = None
+    program: Program,
+    facts: Sequence[GroundFact],
+    answers: Iterable[Record],
+    until: Fraction | None = None,
+    start: int | None = None,
 ) -> list[str]:
     """Where answers and oracle differ, at the times at which the oracle is exact, up to `until`."""
     plan = compile_program(program)
-    low, high = horizon(program, facts)
-    first, last = exact_range(program, facts, low=low, high=high)
+    low, high = horizon(program, facts, start=start)
+    first, last = exact_range(program, facts, low=low, high=high, start=start)
     last = last if until is None else min(last, until)
-    model = evaluate(program, facts, low=low, high=high)
+    model = evaluate(program, facts, low=low, high=high, start=start)
     runs = runs_of(answers)
     found = []
     for predicate in plan.outputs:
@@ -62,7 +66,7 @@ def differences(
     return found
 
 
-def oracle_of(program: Program, facts: Sequence[GroundFact]) -> Model:
+def oracle_of(program: Program, facts: Sequence[GroundFact], start: int | None = None) -> Model:
     """The oracle's model over a wide horizon."""
-    low, high = horizon(program, facts)
-    return evaluate(program, facts, low=low, high=high)
+    low, high = horizon(program, facts, start=start)
+    return evaluate(program, facts, low=low, high=high, start=start)

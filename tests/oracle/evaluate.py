@@ -9,6 +9,9 @@ Conventions, where the language leaves room:
 * The domain of a rule instance's variables is the constants that occur, and one constant that occurs nowhere: only
   a variable that stands on the left side of since or until alone can take it.
 * `always M in [n]` does not hold before the start of the stream; a start of None is the begin of the earliest fact.
+* A time variable `T` takes the times at which a positive `p(X)@T` of the body holds within the horizon; a value that is
+  no integer is no time. `p(X)@T+k in [n]` asks that T+k lie in the window. `sometime M in [n]` with `@T` inside M asks for
+  M at a time of the window, not whether T lies in it. Tuple windows are those of `oracle.lars`.
 * An ordering comparison of a text with a number is false; arithmetic without a value silences the rule instance.
 """
 
@@ -16,39 +19,39 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count, pairwise
 
-from oracle.grid import FUTURE, PAST, Cells, Grid, common_step
+from oracle.grid import Grid, common_step
 from oracle.grounding import (
     Row,
     atoms,
     constants,
+    head_atom,
     is_bottom,
     parts,
-    substitutions,
     unsafe_variables,
-    variables,
     without_wildcards,
 )
-from oracle.values import Undefined, canonical, compare, evaluate_expression
+from oracle.lars import (
+    arrivals,
+    check_discrete,
+    check_window,
+    inputs_of,
+)
+from oracle.truth import Evaluation, Violation
+from oracle.values import canonical, evaluate_expression
 from tidelog.plans.syntax import (
-    Atom,
     Binary,
-    Comparison,
-    Conjunction,
     FactStatement,
     Formula,
     Interval,
-    Negation,
     Program,
     Rule,
     TimelineDeclaration,
-    Truth,
     Unary,
-    Value,
     Window,
 )
 
@@ -56,35 +59,20 @@ GroundFact = tuple[str, Row, Interval]
 """A fact as the oracle takes it: its predicate, its row, and the interval at which it holds."""
 
 ALWAYS = Interval(-math.inf, math.inf)
-OTHER: Value = "\0other"
-"""The constant that occurs nowhere: it stands for all those that a program and its facts do not mention."""
-
-_DIRECTION = {
-    "diamondminus": PAST,
-    "boxminus": PAST,
-    "since": PAST,
-    "diamondplus": FUTURE,
-    "boxplus": FUTURE,
-    "until": FUTURE,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A constraint's body holds: the constraint's number among the rules, its named variables, and when."""
-
-    rule: int
-    binding: tuple[tuple[str, Value], ...]
-    point: Fraction
 
 
 @dataclass
 class Model:
-    """The least model over the horizon, for a program without errors; `violations` are its broken constraints."""
+    """The least model over the horizon, for a program without errors; `violations` are its broken constraints.
+
+    `meets_edge` tells that a time variable took the first or the last time of the horizon, or that a head's time lay beyond.
+    Where `oracle.reach` says that the program settles, its time variables then have no bound: it is out of scope.
+    """
 
     grid: Grid
     coverage: Mapping[str, Mapping[Row, set[int]]]
     violations: set[Violation] = field(default_factory=set)
+    meets_edge: bool = False
 
     def times(self) -> list[Fraction]:
         """Every sample point of the horizon: the points and, on dense time, the middles of the gaps."""
@@ -130,16 +118,17 @@ def evaluate(
 ) -> Model:
     """The least model of a program and facts over the horizon [low, high].
 
-    All finite ends of facts must lie within the horizon. Raises ValueError for what the oracle does not cover (`@T`,
-    tuple and stepped windows, units), for unsafe rules and for negation in a cycle, RuntimeError where a stratum
-    is not done after `rounds` rounds.
+    All finite ends of facts must lie within the horizon; their order is that of arrival. Raises ValueError for what the
+    oracle does not cover (units, LARS's forms on dense time), for unsafe rules and for negation in a cycle, RuntimeError
+    where a stratum is not done after `rounds` rounds.
     """
     given = list(facts)
-    rules = rules_of(program)
+    rules, inputs = rules_of(program), inputs_of(program)
     for number, rule in enumerate(rules):
         check(rule, number)
+        check_discrete((rule.head, *rule.body), inputs, is_dense(program))
     grid = make_grid(program, given, Fraction(low), Fraction(high), start)
-    evaluation = _Evaluation(grid, _start_cell(grid, given, start))
+    evaluation = Evaluation(grid, _start_cell(grid, given, start), _arrivals(grid, inputs, given))
     for predicate, row, interval in [*given, *program_facts(program)]:
         evaluation.add(predicate, tuple(map(canonical, row)), _cells_of(grid, interval))
     evaluation.domain |= {value for rule in rules for part in (rule.head, *rule.body) for value in constants(part)}
@@ -148,7 +137,7 @@ def evaluate(
     for number, rule in enumerate(rules):
         if is_bottom(rule.head):
             evaluation.constrain(number, without_anonymous(rule))
-    return Model(grid, evaluation.coverage, evaluation.violations)
+    return Model(grid, evaluation.coverage, evaluation.violations, evaluation.meets_edge)
 
 
 # --- the program --------------------------------------------------------------------------------------------------
@@ -188,12 +177,8 @@ def check(rule: Rule, number: int) -> None:
 
 
 def _check_formula(formula: Formula) -> None:
-    if isinstance(formula, Atom) and formula.at is not None:
-        raise ValueError("the oracle does not cover `@T`")
     if isinstance(formula, Window):
-        size = formula.window
-        if size.tuples or size.step is not None or size.size_unit or formula.mode == "at":
-            raise ValueError("the oracle covers `in [n]` alone")
+        check_window(formula)
     if isinstance(formula, Unary | Binary):
         interval = formula.interval
         if interval.low_unit or interval.high_unit:
@@ -208,13 +193,6 @@ def without_anonymous(rule: Rule) -> Rule:
     """The rule with a variable of its own for each `_`."""
     numbers = count()
     return Rule(rule.head, tuple(without_wildcards(part, numbers) for part in rule.body))
-
-
-def head_atom(head: Formula) -> Atom | None:
-    """The atom under a head's boxes; None for `bottom` and `top`."""
-    while isinstance(head, Unary):
-        head = head.operand
-    return head if isinstance(head, Atom) else None
 
 
 def strata(rules: Sequence[Rule]) -> list[list[Rule]]:
@@ -246,8 +224,9 @@ def finite_numbers(program: Program, facts: Iterable[GroundFact]) -> Iterator[Fr
         if isinstance(formula, Unary | Binary):
             ends = (formula.interval.low, formula.interval.high)
             yield from (end for end in ends if isinstance(end, Fraction | int))
-        elif isinstance(formula, Window) and isinstance(formula.window.size, Fraction | int):
-            yield formula.window.size
+        elif isinstance(formula, Window):
+            ends = (formula.window.size, formula.window.step or 0)
+            yield from (end for end in ends if isinstance(end, Fraction | int))
 
 
 def make_grid(
@@ -278,133 +257,6 @@ def _start_cell(grid: Grid, facts: Iterable[GroundFact], start: Fraction | int |
     return min((grid.meeting(interval)[0] for _, _, interval in facts), default=-math.inf)
 
 
-# --- truth --------------------------------------------------------------------------------------------------------
-
-
-class _Evaluation:
-    """An interpretation that grows: the cells at which each row of each predicate holds."""
-
-    def __init__(self, grid: Grid, start: float) -> None:
-        self.grid = grid
-        self.all: Cells = frozenset(range(grid.size))
-        self.from_start: Cells = frozenset(cell for cell in self.all if cell >= start)
-        self.coverage: dict[str, dict[Row, set[int]]] = defaultdict(dict)
-        self.known: dict[str, set[Row]] = defaultdict(set)
-        self.domain: set[Value] = {OTHER}
-        self.violations: set[Violation] = set()
-
-    def add(self, predicate: str, row: Row, cells: Iterable[int]) -> bool:
-        """Let a row hold at these cells; whether that is news."""
-        new = set(cells) - self.coverage[predicate].get(row, set())
-        if new:
-            self.coverage[predicate].setdefault(row, set()).update(new)
-            self.known[predicate].add(row)
-            self.domain.update(row)
-        return bool(new)
-
-    def run(self, rules: Sequence[Rule], rounds: int) -> None:
-        """Apply the rules of one stratum, all of them in each round, until a round has no news."""
-        for _ in range(rounds):
-            derived = [fact for rule in rules for fact in self.consequences(rule)]
-            news = [self.add(*fact) for fact in derived]
-            if not any(news):
-                return
-        raise RuntimeError(f"no fixpoint after {rounds} rounds")
-
-    def consequences(self, rule: Rule) -> Iterator[tuple[str, Row, Cells]]:
-        """What the rule derives from the present interpretation, by one application of T_Π."""
-        atom = head_atom(rule.head)
-        assert atom is not None
-        for binding, cells in self.instances(rule.body):
-            try:
-                row = tuple(evaluate_expression(argument, binding) for argument in atom.arguments)
-            except Undefined:
-                continue
-            yield atom.predicate, row, self.head_cells(rule.head, cells)
-
-    def instances(self, body: Sequence[Formula]) -> Iterator[tuple[dict[str, Value], Cells]]:
-        """Each ground instance of the body that holds somewhere, and where."""
-        for binding in list(substitutions(body, self.known, sorted(self.domain, key=repr), {})):
-            try:
-                cells = self.truth(Conjunction(tuple(body)), binding)
-            except Undefined:
-                continue
-            if cells:
-                yield binding, cells
-
-    def head_cells(self, head: Formula, cells: Cells) -> Cells:
-        """Where a head's atom must hold if the head holds at these cells.
-
-        `boxplus ϱ M` at t says M at every u with u−t in ϱ: so M at u if there is such a t, in the past of u.
-        """
-        while isinstance(head, Unary):
-            windows = self.grid.windows(head.interval, -_DIRECTION[head.operator])
-            cells = frozenset(u for u in self.all if not cells.isdisjoint(windows[u]))
-            head = head.operand
-        return cells
-
-    def constrain(self, number: int, rule: Rule) -> None:
-        """Note each instance and time at which a constraint's body holds."""
-        for binding, cells in self.instances(rule.body):
-            named = tuple(sorted(item for item in binding.items() if not item[0].startswith("_")))
-            self.violations |= {Violation(number, named, self.grid.time(cell)) for cell in cells}
-
-    def truth(self, formula: Formula, binding: Mapping[str, Value]) -> Cells:
-        """The cells at which a ground formula holds: Table 1, line by line."""
-        lines: Mapping[type, Callable[..., Cells]] = {
-            Truth: lambda truth, _: self.all if truth.value else frozenset(),
-            Atom: self.atom,
-            Comparison: lambda comparison, binding: self.all if compare(comparison, binding) else frozenset(),
-            Conjunction: self.conjunction,
-            Negation: self.negation,
-            Unary: self.unary,
-            Binary: self.since_or_until,
-            Window: self.window,
-        }
-        return lines[type(formula)](formula, binding)
-
-    def atom(self, atom: Atom, binding: Mapping[str, Value]) -> Cells:
-        """Where the interpretation has the ground atom."""
-        row = tuple(evaluate_expression(argument, binding) for argument in atom.arguments)
-        return frozenset(self.coverage[atom.predicate].get(row, ()))
-
-    def conjunction(self, formula: Conjunction, binding: Mapping[str, Value]) -> Cells:
-        """Where all parts hold."""
-        return self.all.intersection(*[self.truth(part, binding) for part in formula.parts])
-
-    def negation(self, formula: Negation, binding: Mapping[str, Value]) -> Cells:
-        """Where the operand does not hold, whatever its own wildcards stand for."""
-        here = {name: binding[name] for name in variables(formula.operand) if name in binding}
-        domain = sorted(self.domain, key=repr)
-        every = substitutions([formula.operand], self.known, domain, here)
-        return self.all.difference(*[self.truth(formula.operand, full) for full in every])
-
-    def unary(self, formula: Unary, binding: Mapping[str, Value]) -> Cells:
-        """The two diamonds and the two boxes."""
-        holds = self.truth(formula.operand, binding)
-        windows = self.grid.windows(formula.interval, _DIRECTION[formula.operator])
-        if formula.clipped:
-            return self.clipped(holds, windows)
-        if formula.operator in ("diamondminus", "diamondplus"):
-            return frozenset(t for t in self.all if not holds.isdisjoint(windows[t]))
-        return frozenset(t for t in self.all if windows[t] <= holds)
-
-    def clipped(self, holds: Cells, windows: Sequence[Cells]) -> Cells:
-        """Where something holds at all of the window that does not lie before the stream's start."""
-        return frozenset(t for t in self.from_start if windows[t] & self.from_start <= holds)
-
-    def window(self, formula: Window, binding: Mapping[str, Value]) -> Cells:
-        """`sometime M in [n]` and `always M in [n]`."""
-        holds = self.truth(formula.operand, binding)
-        windows = self.grid.windows(Interval(Fraction(0), formula.window.size), PAST)
-        if formula.mode == "always":
-            return self.clipped(holds, windows)
-        return frozenset(t for t in self.all if not holds.isdisjoint(windows[t]))
-
-    def since_or_until(self, formula: Binary, binding: Mapping[str, Value]) -> Cells:
-        """The right side at some t', the left side strictly between t' and t."""
-        left, right = self.truth(formula.left, binding), self.truth(formula.right, binding)
-        if not right:
-            return right
-        witnesses = self.grid.witnesses(formula.interval, _DIRECTION[formula.operator])
-        return frozenset(t for t in self.all if any(w.cell in right and w.between <= left for w in witnesses[t]))
+def _arrivals(grid: Grid, inputs: set[str], facts: Iterable[GroundFact]) -> list[tuple[str, Row, int]]:
+    """The input facts in the stream's order, with the cells in which they begin."""
+    return arrivals(inputs, [(name, tuple(map(canonical, row)), grid.meeting(when)[0]) for name, row, when in facts])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, product
 
@@ -29,6 +29,8 @@ from tidelog.plans.syntax import (
 Row = tuple[Value, ...]
 Rows = Mapping[str, set[Row]]
 """The rows of each predicate that hold at some time."""
+Times = Callable[[str, Row], Iterable[int]]
+"""The times of the horizon at which a row of a predicate holds."""
 
 
 # --- the shape of formulas ----------------------------------------------------------------------------------------
@@ -74,13 +76,21 @@ def expression_variables(expression: Expression) -> set[str]:
 
 
 def variables(formula: Formula) -> set[str]:
-    """The names of all variables in a formula."""
+    """The names of all variables in a formula, those behind an `@` too."""
     names: set[str] = set()
     if isinstance(formula, Atom):
         names = names.union(*map(expression_variables, formula.arguments))
+        names |= {formula.at.variable.name} if formula.at is not None else set()
     elif isinstance(formula, Comparison):
         names = expression_variables(formula.left) | expression_variables(formula.right)
     return names.union(*map(variables, parts(formula)))
+
+
+def head_atom(head: Formula) -> Atom | None:
+    """The atom under a head's boxes; None for `bottom` and `top`."""
+    while isinstance(head, Unary):
+        head = head.operand
+    return head if isinstance(head, Atom) else None
 
 
 # --- safety -------------------------------------------------------------------------------------------------------
@@ -135,19 +145,20 @@ def without_wildcards(formula: Formula, numbers: count[int]) -> Formula:
 
 
 def substitutions(
-    body: Sequence[Formula], rows: Rows, domain: Sequence[Value], given: Mapping[str, Value]
+    body: Sequence[Formula], rows: Rows, times: Times, domain: Sequence[Value], given: Mapping[str, Value]
 ) -> Iterator[dict[str, Value]]:
     """Every substitution that extends `given` to all variables of the body and may make it true at some time.
 
-    An atom that must hold somewhere for the body to hold takes the rows that hold at some time. What no such atom and
-    no equation binds (it stands only on the left side of since and until) takes every constant of the domain.
+    An atom that must hold somewhere for the body to hold takes the rows that hold at some time, and its `@T` the times
+    at which they do. What no such atom and no equation binds (it stands only on the left side of since and until) takes
+    every constant of the domain.
     """
     found = [item for formula in body for item in generators(formula)]
     required = [item for item in found if isinstance(item, Atom)]
     equations = [item for item in found if isinstance(item, Comparison)]
     everything = set().union(*map(_instantiated, body))
     seen: set[tuple[tuple[str, Value], ...]] = set()
-    for matched in _match(required, rows, dict(given)):
+    for matched in _match(required, rows, times, dict(given)):
         binding = _solve(equations, matched)
         if binding is None:
             continue
@@ -167,14 +178,24 @@ def _instantiated(formula: Formula) -> set[str]:
     return (set() if parts(formula) else variables(formula)).union(*map(_instantiated, parts(formula)))
 
 
-def _match(required: Sequence[Atom], rows: Rows, binding: dict[str, Value]) -> Iterator[dict[str, Value]]:
+def _match(required: Sequence[Atom], rows: Rows, times: Times, binding: dict[str, Value]) -> Iterator[dict[str, Value]]:
     if not required:
         yield binding
         return
     for row in rows.get(required[0].predicate, ()):
         extended = _unify(required[0], row, binding)
         if extended is not None:
-            yield from _match(required[1:], rows, extended)
+            for timed in _at_times(required[0], times(required[0].predicate, row), extended):
+                yield from _match(required[1:], rows, times, timed)
+
+
+def _at_times(atom: Atom, times: Iterable[int], binding: dict[str, Value]) -> Iterator[dict[str, Value]]:
+    """The bindings in which `T` of `p(X)@T+k` is k before one of the times; a `T` that has a value keeps it."""
+    if atom.at is None or atom.at.variable.name in binding:
+        yield binding
+        return
+    for time in times:
+        yield binding | {atom.at.variable.name: time - atom.at.shift}
 
 
 def _unify(atom: Atom, row: Row, binding: dict[str, Value]) -> dict[str, Value] | None:

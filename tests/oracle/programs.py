@@ -16,8 +16,8 @@ from typing import Literal
 
 from hypothesis import strategies as st
 
-from oracle.evaluate import GroundFact, head_atom, is_dense, rules_of
-from oracle.grounding import atoms, bound_variables, constants
+from oracle.evaluate import GroundFact, is_dense, rules_of
+from oracle.grounding import atoms, bound_variables, constants, head_atom
 from tidelog.plans.syntax import (
     Arithmetic,
     Atom,

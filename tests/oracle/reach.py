@@ -7,6 +7,12 @@ program without recursion through time nothing that is derived changes before L�
 program's **reach**, are sums of such distances. With a horizon wider than [L−l, H+r] every answer is exact, inside and
 beyond it.
 
+A time variable moves changes too: those of `p(X)@T+j in [n step d]` by the width of the window, with `@T+k` in the head
+by k−j, and those of all else in both directions, as t is any time that goes with T. A tuple window changes where facts
+arrive, and at the next time; what it holds is known exactly at every time. A head's time that is some value adds all
+whole numbers of the facts and the program to the times at which something may change. The program's time variables
+must be bounded (`Model.meets_edge`).
+
 Recursion through time (`boxplus[1,1] p :- p`) never settles, so that its reach is infinite. Then an answer at t is
 right if what it was derived from is: towards the future, up to the horizon's end, minus how far bodies look ahead.
 """
@@ -16,17 +22,20 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from oracle.evaluate import GroundFact, head_atom, is_dense, make_grid, program_facts, rules_of
-from oracle.grounding import is_bottom, parts
+from oracle.evaluate import GroundFact, is_dense, make_grid, program_facts, rules_of
+from oracle.grounding import head_atom, is_bottom, parts
+from oracle.rule_times import RuleTimes, bounds_of_values, span_of, times_of
 from tidelog.plans.syntax import Atom, Binary, Formula, Interval, Program, Time, Unary, Window
 
 START = "\0start"
 """A name for the stream's start among the predicates: clipped windows depend on it."""
 CONSTRAINT = "\0bottom"
 """A name for what the constraints derive."""
+ARRIVALS = "\0arrivals"
+"""A name for the stream's order among the predicates: tuple windows depend on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +66,13 @@ def _largest(interval: Interval) -> Time:
     return interval.low if interval.high == math.inf else interval.high
 
 
-def _paths(formula: Formula, edge: Edge) -> Iterator[Edge]:
+def _paths(formula: Formula, edge: Edge, times: RuleTimes) -> Iterator[Edge]:
     """An edge for each atom of the formula, `edge` saying what the operators around it add up to."""
     if isinstance(formula, Atom):
-        yield Edge(edge.head, formula.predicate, edge.right, edge.left, edge.behind, edge.ahead)
-    if isinstance(formula, Window):
-        size = formula.window.size
-        edge = _past(edge, Interval(Fraction(0), size))
-        if formula.mode == "always":
-            yield Edge(edge.head, START, edge.right, edge.left, edge.behind, edge.ahead)
+        yield _leaf(edge, times, formula)
+    elif isinstance(formula, Window):
+        yield from _window_paths(formula, edge, times)
+        return
     elif isinstance(formula, Unary | Binary):
         is_past = formula.operator in ("diamondminus", "boxminus", "since")
         if isinstance(formula, Binary):
@@ -73,9 +80,37 @@ def _paths(formula: Formula, edge: Edge) -> Iterator[Edge]:
             edge = (_past if is_past else _future)(edge, Interval(Fraction(0), Fraction(1)))
         edge = (_past if is_past else _future)(edge, formula.interval)
         if isinstance(formula, Unary) and formula.clipped:
-            yield Edge(edge.head, START, edge.right, edge.left, edge.behind, edge.ahead)
+            yield _leaf(edge, times, START)
     for part in parts(formula):
-        yield from _paths(part, edge)
+        yield from _paths(part, edge, times)
+
+
+def _window_paths(window: Window, edge: Edge, times: RuleTimes) -> Iterator[Edge]:
+    atom, span = window.operand, span_of(window)
+    if window.window.tuples:
+        yield _leaf(replace(edge, right=edge.right + 1), times, ARRIVALS)
+    elif window.mode == "at" and isinstance(atom, Atom):
+        yield _leaf(edge, times, atom, span)
+        yield _leaf(edge if times.head else _past(edge, Interval(Fraction(0), span)), times, START)
+    else:
+        edge = _past(edge, Interval(Fraction(0), span))
+        yield from _paths(window.operand, edge, times)
+        if window.mode == "always":
+            yield _leaf(edge, times, START)
+
+
+def _leaf(edge: Edge, times: RuleTimes, body: Atom | str, span: Time | None = None) -> Edge:
+    """The edge to an atom or a name; `span` is that of a time window around an atom with `@T`."""
+    far = times.width + times.spread
+    point = body.at if isinstance(body, Atom) else None
+    if point is None:
+        behind, ahead = times.behind, times.ahead
+        right, left = (Fraction(0), Fraction(0)) if times.head is None else (far, far)
+    else:
+        behind, ahead = times.seen(point, span)
+        right, left = (behind, ahead) if times.moves(point) else (far, times.spread if times.head is None else far)
+    name = body.predicate if isinstance(body, Atom) else body
+    return Edge(edge.head, name, edge.right + right, edge.left + left, edge.behind + behind, edge.ahead + ahead)
 
 
 def _past(edge: Edge, interval: Interval) -> Edge:
@@ -99,7 +134,8 @@ def edges(program: Program) -> list[Edge]:
         while isinstance(head, Unary):
             edge = (_past if head.operator == "boxplus" else _future)(edge, head.interval)
             head = head.operand
-        found.extend(path for formula in rule.body for path in _paths(formula, edge))
+        times = times_of(rule)
+        found.extend(path for formula in rule.body for path in _paths(formula, edge, times))
     return found
 
 
@@ -123,12 +159,13 @@ def reach(program: Program) -> Reach:
 
 
 def changes(program: Program, facts: Iterable[GroundFact], start: Fraction | int | None = None) -> tuple[Fraction, Fraction]:
-    """The first and the last time at which a fact begins or ends, or the stream starts; 0 if there is none."""
+    """The first and the last time at which a fact begins or ends, the stream starts, or a value may be a time; else 0."""
     given = [*facts, *program_facts(program)]
     ends = [end for _, _, interval in given for end in (interval.low, interval.high)]
     finite = [Fraction(end) for end in ends if math.isfinite(end)]
     if start is not None:
         finite.append(Fraction(start))
+    finite.extend(bounds_of_values(rules_of(program), [row for _, row, _ in given]) or ())
     return min(finite, default=Fraction(0)), max(finite, default=Fraction(0))
 
 
