@@ -21,8 +21,9 @@ lint: $(VENV)/lint.stamp
 	cd build/installed && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p tidelog
 	cd build/installed && ../../$(BIN)/lint-imports --config ../../pyproject.toml
 
-bench: $(VENV)/test.stamp
-	$(BIN)/python -m benchmarks
+# LARS=1: the benchmarks of the papers on LARS, with plots.
+bench: $(VENV)/$(if $(LARS),bench,test).stamp
+	$(BIN)/python -m benchmarks $(if $(LARS),--lars)
 
 clean:
 	rm -rf $(VENV) build *.egg-info

@@ -50,7 +50,9 @@ def _title(figure: Figure) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.2f}"
+    if value >= 100 or value == int(value):
+        return f"{value:.0f}"
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.1g}"
 
 
 def keep(figures: Sequence[Figure]) -> None:

@@ -99,6 +99,57 @@ def test_traffic_has_the_shape_of_a_jam() -> None:
     assert run_command(command, ROOT).splitlines() == lines
 
 
+def cooling_answers(facts: list[str], window: int = 3) -> set[str]:
+    """What the cooling system tells at each time with a reading, computed from the readings time point by time point."""
+    celsius: dict[int, list[float]] = defaultdict(list)
+    for fact in facts:
+        value, tick = re.fullmatch(r"temp\((-?[\d.]+)\)@(\d+)", fact).groups()
+        celsius[int(tick)].append(float(value))
+    answers = set()
+    for now in celsius:
+        times = range(max(min(celsius), now - window), now + 1)
+        alarm = all(any(value >= 100 for value in celsius.get(time, [])) for time in times)
+        normal = all(any(1 <= value < 100 for value in celsius.get(time, [])) for time in times)
+        told = {"alarm": alarm, "normal": normal, "freeze": not alarm and not normal}
+        for time in times:
+            told[f"very_hot({time})"] = any(value >= 150 for value in celsius.get(time, []))
+            told[f"very_cold({time})"] = any(1 <= value < 10 for value in celsius.get(time, []))
+        answers |= {f"{atom}@{now}" for atom, is_told in told.items() if is_told}
+    return answers
+
+
+def test_cooling_system_tells_what_its_temperatures_mean(tmp_path: Path) -> None:
+    """Alarm, normal, freeze, and when it was very hot or cold, are told at each time point as Laser's program has them."""
+    readings = run_command("python examples/cooling/generate.py --ticks 300 --seed 5", ROOT)
+    (tmp_path / "temperatures.txt").write_text(readings)
+    source = str(tmp_path / "temperatures.txt")
+    answers = tide("run", "examples/cooling/cooling.tide", "--in", source, "--emit", "points", "--out", "facts+-")
+    expected = cooling_answers(readings.splitlines())
+    assert answers == sorted(expected)
+    kinds = {re.match(r"\w+", answer)[0] for answer in expected}
+    assert kinds == {"alarm", "normal", "freeze", "very_hot", "very_cold"}
+
+
+def test_cooling_system_answers_at_once() -> None:
+    """Times of their own in the heads add no delay: what follows is known with the reading."""
+    session = tidelog.Session(tidelog.compile_path(EXAMPLES / "cooling" / "cooling.tide"))
+    answers = []
+    for tick in range(4):
+        session.push("temp", [160], tick)
+        answers.append({str(answer) for answer in session.pull() if answer.predicate != "freeze"})
+    assert answers == [{f"alarm@{tick}", f"very_hot({tick})@[{tick},{tick + 3}]"} for tick in range(4)]
+
+
+def test_temperatures_are_the_same_for_the_same_seed() -> None:
+    """The generator writes one to three readings a time point, or none, in the order of time."""
+    command = "python examples/cooling/generate.py --ticks 60 --seed 3"
+    lines = run_command(command, ROOT).splitlines()
+    ticks = [int(re.fullmatch(r"temp\(-?\d+\.\d\)@(\d+)", line)[1]) for line in lines]
+    assert ticks == sorted(ticks)
+    assert {ticks.count(tick) for tick in range(1, 61)} == {0, 1, 2, 3}
+    assert run_command(command, ROOT).splitlines() == lines
+
+
 def test_embedded_session_goes_on_after_a_restart() -> None:
     """The control loop's answers run on over the snapshot: overheating without a gap, then silence."""
     lines = run_command("python examples/gateway/embed.py", ROOT).splitlines()
