@@ -53,18 +53,19 @@ class LineFramer:
             self._is_skipping = not newline
         if b"\n" not in chunk:
             return self._grow(chunk)
-        lines = (bytes(self._tail) + chunk).split(b"\n")
+        text = bytes(self._tail) + chunk if self._tail else chunk
         self._tail = bytearray()
+        lines = text.split(b"\n")
         last = lines.pop()
-        framed = self._take(lines)
+        framed = self._take(lines, text)
         framed.rejected += self._grow(last).rejected
         return framed
 
     def finish(self) -> Lines:
         """The last line, if it has no newline."""
-        lines = [self.tail] if self._tail else []
+        text = self.tail
         self._tail = bytearray()
-        return self._take(lines)
+        return self._take([text] if text else [], text)
 
     def _grow(self, chunk: bytes) -> Lines:
         """Keep the beginning of a line, or refuse it once it is too long."""
@@ -77,18 +78,23 @@ class LineFramer:
             self._is_skipping = True
         return framed
 
-    def _take(self, lines: list[bytes]) -> Lines:
+    def _take(self, lines: list[bytes], text: bytes) -> Lines:
+        """Complete lines and the text that they come from: what the text has not, no line has."""
         framed = Lines(lines, self._next)
-        for index, line in enumerate(lines):
-            if len(line) > self._max_line:
-                framed.rejected.append(self._refuse(self._next + index, line))
-                lines[index] = b""
-            elif line.endswith(b"\r"):
-                lines[index] = line[:-1]
+        if len(text) > self._max_line:
+            self._refuse_long_ones(framed)
+        if b"\r" in text:
+            lines[:] = [line.removesuffix(b"\r") for line in lines]
         if self._next == 1 and lines:
             lines[0] = lines[0].removeprefix(BOM)
         self._next += len(lines)
         return framed
+
+    def _refuse_long_ones(self, framed: Lines) -> None:
+        for index, line in enumerate(framed.lines):
+            if len(line) > self._max_line:
+                framed.rejected.append(self._refuse(framed.first + index, line))
+                framed.lines[index] = b""
 
     def _refuse(self, number: int, line: bytes) -> Rejected:
         return Rejected(f"{self._name}:{number}", f"line is longer than {self._max_line} bytes", line[:RAW_LIMIT])

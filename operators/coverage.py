@@ -38,12 +38,13 @@ class Coverage:
     {('a',): [1, 6]}
     """
 
-    __slots__ = ("_grown", "_pending", "_round", "reach", "rows")
+    __slots__ = ("_grown", "_pending", "_pending_bounds", "_round", "reach", "rows")
 
     def __init__(self, reach: int = 1) -> None:
         self.reach = reach
         self.rows: dict[Row, Bounds] = {}
         self._pending: list[Row] = []
+        self._pending_bounds: list[Bounds] = []
         self._grown = 0
         self._round = _SMALLEST_ROUND
 
@@ -102,7 +103,7 @@ class Coverage:
         if not self._pending:
             if self._grown <= self._round:
                 return []
-            self._pending = list(self.rows)
+            self._pending, self._pending_bounds = list(self.rows), list(self.rows.values())
             self._round = 0
         effort = max(_SMALLEST_ROUND, _ROWS_PER_FACT * self._grown)
         self._grown = 0
@@ -112,20 +113,19 @@ class Coverage:
         return gone
 
     def _sweep(self, bound: int, effort: int) -> list[Row]:
-        rows, pending = self.rows, self._pending
+        rows = self.rows
         gone = []
-        for row in pending[-effort:]:
-            bounds = rows.get(row)
-            if bounds is None:
-                continue
-            if bounds[-1] <= bound:
+        kept = 0
+        for row, bounds in zip(self._pending[-effort:], self._pending_bounds[-effort:], strict=True):
+            if bounds[-1] > bound:
+                if bounds[1] <= bound:
+                    del bounds[: bisect_left(bounds, bound + 1) & ~1]
+                kept += len(bounds)
+            elif rows.get(row) is bounds:
                 del rows[row]
                 gone.append(row)
-                continue
-            if bounds[1] <= bound:
-                del bounds[: bisect_left(bounds, bound + 1) & ~1]
-            self._round += len(bounds) >> 1
-        del pending[-effort:]
+        del self._pending[-effort:], self._pending_bounds[-effort:]
+        self._round += kept >> 1
         return gone
 
     def entries(self) -> int:
@@ -140,7 +140,8 @@ class Coverage:
         """Take over a snapshot's coverage in place of this one's."""
         self.rows.clear()
         self.rows.update((tuple(row), list(bounds)) for row, bounds in data)
-        self._pending, self._grown, self._round = [], self.entries(), _SMALLEST_ROUND
+        self._pending, self._pending_bounds = [], []
+        self._grown, self._round = self.entries(), _SMALLEST_ROUND
 
 
 def merge(bounds: Bounds, lo: int, hi: int, reach: int, row: Row, new: list[Fact]) -> tuple[int, int]:

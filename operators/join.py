@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from operator import itemgetter
 from typing import Any
 
 from tidelog.operators.coverage import Coverage
@@ -17,9 +17,8 @@ from tidelog.plans.plan import JoinShape
 from tidelog.plans.timeline import NEG, POS
 
 Pattern = Callable[[Sequence[Fact]], list[Fact]]
-Probe = Callable[[Sequence[Fact], list[Fact], list[int]], None]
+Probe = Callable[[Sequence[Fact], int, list[Fact], list[int]], None]
 
-_END = itemgetter(2)
 UNCOMPUTABLE = (ArithmeticError, DataError)
 
 
@@ -29,7 +28,8 @@ class Join(Operator):
     Intervals: the intersection ϱ₁ ∩ … ∩ ϱₙ of coverage whose rows agree (Algorithm 2 of Wałęga et al. 2023, lines
     11–13). New coverage of one atom meets the stored coverage of the others through hash indexes, in code generated for the
     rule (`join_code`). State: for each atom, what the others may still meet: behind the frontiers of all of them it
-    goes; beside atoms that are complete nothing is kept. Final: as far as all ports.
+    goes; beside atoms that are complete nothing is kept. Final: as far as all ports; far-sighted, as far as one that is
+    known to hold nothing.
 
     >>> from tidelog.plans.syntax import Variable
     >>> x, y = Variable("X"), Variable("Y")
@@ -38,7 +38,7 @@ class Join(Operator):
     ([], [(('a', 7), 4, 5)])
     """
 
-    __slots__ = ("_code", "_ends", "_failed", "_pattern", "_probe", "indexes", "sent_coverage", "stores")
+    __slots__ = ("_code", "_ends", "_failed", "_others", "_pattern", "_probe", "indexes", "sent_coverage", "stores")
 
     def __init__(self, shape: JoinShape) -> None:
         ports = len(shape.atoms)
@@ -46,6 +46,7 @@ class Join(Operator):
         self._code = write_join(shape)
         self.stores = [Coverage() for _ in range(ports)]
         self.indexes = [{name: TimeIndex(positions) for name, positions in names.items()} for names in self._code.indexes]
+        self._others = [[i for i in range(ports) if i != port] for port in range(ports)]
         self._ends = [NEG] * ports  # the latest end stored of each atom: what begins behind it meets nothing yet
         scope = self._compile()
         self._pattern: list[Pattern | None] = [scope[f"pattern_{i}"] for i in range(ports)]
@@ -54,9 +55,10 @@ class Join(Operator):
         self._failed = [0]
 
     def _compile(self) -> dict[str, Any]:
-        """Run the generated definitions in a scope that holds the stores, the constants and five builtins alone."""
+        """Run the generated definitions in a scope that holds the stores, the constants and a few builtins alone."""
         scope: dict[str, Any] = {
             "__builtins__": {"len": len, "min": min, "max": max, "abs": abs, "str": str, "TypeError": TypeError},
+            "bisect_left": bisect_left,
             "canonical": canonical,
             "UNCOMPUTABLE": UNCOMPUTABLE,
             **self._code.constants,
@@ -73,31 +75,39 @@ class Join(Operator):
             facts = pattern(facts)
         if not self._code.whole[port]:
             facts = self.stores[port].insert(facts)
-        self._keep(port, facts)
-        met = min((end for i, end in enumerate(self._ends) if i != port), default=POS)
+        kept = self._keep(port, facts)
+        met = min([self._ends[i] for i in self._others[port]], default=POS)
         out: list[Fact] = []
-        self._probe[port]([fact for fact in facts if fact[1] <= met], out, self._failed)
+        self._probe[port](facts, met, out, self._failed)
+        if not out:
+            self.dropped += len(facts) - kept
         return out if self.sent_coverage is None else self.sent_coverage.insert(out)
 
-    def _keep(self, port: int, facts: Sequence[Fact]) -> None:
-        """Store what new coverage of the other atoms may still meet: what ends behind one of their frontiers."""
+    def _keep(self, port: int, facts: Sequence[Fact]) -> int:
+        """Store what new coverage of the other atoms may still meet: what ends behind one of their frontiers; how many."""
         bound = self._bound(port)
-        lasting = [fact for fact in facts if fact[2] > bound]
-        if not lasting:
-            return
-        latest = max(map(_END, lasting))
+        if bound >= POS or not facts:
+            return 0
+        ends = [hi for _, _, hi in facts]
+        latest = max(ends)
+        if latest <= bound:
+            return 0
         self._ends[port] = max(self._ends[port], latest)
+        lasting = facts if min(ends) > bound else [fact for fact in facts if fact[2] > bound]
         if self._code.whole[port] and self._code.looked_up[port]:
             self.stores[port].extend(lasting)
         for index in self.indexes[port].values():
             index.add(lasting)
+        return len(lasting)
 
     def _bound(self, port: int) -> int:
         """How far all atoms but one are known."""
-        return min((frontier for i, frontier in enumerate(self.frontiers) if i != port), default=POS)
+        return min([self.frontiers[i] for i in self._others[port]], default=POS)
 
     def settle(self, port: int) -> list[Fact]:
-        self.frontier = min(self.frontiers)
+        self.frontier = max(self.frontier, min(self.frontiers))
+        if self.far_sighted:
+            self.frontier = max(self.frontier, self._nothing_until(self.frontier))
         for i, store in enumerate(self.stores):
             bound = self._bound(i)
             for index in self.indexes[i].values():
@@ -107,6 +117,10 @@ class Join(Operator):
         if self.sent_coverage is not None:
             self.sent_coverage.forget(self.frontier)
         return []
+
+    def _nothing_until(self, known: int) -> int:
+        """How far it is known that some atom does not hold, beyond a time up to which all is known."""
+        return max((far for far, end in zip(self.frontiers, self._ends, strict=True) if end <= known), default=known)
 
     def entries(self) -> int:
         sent = 0 if self.sent_coverage is None else self.sent_coverage.entries()

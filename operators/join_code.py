@@ -4,7 +4,8 @@ The text is built from a checked `JoinShape` alone: names are numbered by the ge
 fixed tables, and constants are passed in as objects, never as text. For a rule with n body atoms it defines
 
 * `pattern_i(facts)`: atom i's rows narrowed to the columns that matter, those with other constants left out;
-* `probe_i(facts, out)`: for new coverage of atom i, the rows of the other atoms that go with it, times intersected.
+* `probe_i(facts, met, out, failed)`: for new coverage of atom i, the rows of the other atoms that go with it, times
+  intersected; what begins behind `met` is passed over.
 """
 
 from __future__ import annotations
@@ -139,8 +140,10 @@ def _write_pattern(writer: _Writer, i: int, columns: tuple[str, ...]) -> None:
 
 
 def _write_probe(writer: _Writer, i: int, columns: list[tuple[str, ...]]) -> None:
-    writer.line(0, f"def probe_{i}(facts, out, failed):")
+    writer.line(0, f"def probe_{i}(facts, met, out, failed):")
     writer.line(1, "for row, lo0, hi0 in facts:")
+    writer.line(2, "if lo0 > met: continue")
+    unpacking = len(writer.lines)
     _unpack(writer, 2, "row", columns[i])
     bound = set(columns[i])
     pending = list(writer.shape.comparisons)
@@ -157,6 +160,7 @@ def _write_probe(writer: _Writer, i: int, columns: list[tuple[str, ...]]) -> Non
             at = _write_continuation(writer, i, at, [*sources.values(), *map(writer.variable, sorted(bound))])
     depth, level = at
     writer.line(depth, f"out.append(({_head(writer, sources)}, lo{level}, hi{level}))")
+    _drop_unused(writer, unpacking, columns[i])
 
 
 def _write_continuation(writer: _Writer, i: int, at: _Place, known: list[str]) -> _Place:
@@ -178,6 +182,13 @@ def _share(columns: tuple[str, ...], bound: set[str]) -> tuple[int, int]:
 def _unpack(writer: _Writer, depth: int, row: str, columns: tuple[str, ...]) -> None:
     if columns:
         writer.line(depth, "".join(f"{writer.variable(name)}, " for name in columns).rstrip(" ") + f" = {row}")
+
+
+def _drop_unused(writer: _Writer, unpacking: int, columns: tuple[str, ...]) -> None:
+    """Leave out the line that unpacks a row where the code behind it needs the row alone."""
+    code = "\n".join(writer.lines[unpacking + 1 :])
+    if columns and not any(writer.variable(name) in code for name in columns):
+        del writer.lines[unpacking]
 
 
 def _write_match(
@@ -205,16 +216,15 @@ def _write_match(
 
 
 def _write_overlap(writer: _Writer, at: _Place) -> _Place:
-    """Go through the ranges of one row that meet the times of this level, newest first; narrows into the next level."""
+    """Go through the ranges of one row that meet the times of this level, in order; narrows into the next level."""
     depth, level = at
     lo, hi, n = f"lo{level}", f"hi{level}", level + 1
-    writer.line(depth, f"i{n} = len(b{n}) - 1")
-    writer.line(depth, f"while i{n} > 0:")
-    writer.line(depth + 1, f"hi{n} = b{n}[i{n}]")
-    writer.line(depth + 1, f"if hi{n} < {lo}: break")
+    writer.line(depth, f"i{n} = bisect_left(b{n}, {lo}) | 1")  # the end of the first range that ends at or after {lo}
+    writer.line(depth, f"while i{n} < len(b{n}):")
     writer.line(depth + 1, f"lo{n} = b{n}[i{n} - 1]")
-    writer.line(depth + 1, f"i{n} -= 2")
-    writer.line(depth + 1, f"if lo{n} > {hi}: continue")
+    writer.line(depth + 1, f"if lo{n} > {hi}: break")
+    writer.line(depth + 1, f"hi{n} = b{n}[i{n}]")
+    writer.line(depth + 1, f"i{n} += 2")
     writer.line(depth + 1, f"if lo{n} < {lo}: lo{n} = {lo}")
     writer.line(depth + 1, f"if hi{n} > {hi}: hi{n} = {hi}")
     return depth + 1, n

@@ -1,9 +1,12 @@
-"""Actors: one task an operator, with an inbox and outlets; what the engine is made of.
+"""Actors: one task a chain of operators, with an inbox and outlets; what the engine is made of.
 
 A channel is a bounded anyio memory stream, so a slow receiver slows down its senders, up to the sources. An actor takes all
 that waits in its inbox before it sends, so batches grow under load, and a lone event goes through at once. Inside a loop
 channels are unbounded, since a circle of bounded ones could block itself; there the gate admits one batch at a time, and
 counts what is in flight.
+
+Where a step outside loops is read by one other step alone, the two share an actor (operator chaining, as in Flink): what one
+sends to the other needs no channel, and the facts of a turn reach it together.
 
 An actor ends when all that send to it have ended, and then closes its outlets: so the end of the sources runs through the
 graph behind the last facts.
@@ -12,14 +15,14 @@ graph behind the last facts.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Generic, TypeVar
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from tidelog.plans.facts import Fact
-from tidelog.plans.timeline import NEG
+from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.graph import Graph, PortMessage
 from tidelog.runtime.loop_control import SETTLED, LoopControl, LoopMessage
 
@@ -81,25 +84,73 @@ class Outlets:
             stream.close()
 
 
-class StepActor:
-    """Runs one operator outside loops."""
+def chains_of(graph: Graph) -> dict[str, list[str]]:
+    """The chains of the steps outside loops: for each step that ends one, its steps in the plan's order."""
+    outside = [step.id for step in graph.plan.steps if step.loop is None]
+    ends: dict[str, str] = {}
+    for name in reversed(outside):
+        readers = {reader for reader, _ in graph.outer[name]}
+        reader = readers.pop() if len(readers) == 1 and name not in graph.watched else name
+        ends[name] = ends.get(reader, name)
+    chains: dict[str, list[str]] = {}
+    for name in outside:
+        chains.setdefault(ends[name], []).append(name)
+    return chains
 
-    def __init__(self, graph: Graph, name: str, channel: Channel[PortMessage], outlets: Outlets) -> None:
-        self._graph, self._name, self._inbox, self._outlets = graph, name, channel.inbox, outlets
+
+class ChainActor:
+    """Runs the operators of a chain in turn; the outlets are those of the last, to which the others lead."""
+
+    def __init__(self, graph: Graph, chain: list[str], channel: Channel[PortMessage], outlets: Outlets) -> None:
+        self._graph, self._inbox, self._outlets = graph, channel.inbox, outlets
+        *self._before, self._last = chain
+        self._waiting: dict[str, list[PortMessage]] = {name: [] for name in chain}
 
     async def run(self) -> None:
-        operator = self._graph.operators[self._name]
+        last = self._graph.operators[self._last]
         with self._inbox:
             try:
                 while True:
-                    out: list[Fact] = []
-                    for _, port, facts, frontier in await everything_waiting(self._inbox):
-                        out += self._graph.receive(self._name, port, facts, frontier)
-                    await self._outlets.send(out, operator.frontier)
+                    for turn in _turns(await everything_waiting(self._inbox)):
+                        out = self._run_chain(turn)
+                        await self._outlets.send(out, last.frontier)
             except anyio.EndOfStream:
-                pass
+                await self._outlets.send(self._run_chain([], stopping=True), last.frontier)
             finally:
                 self._outlets.close()
+
+    def _run_chain(self, turn: list[PortMessage], stopping: bool = False) -> list[Fact]:
+        """Let each operator take what waits for it, and hand on what follows; returns what the last one sends.
+
+        When the actor stops, each tells what it has left untold.
+        """
+        for message in turn:
+            self._waiting[message[0]].append(message)
+        for name in self._before:
+            operator = self._graph.operators[name]
+            told = operator.frontier
+            out = self._take(name, stopping)
+            if out or operator.frontier > told:
+                for reader, port in self._graph.outer[name]:
+                    self._waiting[reader].append((reader, port, out, operator.frontier))
+        return self._take(self._last, stopping)
+
+    def _take(self, name: str, stopping: bool) -> list[Fact]:
+        waiting, self._waiting[name] = self._waiting[name], []
+        out: list[Fact] = []
+        for _, port, facts, frontier in waiting:
+            out += self._graph.receive(name, port, facts, frontier)
+        return out + self._graph.operators[name].rest() if stopping else out
+
+
+def _turns(messages: list[PortMessage]) -> Iterator[list[PortMessage]]:
+    """Cut before each port's end: what was known before it is sent by itself, and tells loops how far the stream came."""
+    begin = 0
+    for i, (_, _, _, frontier) in enumerate(messages):
+        if frontier >= POS and i > begin:
+            yield messages[begin:i]
+            begin = i
+    yield messages[begin:]
 
 
 class LoopGate:

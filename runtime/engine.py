@@ -15,7 +15,7 @@ from tidelog.plans.facts import Fact, Record
 from tidelog.plans.plan import Plan
 from tidelog.plans.timeline import POS
 from tidelog.plans.times import TimeLike, TimeReader
-from tidelog.runtime.actors import Channel, LoopGate, Outlets, StepActor, everything_waiting
+from tidelog.runtime.actors import ChainActor, Channel, LoopGate, Outlets, chains_of, everything_waiting
 from tidelog.runtime.emission import EmitMode, emission
 from tidelog.runtime.graph import Graph, PortMessage
 from tidelog.runtime.intake import Delivery, Intake
@@ -36,10 +36,10 @@ _ARRIVALS = -3
 class Engine:
     """Runs a plan from sources to sinks until every source has ended, or `stop` is called.
 
-    `emit`, `lateness`, `start` and `max_ahead` are those of `Session`. `idle_after` (seconds) tells to ignore a source that
-    has been silent for so long, until it speaks again; without it each source holds back the watermark. `dead_letters`
-    takes what could not be read or was refused; `on_violation` is told when a constraint begins to be violated. Raises
-    TypeError, ValueError or DataError for an option that is none.
+    `emit`, `lateness`, `start`, `max_ahead` and `prospects` are those of `Session`. `idle_after` (seconds) tells to ignore
+    a source that has been silent for so long, until it speaks again; without it each source holds back the watermark.
+    `dead_letters` takes what could not be read or was refused; `on_violation` is told when a constraint begins to be
+    violated. Raises TypeError, ValueError or DataError for an option that is none.
 
     Building an engine starts nothing. Memory is bounded by the plan and the channels: a slow sink slows down the sources.
 
@@ -65,10 +65,11 @@ class Engine:
         dead_letters: DeadLetters | None = None,
         on_violation: Callable[[Violation], None] | None = None,
         restarts: RestartPolicy | None = None,
+        prospects: bool = True,
     ) -> None:
         times = TimeReader(plan.timeline)
         self.plan = plan
-        self.graph = Graph(plan)
+        self.graph = Graph(plan, prospects, patience=emit == "intervals")
         policy = RestartPolicy() if restarts is None else restarts
         self._sources = [SourceActor(f"{i}:{source.name}", source, policy, idle_after) for i, source in enumerate(sources)]
         self._sinks = [SinkActor(sink, policy) for sink in sinks]
@@ -138,25 +139,29 @@ class Engine:
         events.seal()
 
     def _channels(self) -> dict[str, Channel[PortMessage]]:
-        """The inbox of each step: its own, or that of its loop's gate."""
-        gates: list[Channel[PortMessage]] = [Channel() for _ in self.plan.loops]
-        return {step.id: Channel() if step.loop is None else gates[step.loop] for step in self.plan.steps}
+        """The inbox of each step: that of its chain, or that of its loop's gate."""
+        channels: dict[str, Channel[PortMessage]] = {}
+        for chain in [*chains_of(self.graph).values(), *(loop.members for loop in self.plan.loops)]:
+            channels |= dict.fromkeys(chain, Channel())
+        return channels
 
     def _deploy_steps(
         self, tasks: TaskGroup, channels: dict[str, Channel[PortMessage]], answers: Channel[PortMessage]
     ) -> None:
         gates = [LoopGate(self.graph, control, channels[control.loop.members[0]]) for control in self.graph.controls]
-        for gate in gates:
+        for gate, loop in zip(gates, self.plan.loops, strict=True):
             tasks.start_soon(gate.run, name="loop")
-        for step in self.plan.steps:
-            targets = [(channels[name].sender(), name, port) for name, port in self.graph.outer[step.id]]
-            if step.id in self.graph.watched:
-                targets.append((answers.sender(), step.id, 0))
-            outlets = Outlets(targets)
-            if step.loop is None:
-                tasks.start_soon(StepActor(self.graph, step.id, channels[step.id], outlets).run, name=step.id)
-            else:
-                tasks.start_soon(gates[step.loop].run_member, step.id, outlets, name=step.id)
+            for name in loop.members:
+                tasks.start_soon(gate.run_member, name, self._outlets(name, channels, answers), name=name)
+        for last, chain in chains_of(self.graph).items():
+            actor = ChainActor(self.graph, chain, channels[last], self._outlets(last, channels, answers))
+            tasks.start_soon(actor.run, name=last)
+
+    def _outlets(self, step: str, channels: dict[str, Channel[PortMessage]], answers: Channel[PortMessage]) -> Outlets:
+        targets = [(channels[name].sender(), name, port) for name, port in self.graph.outer[step]]
+        if step in self.graph.watched:
+            targets.append((answers.sender(), step, 0))
+        return Outlets(targets)
 
     # --- intake and emission --------------------------------------------------------------------------------------------
 
