@@ -37,6 +37,8 @@ from tidelog.plans.printing import format_program
 from tidelog.plans.syntax import Program
 from tidelog.runtime.emission import EmitMode
 
+pytestmark = pytest.mark.slow
+
 FORMS = {
     "at": AT_IN_WINDOWS,
     "groups": GROUPS,
@@ -47,6 +49,8 @@ FORMS = {
     "values": replace(HEADS, values=True),
     "everything": EVERY_FORM,
 }
+MIXED = ("tuples", "recursion", "values", "everything")
+"""The forms with which order of arrival, start, snapshots and emission are compared."""
 MODES: tuple[EmitMode, ...] = ("intervals", "final", "points")
 REFUSED = {"infinite-delay", "unbounded-time"}
 """What the compiler may say of a drawn program, besides that the windows of a time variable exclude each other."""
@@ -103,7 +107,7 @@ def test_answers_are_the_oracles(form: str, data: st.DataObject) -> None:
     compare(program, plan, facts, answers)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", MIXED)
 @given(data=st.data())
 def test_a_start_before_the_first_fact_clips_windows_there(form: str, data: st.DataObject) -> None:
     """Where the stream is told to start earlier, windows are clipped there, and tuple windows begin there."""
@@ -115,7 +119,7 @@ def test_a_start_before_the_first_fact_clips_windows_there(form: str, data: st.D
     compare(program, plan, facts, answers, start)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", MIXED)
 @given(data=st.data())
 def test_late_facts_within_the_lateness_keep_their_order_of_arrival(form: str, data: st.DataObject) -> None:
     """Late facts change nothing but the order within a time point, which is that of their arrival."""
@@ -126,7 +130,7 @@ def test_late_facts_within_the_lateness_keep_their_order_of_arrival(form: str, d
     compare(program, plan, facts, answers_of(plan, facts, data.draw(st.integers(1, 20)), lateness=lateness))
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", MIXED)
 @given(data=st.data())
 def test_snapshot_and_restore_change_nothing(form: str, data: st.DataObject) -> None:
     """A session restored from a snapshot at any message, through JSON, goes on as if nothing had happened."""
@@ -150,7 +154,7 @@ def test_snapshot_and_restore_change_nothing(form: str, data: st.DataObject) -> 
     assert answers + second.pull_records() == whole.pull_records(), format_program(program)
 
 
-@pytest.mark.parametrize("form", [form for form in FORMS if form != "recursion"])
+@pytest.mark.parametrize("form", [form for form in MIXED if form != "recursion"])
 @given(data=st.data())
 def test_final_and_points_agree_with_intervals(form: str, data: st.DataObject) -> None:
     """`final` gives the maximal ranges of what `intervals` gives, and `points` their slices at the input's times."""
