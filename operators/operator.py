@@ -5,9 +5,9 @@ moment between two calls `snapshot` gives its whole state as plain data (lists, 
 
 Facts travel with a **frontier** behind them: a promise that no new coverage at times ≤ frontier will come through that
 port. An operator passes on a promise of its own, `frontier`, computed from those of its ports; a `far_sighted` one promises
-more where it knows that it cannot hold (prospects: `plans/analysis/prospects.py`), and a `patient` one may leave untold for a while what goes on holding
-(`plans/analysis/patience.py`). What a channel carries is
-disjoint: each row at each time is sent at most once. An operator relies on this for its ports and keeps it for its output.
+more where it knows that it cannot hold (`plans/analysis/prospects.py`), and a `patient` one may leave untold for a while
+what goes on holding (`plans/analysis/patience.py`). What a channel carries is disjoint: each row at each time is sent at
+most once. An operator relies on this for its ports and keeps it for its output.
 """
 
 from __future__ import annotations

@@ -76,6 +76,12 @@ HINTS: tuple[Hint, ...] = (
     Hint("# a comment", r"#|//", "a comment starts with `%`", before=r"\A\s*"),
     Hint(":- p(X), q(X).", r":-", "a constraint is written `bottom :- body`", before=r"\A\s*"),
     Hint("p(X) <- q(X).", r"<-|<=|->|=>|:=|::=|←|→", "a rule is written `head :- body`", before=r"\A[^<>=:]*"),
+    Hint(
+        "p(X) :- q(X) in [0,3].",
+        r",\s*(?P<end>[0-9./]+)",
+        "a window is one length: `in [{end}]`; an interval goes with an operator: `diamondminus[{begin},{end}] p(X)`",
+        before=r"\bin\s*\[\s*(?P<begin>[0-9./]+)\s*",
+    ),
     Hint("p :- boxminus[0;4] q.", r";|\.|:", "the ends of an interval are separated by `,`", before=_IN_INTERVAL),
     Hint(
         "p :- boxminus[0,5m] q.",

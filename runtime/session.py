@@ -77,6 +77,7 @@ class Session:
         self._network = Network(plan, prospects, patience=emit == "intervals")
         self._emission = emission(emit, plan.outputs)
         self._emit: EmitMode = emit
+        self._prospects = prospects
         self._violations = Violations(plan)
         self._waiting: list[Record] = []
         self._answers: list[Record] = []
@@ -180,6 +181,7 @@ class Session:
             "version": _SNAPSHOT_VERSION,
             "plan": _fingerprint(self.plan),
             "emit": self._emit,
+            "prospects": self._prospects,
             "intake": self._intake.snapshot(),
             "network": self._network.snapshot(),
             "emission": self._emission.snapshot(),
@@ -188,10 +190,10 @@ class Session:
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot of the same plan was taken; SnapshotError if it was another."""
-        expected = (_SNAPSHOT_VERSION, _fingerprint(self.plan), self._emit)
+        expected = (_SNAPSHOT_VERSION, _fingerprint(self.plan), self._emit, self._prospects)
         try:
-            if (data["version"], data["plan"], data["emit"]) != expected:
-                raise SnapshotError("the snapshot was taken from another program, mode or version")
+            if (data["version"], data["plan"], data["emit"], data.get("prospects")) != expected:
+                raise SnapshotError("the snapshot was taken from another program, mode or version, or with other prospects")
             self._intake.restore(data["intake"])
             self._network.restore(data["network"])
             self._emission.restore(data["emission"])

@@ -120,7 +120,9 @@ class _Times:
                 yield wrong
                 return
         if window.size < 0 or (window.tuples and window.size == 0):
-            yield Diagnostic("bad-window", f"a window of length {format_time(window.size)} holds nothing", window.span)
+            size = f"of the last {window.size}" if window.tuples else f"of length {format_time(window.size)}"
+            help = "write `in [#1]`" if window.tuples else "`in [0]` holds the present time"
+            yield Diagnostic("bad-window", f"a window {size} holds nothing", window.span, help=help)
         elif window.step is not None and (window.step <= 0 or window.step == math.inf):
             yield Diagnostic("bad-window", "the step of a window is a time above 0", window.span)
 

@@ -258,7 +258,8 @@ class _Binder:
 
     def _column(self, parts: Sequence[Formula], name: str, needed: set[str]) -> Atom:
         """What holds together at a time, with this time as a column; where it is one already, as far as the two agree."""
-        columns = [column for column in variables(*parts) if column in needed]
+        told = dict.fromkeys([*variables(*parts), *sorted(names_in(*parts))])  # times of other windows, too
+        columns = [column for column in told if column in needed]
         clash = name in variables(*parts)
         if clash and name not in columns:
             columns.append(name)

@@ -220,3 +220,33 @@ def test_a_constraint_over_times() -> None:
     session.push_records(records(plan, ["p(a,1)@3", "p(a,2)@4", "p(a,5)@4"]))
     session.finish()
     assert [violation.during for violation in session.pull_violations()] == ["[4,5]"]
+
+
+# --- found by random comparison with the oracle ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "facts", "expected"),
+    [
+        ("input p(x). input s(x, y). h(S) :- p(X)@T in [0], s(T, _)@S in [0].", ["p(a)@1", "s(5,a)@1"], []),
+        ("input p(x). input s(x, y). h(S) :- p(X)@T in [0], s(T, _)@S in [0].", ["p(a)@1", "s(1,a)@1"], ["h(1)@1"]),
+        ("input p(x). input q(x). h@T :- p(X)@T in [0], W = T, not q(W).", ["p(a)@1", "p(a)@2", "q(2)@2"], ["h@1"]),
+        ("input p(x). input r. h :- r, p(X)@T in [0], not p(T)@T in [0 step 1].", ["r@0", "p(a)@0"], ["h@0"]),
+        ("input p(x). c. a :- c. h :- p(X)@T in [0 step 1], a@T.", ["p(a)@0", "p(a)@3"], ["h@0", "h@3"]),
+        (
+            "input p(x). input r. h(S)@S :- r@S in [3], p(X)@T in [#2 of p], S > T.",
+            ["p(1)@0", "r@2", "p(2)@3", "r@4"],
+            ["h(2)@2", "h(4)@4"],
+        ),
+    ],
+    ids=["time as another's argument", "the same, met", "equation", "own argument", "since ever", "tuple window's time"],
+)
+def test_times_that_meet_as_values(text: str, facts: list[str], expected: list[str]) -> None:
+    """A time that another literal, a comparison or a window mentions is the same everywhere."""
+    assert final(text, facts) == expected
+
+
+def test_a_time_without_a_first_value_is_refused() -> None:
+    """Beside a window at T, what stands at T-1 alone may hold since ever: the program says so, not the stream."""
+    with pytest.raises(tidelog.ProgramError, match="has no first value"):
+        tidelog.compile(INTEGER + "input p(x). c. a :- c. h :- p(X)@T in [2 step 2], a@T-1.")

@@ -15,7 +15,7 @@ from engine.test_session_equals_oracle import compiled, show
 from oracle.agreement import records_of, runs_of
 from oracle.evaluate import GroundFact
 from oracle.programs import EVERYTHING, NON_RECURSIVE, programs, shuffled_within, streams
-from tidelog import MemorySource, Session, compile
+from tidelog import MemorySource, Session, SnapshotError, compile
 from tidelog.plans.analysis import prospects
 from tidelog.plans.facts import Record
 from tidelog.plans.parser import parse
@@ -248,3 +248,11 @@ def test_what_leads_into_a_loop_never_sleeps() -> None:
     """A loop tells the present from its frontiers, so none of them may run ahead."""
     plan = compile("timeline integer. m(X) :- p(X), boxminus[0,9] q(X). m(X) :- diamondminus[1,1] m(X), r(X).")
     assert not plan.prospects.sleepers
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_a_snapshot_is_for_the_same_prospects(on: bool) -> None:
+    """What sleeps is part of the state, so a session without sleep cannot take it over, nor the other way round."""
+    plan = compile(BEST_CASE)
+    with pytest.raises(SnapshotError, match="other prospects"):
+        Session(plan, prospects=on).restore(Session(plan, prospects=not on).snapshot())
