@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from typing import Generic, TypeVar
 
 import anyio
+import anyio.lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from tidelog.plans.facts import Fact
@@ -211,6 +212,9 @@ class LoopGate:
                     self._in_flight -= 1
                     if not self._in_flight:
                         self._at_rest.set()
+            except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+                await anyio.lowlevel.checkpoint_if_cancelled()  # all stop, and another was the first
+                raise
             finally:
                 outlets.close()
 

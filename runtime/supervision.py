@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import anyio
+import anyio.lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from tidelog.plans.errors import ConnectorError
@@ -20,6 +21,9 @@ logger = logging.getLogger("tidelog")
 
 SourceEvent = tuple[str, Batch | Literal["ended", "idle"]]
 """What a source tells the intake: a batch, that it has ended, or that it has been silent for long."""
+
+_MOMENTS = 5
+"""How often other tasks get their turn before a source's end counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,7 @@ class SourceActor:
                         self._attempts.succeeded()
                         await self._pass_on(events, batch)
                     ended = True
+                    await self._last_moment()
                     if not self._stopping:
                         await self._pass_on(events, "ended")
             return True
@@ -131,6 +136,12 @@ class SourceActor:
         with anyio.CancelScope() as self._scope:
             await self._attempts.failed(lost)
         return False
+
+    async def _last_moment(self) -> None:
+        """A signal that ends a pipeline ends its first part, too: let it be heard before the end is taken for the stream's."""
+        for _ in range(_MOMENTS):
+            if not self._stopping:
+                await anyio.lowlevel.checkpoint()
 
     async def _receive(self) -> Batch | None:
         """The next batch; None at the end, or when told to stop. Only the waiting is ever cancelled."""

@@ -49,7 +49,8 @@ def operator_text(shape: Shape, timeline: Timeline) -> str:
             of = f" of {', '.join(map(format_predicate, shape.of))}" if shape.of else ""
             return f"{word} {format_predicate(shape.predicate)} in [#{shape.size}{of}]"
         case MoveShape(by):
-            return f"@T{decode_distance(by, timeline):+d}" if by else "@T"
+            sign = "+" if by > 0 else "-"
+            return f"@T{sign}{format_time(decode_distance(abs(by), timeline))}" if by else "@T"
         case _:
             return ""
     return name + format_interval(decode_metric(metric, timeline))

@@ -13,7 +13,7 @@ from tidelog.plans.normal.names import atom, variables
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.read_times import names_in
 from tidelog.plans.normal.rewrite import refuse, rewrite_rules
-from tidelog.plans.normal.traverse import rebuild, spliced
+from tidelog.plans.normal.traverse import children, rebuild, spliced
 from tidelog.plans.syntax import (
     Arithmetic,
     Atom,
@@ -117,19 +117,29 @@ class _Splitter:
     def _stepped(self, window: Window, at: TimePoint) -> Formula:
         found = _atom_in(window)
         time, shifted = self._time_of(window)
+        any_time = self._is_alone(found, at.variable.name)
+        operand = self._streamed(found) if any_time else self._bound(found, time or at.variable)
         back = Interval(Fraction(0), window.window.size, span=window.window.span)
-        sliding = Unary("diamondminus", back, self._bound(found, time or at.variable), span=window.span)
-        stepped = at_multiples(sliding, int(window.window.step or 1))
-        if not shifted:
+        stepped = at_multiples(Unary("diamondminus", back, operand, span=window.span), int(window.window.step or 1))
+        if any_time or not shifted:
             return stepped
         return self._define(atom(self._fresh(), dict.fromkeys([*variables(found), at.variable.name])), stepped, *shifted)
 
-    def _bound(self, found: Atom, time: Variable) -> Atom:
-        """The atom with its time as the last column; where it could hold before the stream's start, from there on."""
-        columns = variables(found)
-        base: Formula = found
+    def _is_alone(self, found: Atom, time: str) -> bool:
+        """Whether nothing but the window of an atom mentions its time, so that any time will do."""
+        mentions = sum(_mentions(part, time) for part in (self._rule.head, *self._rule.body))
+        return mentions == 1 and time not in variables(found)
+
+    def _streamed(self, found: Atom) -> Formula:
+        """The atom; where it could hold before the stream's start, from there on."""
         if self._ranks.get(found.predicate, Before.NEVER) > Before.NEVER:
-            base = Unary("boxminus", NOW, found, clipped=True, span=found.span)
+            return Unary("boxminus", NOW, found, clipped=True, span=found.span)
+        return found
+
+    def _bound(self, found: Atom, time: Variable) -> Atom:
+        """The atom with its time as the last column, from the stream's start on."""
+        columns = variables(found)
+        base = self._streamed(found)
         if not isinstance(base, Atom) or base != atom(base.predicate, columns):
             base = self._define(atom(self._fresh(), columns), base)
         bound = atom(self._fresh(), [*columns, time.name])
@@ -167,6 +177,15 @@ def _atom_in(window: Window) -> Atom:
     if not isinstance(window.operand, Atom):
         raise refuse("a tuple window holds one atom, not a formula", window.operand.span, "write a window for each atom")
     return replace(window.operand, at=None)
+
+
+def _mentions(formula: Formula, time: str) -> int:
+    """How many literals mention a time variable."""
+    below = children(formula)
+    if below:
+        return sum(_mentions(child, time) for child in below)
+    stamped = isinstance(formula, Atom) and formula.at is not None and formula.at.variable.name == time
+    return int(stamped or time in variables(formula))
 
 
 def _at(window: Window) -> TimePoint | None:

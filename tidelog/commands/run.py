@@ -151,7 +151,7 @@ def _show_statistics(engine: Engine) -> None:
     columns = ("evaluated", "received", "sent", "stored", "failed", "dropped", "spared")
     say(f"{'step':<32}" + "".join(f" {column:>10}" for column in columns) + f" {'asleep':>12}")
     for name, step in statistics.steps.items():
-        facts = (
+        counts = (
             step.evaluations,
             step.received,
             step.sent,
@@ -161,7 +161,7 @@ def _show_statistics(engine: Engine) -> None:
             step.spared,
         )
         slept = format_time(decode_distance(step.slept, engine.plan.timeline))
-        say(f"{name:<32}" + "".join(f" {number:>10}" for number in facts) + f" {slept:>12}")
+        say(f"{name:<32}" + "".join(f" {number:>10}" for number in counts) + f" {slept:>12}")
 
 
 def _check_times(plan: Plan, options: argparse.Namespace) -> None:
