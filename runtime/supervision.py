@@ -138,7 +138,7 @@ class SourceActor:
         return False
 
     async def _last_moment(self) -> None:
-        """A signal that ends a pipeline ends its first part, too: let it be heard before the end is taken for the stream's."""
+        """A signal that ends a pipeline ends its first part, too: let it be heard before this end counts as the stream's."""
         for _ in range(_MOMENTS):
             if not self._stopping:
                 await anyio.lowlevel.checkpoint()
