@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
 from typing import Any
 
 from tidelog.operators.coverage import Bounds, Coverage, merge, overlapping
 from tidelog.operators.operator import Operator, shift
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS, Metric
-
-_END = itemgetter(2)
 
 
 class Erode(Operator):
@@ -40,16 +37,16 @@ class Erode(Operator):
         self.clipped = clipped
         self.start: int | None = None
         self.coverage = Coverage()
-        self._latest = NEG  # the end of the last run, if far-sighted
+        self._latest = NEG  # the end of the last run
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         if port == 1:
             return self._begin(facts[0][1])
-        if self.far_sighted:
-            self._latest = max(self._latest, *map(_END, facts))
-        rows = self.coverage.rows
+        rows, latest = self.coverage.rows, self._latest
         out: list[Fact] = []
         for row, lo, hi in facts:
+            if hi > latest:
+                latest = hi
             bounds = rows.get(row)
             if bounds is None:
                 rows[row] = [lo, hi]
@@ -63,6 +60,7 @@ class Erode(Operator):
                 self._send(row, lo, hi, (), out)
             else:
                 self._merge(row, bounds, lo, hi, out)
+        self._latest = latest
         self.coverage.grew(len(facts))
         return out
 

@@ -206,9 +206,9 @@ class Watch:
 
     def observe(self, delivery: Delivery) -> list[Port]:
         """Take note of a delivery; returns the ports at which what waited has to go on."""
-        for rows in self._rows.values():
-            rows.observe(delivery)
         woke = [sleep.observe(delivery) for sleep in self._sleeps.values()]
+        for name, rows in self._rows.items():
+            rows.observe(delivery, self._sleeps[name].latest)
         if not any(woke):
             return []
         return [port for port, gate in self.gates.items() if gate.count and gate.is_open()]

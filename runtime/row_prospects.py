@@ -7,7 +7,6 @@ that it asks, if no other gate does.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import itemgetter
 from typing import Any
 
 from tidelog.plans.facts import Fact, Row
@@ -21,7 +20,6 @@ PAUSE = 65_536
 """For so many facts it does not look otherwise."""
 
 _SMALLEST = 4_096
-_END = itemgetter(2)
 
 
 class RowSleep:
@@ -39,22 +37,21 @@ class RowSleep:
         self.known = self.now = self.pruned = NEG
         self.latest: dict[Row, int] = {}
 
-    def observe(self, delivery: Delivery) -> None:
-        """Take note of a delivery's facts and frontier."""
+    def observe(self, delivery: Delivery, last: int) -> None:
+        """Take note of a delivery's facts and frontier; `last` is when any row was last there."""
         if delivery.start is not None:
             self.start = delivery.start
         if delivery.points:
             self.now = max(self.now, delivery.points[-1])
-        facts = delivery.facts.get(self.predicate, ())
         if self.askers:
             latest = self.latest
-            for row, _, hi in facts:
+            for row, _, hi in delivery.facts.get(self.predicate, ()):
                 if hi > latest.get(row, NEG):
                     latest[row] = hi
             if len(latest) > self._limit:
                 self._prune()
-        elif facts:
-            self.pruned = max(self.pruned, *map(_END, facts))
+        else:
+            self.pruned = last
         is_far_enough = not self._clipped or (self.start is not None and delivery.frontier >= self.start)
         self.known = delivery.frontier if is_far_enough else NEG
 
