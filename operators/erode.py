@@ -45,7 +45,7 @@ class Erode(Operator):
         rows, latest = self.coverage.rows, self._latest
         out: list[Fact] = []
         for row, lo, hi in facts:
-            if hi > latest:
+            if hi > latest:  # noqa: PLR1730 - a call would cost more than all the rest
                 latest = hi
             bounds = rows.get(row)
             if bounds is None:
