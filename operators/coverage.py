@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any
 
 from tidelog.plans.facts import Fact, Row
@@ -101,10 +100,9 @@ class Coverage:
 
     def forget(self, bound: int) -> list[Row]:
         """Let go of what ends at or before `bound`, a portion at a time; returns the rows that are gone."""
-        oldest = self._drop_oldest(bound)
         if not self._pending:
             if self._grown <= self._round:
-                return oldest
+                return []
             self._pending, self._pending_bounds = list(self.rows), list(self.rows.values())
             self._round = 0
         effort = max(_SMALLEST_ROUND, _ROWS_PER_FACT * self._grown)
@@ -112,23 +110,6 @@ class Coverage:
         gone = self._sweep(bound, effort)
         if not self._pending:
             self._round = max(_SMALLEST_ROUND, self._round)
-        return oldest + gone
-
-    def _drop_oldest(self, bound: int) -> list[Row]:
-        """Where rows come once and go in the order in which they came, no round is needed.
-
-        `#`-facts stay as long as they may still bridge a gap.
-        """
-        rows = self.rows
-        bound -= self.reach - 1
-        gone = []
-        for row, bounds in islice(rows.items(), _SMALLEST_ROUND + _ROWS_PER_FACT * self._grown):
-            if bounds[-1] > bound:
-                break
-            gone.append(row)
-        for row in gone:
-            del rows[row]
-        self._grown = max(0, self._grown - len(gone))
         return gone
 
     def _sweep(self, bound: int, effort: int) -> list[Row]:

@@ -8,7 +8,7 @@ whole messages, unread; it changes when an operator learns of a fact, and whethe
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -38,11 +38,11 @@ class Sleep:
         self.start: int | None = None
         self.slept = 0
 
-    def observe(self, delivery: Delivery) -> bool:
-        """Take note of a delivery's facts and frontier; returns whether the sleeper was, or is now, awake."""
+    def observe(self, delivery: Delivery, last: Mapping[str, int]) -> bool:
+        """Take note of a delivery, and of the last time of each predicate in it; was the sleeper, or is it now, awake?"""
         if delivery.start is not None:
             self.start = delivery.start
-        ends = [max(map(_END, facts)) for name in self.sleeper.predicates if (facts := delivery.facts.get(name))]
+        ends = [last[name] for name in self.sleeper.predicates if name in last]
         if not ends:
             self._miss(delivery.frontier)
             return not self.asleep
@@ -197,6 +197,7 @@ class Watch:
 
     def __init__(self, prospects: Prospects) -> None:
         self._sleeps = {sleeper.step: Sleep(sleeper) for sleeper in prospects.sleepers}
+        self._predicates = tuple(dict.fromkeys(name for sleeper in prospects.sleepers for name in sleeper.predicates))
         asked = {blocker.sleeper for blocker in prospects.rows.values()}
         self._rows = {sleeper.step: RowSleep(sleeper) for sleeper in prospects.sleepers if sleeper.step in asked}
         rows = {port: RowGate(blocker, self._rows[blocker.sleeper]) for port, blocker in prospects.rows.items()}
@@ -206,7 +207,9 @@ class Watch:
 
     def observe(self, delivery: Delivery) -> list[Port]:
         """Take note of a delivery; returns the ports at which what waited has to go on."""
-        woke = [sleep.observe(delivery) for sleep in self._sleeps.values()]
+        present = [(name, facts) for name in self._predicates if (facts := delivery.facts.get(name))]
+        last = {name: max(map(_END, facts)) for name, facts in present}
+        woke = [sleep.observe(delivery, last) for sleep in self._sleeps.values()]
         for name, rows in self._rows.items():
             rows.observe(delivery, self._sleeps[name].latest)
         if not any(woke):
