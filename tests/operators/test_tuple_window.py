@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -28,13 +29,15 @@ ATOMS: list[tuple[tuple[Term, ...], Columns]] = [
     ((Constant("a"), Y), lambda row: row[1:] if row[0] == "a" else None),
 ]
 ROWS = [("p", "a", "a"), ("p", "a", "b"), ("p", "b", "b"), ("q", "a", "a"), ("r", "c")]
+Part = Literal["entered", "left", "points"]
+Mode = Literal["sometime", "always", "at"]
 
 
 def window(
-    size: int, part: str = "entered", mode: str = "sometime", terms: tuple[Term, ...] = (X,), of: tuple[str, ...] = ()
+    size: int, part: Part = "entered", mode: Mode = "sometime", terms: tuple[Term, ...] = (X,), of: tuple[str, ...] = ()
 ) -> Operator:
     feeds = (Feed("arrivals"), Feed("start")) if part == "points" else (Feed("arrivals"),)
-    shape = TupleShape(mode, part, size, of, "p", terms)  # type: ignore[arg-type]
+    shape = TupleShape(mode, part, size, of, "p", terms)
     return build_operator(Step("s", "s", shape, feeds), Timeline("integer"))
 
 

@@ -23,6 +23,7 @@ from tidelog.plans.syntax import (
     Arithmetic,
     Atom,
     Comparison,
+    ComparisonOperator,
     Conjunction,
     Constant,
     Expression,
@@ -253,17 +254,19 @@ def _negated(draw: st.DrawFn, scene: _Scene) -> Negation:
 # --- comparisons --------------------------------------------------------------------------------------------------
 
 
+COMPARISONS: tuple[ComparisonOperator, ...] = ("=", "!=", "<", "<=", ">", ">=")
+
+
 @st.composite
 def _comparisons(draw: st.DrawFn, names: Sequence[str], times: Sequence[str]) -> list[Formula]:
     """Now and then a comparison, and an equation that computes W; of times mostly, where there are any."""
     found: list[Formula] = []
     pool = tuple(times) * 2 + tuple(names)
     if pool and _chance(draw, 3):
-        operator = draw(st.sampled_from(("=", "!=", "<", "<=", ">", ">=")))
+        operator = draw(st.sampled_from(COMPARISONS))
         left = Variable(draw(st.sampled_from(pool)))
         right = Constant(draw(st.integers(0, 8))) if draw(st.booleans()) else draw(_sum(pool))
-        # The operator is one of the literals that Comparison names.
-        found.append(Comparison(operator, left, right))  # type: ignore[arg-type]
+        found.append(Comparison(operator, left, right))
     if pool and _chance(draw, 3):
         found.append(Comparison("=", Variable("W"), draw(_sum(pool))))
     return found
