@@ -120,6 +120,20 @@ def test_unused_facts_are_counted(alarm: str) -> None:
     assert done.returncode == 0
 
 
+def test_no_prospects_lets_nothing_sleep(tmp_path: Path) -> None:
+    """--no-prospects gives the same answers; by --stats, q's rule slept and p's facts were spared without it alone."""
+    program = tmp_path / "sleepy.tide"
+    program.write_text("timeline integer. input p(x). input q(x). output m. m(X) :- p(X), always q(X) in [9].\n")
+    facts = "q(a)@1\np(a)@1\np(a)@20\np(a)@22\n"
+    told = {}
+    for option in ((), ("--no-prospects",)):
+        done = run("run", str(program), "--in", "facts+-", "--out", "facts+-", "--stats", *option, given=facts)
+        assert (done.returncode, done.stdout) == (0, "m(a)@1\n")
+        rows = [line.split()[2:] for line in done.stderr.splitlines() if line.startswith(("tidelog: p ", "tidelog: m.1 "))]
+        told[option] = any(row[-1] != "0" for row in rows), any(row[-2] != "0" for row in rows)
+    assert told == {(): (True, True), ("--no-prospects",): (False, False)}
+
+
 def test_stats_tell_each_step(alarm: str) -> None:
     """--stats prints what each step received, sent and stores."""
     done = run("run", alarm, "--in", "facts+-", "--stats", given=FACTS)
