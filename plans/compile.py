@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from tidelog.plans.analysis.loops import LoopFinder
 from tidelog.plans.analysis.patience import patient_steps
 from tidelog.plans.analysis.prospects import find_prospects
+from tidelog.plans.asked import asked_arities, delays_of, questions_of
 from tidelog.plans.checks import require
 from tidelog.plans.errors import DataError, Diagnostic, ProgramError, Span
 from tidelog.plans.facts import PredicateSchema, Record, Row, Schema
 from tidelog.plans.normal.normalise import normalise
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.traverse import children
+from tidelog.plans.only_asked import as_warnings, blamed, chooses_outputs, outputs_without
 from tidelog.plans.plan import BindShape, DilateShape, Feed, Plan, Shape, Step, TupleShape, UnionShape
 from tidelog.plans.printing import format_statement
 from tidelog.plans.shapes import TOP, names_read, shape_of
@@ -38,31 +40,63 @@ from tidelog.plans.timeline import NEG, POS, Timeline
 DEFAULT_RESOLUTION = Fraction(1, 1_000_000)
 
 
-def compile_program(program: Program) -> Plan:
-    """The plan of a parsed program; ProgramError with every independent reason if it has none."""
-    warnings = require(program)
+def compile_program(program: Program, *, outputs: bool = True, depth: int | None = None) -> Plan:
+    """The plan of a parsed program; ProgramError with every independent reason if it has none.
+
+    Without `outputs`, nothing is derived but what constraints need. To `depth` the questions follow recursion. Where a
+    program asks and declares no outputs, what only `ask` can compute is none, with a warning.
+    """
+    if outputs and chooses_outputs(program):
+        return _compile_what_runs(program, depth)
+    return _compile(program, None if outputs else (), depth)
+
+
+def _compile(program: Program, keep: Iterable[str] | None, depth: int | None) -> Plan:
+    warnings = require(program, keep)
     try:
-        return _Compiler(program, normalise(program)).plan(warnings)
+        normal = normalise(program, keep)
+        return _Compiler(program, replace(normal, outputs=normal.kept), depth).plan(warnings)
     except ProgramError as error:
         raise ProgramError(error.diagnostics, program.name, program.text) from error
+
+
+def _compile_what_runs(program: Program, depth: int | None) -> Plan:
+    """Leave out what cannot run forward until the rest can; what is wrong even then is wrong."""
+    excluded: frozenset[str] = frozenset()
+    skipped: list[Diagnostic] = []
+    while True:
+        try:
+            plan = _compile(program, outputs_without(program, excluded), depth)
+        except ProgramError as error:
+            more = blamed(program, error.diagnostics) - excluded
+            if not more:
+                raise
+            excluded |= more
+            skipped += [problem for problem in error.diagnostics if blamed(program, [problem])]
+            continue
+        return replace(plan, warnings=(*plan.warnings, *as_warnings(program, skipped)))
 
 
 @dataclass
 class _Compiler:
     program: Program
     normal: NormalProgram
+    depth: int | None = None
     problems: list[Diagnostic] = field(default_factory=list)
     steps: dict[str, Step] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.timeline = choose_timeline(self.normal)
-        self.arities = _arities(self.normal)
+        self.arities = _arities(self.normal) | asked_arities(self.program)
         self.schema = self._schema()
         self.facts = self._facts()
         self.given = {record[0] for record in self.facts} | {item.predicate for item in self.normal.backgrounds}
 
     def plan(self, warnings: tuple[Diagnostic, ...]) -> Plan:
         self._add_steps()
+        delays = delays_of(self.normal, self.timeline)
+        questions, wrong = questions_of(self.program, self.schema, delays, self.depth)
+        self.problems += wrong
         if self.problems:
             raise ProgramError(self.problems)
         steps, loops, leads = LoopFinder(list(self.steps.values()), self._span_of).arrange()
@@ -72,7 +106,7 @@ class _Compiler:
         return Plan(
             name=self.program.name,
             timeline=self.timeline,
-            schema=self.schema,
+            schema=replace(self.schema, questions={question.name: question.time for question in questions}),
             steps=steps,
             loops=loops,
             outputs=outputs,
@@ -85,12 +119,15 @@ class _Compiler:
             warnings=warnings,
             prospects=find_prospects(steps, watched, self.facts, open_facts, self.timeline),
             patient=patient_steps(steps, self.normal.constraints),
+            questions=questions,
+            delays=delays,
         )
 
     # --- predicates -----------------------------------------------------------------------------------------------------
 
     def _schema(self) -> Schema:
         declared = {item.predicate: item for item in self.normal.declarations}
+        open_to_all = not declared and not self.normal.asked
         predicates = {}
         for name, arity in self.arities.items():
             if name in self.normal.origins or name in self.normal.constraints or name == TOP:
@@ -101,7 +138,7 @@ class _Compiler:
                 arity=arity,
                 fields=tuple(item.name for item in fields),
                 types=tuple(item.type for item in fields),
-                accepts_input=name in declared or not declared,
+                accepts_input=open_to_all or name in self.normal.inputs,
             )
         return Schema(self.timeline, predicates)
 
@@ -232,6 +269,9 @@ def _numbers(normal: NormalProgram) -> Iterable[Fraction]:
     for fact in normal.facts:
         if fact.interval is not None:
             yield from _ends(fact.interval)
+    for declaration in normal.declarations:
+        if isinstance(declaration.delay, Fraction) and declaration.delay:
+            yield declaration.delay
 
 
 def _times_in(formula: Formula) -> Iterable[Fraction]:

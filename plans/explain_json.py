@@ -6,7 +6,8 @@ import json
 
 from tidelog.plans.explain_steps import PortView, StepView, view_of
 from tidelog.plans.plan import Plan
-from tidelog.plans.printing import format_statement
+from tidelog.plans.printing import format_formula, format_statement
+from tidelog.plans.questions import Question
 from tidelog.plans.syntax import Program
 from tidelog.plans.timeline import Timeline, format_time
 
@@ -24,6 +25,7 @@ def explain_json(plan: Plan, stage: str, program: Program | None) -> str:
       (normalised) and `source` (as written)
     - `loops`: `number`, `members`, `entries` (`step`, `port`), `holds`
     - `outputs`: predicate to step; `constraints`: step to rule; `backgrounds`: `predicate`, `path`; `facts`: how many
+    - `questions`: `name`, `query`, `inputs` (predicate to delay in ticks), `rules` (times in ticks), `depth` or null
     """
     fields: dict[str, object] = {"program": plan.name, "stage": stage}
     if program is None:
@@ -50,7 +52,18 @@ def plan_fields(plan: Plan) -> dict[str, object]:
         "outputs": dict(plan.outputs),
         "constraints": {step: format_statement(rule) for step, rule in plan.constraints.items()},
         "backgrounds": [{"predicate": item.predicate, "path": item.path} for item in plan.backgrounds],
+        "questions": [_question(question) for question in plan.questions],
         "facts": len(plan.facts),
+    }
+
+
+def _question(question: Question) -> dict[str, object]:
+    return {
+        "name": question.name,
+        "query": format_formula(question.query),
+        "inputs": {name: question.delay(name) for name in sorted(question.inputs)},
+        "rules": [format_statement(rule) for rule in question.rules],
+        "depth": question.depth,
     }
 
 

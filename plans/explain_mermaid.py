@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tidelog.plans.explain_steps import PortView, StepView, view_of
 from tidelog.plans.plan import Feed, Plan
-from tidelog.plans.printing import format_statement
+from tidelog.plans.printing import format_formula, format_statement
 from tidelog.plans.timeline import format_time
 
 _PLAIN = frozenset(" ()[]{},.:/+-*=!?@_'")
@@ -15,12 +15,13 @@ _PLAIN = frozenset(" ()[]{},.:/+-*=!?@_'")
 def explain_mermaid(plan: Plan) -> str:
     """The flowchart's text.
 
-    Steps are `s0`, `s1`, … in the plan's order; inputs `i…`, outputs `o…`, constraints `c…`. The edge into a hold is
-    dotted: there a loop closes.
+    Steps are `s0`, `s1`, … in the plan's order; inputs `i…`, outputs `o…`, constraints `c…`, questions `q…`. The edge into
+    a hold is dotted: there a loop closes.
     """
     views = [view_of(plan, step) for step in plan.steps]
     names = {view.id: f"s{i}" for i, view in enumerate(views)}
     feeds = dict.fromkeys(port.feed for view in views for port in view.inputs if port.feed.kind != "step")
+    feeds |= dict.fromkeys(Feed("stream", name) for question in plan.questions for name in sorted(question.inputs))
     inputs = {feed: f"i{i}" for i, feed in enumerate(feeds)}
     lines = ["flowchart LR"]
     lines += [f'  {name}(["{escape(_feed(feed))}"])' for feed, name in inputs.items()]
@@ -28,6 +29,7 @@ def explain_mermaid(plan: Plan) -> str:
     lines += _subgraphs(plan, views, names)
     lines += [f"  {edge}" for view in views for edge in _edges(view, names, inputs)]
     lines += _leaving(plan, names)
+    lines += _questions(plan, inputs)
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -69,6 +71,12 @@ def _edges(view: StepView, names: dict[str, str], inputs: dict[Feed, str]) -> It
 def _arrow(view: StepView, port: PortView) -> str:
     line = "-.->" if view.operator == "hold" else "-->"
     return f'{line}|"{escape(port.role)}"|' if port.role else line
+
+
+def _questions(plan: Plan, inputs: dict[Feed, str]) -> Iterator[str]:
+    for i, question in enumerate(plan.questions):
+        yield f'  q{i}(["{escape(f"ask {format_formula(question.query)}")}"])'
+        yield from (f"  {inputs[Feed('stream', name)]} --> q{i}" for name in sorted(question.inputs))
 
 
 def _leaving(plan: Plan, names: dict[str, str]) -> Iterator[str]:

@@ -9,7 +9,8 @@ from tidelog.plans.explain_mermaid import explain_mermaid
 from tidelog.plans.explain_steps import PortView, StepView, view_of
 from tidelog.plans.normal.program import as_program
 from tidelog.plans.plan import Feed, Loop, Plan, Step
-from tidelog.plans.printing import format_predicate, format_program, format_statement
+from tidelog.plans.printing import format_formula, format_predicate, format_program, format_statement
+from tidelog.plans.questions import Question
 from tidelog.plans.syntax import Program, TimelineDeclaration
 from tidelog.plans.timeline import format_time
 
@@ -50,7 +51,18 @@ def explain_plan(plan: Plan) -> str:
         lines += ["", *_step(view_of(plan, step))]
     lines += _list("outputs", [f"{format_predicate(name)} from {step}" for name, step in plan.outputs.items()])
     lines += _list("constraints", [f"{step}: {format_statement(rule)}" for step, rule in plan.constraints.items()])
+    lines += _list("questions", [_question(question) for question in plan.questions])
     return "".join(f"{line}\n" for line in lines)
+
+
+def _question(question: Question) -> str:
+    """A question is unfolded, not run by steps: what it needs is told by the inputs that feed it."""
+    names = [
+        f"stream {format_predicate(name)}" + (f" (up to {question.delays[name]} late)" if name in question.delays else "")
+        for name in sorted(question.inputs)
+    ]
+    depth = "" if question.depth is None else f", followed {question.depth} deep"
+    return f"{format_formula(question.query)} from {', '.join(names) or 'facts alone'}{depth}"
 
 
 def _timeline(plan: Plan) -> str:

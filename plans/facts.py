@@ -39,11 +39,13 @@ class PredicateSchema:
 class Schema:
     """What decoders and encoders need of a program: its timeline and its predicates by name.
 
-    A predicate that is not in here plays no part in the program: its facts are counted and passed over.
+    A predicate that is not in here plays no part in the program: its facts are counted and passed over. `questions` maps
+    each question of the program to the variable that stands for the time in its answers.
     """
 
     timeline: Timeline
     predicates: Mapping[str, PredicateSchema] = field(default_factory=dict)
+    questions: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, predicate: str, values: tuple[object, ...]) -> Row:
         """The row of these values for this predicate, its numbers made canonical; DataError says what is wrong."""

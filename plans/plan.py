@@ -15,6 +15,7 @@ from tidelog.plans.errors import Diagnostic
 from tidelog.plans.facts import Answer, Record, Schema, format_record
 from tidelog.plans.guards import Prospects
 from tidelog.plans.normal.program import NormalProgram
+from tidelog.plans.questions import Question
 from tidelog.plans.records import make_record
 from tidelog.plans.syntax import Background, Comparison, Program, Rule, Term, Value
 from tidelog.plans.timeline import Metric, Timeline
@@ -191,6 +192,8 @@ class Plan:
     its step, `constraints` each constraint's step to its rule as written; `leads` tells for each step how far its frontier
     lies ahead of the watermark (negative: behind; `POS` where no stream feeds it); `prospects` tell who may sleep, and
     `patient` are the steps that need not tell at each time what goes on holding, if answers are told as intervals.
+    `questions` are what `ask` asks, and `delays` (encoded) how far behind the watermark the facts of an input may begin,
+    for those that declare it.
     """
 
     name: str
@@ -208,6 +211,8 @@ class Plan:
     warnings: tuple[Diagnostic, ...] = ()
     prospects: Prospects = field(default_factory=Prospects, repr=False)
     patient: frozenset[str] = frozenset()
+    questions: tuple[Question, ...] = ()
+    delays: Mapping[str, int] = field(default_factory=dict)
 
     def step(self, name: str) -> Step:
         """The step with this id; KeyError if there is none."""

@@ -211,7 +211,7 @@ def _input(declaration: syntax.Input) -> str:
     text = f"input {format_predicate(declaration.predicate)}"
     if declaration.fields:
         text += f"({', '.join(map(_field, declaration.fields))})"
-    return text if declaration.delay is None else f"{text} delay {format_time(declaration.delay)}"
+    return text if declaration.delay is None else f"{text} delay {format_time(declaration.delay)}{declaration.delay_unit}"
 
 
 def _field(field: syntax.Field) -> str:

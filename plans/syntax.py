@@ -266,11 +266,15 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """`input temp(sensor: text, value: number).` with an optional `delay 2` (an `ask`'s, refused so far)."""
+    """`input temp(sensor: text, value: number).` with an optional `delay 2`: so far behind the watermark may facts come.
+
+    `delay_unit` holds the delay's unit, until the pass `resolve_times`.
+    """
 
     predicate: str
     fields: tuple[Field, ...] = ()
     delay: Time | None = None
+    delay_unit: str = ""
     span: Span = place()
 
 

@@ -228,12 +228,13 @@ class TreeBuilder(Transformer[Token, Any]):
     def input(self, items: list[Any]) -> syntax.Input:
         fields: tuple[syntax.Field, ...] = ()
         delay: syntax.Time | None = None
+        delay_unit = ""
         for item in items[2:]:
             if isinstance(item, tuple):
                 fields = item
             elif item.type == "TIME":
-                delay = read_time(item)[0]
-        return syntax.Input(items[1].text, fields, delay, cover(items[:2]))
+                delay, delay_unit = read_time(item)
+        return syntax.Input(items[1].text, fields, delay, delay_unit, cover(items[:2]))
 
     def fields(self, items: list[Any]) -> tuple[syntax.Field, ...]:
         if len(items) - 2 > MAX_ARGUMENTS:

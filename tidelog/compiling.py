@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
 from tidelog.connectors.background import load_facts
+from tidelog.operators.sld.unfold import unfold
 from tidelog.plans.checks.check import check_beside
 from tidelog.plans.compile import compile_program
-from tidelog.plans.errors import DataError, Diagnostic, ProgramError
+from tidelog.plans.errors import DataError, Diagnostic, ProgramError, Span
 from tidelog.plans.facts import Record
-from tidelog.plans.parser import MAX_PROGRAM, parse_what_reads
+from tidelog.plans.parser import MAX_PROGRAM, parse, parse_what_reads
 from tidelog.plans.plan import Plan
+from tidelog.plans.syntax import Ask, Program, Statement
+
+QUERY = "<query>"
+"""What a query's own text is called in errors."""
 
 
-def compile(text: str, *, name: str = "<program>", folder: str | PathLike[str] = ".") -> Plan:
+def compile(
+    text: str,
+    *,
+    name: str = "<program>",
+    folder: str | PathLike[str] = ".",
+    queries: Iterable[str] | None = None,
+    outputs: bool = True,
+    depth: int | None = None,
+) -> Plan:
     """The plan of a program; ProgramError with every independent reason if the text is wrong.
+
+    `queries`, such as `malf(X)@T`, are asked in place of what the program itself asks. Without `outputs`, nothing is derived
+    forward but what constraints need. With `depth`, each predicate that recurs is unfolded so often for a question, and no
+    further. ValueError for a depth below 1.
 
     Background files are read from `folder`; one that cannot be opened is an error of the program (`background-file`), and a
     record of it that cannot be read a DataError with its place.
@@ -27,11 +45,50 @@ def compile(text: str, *, name: str = "<program>", folder: str | PathLike[str] =
     >>> list(plan.outputs)
     ['alarm']
     """
+    if depth is not None and depth < 1:
+        raise ValueError(f"the depth of a question is at least 1, got {depth}")
     program, unread = parse_what_reads(text, name)
     if unread:
         raise ProgramError(check_beside(program, unread), name, program.text)
-    plan = compile_program(program)
-    return replace(plan, facts=(*plan.facts, *_load_background(plan, Path(folder))))
+    if queries is not None:
+        program = _ask_instead(program, queries)
+    plan = compile_program(program, outputs=outputs, depth=depth)
+    plan = replace(plan, facts=(*plan.facts, *_load_background(plan, Path(folder))))
+    _require_answers(plan)
+    return plan
+
+
+def _ask_instead(program: Program, queries: Iterable[str]) -> Program:
+    """The program with these queries in place of its own, as statements at its text's end, so that errors show them."""
+    statements: list[Statement] = [statement for statement in program.statements if not isinstance(statement, Ask)]
+    text = program.text
+    for query in queries:
+        ask = f"ask {query.strip().removesuffix('.')}."
+        _read_query(ask)
+        text += "" if text.endswith("\n") or not text else "\n"
+        statements += parse(" " * len(text) + ask).statements  # where it will stand
+        text += f"{ask}\n"
+    return Program(tuple(statements), program.name, text)
+
+
+def _read_query(ask: str) -> None:
+    """Raise a ProgramError that shows the query alone, if it cannot be read as one."""
+    statements = parse(ask, QUERY).statements
+    if len(statements) != 1 or not isinstance(statements[0], Ask):
+        message = "a query is one atom with its time, such as `malf(X)@T`"
+        raise ProgramError([Diagnostic("bad-query", message, Span(4, len(ask) - 1))], QUERY, ask)
+
+
+def _require_answers(plan: Plan) -> None:
+    """Raise a ProgramError for all that is asked and cannot be unfolded, now that all facts are there."""
+    problems: list[Diagnostic] = []
+    for question in plan.questions:
+        try:
+            unfold(question, plan.facts)
+        except ProgramError as error:
+            problems += error.diagnostics
+    if problems:
+        raise ProgramError(problems, plan.name, plan.program.text)
 
 
 def _load_background(plan: Plan, folder: Path) -> list[Record]:
@@ -51,8 +108,10 @@ def _load_background(plan: Plan, folder: Path) -> list[Record]:
     return loaded
 
 
-def compile_path(path: str | PathLike[str]) -> Plan:
-    """The plan of a program in a file, its background files read from beside it.
+def compile_path(
+    path: str | PathLike[str], *, queries: Iterable[str] | None = None, outputs: bool = True, depth: int | None = None
+) -> Plan:
+    """The plan of a program in a file, its background files read from beside it; the options are those of `compile`.
 
     Raises ProgramError for a wrong program, DataError for text that is not UTF-8, OSError where it cannot be read.
     """
@@ -63,4 +122,4 @@ def compile_path(path: str | PathLike[str]) -> Plan:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"the program is not UTF-8: {error.reason} at byte {error.start}", str(path)) from error
-    return compile(text, name=str(path), folder=file.parent)
+    return compile(text, name=str(path), folder=file.parent, queries=queries, outputs=outputs, depth=depth)

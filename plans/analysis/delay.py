@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tidelog.plans.analysis.notation import decode_distance, written_operators
 from tidelog.plans.plan import AntiJoinShape, DilateShape, Feed, MoveShape, Plan, Step, TupleShape
+from tidelog.plans.printing import format_predicate
 from tidelog.plans.shapes import lead
 from tidelog.plans.syntax import Time
 from tidelog.plans.timeline import POS, format_time
@@ -37,9 +38,9 @@ def port_lead(feed: Feed, leads: Mapping[str, int]) -> int:
 
 
 def _delay(plan: Plan, steps: Mapping[str, Step], written: Mapping[str, str], predicate: str, name: str) -> OutputDelay:
-    ahead = plan.leads[name]
-    if ahead >= POS:
+    if plan.leads[name] >= POS:
         return OutputDelay(predicate, decode_distance(0, plan.timeline), "no stream feeds it")
+    ahead = plan.leads[name] - max(plan.delays.values(), default=0)
     if ahead >= 0:
         above = [steps[step].shape for step in _above(steps, name)]
         why = "waits for nothing in the future"
@@ -48,8 +49,16 @@ def _delay(plan: Plan, steps: Mapping[str, Step], written: Mapping[str, str], pr
         elif any(isinstance(shape, AntiJoinShape) for shape in above):
             why = "behind the watermark, for which `not` waits"
         return OutputDelay(predicate, decode_distance(0, plan.timeline), why)
-    moves = "; ".join(_moves(plan, steps, written, name))
-    return OutputDelay(predicate, decode_distance(-ahead, plan.timeline), moves)
+    reasons = [*_moves(plan, steps, written, name), *_late(plan)]
+    return OutputDelay(predicate, decode_distance(-ahead, plan.timeline), "; ".join(reasons))
+
+
+def _late(plan: Plan) -> list[str]:
+    """The input whose facts may come latest: the others wait for it."""
+    if not plan.delays:
+        return []
+    name, delay = max(plan.delays.items(), key=lambda item: item[1])
+    return [f"`{format_predicate(name)}` may come {format_time(decode_distance(delay, plan.timeline))} late"]
 
 
 def _above(steps: Mapping[str, Step], name: str) -> set[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from tidelog.plans.errors import Span
 from tidelog.plans.normal.normalise import run_stages
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.printing import format_statement
@@ -12,6 +14,7 @@ from tidelog.plans.syntax import Program, Rule
 _WHY = {
     "simplify": "its body never holds",
     "share": "another rule says the same",
+    "leave_to_ask": "no output and no constraint needs it",
     "prune": "no output and no constraint needs it",
 }
 
@@ -24,11 +27,17 @@ class PrunedRule:
     why: str
 
 
-def pruned_rules(program: Program) -> tuple[PrunedRule, ...]:
-    """The rules that a pass drops without anything in their place, in the order of the passes."""
+def pruned_rules(
+    program: Program, keep: Iterable[str] | None = None, asked: Collection[Span] = ()
+) -> tuple[PrunedRule, ...]:
+    """The rules that a pass drops without anything in their place, in the order of the passes; `keep` as for `normalise`.
+
+    The rules at the places `asked` are unfolded for an `ask`, so they have a part that the passes do not see.
+    """
     found: list[PrunedRule] = []
-    left = {(rule.span, rule): rule for rule in program.statements if isinstance(rule, Rule)}
-    for stage, normal in run_stages(program):
+    rules = (rule for rule in program.statements if isinstance(rule, Rule) and rule.span not in asked)
+    left = {(rule.span, rule): rule for rule in rules}
+    for stage, normal in run_stages(program, keep):
         present = _present(normal)
         gone = [key for key in left if key not in present]
         found += [PrunedRule(format_statement(left.pop(key)), _WHY.get(stage, f"dropped by {stage}")) for key in gone]

@@ -15,9 +15,11 @@ from tidelog.plans.analysis.memory import MemoryBound, memory_bounds
 from tidelog.plans.analysis.numbers import format_bound
 from tidelog.plans.analysis.partition import Partition, partitions_of
 from tidelog.plans.analysis.pruned import PrunedRule, pruned_rules
+from tidelog.plans.analysis.question_report import QuestionReport, question_fields, question_lines, question_reports
 from tidelog.plans.analysis.recursion import Recursion, recursions_of
 from tidelog.plans.analysis.retention import PredicateRetention, StoreRetention, predicate_retention, retention_of
 from tidelog.plans.analysis.strata import Strata, strata_of
+from tidelog.plans.checks.walk import forward_part
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_predicate
 from tidelog.plans.timeline import format_time
@@ -41,6 +43,7 @@ class Analysis:
     pruned: tuple[PrunedRule, ...]
     growth: tuple[GrowthHint, ...]
     partitions: tuple[Partition, ...]
+    questions: tuple[QuestionReport, ...] = ()
 
     @property
     def is_forward_propagating(self) -> bool:
@@ -58,7 +61,9 @@ def analyse(plan: Plan, *, spacing: Fraction | None = None, step: Fraction | Non
     step = plan.timeline.resolution if step is None else step
     if spacing <= 0 or step <= 0:
         raise ValueError("the spacing of timestamps and the step must be above 0")
-    forward, extent = obstacles(plan.program), extent_of(plan)
+    forward = obstacles(forward_part(plan.program, plan.normal.kept if plan.questions else None))
+    extent = extent_of(plan)
+    asked = {rule.span for question in plan.questions for rule in question.rules}
     return Analysis(
         obstacles=forward,
         delays=delays(plan),
@@ -68,9 +73,10 @@ def analyse(plan: Plan, *, spacing: Fraction | None = None, step: Fraction | Non
         bounds=memory_bounds(plan.normal, extent, forward, spacing, step),
         strata=strata_of(plan.normal),
         recursions=recursions_of(plan),
-        pruned=pruned_rules(plan.program),
+        pruned=pruned_rules(plan.program, plan.normal.kept, asked),
         growth=growth_hints(plan),
         partitions=partitions_of(plan),
+        questions=question_reports(plan),
     )
 
 
@@ -99,6 +105,9 @@ def format_analysis(analysis: Analysis, objects: int | None = None) -> str:
         _section("pruned rules", [f"{item.rule}  ({item.why})" for item in analysis.pruned]),
         _section("grows without end", [f"{item.why}; {item.help}  ({item.rule})" for item in analysis.growth]),
         _section("partition keys", [line for part in analysis.partitions for line in _partition(part)]),
+        _section("questions", [line for item in analysis.questions for line in question_lines(item)])
+        if analysis.questions
+        else (),
     )
     return "".join(f"{line}\n" for line in chain.from_iterable(sections))
 
@@ -215,6 +224,7 @@ def analysis_fields(analysis: Analysis, objects: int | None = None) -> dict[str,
         "pruned": [{"rule": item.rule, "why": item.why} for item in analysis.pruned],
         "growth": [{"step": item.step, "rule": item.rule, "why": item.why, "help": item.help} for item in analysis.growth],
         "partitions": [_partition_fields(part) for part in analysis.partitions],
+        "questions": [question_fields(item) for item in analysis.questions],
     }
 
 

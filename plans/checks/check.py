@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from tidelog.plans.checks.asks import check_asks
 from tidelog.plans.checks.declarations import check_arity, check_directives, check_inputs, check_known
 from tidelog.plans.checks.direction import check_direction
 from tidelog.plans.checks.heads import check_heads
@@ -15,7 +16,7 @@ from tidelog.plans.checks.supported import check_supported
 from tidelog.plans.checks.tuple_windows import check_tuple_windows
 from tidelog.plans.checks.types import check_types
 from tidelog.plans.checks.usage import check_singletons, check_usage
-from tidelog.plans.checks.walk import Check, statements_of
+from tidelog.plans.checks.walk import Check, forward_part, statements_of
 from tidelog.plans.errors import Diagnostic, ProgramError
 from tidelog.plans.statements import split_statements
 from tidelog.plans.syntax import Program, TimelineDeclaration
@@ -28,8 +29,8 @@ CHECKS: tuple[Check, ...] = (
     check_heads,
     check_safety,
     check_intervals,
-    check_stratification,
     check_supported,
+    check_asks,
     check_tuple_windows,
     check_usage,
     check_singletons,
@@ -37,30 +38,36 @@ CHECKS: tuple[Check, ...] = (
     check_direction,
 )
 """Every check looks at the whole program, and none depends on another."""
-
-
+CHECKS_FORWARD: tuple[Check, ...] = (check_stratification,)
+"""The checks of what is computed forward alone: what only `ask` needs may be more."""
 CHECKS_BESIDE: tuple[Check, ...] = (
     check_directives,
     check_arity,
     check_inputs,
     check_heads,
     check_safety,
-    check_stratification,
 )
 """The checks whose findings stay true whatever else a program says: they run even where some of it cannot be read."""
 CHECKS_OF_TIME: tuple[Check, ...] = (check_intervals, check_supported)
 """Those that hold as soon as it is known what the timeline is."""
 
 
-def check(program: Program) -> tuple[Diagnostic, ...]:
-    """All that is wrong or doubtful in a program, by place; raises nothing."""
+def check(program: Program, keep: Iterable[str] | None = None) -> tuple[Diagnostic, ...]:
+    """All that is wrong or doubtful in a program, by place; raises nothing.
+
+    `keep` names the predicates that run forward in place of the outputs.
+    """
+    forward = forward_part(program, keep)
     found = [diagnostic for run in CHECKS for diagnostic in run(program)]
+    found += [diagnostic for run in CHECKS_FORWARD for diagnostic in run(forward)]
     return tuple(sorted(found, key=lambda item: (item.span, item.severity, item.code)))
 
 
 def check_beside(program: Program, unread: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """What cannot be read, and what is wrong with the statements that can be, whatever the others say; by place."""
     checks = CHECKS_BESIDE if _hides_timeline(program) else CHECKS_BESIDE + CHECKS_OF_TIME
+    if "ask" not in _first_words(program):  # else an `output` that cannot be read may say what runs forward
+        checks += CHECKS_FORWARD
     found = [*unread, *(diagnostic for run in checks for diagnostic in run(program))]
     return tuple(sorted(found, key=lambda item: (item.span, item.severity, item.code)))
 
@@ -69,13 +76,16 @@ def _hides_timeline(program: Program) -> bool:
     """Whether a timeline is declared, or meant to be, in what cannot be read."""
     if statements_of(program, TimelineDeclaration):
         return False
-    firsts = {program.text[raw.start : raw.end].split(None, 1)[0][:20].lower() for raw in split_statements(program.text)}
-    return any(get_close_matches("timeline", firsts, n=1, cutoff=0.8))
+    return any(get_close_matches("timeline", _first_words(program), n=1, cutoff=0.8))
 
 
-def require(program: Program) -> tuple[Diagnostic, ...]:
-    """The program's warnings; ProgramError with all its errors, if it has any."""
-    found = check(program)
+def _first_words(program: Program) -> set[str]:
+    return {program.text[raw.start : raw.end].split(None, 1)[0][:20].lower() for raw in split_statements(program.text)}
+
+
+def require(program: Program, keep: Iterable[str] | None = None) -> tuple[Diagnostic, ...]:
+    """The program's warnings; ProgramError with all its errors, if it has any. `keep` is that of `check`."""
+    found = check(program, keep)
     errors = [item for item in found if item.severity == "error"]
     if errors:
         raise ProgramError(errors, program.name, program.text)

@@ -39,6 +39,8 @@ def check_intervals(program: syntax.Program) -> Iterator[Diagnostic]:
                 yield from times.check_formula(formula)
         elif isinstance(statement, syntax.FactStatement) and statement.interval is not None:
             yield from times.check_interval(statement.interval)
+        elif isinstance(statement, syntax.Input):
+            yield from times.check_delay(statement)
 
 
 class _Times:
@@ -55,6 +57,18 @@ class _Times:
                 yield from self.check_interval(part.interval, part.operator)
             elif isinstance(part, syntax.Window):
                 yield from self._check_window(part.window)
+
+    def check_delay(self, declaration: syntax.Input) -> Iterator[Diagnostic]:
+        if declaration.delay is None:
+            return
+        wrong = self._check_time(declaration.delay, declaration.delay_unit, declaration.span)
+        if wrong is not None:
+            yield wrong
+        elif not 0 <= declaration.delay < math.inf:
+            shown = format_time(declaration.delay) + declaration.delay_unit
+            message = f"a delay is a finite time, and not below 0: got {shown}"
+            help = "write how far behind the watermark its facts may come, such as `delay 2`"
+            yield Diagnostic("bad-delay", message, declaration.span, help=help)
 
     def check_interval(self, interval: syntax.Interval, operator: str = "") -> Iterator[Diagnostic]:
         """At most one finding, for a fact's times or an operator's distances: the first makes the others moot."""

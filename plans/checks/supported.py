@@ -1,4 +1,4 @@
-"""Check: what the language has but no operator computes yet is refused by its name, never misread."""
+"""Check: what means something on integer timelines alone is refused elsewhere."""
 
 from __future__ import annotations
 
@@ -13,19 +13,12 @@ Found = tuple[str, Span]
 
 
 def check_supported(program: syntax.Program) -> Iterator[Diagnostic]:
-    """`ask` and `delay`; and tuple windows, stepped windows and `@T`, which mean nothing on a rational timeline."""
+    """`ask`, tuple windows, stepped windows and `@T`, which mean nothing on a rational timeline."""
     timelines = statements_of(program, syntax.TimelineDeclaration)
     is_integer = bool(timelines) and timelines[0].kind == "integer"
     for what, span in () if is_integer else _discrete(program):
         message = f"{what} needs `timeline integer`"
         yield Diagnostic("needs-integer-timeline", message, span, help="declare `timeline integer`")
-    for statement in program.statements:
-        if isinstance(statement, syntax.Ask):
-            message = "`ask` is not supported yet"
-            yield Diagnostic("not-supported", message, statement.span, help="declare it as an `output`")
-        elif isinstance(statement, syntax.Input) and statement.delay is not None:
-            message = "`delay` is not supported yet"
-            yield Diagnostic("not-supported", message, statement.span, help="allow for late facts with `--lateness`")
 
 
 def _discrete(program: syntax.Program) -> Iterator[Found]:
@@ -33,6 +26,8 @@ def _discrete(program: syntax.Program) -> Iterator[Found]:
     for rule in statements_of(program, syntax.Rule):
         for formula in (rule.head, *rule.body):
             yield from _in_formula(formula)
+    for ask in statements_of(program, syntax.Ask):
+        yield "`ask`", ask.span
 
 
 def _in_formula(formula: syntax.Formula) -> Iterator[Found]:

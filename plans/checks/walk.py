@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from tidelog.plans import syntax
@@ -71,6 +71,38 @@ def derived(program: syntax.Program) -> dict[str, syntax.Atom]:
         if head is not None:
             found.setdefault(head.predicate, head)
     return found
+
+
+def forward_part(program: syntax.Program, keep: Iterable[str] | None = None) -> syntax.Program:
+    """A program without the rules that only `ask` needs; all of it where it asks nothing.
+
+    `keep` names the predicates that are wanted in place of the outputs.
+    """
+    if keep is None and not statements_of(program, syntax.Ask):
+        return program
+    declared = [name for output in statements_of(program, syntax.Output) for name in output.predicates]
+    waiting = (declared or list(derived(program))) if keep is None else list(keep)
+    reads: dict[str, list[str]] = {}
+    for rule in statements_of(program, syntax.Rule):
+        head = head_atom(rule)
+        names = [atom.predicate for atom in atoms(*rule.body)]
+        if head is None:
+            waiting += names
+        else:
+            reads.setdefault(head.predicate, []).extend(names)
+    needed: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            waiting += reads.get(name, ())
+    kept = tuple(item for item in program.statements if not isinstance(item, syntax.Rule) or _derives(item, needed))
+    return replace(program, statements=kept)
+
+
+def _derives(rule: syntax.Rule, needed: set[str]) -> bool:
+    head = head_atom(rule)
+    return head is None or head.predicate in needed
 
 
 def leaves(expression: syntax.Expression) -> Iterator[syntax.Variable | syntax.Wildcard]:

@@ -9,6 +9,7 @@ from tidelog.plans.normal.bind_times import bind_times
 from tidelog.plans.normal.close_scopes import close_scopes
 from tidelog.plans.normal.expand_windows import expand_windows
 from tidelog.plans.normal.flatten import flatten
+from tidelog.plans.normal.leave_to_ask import leave_to_ask
 from tidelog.plans.normal.lower_heads import lower_heads
 from tidelog.plans.normal.name_constraints import name_constraints
 from tidelog.plans.normal.name_wildcards import name_wildcards
@@ -29,6 +30,7 @@ Stage = Callable[[NormalProgram], NormalProgram]
 
 STAGES: tuple[Stage, ...] = (
     name_constraints,
+    leave_to_ask,
     resolve_times,
     bind_times,
     split_windows,

@@ -10,6 +10,7 @@ from typing import TypeVar
 from tidelog.plans.normal.names import head_predicate, predicates
 from tidelog.plans.normal.traverse import children
 from tidelog.plans.syntax import (
+    Ask,
     Atom,
     Background,
     FactStatement,
@@ -49,6 +50,8 @@ class NormalProgram:
     outputs: tuple[str, ...] = ()
     """The declared outputs; without any, each derived predicate that the text names."""
     backgrounds: tuple[Background, ...] = ()
+    asked: tuple[Ask, ...] = ()
+    """The `ask` statements. Their answers are found from the rules as written, not from the normal form."""
     kept: tuple[str, ...] = ()
     """The predicates whose rules `prune` keeps, besides the constraints'."""
     constraints: Mapping[str, Rule] = field(default_factory=dict)
@@ -72,10 +75,11 @@ def begin(program: Program, keep: Iterable[str] | None = None) -> NormalProgram:
         sources=rules,
         facts=facts,
         timeline=timelines[-1] if timelines else TimelineDeclaration(),
-        inputs=_inputs(rules, {*derived, *(f.atom.predicate for f in facts)}, declarations, backgrounds),
+        inputs=_inputs(program, {*derived, *(f.atom.predicate for f in facts)}, declarations, backgrounds),
         declarations=declarations,
         outputs=outputs,
         backgrounds=backgrounds,
+        asked=_all(program, Ask),
         kept=outputs if keep is None else _unique(keep),
     )
 
@@ -89,10 +93,12 @@ def _unique(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _inputs(
-    rules: tuple[Rule, ...], known: set[str], declarations: tuple[Input, ...], backgrounds: tuple[Background, ...]
+    program: Program, known: set[str], declarations: tuple[Input, ...], backgrounds: tuple[Background, ...]
 ) -> tuple[str, ...]:
     known = known | {background.predicate for background in backgrounds}
-    read = (name for rule in rules for part in rule.body for name in (*predicates(part), *_counted(part)))
+    bodies = (part for rule in _all(program, Rule) for part in rule.body)
+    read = [name for part in bodies for name in (*predicates(part), *_counted(part))]
+    read += [ask.query.predicate for ask in _all(program, Ask)]
     return _unique([*(item.predicate for item in declarations), *(name for name in read if name not in known)])
 
 
@@ -110,7 +116,7 @@ def as_program(normal: NormalProgram, name: str = "<program>") -> Program:
     statements += normal.declarations
     if normal.outputs:
         statements.append(Output(normal.outputs))
-    statements += [*normal.backgrounds, *normal.facts]
+    statements += [*normal.backgrounds, *normal.asked, *normal.facts]
     statements += [Rule(rule.head, tuple(map(_as_written, rule.body)), rule.span) for rule in normal.rules]
     for predicate, source in normal.constraints.items():
         heads = [rule.head for rule in normal.rules if isinstance(rule.head, Atom) and rule.head.predicate == predicate]

@@ -16,6 +16,7 @@ from tidelog.plans.syntax import (
     Binary,
     FactStatement,
     Formula,
+    Input,
     Interval,
     Rule,
     Time,
@@ -40,7 +41,8 @@ def resolve_times(program: NormalProgram) -> NormalProgram:
     """
     times = _Times(program.timeline)
     resolved = rewrite_rules(program, lambda rule, _: times.rule(rule))
-    return replace(resolved, facts=tuple(map(times.fact, program.facts)))
+    declarations = tuple(map(times.declaration, program.declarations))
+    return replace(resolved, facts=tuple(map(times.fact, program.facts)), declarations=declarations)
 
 
 class _Times:
@@ -55,6 +57,12 @@ class _Times:
 
     def fact(self, fact: FactStatement) -> FactStatement:
         return fact if fact.interval is None else replace(fact, interval=self._plain(fact.interval))
+
+    def declaration(self, declaration: Input) -> Input:
+        if declaration.delay is None:
+            return declaration
+        delay = self._time(declaration.delay, declaration.delay_unit, declaration.span)
+        return replace(declaration, delay=delay, delay_unit="")
 
     def formula(self, formula: Formula) -> Formula:
         formula = rebuild(formula, self.formula)
