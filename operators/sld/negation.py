@@ -1,0 +1,61 @@
+"""Negation (Cruz-Filipe, Gaspar and Nunes 2020, section 6): what must not hold becomes a query of its own.
+
+An atom is asked for as it stands. `not` passes a bounded ◇, as that is a conjunction of absences; whatever else stands
+behind it is an auxiliary query over the variables that it shares with its rule.
+"""
+
+from __future__ import annotations
+
+from tidelog.operators.sld.formulas import NEVER, arguments_of, endless, stepped, time_of
+from tidelog.operators.sld.rulebook import Rulebook, is_unbounded
+from tidelog.operators.sld.tasks import Deny, Lack, Solve, Step, Tasks
+from tidelog.operators.sld.terms import shift
+from tidelog.plans.normal.names import has_wildcard
+from tidelog.plans.normal.traverse import children
+from tidelog.plans.syntax import Atom, Formula, Negation, Truth, Unary, Window
+
+
+def deny(task: Deny, rulebook: Rulebook) -> Step:
+    """The ways in which a formula can fail to hold; ProgramError where that needs infinitely many absences."""
+    formula, scope, time = task
+    refuse_endless(formula)
+    match formula:
+        case Truth():
+            return NEVER if formula.value else ()
+        case Negation():
+            return (Solve(formula.operand, scope, time),)
+        case Unary(operator="diamondminus" | "diamondplus"):
+            sign = -1 if formula.operator == "diamondminus" else 1
+            return _at_no(task, formula.operand, range(int(formula.interval.low), int(formula.interval.high) + 1), sign)
+        case Window(mode="sometime"):
+            return _no_time_in(formula, task)
+        case Atom() if not has_wildcard(formula):
+            return _lack(formula, task)
+    return _lack(rulebook.part_query(scope.clause, formula), task)
+
+
+def _lack(atom: Atom, task: Deny) -> Tasks:
+    arguments, time = arguments_of(atom, task.scope), time_of(atom, task.scope, task.time)
+    return (Lack(atom.predicate, arguments, time, task.formula.span),)
+
+
+def _at_no(task: Deny, inner: Formula, distances: range, sign: int) -> Tasks:
+    return tuple(Deny(inner, task.scope, shift(task.time, sign * d)) for d in distances)
+
+
+def _no_time_in(window: Window, task: Deny) -> Step:
+    distances = range(int(window.window.size) + 1)
+    if window.window.step is None:
+        return _at_no(task, window.operand, distances, -1)
+    step = int(window.window.step)
+    return stepped(step, task.time, lambda end: iter((_at_no(task._replace(time=end), window.operand, distances, -1),)))
+
+
+def refuse_endless(formula: Formula) -> None:
+    """ProgramError if a ◇ in a negated formula has no end: its absence would never be known."""
+    if isinstance(formula, Unary) and is_unbounded(formula.interval.high):
+        raise endless(f"`not` over `{formula.operator}` without an end", formula.span)
+    if isinstance(formula, Window) and is_unbounded(formula.window.size):
+        raise endless("`not` over a window without an end", formula.span)
+    for part in children(formula):
+        refuse_endless(part)

@@ -1,0 +1,288 @@
+"""SLD-resolution with future premises (Cruz-Filipe, Gaspar and Nunes 2020, section 4), depth first and without recursion.
+
+A literal of an input is left for later as a premise; all others are resolved with rules and with the program's facts. What
+ends so is a computed answer with premises over the empty history (Definition 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tidelog.operators.sld.comparing import settle
+from tidelog.operators.sld.formulas import NEVER, relate, solve
+from tidelog.operators.sld.leaves import Absence, Leaf, close
+from tidelog.operators.sld.limits import Budget
+from tidelog.operators.sld.negation import deny
+from tidelog.operators.sld.preconditions import Argument, Premise, Slot
+from tidelog.operators.sld.repeats import Repeats
+from tidelog.operators.sld.rulebook import Clause, Rulebook, is_unbounded
+from tidelog.operators.sld.tasks import (
+    Ancestor,
+    Call,
+    Deny,
+    Equal,
+    Goal,
+    Lack,
+    Scope,
+    Solve,
+    Step,
+    Task,
+    Tasks,
+    Test,
+    put,
+)
+from tidelog.operators.sld.terms import Bindings, Mark, shift
+from tidelog.plans.errors import NOWHERE, Diagnostic, ProgramError, Span
+from tidelog.plans.syntax import Comparison, Constant, Variable
+from tidelog.plans.timeline import NEG, POS
+
+MAX_NESTING = 1_000
+"""How often a recursion is unfolded within itself where no depth is given."""
+
+
+@dataclass(slots=True)
+class _Choice:
+    """Where a derivation can go on in another way: the ways left, the goal behind them, and the state to go back to."""
+
+    ways: Iterator[Tasks]
+    goal: Goal
+    mark: Mark
+    premises: int
+    absences: int
+    comparisons: int
+    span: Span
+
+
+@dataclass(slots=True)
+class Resolver:
+    """The derivations of one query."""
+
+    rulebook: Rulebook
+    budget: Budget
+    depth: int | None = None
+    is_cut: bool = False
+    asked: dict[str, int] = field(default_factory=dict)
+    """The auxiliary queries that negations need: their predicates, and how many arguments each takes."""
+    bindings: Bindings = field(default_factory=Bindings)
+    _premises: list[Premise] = field(default_factory=list)
+    _absences: list[Absence] = field(default_factory=list)
+    _comparisons: list[Comparison] = field(default_factory=list)
+    _choices: list[_Choice] = field(default_factory=list)
+    _repeats: Repeats = field(default_factory=Repeats)
+    _span: Span = NOWHERE
+
+    def leaves(self, goal: Call, answer: tuple[Argument, ...]) -> Iterator[Leaf]:
+        """The computed answers with premises, one by one; ProgramError if what is asked has infinitely many."""
+        todo: Goal = (goal, None)
+        while True:
+            while todo is not None:
+                task, rest = todo
+                self.budget.take_step()
+                step = self._step(task, rest, answer)
+                if not isinstance(step, tuple):
+                    self._choose(step, rest)
+                    break
+                todo = put(step, rest)
+            else:
+                leaf = self._leaf(answer)
+                if leaf is not None:
+                    yield leaf
+            if (following := self._next()) is None:
+                return
+            todo = following[0]
+
+    # --- choices --------------------------------------------------------------------------------------------------------
+
+    def _choose(self, ways: Iterator[Tasks], rest: Goal) -> None:
+        if ways is NEVER:
+            return
+        sizes = len(self._premises), len(self._absences), len(self._comparisons)
+        self._choices.append(_Choice(ways, rest, self.bindings.mark(), *sizes, self._span))
+
+    def _next(self) -> tuple[Goal] | None:
+        """The goal of the next alternative, with the state put back to where it branched off; None if there is none."""
+        while self._choices:
+            choice = self._choices[-1]
+            self.bindings.undo(choice.mark)
+            del self._premises[choice.premises :], self._absences[choice.absences :]
+            del self._comparisons[choice.comparisons :]
+            self._span = choice.span
+            tasks = next(choice.ways, None)
+            if tasks is not None:
+                return (put(tasks, choice.goal),)
+            self._choices.pop()
+        return None
+
+    def _leaf(self, answer: tuple[Argument, ...]) -> Leaf | None:
+        mark = self.bindings.mark()
+        leaf = close(self.bindings, answer, self._premises, self._absences, self._comparisons, self._span)
+        self.bindings.undo(mark)
+        return leaf
+
+    # --- single steps ---------------------------------------------------------------------------------------------------
+
+    def _step(self, task: Task, rest: Goal, answer: tuple[Argument, ...]) -> Step:
+        match task:
+            case Solve():
+                return solve(task, self.bindings)
+            case Call():
+                return self._call(task, rest, answer)
+            case Equal():
+                return () if self.bindings.unify(task.left, task.right) else NEVER
+            case Test():
+                return self._test(task.comparison)
+            case Deny():
+                return deny(task, self.rulebook)
+            case Lack():
+                return self._lack(task)
+
+    def _test(self, comparison: Comparison) -> Step:
+        result = settle(comparison, self.bindings)
+        if result == "open":
+            self._comparisons.append(comparison)
+        return NEVER if result == "fails" else ()
+
+    def _lack(self, task: Lack) -> Step:
+        """What is known of a predicate decides it; otherwise it is a negated premise."""
+        predicate, arguments = task.predicate, tuple(map(self.bindings.walk, task.arguments))
+        if self.rulebook.is_given(predicate):
+            row = tuple(term for term in arguments if not isinstance(term, Slot))
+            table = self.rulebook.tables.get(predicate)
+            settled = table.settles(row) if table is not None and len(row) == len(arguments) else None
+            if table is None or settled is not None:
+                return NEVER if settled else ()
+        if not self.rulebook.is_stream(predicate):
+            self.asked.setdefault(predicate, len(arguments))
+        self._absences.append(Absence(Premise(predicate, arguments, _moment(task.time)), task.span))
+        return ()
+
+    def _call(self, task: Call, rest: Goal, answer: tuple[Argument, ...]) -> Step:
+        predicate = task.predicate
+        if self.rulebook.is_stream(predicate):
+            self._premises.append(Premise(predicate, task.arguments, _moment(task.time)))
+            return ()
+        walked = task._replace(
+            arguments=tuple(map(self.bindings.walk, task.arguments)), time=self.bindings.walk(task.time)
+        )
+        if predicate not in self.rulebook.clauses:
+            return self._given(walked)
+        if not self.rulebook.is_recursive(predicate):
+            return self._resolved(walked, task.above)
+        if self._is_pruned(walked) or self._is_repeated(walked, rest, answer):
+            return NEVER
+        return self._resolved(walked, self._descended(walked))
+
+    def _is_repeated(self, call: Call, rest: Goal, answer: tuple[Argument, ...]) -> bool:
+        """Whether this was met before; where recursion is cut at a depth, another depth is another state."""
+        if self.depth is not None:
+            return False
+        absences = (absence.premise for absence in self._absences)
+        collected = self._premises, absences, self._comparisons
+        return not self._repeats.is_new(call, rest, answer, collected, self.bindings)
+
+    def _is_pruned(self, call: Call) -> bool:
+        """Whether a call is on the way to itself, so that it leads nowhere new, or lies too deep."""
+        nested, above = 0, call.above
+        while above is not None:
+            if above.predicate == call.predicate:
+                if self._is_same(above, call):
+                    return True
+                nested += 1
+            above = above.above
+        is_cut = self.depth is not None and nested > self.depth
+        self.is_cut = self.is_cut or is_cut
+        return is_cut
+
+    def _descended(self, call: Call) -> Ancestor:
+        depth = call.above.depth + 1 if call.above is not None else 1
+        if self.depth is None and depth > MAX_NESTING:
+            raise _too_deep(call.predicate, self._span)
+        return Ancestor(call.predicate, call.arguments, call.time, call.above, depth)
+
+    def _is_same(self, above: Ancestor, call: Call) -> bool:
+        walk = self.bindings.walk
+        return walk(above.time) == call.time and all(
+            walk(left) == right for left, right in zip(above.arguments, call.arguments, strict=True)
+        )
+
+    # --- what derives an atom -------------------------------------------------------------------------------------------
+
+    def _resolved(self, call: Call, above: Ancestor | None) -> Iterator[Tasks]:
+        yield from self._given(call)
+        for clause in self.rulebook.clauses.get(call.predicate, ()):
+            if _can_match(clause, call.arguments):
+                self._span = clause.span if len(self._choices) == 1 else self._span
+                yield from self._applied(clause, call, above)
+
+    def _applied(self, clause: Clause, call: Call, above: Ancestor | None) -> Iterator[Tasks]:
+        """The ways in which one rule derives an atom: one for each distance that its head's boxes bridge."""
+        endless = is_unbounded(clause.low) or is_unbounded(clause.high)
+        distances = (0,) if endless or clause.atom.at is not None else range(int(clause.low), int(clause.high) + 1)
+        for distance in distances:
+            variables = {name: self.bindings.new(name, name in clause.times) for name in clause.variables}
+            scope = Scope(clause, variables, above)
+            heads = tuple(
+                Equal(call.arguments[i], variables[term.name] if isinstance(term, Variable) else term.value)
+                for i, term in enumerate(clause.atom.arguments)
+                if isinstance(term, Variable | Constant)
+            )
+            moment, timing = self._moment(clause, call, variables, distance, endless)
+            yield *heads, *timing, *(Solve(part, scope, moment) for part in clause.body)
+
+    def _moment(
+        self, clause: Clause, call: Call, variables: dict[str, Slot], distance: int, endless: bool
+    ) -> tuple[Argument, Tasks]:
+        """The rule's own time, and what ties it to the time of the atom that it derives."""
+        if clause.atom.at is not None:
+            own = shift(variables[clause.atom.at.variable.name], clause.atom.at.shift)
+            return self.bindings.new("T", is_time=True), (Equal(call.time, own),)
+        if not endless:
+            return shift(call.time, -distance), ()
+        now = self.bindings.new("T", is_time=True)
+        timing: list[Task] = []
+        if not is_unbounded(clause.low):
+            timing.append(relate(now, "<=", shift(call.time, -int(clause.low))))
+        if not is_unbounded(clause.high):
+            timing.append(relate(now, ">=", shift(call.time, -int(clause.high))))
+        return now, tuple(timing)
+
+    def _given(self, call: Call) -> Iterator[Tasks]:
+        """The input itself, where the stream may bring it, and the facts that are known from the start."""
+        if call.predicate in self.rulebook.inputs:
+            yield from self._streamed(call)
+        table = self.rulebook.tables.get(call.predicate)
+        if table is None:
+            return
+        for row, lo, hi in table.matching(call.arguments):
+            self.budget.take_step()
+            equal = tuple(Equal(term, value) for term, value in zip(call.arguments, row, strict=True))
+            if lo == hi:
+                yield *equal, Equal(call.time, lo)
+                continue
+            begin = (relate(call.time, ">=", lo),) if lo != NEG else ()
+            end = (relate(call.time, "<=", hi),) if hi != POS else ()
+            yield *equal, *begin, *end
+
+    def _streamed(self, call: Call) -> Iterator[Tasks]:
+        self._premises.append(Premise(call.predicate, call.arguments, _moment(call.time)))
+        yield ()
+
+
+def _moment(time: Argument) -> Slot | int:
+    """A time of a literal; what is none is found out when the derivation ends."""
+    return time  # type: ignore[return-value]
+
+
+def _can_match(clause: Clause, arguments: tuple[Argument, ...]) -> bool:
+    """Whether no two constants of the head and the goal differ: most rules need not be tried any further."""
+    for term, argument in zip(clause.atom.arguments, arguments, strict=True):
+        if isinstance(term, Constant) and not isinstance(argument, Slot) and term.value != argument:
+            return False
+    return True
+
+
+def _too_deep(predicate: str, span: Span) -> ProgramError:
+    message = f"the recursion of `{predicate}` goes deeper than {MAX_NESTING:,} rules"
+    help = "bound it in the rules, or say how deep to look with `--depth`"
+    return ProgramError([Diagnostic("endless-ask", message, span, help=help)])

@@ -1,0 +1,76 @@
+"""The values of expressions, and what comparisons say of them (docs/language.md, comparison and arithmetic)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
+
+from tidelog.plans.errors import DataError
+from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable
+
+_COMPARE: dict[str, Callable[[Value, Value], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_INFIX: dict[str, Callable[[Value, Value], Value]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "mod": operator.mod,
+    "min": min,
+    "max": max,
+}
+UNCOMPUTABLE = (ArithmeticError, DataError, TypeError)
+"""What arithmetic without a result, or a comparison of a number with a text, raises."""
+
+
+def evaluate(expression: Expression, values: Mapping[str, Value]) -> Value:
+    """The value of an expression whose variables have values; one of `UNCOMPUTABLE` where it has none.
+
+    >>> evaluate(Arithmetic("mod", (Variable("V"), Constant(5))), {"V": 7})
+    2
+    """
+    match expression:
+        case Constant(value):
+            return value
+        case Variable(name):
+            return values[name]
+        case Arithmetic(sign, operands):
+            numbers = [evaluate(operand, values) for operand in operands]
+            if any(isinstance(number, str) for number in numbers):
+                raise TypeError("arithmetic needs numbers")
+            if sign == "abs":
+                return abs(numbers[0])  # type: ignore[arg-type] # a number, as was just seen
+            if sign == "neg":
+                return -numbers[0]  # type: ignore[operator] # a number, as was just seen
+            return reduce(_INFIX[sign], numbers)
+    raise TypeError("`_` has no value")
+
+
+def holds(comparison: Comparison, values: Mapping[str, Value]) -> bool:
+    """Whether a comparison holds whose variables have values: without a value on both sides, it does not."""
+    try:
+        return compare(comparison.operator, evaluate(comparison.left, values), evaluate(comparison.right, values))
+    except UNCOMPUTABLE:
+        return False
+
+
+def compare(sign: str, left: Value, right: Value) -> bool:
+    """Whether two values compare so; TypeError for a number and a text, but for `=` and `!=`."""
+    return _COMPARE[sign](left, right)
+
+
+def names_of(expression: Expression) -> Iterator[str]:
+    """The variables of an expression, as often as they occur."""
+    if isinstance(expression, Variable):
+        yield expression.name
+    elif isinstance(expression, Arithmetic):
+        for operand in expression.operands:
+            yield from names_of(operand)

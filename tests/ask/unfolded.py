@@ -1,0 +1,66 @@
+"""Unfolding a query that stands in a program's text, and writing what comes of it as text."""
+
+from __future__ import annotations
+
+from tidelog.operators.sld.preconditions import Argument, Precondition, Premise, Slot, UnfoldedQuery, Unfolding
+from tidelog.operators.sld.unfold import unfold
+from tidelog.plans.facts import Record, format_constant
+from tidelog.plans.normal.program import begin
+from tidelog.plans.normal.resolve_times import resolve_times
+from tidelog.plans.parser import parse
+from tidelog.plans.printing import format_formula
+from tidelog.plans.questions import Question
+from tidelog.plans.syntax import Ask, Constant, FactStatement
+from tidelog.plans.timeline import NEG, POS, Timeline
+
+
+def question_of(text: str, depth: int | None = None) -> tuple[Question, list[Record]]:
+    """The question of a program with one `ask`, and its facts; the timeline is integer."""
+    program = parse("timeline integer.\n" + text)
+    normal = resolve_times(begin(program))
+    query = next(item.query for item in program.statements if isinstance(item, Ask))
+    inputs = frozenset(normal.inputs) or frozenset([query.predicate])
+    question = Question(query.predicate, query, normal.rules, inputs, depth=depth)
+    return question, [_record(fact) for fact in normal.facts]
+
+
+def _record(fact: FactStatement) -> Record:
+    row = tuple(term.value for term in fact.atom.arguments if isinstance(term, Constant))
+    lo, hi = (NEG, POS) if fact.interval is None else Timeline("integer").encode_interval(fact.interval)
+    return fact.atom.predicate, row, lo, hi
+
+
+def unfolding_of(text: str, depth: int | None = None) -> Unfolding:
+    """The unfolding of a program's `ask`."""
+    return unfold(*question_of(text, depth))
+
+
+def unfolded(text: str, depth: int | None = None) -> list[str]:
+    """The preconditions of a program's `ask`, each as one line."""
+    return lines(unfolding_of(text, depth).main)
+
+
+def lines(query: UnfoldedQuery) -> list[str]:
+    """Each precondition as `X=a: p(a)@T, not q@T+1, T >= 3`, with the columns that are more than themselves."""
+    return [_line(precondition, query.columns) for precondition in query.preconditions]
+
+
+def _line(precondition: Precondition, columns: tuple[str, ...]) -> str:
+    names = precondition.variables
+    told = {c: _term(term, names) for c, term in zip(columns, precondition.answer, strict=True)}
+    answer = ", ".join(f"{column}={text}" for column, text in told.items() if column != text)
+    parts = [_premise(premise, names) for premise in precondition.premises]
+    parts += [f"not {_premise(premise, names)}" for premise in precondition.negated]
+    parts += [format_formula(comparison) for comparison in precondition.comparisons]
+    return (f"{answer}: " if answer else "") + ", ".join(parts)
+
+
+def _premise(premise: Premise, names: tuple[str, ...]) -> str:
+    arguments = ",".join(_term(term, names) for term in premise.arguments)
+    return f"{premise.predicate}{f'({arguments})' if arguments else ''}@{_term(premise.time, names)}"
+
+
+def _term(term: Argument, names: tuple[str, ...]) -> str:
+    if not isinstance(term, Slot):
+        return format_constant(term)
+    return names[term.variable] + (f"{term.offset:+}" if term.offset else "")
