@@ -1,0 +1,1 @@
+"""Hypothetical answers, kept up to date as facts come."""

@@ -1,0 +1,56 @@
+"""A query and its answers, by their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tidelog.operators.ask.partials import Answer, Columns
+from tidelog.operators.ask.patterns import Pattern
+from tidelog.operators.ask.supports import find_rivals
+from tidelog.operators.sld.preconditions import UnfoldedQuery
+from tidelog.plans.questions import Question
+
+
+class Query:
+    """A query: its patterns (also those first whose first, or last, premise is decided last), and its answers."""
+
+    def __init__(
+        self, source: UnfoldedQuery, name: str, question: Question, asked: Mapping[str, tuple[UnfoldedQuery, int]]
+    ) -> None:
+        self.name = name
+        self.is_main = not name
+        self.patterns = [Pattern(name, i, item, question, asked) for i, item in enumerate(source.preconditions)]
+        self.answers: dict[Columns, Answer] = {}
+        self._open: dict[tuple[int, ...], int] = {}  # how many answers there are with these columns open
+        find_rivals(self.patterns)
+        self.by_first = sorted(self.patterns, key=lambda pattern: -pattern.first)
+        self.by_last = sorted(self.patterns, key=lambda pattern: -pattern.last)
+
+    def keep(self, answer: Answer) -> None:
+        """Let an answer be found by its columns."""
+        if answer.columns in self.answers:
+            return
+        self.answers[answer.columns] = answer
+        if answer.is_open:
+            mask = _open_columns(answer.columns)
+            self._open[mask] = self._open.get(mask, 0) + 1
+
+    def remove(self, answer: Answer) -> None:
+        """Nothing will be asked or told of it any more."""
+        if self.answers.pop(answer.columns, None) is not None and answer.is_open:
+            mask = _open_columns(answer.columns)
+            self._open[mask] -= 1
+            if not self._open[mask]:
+                del self._open[mask]
+
+    def covering(self, columns: Columns) -> Iterator[Answer]:
+        """The answers with open columns that may become this one."""
+        for mask in self._open:
+            general = tuple(None if i in mask else value for i, value in enumerate(columns))
+            found = self.answers.get(general)
+            if found is not None and general != columns:
+                yield found
+
+
+def _open_columns(columns: Columns) -> tuple[int, ...]:
+    return tuple(i for i, value in enumerate(columns) if value is None)

@@ -1,0 +1,82 @@
+"""How far from an answer's time its premises lie, and how long afterwards somebody may ask for what has come.
+
+All in ticks of the watermark; `NEVER` where nothing bounds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from tidelog.operators.sld.preconditions import Precondition, Premise, Slot, UnfoldedQuery, Unfolding
+from tidelog.plans.questions import NEVER, Question
+
+_Distances = dict[str, int]
+
+
+def queries_of(unfolding: Unfolding) -> dict[str, UnfoldedQuery]:
+    """The auxiliary queries by name, and last the query itself under the empty name."""
+    return {**unfolding.auxiliary, "": unfolding.main}
+
+
+def horizons(question: Question, unfolding: Unfolding) -> _Distances:
+    """For each query, how long after an answer's time the last of its premises is decided."""
+
+    def distance(known: _Distances, precondition: Precondition, own: Slot) -> Iterator[int]:
+        for premise in precondition.premises:
+            yield _ahead(premise, own, question.delay(premise.predicate))
+        for premise in precondition.negated:
+            after = known.get(premise.predicate, 0) if premise.predicate in known else question.delay(premise.predicate)
+            yield _ahead(premise, own, after)
+
+    return _fixpoint(queries_of(unfolding), distance)
+
+
+def retentions(question: Question, unfolding: Unfolding) -> _Distances:
+    """For each query and each input, how long after a time somebody may ask what has come or was decided then.
+
+    A negated premise is looked up once the premises beside it have bound its variables.
+    """
+    queries = queries_of(unfolding)
+    found: _Distances = dict.fromkeys([*question.inputs, *queries], 0)
+    for _ in range(len(queries) + 1):
+        for name, query in queries.items():
+            for precondition in query.preconditions:
+                for premise in precondition.negated:
+                    after = _asked_after(question, precondition, premise, found[name])
+                    found[premise.predicate] = max(found.get(premise.predicate, 0), after)
+    return {name: max(found[name], question.delay(name)) for name in found}
+
+
+def _asked_after(question: Question, precondition: Precondition, negated: Premise, asked: int) -> int:
+    own = precondition.answer[-1]
+    if not isinstance(own, Slot) or not isinstance(negated.time, Slot) or negated.time.variable != own.variable:
+        return NEVER
+    if not precondition.premises:
+        return _cap(asked + own.offset - negated.time.offset)
+    here = Slot(own.variable, negated.time.offset)
+    return max(_ahead(premise, here, question.delay(premise.predicate)) for premise in precondition.premises)
+
+
+def _ahead(premise: Premise, own: Slot, delay: int) -> int:
+    """How long after the time `own` a premise is decided."""
+    if not isinstance(premise.time, Slot) or premise.time.variable != own.variable or delay >= NEVER:
+        return NEVER
+    return _cap(premise.time.offset - own.offset + delay)
+
+
+def _cap(distance: int) -> int:
+    return min(distance, NEVER)
+
+
+def _fixpoint(
+    queries: Mapping[str, UnfoldedQuery], distance: Callable[[_Distances, Precondition, Slot], Iterator[int]]
+) -> _Distances:
+    """The longest distances; a program that is T-stratified has no cycle that makes them longer and longer."""
+    found = dict.fromkeys(queries, 0)
+    for _ in range(len(queries) + 1):
+        for name, query in queries.items():
+            for precondition in query.preconditions:
+                own = precondition.answer[-1]
+                here = distance(found, precondition, own) if isinstance(own, Slot) else iter((NEVER,))
+                found[name] = max(found[name], *here, 0)
+    return found

@@ -1,0 +1,123 @@
+"""What may still become of an answer, and by when that is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tidelog.operators.ask.answers import Query
+from tidelog.operators.ask.partials import Answer, Columns, Partial
+from tidelog.operators.ask.patterns import Awaited, Binding, Pattern
+from tidelog.operators.ask.supports import Support, hypotheses_without_evidence
+from tidelog.operators.ask.waiting import Arrived
+from tidelog.plans.questions import NEVER, GroundLiteral
+from tidelog.plans.timeline import NEG
+
+
+class Outlook:
+    """What is known: the facts that have `arrived`, how far time has passed (`watermark`), and the stream's `start`."""
+
+    def __init__(self, queries: Mapping[str, Query]) -> None:
+        self.queries = queries
+        self.arrived = Arrived()
+        self.watermark = NEG
+        self.start: int | None = None
+
+    def has_come(self, item: Awaited, binding: Binding) -> bool:
+        """Whether the fact of a premise has come, as far as the premise stands for one."""
+        return item.is_ground(binding) and self.arrived.has(item.premise.predicate, *item.fact(binding))
+
+    def is_viable(self, pattern: Pattern, binding: Binding, missing: int) -> bool:
+        """Whether all that is missing can still come.
+
+        What has come already cannot: the partial answer that began with it stands for this one.
+        """
+        return not pattern.has_one_twice(binding, missing) and not any(
+            pattern.deadline(item, binding) <= self.watermark or self.has_come(item, binding)
+            for _, item in pattern.missing(missing)
+        )
+
+    def prospect(self, answer: Answer) -> tuple[int | None, GroundLiteral | None]:
+        """How an answer could come about by what has not come yet.
+
+        The watermark at which the first premise for that is decided, None if there is no way; and the premise that failed
+        last where there is none.
+        """
+        first: int | None = None
+        failed: GroundLiteral | None = None
+        for pattern, binding, open_until, missed in self._ways(answer):
+            if open_until is not None:
+                first = open_until if first is None else min(first, open_until)
+            elif failed is None and missed is not None:
+                failed = missed.literal(binding, pattern.names)
+        for partial in self._general(answer):
+            partial.answer.dependents[answer] = None
+            first = min(NEVER if first is None else first, partial.first_deadline())
+        return first, failed
+
+    def deadline(self, answer: Answer) -> int:
+        """The watermark at which an answer is decided at the latest."""
+        found = max(partial.last_deadline() for partial in answer.supports)
+        for pattern in self.queries[answer.query].by_last:
+            if found >= NEVER or (pattern.last < NEVER and answer.time + pattern.last <= found):
+                break  # neither this one nor those behind it are decided later
+            binding = pattern.binding_of(answer.columns) if pattern.premises else None
+            if binding is None or not pattern.settle(binding, self.start):
+                continue
+            if self._open_until(pattern, binding)[0] is not None:
+                found = max(found, Partial(pattern, binding, pattern.all, pattern.all_negated, answer).last_deadline())
+        return max([found, *(partial.last_deadline() for partial in self._general(answer))])
+
+    def _general(self, answer: Answer) -> Iterator[Partial]:
+        """The partial answers with open columns that may become this answer, as they would then be."""
+        for general in self.queries[answer.query].covering(answer.columns):
+            for partial in general.supports:
+                pattern = partial.pattern
+                binding = pattern.binding_of(answer.columns, partial.binding)
+                if binding is None or not pattern.settle(binding, self.start):
+                    continue
+                if self.is_viable(pattern, binding, partial.missing):
+                    yield Partial(pattern, binding, partial.missing, partial.pending, general)
+
+    def unsupported(self, answer: Answer) -> Iterator[Support]:
+        """What could make it an answer with nothing having come, where that needs less than one of its supports."""
+        for pattern in dict.fromkeys(rival for partial in answer.supports for rival in partial.pattern.rivals):
+            binding = pattern.binding_of(answer.columns)
+            if binding is not None and pattern.settle(binding, self.start):
+                yield hypotheses_without_evidence(pattern, binding)
+
+    def _ways(self, answer: Answer) -> Iterator[tuple[Pattern, Binding, int | None, Awaited | None]]:
+        """The preconditions that give an answer, each with the watermark that decides on it, or the premise that fails."""
+        for pattern in self.queries[answer.query].by_first:
+            if pattern.first < NEVER and answer.time < NEVER and answer.time + pattern.first < self.watermark:
+                return  # neither this one nor those behind it
+            binding = pattern.binding_of(answer.columns) if pattern.premises else None
+            if binding is not None and pattern.settle(binding, self.start):
+                yield pattern, binding, *self._open_until(pattern, binding)
+
+    def _open_until(self, pattern: Pattern, binding: Binding) -> tuple[int | None, Awaited | None]:
+        first = NEVER
+        for item in pattern.premises:
+            deadline = pattern.deadline(item, binding)
+            if deadline <= self.watermark:
+                return None, item
+            if self.has_come(item, binding):
+                return None, None  # it is among the supports, or has failed there
+            first = min(first, deadline)
+        for item in pattern.negated:
+            if item.is_ground(binding) and self._is_known(item, binding):
+                return None, item
+        return first, None
+
+    def _is_known(self, item: Awaited, binding: Binding) -> bool:
+        """Whether what is negated has come, or is certain."""
+        query = self.queries.get(item.premise.predicate)
+        if query is None:
+            return self.has_come(item, binding)
+        answer = query.answers.get(columns_of(item, binding))
+        return answer is not None and answer.certain
+
+
+def columns_of(item: Awaited, binding: Binding) -> Columns:
+    """The answer of an auxiliary query for which a ground premise stands."""
+    row, time = item.fact(binding)
+    return (*row, time)

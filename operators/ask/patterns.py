@@ -1,0 +1,286 @@
+"""Preconditions made ready for facts to come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from tidelog.operators.ask.conditions import UNCOMPUTABLE, Condition
+from tidelog.operators.ask.texts import text_of
+from tidelog.operators.sld.preconditions import START, Argument, Precondition, Premise, Slot, UnfoldedQuery
+from tidelog.plans.facts import Row
+from tidelog.plans.questions import NEVER, GroundLiteral, Open, Question
+from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable
+
+Binding = list[Value | None]
+"""The values of a precondition's variables; None where one has none yet."""
+
+
+class Awaited:
+    """One premise: how a fact that stands for it binds variables, and by when it must have come.
+
+    `delay` is how late its fact may come. For the absence of what an auxiliary query asks, it is how long after its time
+    that may be decided; that query is `asked`.
+    """
+
+    __slots__ = ("asked", "constants", "delay", "negated", "offset", "premise", "time", "where")
+
+    def __init__(self, premise: Premise, delay: int, negated: bool = False, asked: UnfoldedQuery | None = None) -> None:
+        self.premise = premise
+        self.delay = delay
+        self.negated = negated
+        self.asked = asked
+        self.constants = {i: term for i, term in enumerate(premise.arguments) if not isinstance(term, Slot)}
+        self.where = [(i, t.variable, t.offset) for i, t in enumerate(premise.arguments) if isinstance(t, Slot)]
+        self.time = premise.time.variable if isinstance(premise.time, Slot) else None
+        self.offset = premise.time.offset if isinstance(premise.time, Slot) else premise.time
+
+    def at(self, binding: Sequence[Value | None]) -> int | None:
+        """The time point at which the fact has to be; None while that is open. -NEVER where it is no time."""
+        if self.time is None:
+            return self.offset
+        value = binding[self.time]
+        if value is None:
+            return None
+        return value + self.offset if isinstance(value, int) else -NEVER
+
+    def row(self, binding: Sequence[Value | None]) -> Row:
+        """The row of the fact; its variables have values."""
+        row: list[Value] = list(self.premise.arguments)  # type: ignore[arg-type] # slots are replaced at once
+        for position, variable, offset in self.where:
+            row[position] = _sum(binding[variable], offset)
+        return tuple(row)
+
+    def is_ground(self, binding: Sequence[Value | None]) -> bool:
+        """Whether all of its variables have values, so that it stands for one fact."""
+        if self.time is not None and binding[self.time] is None:
+            return False
+        return all(binding[variable] is not None for _, variable, _ in self.where)
+
+    def fact(self, binding: Sequence[Value | None]) -> tuple[Row, int]:
+        """The fact for which a ground premise stands."""
+        return self.row(binding), self.at(binding) or 0
+
+    def unify(self, row: Row, time: int, binding: Binding) -> bool:
+        """Bind variables so that the premise is this fact; False where it cannot be. Its constants agree already."""
+        if self.time is not None:
+            value: Value = time - self.offset
+            known = binding[self.time]
+            if known is None:
+                binding[self.time] = value
+            elif known != value:
+                return False
+        elif self.offset != time:
+            return False
+        for position, variable, offset in self.where:
+            value = row[position]
+            if offset:
+                if not isinstance(value, int):
+                    return False
+                value -= offset
+            known = binding[variable]
+            if known is None:
+                binding[variable] = value
+            elif known != value:
+                return False
+        return True
+
+    def literal(self, binding: Sequence[Value | None], names: Sequence[str]) -> GroundLiteral:
+        """The premise as a literal; what is open is a variable by its name."""
+        arguments = tuple(fill(term, binding, names) for term in self.premise.arguments)
+        time = fill(self.premise.time, binding, names)
+        shown = ""
+        if self.asked is not None and self.asked.formula is not None:
+            shown = text_of(self.asked.formula, self.asked.columns[:-1], arguments)
+        return GroundLiteral(self.premise.predicate, arguments, time, self.negated, shown)  # type: ignore[arg-type]
+
+
+def _sum(value: Value | None, offset: int) -> Value:
+    """A time that is used as a value; any other value has no offset."""
+    return value + offset if offset and isinstance(value, int) else value  # type: ignore[return-value]
+
+
+def fill(term: Argument, binding: Sequence[Value | None], names: Sequence[str]) -> Value | Open:
+    """A term with what is known put in."""
+    if not isinstance(term, Slot):
+        return term
+    value = binding[term.variable]
+    return Open(names[term.variable], term.offset) if value is None else _sum(value, term.offset)
+
+
+class Pattern:
+    """A precondition, its premises in the order of their deadlines: a set of premises is a number, bit i for premise i.
+
+    `asked` gives the auxiliary queries, each with how long after an answer's time it may be decided.
+    """
+
+    __slots__ = (
+        *("_bounds", "_conditions", "all", "all_negated", "answer", "asks_start", "deadlines", "first"),
+        *("is_connected", "last", "names", "negated", "number", "premises", "query", "rivals", "time", "twins"),
+    )
+
+    def __init__(
+        self,
+        query: str,
+        number: int,
+        source: Precondition,
+        question: Question,
+        asked: Mapping[str, tuple[UnfoldedQuery, int]],
+    ) -> None:
+        self.query, self.number = query, number
+        self.names = source.variables
+        self.answer = source.answer
+        awaited = [Awaited(premise, question.delay(premise.predicate)) for premise in source.premises]
+        self.premises = sorted(awaited, key=lambda item: item.offset + item.delay)
+        self.negated = [_absent(premise, question, asked) for premise in source.negated]
+        self.all, self.all_negated = (1 << len(self.premises)) - 1, (1 << len(self.negated)) - 1
+        last = self.answer[-1] if self.answer else None
+        self.time = last.variable if isinstance(last, Slot) else None
+        self.is_connected = self.time is not None and all(item.time == self.time for item in self.premises)
+        self.first, self.last = self._ends(last)
+        self.deadlines = [item.offset + item.delay for item in self.premises]
+        self._conditions = [Condition(comparison) for comparison in source.comparisons]
+        self.asks_start = any(START in condition.names for condition in self._conditions)
+        self._bounds = list(_upper_bounds(source.comparisons, source.variables))
+        self.twins = [pair for pair in combinations(range(len(self.premises)), 2) if self._may_be_one(*pair)]
+        self.rivals: list[Pattern] = []
+
+    def _ends(self, own: Argument | None) -> tuple[int, int]:
+        """How long after the answer's time the first premise is decided, and the last; NEVER where that is open."""
+        if not self.is_connected or not isinstance(own, Slot):
+            return NEVER, NEVER
+        ends = [item.offset + item.delay - own.offset for item in self.premises]
+        absences = [
+            item.offset + item.delay - own.offset if item.time == own.variable and item.delay < NEVER else NEVER
+            for item in self.negated
+        ]
+        return min(ends, default=NEVER), max([*ends, *absences], default=NEVER)
+
+    def _may_be_one(self, i: int, j: int) -> bool:
+        """Whether two premises could become the same fact."""
+        one, other = self.premises[i], self.premises[j]
+        if one.premise.predicate != other.premise.predicate or (one.time == other.time and one.offset != other.offset):
+            return False
+        return all(other.constants.get(at, value) == value for at, value in one.constants.items())
+
+    def has_one_twice(self, binding: Binding, missing: int) -> bool:
+        """Whether two premises that are missing have become the same fact, which another precondition stands for."""
+        return any(
+            missing >> i & 1 and missing >> j & 1 and self._literal(i, binding) == self._literal(j, binding)
+            for i, j in self.twins
+        )
+
+    def _literal(self, i: int, binding: Binding) -> GroundLiteral:
+        return self.premises[i].literal(binding, self.names)
+
+    def settle(self, binding: Binding, start: int | None) -> bool:
+        """Decide the comparisons as far as the values go, and compute what they give; False if one does not hold."""
+        if not self._conditions:
+            return True
+        values = {name: value for name, value in zip(self.names, binding, strict=True) if value is not None}
+        before = len(values)
+        if start is not None:
+            values[START] = start
+        waiting = self._conditions
+        while True:
+            try:
+                outcomes = [(condition, condition.settle(values)) for condition in waiting]
+            except UNCOMPUTABLE:
+                return False
+            if any(outcome is False for _, outcome in outcomes):
+                return False
+            still = [condition for condition, outcome in outcomes if outcome is None]
+            if len(still) == len(waiting) or not still:
+                break
+            waiting = still
+        if len(values) - (start is not None) > before:
+            binding[:] = [values.get(name) for name in self.names]
+        return True
+
+    def row(self, binding: Binding) -> tuple[Value | None, ...]:
+        """The answer's columns, None where one is open; the time last."""
+        return tuple(
+            term if not isinstance(term, Slot) else None if binding[term.variable] is None else self._value(term, binding)
+            for term in self.answer
+        )
+
+    def _value(self, term: Slot, binding: Binding) -> Value:
+        return _sum(binding[term.variable], term.offset)
+
+    def binding_of(self, row: Sequence[Value | None], known: Sequence[Value | None] = ()) -> Binding | None:
+        """What an answer says of the variables, beside what is known; None where this precondition cannot give it."""
+        binding: Binding = list(known) or [None] * len(self.names)
+        for term, value in zip(self.answer, row, strict=True):
+            if value is None:
+                continue
+            if not isinstance(term, Slot):
+                if term != value:
+                    return None
+                continue
+            if term.offset:
+                if not isinstance(value, int):
+                    return None
+                value -= term.offset
+            if binding[term.variable] not in (None, value):
+                return None
+            binding[term.variable] = value
+        return binding
+
+    def deadline(self, item: Awaited, binding: Binding) -> int:
+        """The watermark at which a premise is decided; NEVER while nothing bounds its time."""
+        time = item.at(binding)
+        if time is None:
+            time = self._latest(item, binding)
+        return NEVER if time >= NEVER or item.delay >= NEVER else time + item.delay
+
+    def _latest(self, item: Awaited, binding: Binding) -> int:
+        """How far comparisons let an open time go."""
+        found = NEVER
+        for variable, other, distance in self._bounds:
+            value = 0 if other is None else binding[other]
+            if variable == item.time and isinstance(value, int):
+                found = min(found, value + distance + item.offset)
+        return found
+
+    def missing(self, bits: int) -> Iterator[tuple[int, Awaited]]:
+        """The premises of a set."""
+        while bits:
+            low = bits & -bits
+            i = low.bit_length() - 1
+            yield i, self.premises[i]
+            bits ^= low
+
+    def pending(self, bits: int) -> Iterator[tuple[int, Awaited]]:
+        """The negated premises of a set."""
+        return ((i, item) for i, item in enumerate(self.negated) if bits >> i & 1)
+
+
+def _absent(premise: Premise, question: Question, asked: Mapping[str, tuple[UnfoldedQuery, int]]) -> Awaited:
+    query, horizon = asked.get(premise.predicate, (None, question.delay(premise.predicate)))
+    return Awaited(premise, horizon, negated=True, asked=query)
+
+
+def _upper_bounds(comparisons: Sequence[Comparison], names: Sequence[str]) -> Iterator[tuple[int, int | None, int]]:
+    """The `(v, u, d)` for which a comparison says that variable v is at most variable u (0 if None) plus d."""
+    for comparison in comparisons:
+        for small, large, signs in ((comparison.left, comparison.right, "<="), (comparison.right, comparison.left, ">=")):
+            strict = signs[0]
+            if comparison.operator not in (strict, signs, "=") or not isinstance(small, Variable) or small.name not in names:
+                continue
+            bound = _linear(large, names)
+            if bound is not None:
+                yield names.index(small.name), bound[0], bound[1] - (comparison.operator == strict)
+
+
+def _linear(expression: Expression, names: Sequence[str]) -> tuple[int | None, int] | None:
+    """An expression `U + d` as variable and distance."""
+    match expression:
+        case Constant(int(value)):
+            return None, value
+        case Variable(name) if name in names:
+            return names.index(name), 0
+        case Arithmetic("+", (Variable(name), Constant(int(value)))) if name in names:
+            return names.index(name), value
+        case Arithmetic("-", (Variable(name), Constant(int(value)))) if name in names:
+            return names.index(name), -value
+    return None

@@ -1,0 +1,177 @@
+"""What is waited for: facts by predicate, time and row, and times at which something is decided.
+
+A fact, or a time that has passed, finds those whom it concerns by looking them up, whatever else waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import count
+from operator import itemgetter
+from typing import Any
+
+from tidelog.operators.ask.partials import Partial
+from tidelog.operators.ask.patterns import Awaited, Binding, Pattern
+from tidelog.plans.facts import Row
+from tidelog.plans.syntax import Value
+
+Concern = tuple[Partial, int]
+"""A partial answer, and which of its premises: i for the one at i, −1−i for the negated one at i."""
+_Key = tuple[int | None, Row]
+
+
+class WaitingFor:
+    """Who waits for which fact: for each set of known columns, a table from time and values to partial answers."""
+
+    def __init__(self) -> None:
+        self._tables: dict[str, dict[tuple[bool, tuple[int, ...]], dict[_Key, dict[Concern, None]]]] = {}
+
+    def add(self, concern: Concern, item: Awaited, binding: Binding) -> None:
+        """Let a partial answer wait for one of its premises, as far as it is known."""
+        signature, key = _place(item, binding)
+        table = self._tables.setdefault(item.premise.predicate, {}).setdefault(signature, {})
+        table.setdefault(key, {})[concern] = None
+
+    def remove(self, concern: Concern, item: Awaited, binding: Binding) -> None:
+        """It does not wait any more; `binding` is that with which it was added."""
+        signature, key = _place(item, binding)
+        tables = self._tables[item.premise.predicate]
+        concerned = tables[signature][key]
+        del concerned[concern]
+        if not concerned:
+            del tables[signature][key]
+            if not tables[signature]:
+                del tables[signature]
+
+    def met_by(self, predicate: str, row: Row, time: int) -> list[Concern]:
+        """Those for whom a fact is what they wait for, or may be."""
+        found: list[Concern] = []
+        for (timed, columns), table in self._tables.get(predicate, {}).items():
+            values = row if len(columns) == len(row) else tuple(row[i] for i in columns)
+            found += table.get((time if timed else None, values), ())
+        return found
+
+
+def _place(item: Awaited, binding: Binding) -> tuple[tuple[bool, tuple[int, ...]], _Key]:
+    """Which columns of a premise are known, and what they are."""
+    columns: list[int] = []
+    values: list[Value] = []
+    known = {i: binding[variable] for i, variable, _ in item.where}
+    offsets = {i: offset for i, _, offset in item.where}
+    for i, term in enumerate(item.premise.arguments):
+        value = term if i in item.constants else known[i]
+        if value is not None:
+            columns.append(i)
+            values.append(value + offsets[i] if offsets.get(i) else value)  # type: ignore[operator, arg-type] # a time
+    time = item.at(binding)
+    return (time is not None, tuple(columns)), (time, tuple(values))
+
+
+class Relevant:
+    """Which facts can matter at all: those with the constants of some premise, by predicate."""
+
+    def __init__(self, patterns: Iterable[Pattern]) -> None:
+        self._tables: dict[str, list[tuple[Any, dict[Any, list[tuple[Pattern, int]]]]]] = {}
+        tables: dict[tuple[str, tuple[int, ...]], dict[Any, list[tuple[Pattern, int]]]] = {}
+        for pattern in patterns:
+            for i, item in [*enumerate(pattern.premises), *((-1, item) for item in pattern.negated)]:
+                positions = tuple(item.constants)
+                values = tuple(item.constants.values())
+                table = tables.setdefault((item.premise.predicate, positions), {})
+                started = table.setdefault(values[0] if len(values) == 1 else values, [])
+                if i >= 0:
+                    started.append((pattern, i))
+        for (predicate, positions), table in tables.items():
+            columns = itemgetter(*positions) if positions else _no_columns
+            self._tables.setdefault(predicate, []).append((columns, table))
+
+    def predicates(self) -> Iterable[str]:
+        """The predicates whose facts can matter."""
+        return self._tables.keys()
+
+    def select(self, predicate: str, facts: Sequence[tuple[Row, int, int]]) -> Iterator[tuple[Row, int, int]]:
+        """Those of the facts that can matter."""
+        tables = self._tables.get(predicate, ())
+        if len(tables) == 1:
+            columns, table = tables[0]
+            return (fact for fact in facts if columns(fact[0]) in table)
+        return (fact for fact in facts if any(columns(fact[0]) in table for columns, table in tables))
+
+    def started_by(self, predicate: str, row: Row) -> Iterator[tuple[Pattern, int]]:
+        """The premises for which a fact may stand."""
+        for columns, table in self._tables.get(predicate, ()):
+            yield from table.get(columns(row), ())
+
+
+def _no_columns(_: Row) -> Row:
+    return ()
+
+
+class Calendar:
+    """What is to be looked at once the watermark has reached a time."""
+
+    def __init__(self) -> None:
+        self._times: list[tuple[int, int]] = []
+        self._items: dict[int, list[Any]] = {}
+        self._count = count()
+
+    def add(self, time: int, item: object) -> None:
+        """Look at this at the given time."""
+        items = self._items.get(time)
+        if items is None:
+            self._items[time] = [item]
+            heappush(self._times, (time, next(self._count)))
+        else:
+            items.append(item)
+
+    def due(self, watermark: int) -> Iterator[tuple[int, list[Any]]]:
+        """What has become due, time by time; what is added meanwhile counts, too."""
+        while self._times and self._times[0][0] <= watermark:
+            time, _ = heappop(self._times)
+            yield time, self._items.pop(time)
+
+
+class Arrived:
+    """The facts that have come and may still be asked for, by predicate and time."""
+
+    def __init__(self) -> None:
+        self._facts: dict[str, dict[int, set[Row]]] = {}
+
+    def add(self, predicate: str, row: Row, time: int) -> tuple[bool, bool]:
+        """Keep a fact; tells whether it is new, and whether it is the first of its predicate and time."""
+        times = self._facts.setdefault(predicate, {})
+        rows = times.get(time)
+        if rows is None:
+            times[time] = {row}
+            return True, True
+        if row in rows:
+            return False, False
+        rows.add(row)
+        return True, False
+
+    def has(self, predicate: str, row: Row, time: int) -> bool:
+        """Whether a fact has come."""
+        times = self._facts.get(predicate)
+        return times is not None and row in times.get(time, ())
+
+    def forget(self, predicate: str, time: int) -> None:
+        """Nobody will ask for what has come at this time."""
+        self._facts.get(predicate, {}).pop(time, None)
+
+    def entries(self) -> int:
+        """How many facts are kept."""
+        return sum(len(rows) for times in self._facts.values() for rows in times.values())
+
+    def snapshot(self) -> list[list[Any]]:
+        """The facts as plain data."""
+        return [
+            [name, time, [list(row) for row in rows]] for name, times in self._facts.items() for time, rows in times.items()
+        ]
+
+    def restore(self, data: Iterable[Sequence[Any]]) -> list[tuple[str, int]]:
+        """Take over facts; tells of which predicates and times."""
+        self._facts.clear()
+        for name, time, rows in data:
+            self._facts.setdefault(name, {})[time] = {tuple(row) for row in rows}
+        return [(name, time) for name, times in self._facts.items() for time in times]
