@@ -10,7 +10,7 @@ import anyio
 
 from tidelog.connectors.descriptors import Descriptor
 from tidelog.connectors.formatting import Encoder
-from tidelog.plans.facts import Record
+from tidelog.runtime.interfaces import AnyAnswer
 
 READER_INTERVAL = 0.05
 """How often, in seconds, a FIFO that nobody reads yet is tried again."""
@@ -47,7 +47,7 @@ class FileSink:
             self._descriptor.close()
             self._descriptor = None
 
-    async def send(self, answers: Sequence[Record]) -> None:
+    async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Raises OSError where the file cannot be written."""
         if self._descriptor is None:
             raise ValueError("a sink is used within `async with`")

@@ -8,20 +8,20 @@ from fractions import Fraction
 from typing import Protocol
 
 from tidelog.plans.errors import SpecError
-from tidelog.plans.facts import Record
 from tidelog.plans.syntax import Time
 from tidelog.plans.timeline import Timeline, format_interval, format_time
 from tidelog.plans.times import EPOCH
+from tidelog.runtime.interfaces import AnyAnswer
 
 _DECIMALS = 18
 """The most decimals of a second that ISO-8601 output writes; finer times stay numbers."""
 
 
 class Encoder(Protocol):
-    """Facts to the bytes of one format: pure, no I/O."""
+    """Answers to the bytes of one format: pure, no I/O."""
 
-    def encode(self, answers: Sequence[Record]) -> bytes:
-        """These facts as lines, each with its newline."""
+    def encode(self, answers: Sequence[AnyAnswer]) -> bytes:
+        """These answers as lines, each with its newline; hypothetical ones come only where the schema has questions."""
         ...
 
 
@@ -38,6 +38,11 @@ class TimeFormatter:
         self._unit = timeline.unit if iso else None
         ticks = Fraction(1) if timeline.is_integer else 2 / timeline.resolution
         self._scale = ticks.numerator if ticks.denominator == 1 else 0
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether times are written as numbers: without `iso`."""
+        return self._unit is None
 
     def is_point(self, lo: int, hi: int) -> bool:
         """Whether the range is one time, not an interval (a gap of a rational timeline is an interval)."""

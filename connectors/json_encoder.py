@@ -1,30 +1,49 @@
-"""Facts as JSON lines: `{"predicate":"temp","args":["s1",21.5],"time":17}`."""
+"""Answers as JSON lines: a fact is `{"predicate":"temp","args":["s1",21.5],"time":17}`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import msgspec
 
 from tidelog.connectors.cache import BoundedCache
 from tidelog.connectors.formatting import TimeFormatter
+from tidelog.connectors.json_hypothetical import HypotheticalEncoder
 from tidelog.plans.facts import Record, Row, Schema
+from tidelog.plans.questions import HypotheticalAnswer
+from tidelog.runtime.interfaces import AnyAnswer
 
 
 class JsonEncoder:
     """Writes one object a line: a single time as `time`, anything else as `interval`.
 
-    A time that is no integer is text, as `"5/2"`, so that it stays exact; with `iso`, times are ISO-8601 in UTC.
+    A time that is no integer is text, as `"5/2"`, so that it stays exact; with `iso`, times are ISO-8601 in UTC. Where the
+    program asks, hypothetical answers are written as `HypotheticalEncoder` does.
     """
 
     def __init__(self, schema: Schema, *, iso: bool = False) -> None:
         self._times = TimeFormatter(schema.timeline, iso)
+        self._hypothetical = HypotheticalEncoder(schema, self._times) if schema.questions else None
         self._atoms: BoundedCache[tuple[str, Row], bytes] = BoundedCache(_atom, _size)
         self._ranges: BoundedCache[tuple[int, int], bytes] = BoundedCache(self._range, _size)
 
-    def encode(self, answers: Sequence[Record]) -> bytes:
+    def encode(self, answers: Sequence[AnyAnswer]) -> bytes:
+        if self._hypothetical is not None:
+            return self._encode_both(self._hypothetical, answers)
         atoms, ranges = self._atoms, self._ranges
-        return b"".join([atoms[predicate, row] + ranges[lo, hi] for predicate, row, lo, hi in answers])
+        records = cast("Sequence[Record]", answers)  # a program that does not ask has no others
+        return b"".join([atoms[predicate, row] + ranges[lo, hi] for predicate, row, lo, hi in records])
+
+    def _encode_both(self, hypothetical: HypotheticalEncoder, answers: Sequence[AnyAnswer]) -> bytes:
+        lines = []
+        for answer in answers:
+            if isinstance(answer, HypotheticalAnswer):
+                lines.append(hypothetical.encode(answer))
+            else:
+                predicate, row, lo, hi = answer
+                lines.append(self._atoms[predicate, row] + self._ranges[lo, hi])
+        return b"".join(lines)
 
     def _range(self, key: tuple[int, int]) -> bytes:
         lo, hi = key

@@ -9,7 +9,7 @@ import anyio
 from tidelog.connectors.acceptor import Acceptor
 from tidelog.connectors.addresses import Address, Stream
 from tidelog.connectors.formatting import Encoder
-from tidelog.plans.facts import Record
+from tidelog.runtime.interfaces import AnyAnswer
 
 
 class ListenerSink:
@@ -48,7 +48,7 @@ class ListenerSink:
             acceptor, self._acceptor = self._acceptor, None
             await acceptor.__aexit__(*exc)
 
-    async def send(self, answers: Sequence[Record]) -> None:
+    async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Returns once at least one receiver, and everyone connected, has taken these. Raises OSError."""
         data = self._encoder.encode(answers)
         is_sent = not data

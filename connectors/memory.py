@@ -9,7 +9,8 @@ import anyio
 import anyio.lowlevel
 
 from tidelog.plans.facts import Record
-from tidelog.runtime.interfaces import Batch
+from tidelog.plans.questions import HypotheticalAnswer
+from tidelog.runtime.interfaces import AnyAnswer, Batch
 
 BATCH_RECORDS = 1024
 """How many facts of a `MemorySource` go into one batch."""
@@ -78,11 +79,12 @@ class PushSource:
 
 
 class MemorySink:
-    """Keeps the answers in the list `answers`, in the order in which they became known."""
+    """Keeps answers in the order in which they became known: in the list `answers`, in `hypothetical` those to `ask`."""
 
     def __init__(self, *, name: str = "memory") -> None:
         self.name = name
         self.answers: list[Record] = []
+        self.hypothetical: list[HypotheticalAnswer] = []
 
     async def __aenter__(self) -> MemorySink:
         return self
@@ -90,7 +92,8 @@ class MemorySink:
     async def __aexit__(self, *exc: object) -> None:
         pass
 
-    async def send(self, answers: Sequence[Record]) -> None:
+    async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Take these answers, at once."""
         await anyio.lowlevel.checkpoint()
-        self.answers.extend(answers)
+        self.answers += [answer for answer in answers if isinstance(answer, tuple)]
+        self.hypothetical += [answer for answer in answers if isinstance(answer, HypotheticalAnswer)]

@@ -8,7 +8,7 @@ import anyio
 
 from tidelog.connectors.addresses import Address, Stream
 from tidelog.connectors.formatting import Encoder
-from tidelog.plans.facts import Record
+from tidelog.runtime.interfaces import AnyAnswer
 
 
 class SocketSink:
@@ -29,7 +29,7 @@ class SocketSink:
             stream, self._stream = self._stream, None
             await stream.aclose()
 
-    async def send(self, answers: Sequence[Record]) -> None:
+    async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Waits while the server is behind. Raises BrokenPipeError where the connection is lost."""
         if self._stream is None:
             raise ValueError("a sink is used within `async with`")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tidelog.connectors.descriptors import Descriptor
 from tidelog.connectors.formatting import Encoder
 from tidelog.plans.errors import ConnectorError
-from tidelog.plans.facts import Record
+from tidelog.runtime.interfaces import AnyAnswer
 
 
 class StdoutSink:
@@ -26,7 +26,7 @@ class StdoutSink:
     async def __aexit__(self, *exc: object) -> None:
         self._descriptor = None
 
-    async def send(self, answers: Sequence[Record]) -> None:
+    async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Waits while the reader is behind. Raises ConnectorError once there is no reader: it will not come back."""
         if self._descriptor is None:
             raise ValueError("a sink is used within `async with`")

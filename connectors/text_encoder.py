@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from tidelog.connectors.cache import BoundedCache
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.plans.facts import Record, Row, Schema, format_atom
+from tidelog.runtime.interfaces import AnyAnswer
 
 
 class TextEncoder:
-    """Writes one fact a line, as `plans.facts.format_record` does; with `iso`, times as ISO-8601 in UTC."""
+    """Writes one fact a line, as `plans.facts.format_record` does; with `iso`, times as ISO-8601 in UTC.
+
+    Hypothetical answers are left out: they are no facts.
+    """
 
     def __init__(self, schema: Schema, *, iso: bool = False) -> None:
         self._times = TimeFormatter(schema.timeline, iso)
+        self._asks = bool(schema.questions)
         self._atoms: BoundedCache[tuple[str, Row], str] = BoundedCache(_atom, _size)
         self._ranges: BoundedCache[tuple[int, int], str] = BoundedCache(self._range, _size)
 
-    def encode(self, answers: Sequence[Record]) -> bytes:
+    def encode(self, answers: Sequence[AnyAnswer]) -> bytes:
         atoms, ranges = self._atoms, self._ranges
-        return "".join([atoms[predicate, row] + ranges[lo, hi] for predicate, row, lo, hi in answers]).encode()
+        facts = [answer for answer in answers if isinstance(answer, tuple)] if self._asks else answers
+        records = cast("Sequence[Record]", facts)  # a program that does not ask has no others
+        return "".join([atoms[predicate, row] + ranges[lo, hi] for predicate, row, lo, hi in records]).encode()
 
     def _range(self, key: tuple[int, int]) -> str:
         lo, hi = key

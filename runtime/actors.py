@@ -25,12 +25,17 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from tidelog.plans.facts import Fact
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.graph import Graph, PortMessage
+from tidelog.runtime.intake import Delivery
+from tidelog.runtime.interfaces import AnyAnswer
 from tidelog.runtime.loop_control import SETTLED, LoopControl, LoopMessage
+from tidelog.runtime.questions import Inquiry
 
 CHANNEL_BOUND = 16
 """How many messages wait in a channel before its senders have to."""
 
 T = TypeVar("T")
+AnswerStream = MemoryObjectSendStream[Sequence[AnyAnswer]]
+"""What leads to a sink."""
 
 
 class Channel(Generic[T]):
@@ -61,6 +66,12 @@ async def everything_waiting(inbox: MemoryObjectReceiveStream[T]) -> list[T]:
         except (anyio.WouldBlock, anyio.EndOfStream):
             break
     return messages
+
+
+async def tell(answers: Sequence[AnyAnswer], sinks: Sequence[AnswerStream]) -> None:
+    """Send answers to every sink; nothing if there are none."""
+    for sink in sinks if answers else ():
+        await sink.send(answers)
 
 
 class Outlets:
@@ -152,6 +163,22 @@ def _turns(messages: list[PortMessage]) -> Iterator[list[PortMessage]]:
             yield messages[begin:i]
             begin = i
     yield messages[begin:]
+
+
+class QuestionActor:
+    """Runs one question: takes all that the intake delivers, and sends what is to be told to every sink."""
+
+    def __init__(self, inquiry: Inquiry, channel: Channel[Delivery], sinks: Sequence[AnswerStream]) -> None:
+        self._inquiry, self._inbox, self._sinks = inquiry, channel.inbox, sinks
+
+    async def run(self) -> None:
+        with self._inbox:
+            try:
+                async for delivery in self._inbox:
+                    await tell(self._inquiry.take(delivery), self._sinks)
+            finally:
+                for sink in self._sinks:
+                    sink.close()
 
 
 class LoopGate:

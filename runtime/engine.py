@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 
 import anyio
@@ -13,13 +13,25 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from tidelog.plans.errors import TidelogError
 from tidelog.plans.facts import Fact, Record
 from tidelog.plans.plan import Plan
+from tidelog.plans.questions import Status
 from tidelog.plans.timeline import POS
 from tidelog.plans.times import TimeLike, TimeReader
-from tidelog.runtime.actors import ChainActor, Channel, LoopGate, Outlets, chains_of, everything_waiting
+from tidelog.runtime.actors import (
+    AnswerStream,
+    ChainActor,
+    Channel,
+    LoopGate,
+    Outlets,
+    QuestionActor,
+    chains_of,
+    everything_waiting,
+    tell,
+)
 from tidelog.runtime.emission import EmitMode, emission
 from tidelog.runtime.graph import Graph, PortMessage
 from tidelog.runtime.intake import Delivery, Intake
-from tidelog.runtime.interfaces import Batch, DeadLetters, Rejected, Sink, Source
+from tidelog.runtime.interfaces import AnyAnswer, Batch, DeadLetters, Rejected, Sink, Source
+from tidelog.runtime.questions import Inquiry, answer_filter
 from tidelog.runtime.session import SessionStatistics
 from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceActor, SourceEvent
 from tidelog.runtime.violations import Violation, Violations
@@ -36,8 +48,9 @@ _ARRIVALS = -3
 class Engine:
     """Runs a plan from sources to sinks until every source has ended, or `stop` is called.
 
-    `emit`, `lateness`, `start`, `max_ahead` and `prospects` are those of `Session`. `idle_after` (seconds) tells to ignore
-    a source that has been silent for so long, until it speaks again; without it each source holds back the watermark.
+    `emit`, `lateness`, `start`, `max_ahead`, `prospects`, `min_evidence` and `statuses` are those of `Session`. `idle_after`
+    (seconds) tells to ignore a source that has been silent for so long, until it speaks again; without it each source holds
+    back the watermark.
     `dead_letters` takes what could not be read or was refused; `on_violation` is told when a constraint begins to be
     violated. Raises TypeError, ValueError or DataError for an option that is none.
 
@@ -66,6 +79,8 @@ class Engine:
         on_violation: Callable[[Violation], None] | None = None,
         restarts: RestartPolicy | None = None,
         prospects: bool = True,
+        min_evidence: int = 0,
+        statuses: Collection[Status] | None = None,
     ) -> None:
         times = TimeReader(plan.timeline)
         self.plan = plan
@@ -79,6 +94,8 @@ class Engine:
         self._intake = Intake(plan, names, times.duration(lateness), begin, ahead)
         self._emission = emission(emit, plan.outputs)
         self._violations = Violations(plan)
+        chosen = answer_filter(min_evidence, statuses)
+        self._inquiries = [Inquiry(plan, question, chosen) for question in plan.questions]
         self._dead_letters = dead_letters
         self._on_violation = on_violation
         self._scope: anyio.CancelScope | None = None
@@ -110,25 +127,27 @@ class Engine:
 
     def statistics(self) -> SessionStatistics:
         """An immutable record of what has been done and what is stored."""
-        return SessionStatistics(self._intake.statistics(), self.graph.statistics(), self._violations.count)
+        questions = {inquiry.question.name: inquiry.statistics() for inquiry in self._inquiries}
+        return SessionStatistics(self._intake.statistics(), self.graph.statistics(), self._violations.count, questions)
 
     def unfinished(self) -> list[str]:
-        """What is recursive without an end, and was followed only as far as the stream went."""
-        return self.graph.unfinished()
+        """What is recursive without an end, and was followed only as far as the stream went, or as it was told to."""
+        return self.graph.unfinished() + [line for inquiry in self._inquiries for line in inquiry.unfinished()]
 
     # --- deployment -----------------------------------------------------------------------------------------------------
 
     def _deploy(self, tasks: TaskGroup) -> None:
-        """Start an actor for each source, step, loop and sink, and join them by channels."""
+        """Start an actor for each source, step, loop, question and sink, and join them by channels."""
         channels = self._channels()
         answers: Channel[PortMessage] = Channel()
         events: Channel[SourceEvent] = Channel()
         for source in self._sources:
             tasks.start_soon(source.run, events.sender(), name=source.name)
         entries = {step: channels[step].sender() for step in channels}
-        tasks.start_soon(self._run_intake, events.inbox, entries, answers.sender(), name="intake")
+        ends: list[Channel[Sequence[AnyAnswer]]] = [Channel() for _ in self._sinks]
+        asked = self._deploy_questions(tasks, ends)
+        tasks.start_soon(self._run_intake, events.inbox, entries, answers.sender(), asked, name="intake")
         self._deploy_steps(tasks, channels, answers)
-        ends: list[Channel[list[Record]]] = [Channel() for _ in self._sinks]
         tasks.start_soon(self._run_emission, answers.inbox, [end.sender() for end in ends], name="emission")
         for sink, end in zip(self._sinks, ends, strict=True):
             tasks.start_soon(sink.run, end.inbox, name=sink.name)
@@ -157,6 +176,19 @@ class Engine:
             actor = ChainActor(self.graph, chain, channels[last], self._outlets(last, channels, answers))
             tasks.start_soon(actor.run, name=last)
 
+    def _deploy_questions(
+        self, tasks: TaskGroup, ends: list[Channel[Sequence[AnyAnswer]]]
+    ) -> list[MemoryObjectSendStream[Delivery]]:
+        """Start the questions; returns where the intake's deliveries go."""
+        entries = []
+        for inquiry in self._inquiries:
+            channel: Channel[Delivery] = Channel()
+            actor = QuestionActor(inquiry, channel, [end.sender() for end in ends])
+            tasks.start_soon(actor.run, name=f"ask {inquiry.question.name}")
+            entries.append(channel.sender())
+            channel.seal()
+        return entries
+
     def _outlets(self, step: str, channels: dict[str, Channel[PortMessage]], answers: Channel[PortMessage]) -> Outlets:
         targets = [(channels[name].sender(), name, port) for name, port in self.graph.outer[step]]
         if step in self.graph.watched:
@@ -170,6 +202,7 @@ class Engine:
         inbox: MemoryObjectReceiveStream[SourceEvent],
         entries: dict[str, MemoryObjectSendStream[PortMessage]],
         answers: MemoryObjectSendStream[PortMessage],
+        asked: list[MemoryObjectSendStream[Delivery]],
     ) -> None:
         with inbox, answers:
             try:
@@ -179,14 +212,18 @@ class Engine:
                         arrivals: list[Fact] = [((), point, point) for point in delivery.points]
                         await answers.send(("", _ARRIVALS, arrivals, delivery.frontier))
                         await self._enter(self.graph.entering(delivery), entries)
+                        for question in asked:
+                            await question.send(delivery)
             finally:
                 for stream in entries.values():
                     stream.close()
+                for question in asked:
+                    question.close()
 
     async def _take(self, name: str, event: Batch | str) -> list[Delivery]:
         if isinstance(event, Batch):
             delivery = self._intake.take(name, event)
-            await self._reject([*event.rejected, *delivery.late, *delivery.ahead])
+            await self._reject([*event.rejected, *delivery.late, *delivery.ahead, *delivery.long])
             return [delivery]
         return self._intake.finish(name) if event == "ended" else [self._intake.ignore(name)]
 
@@ -204,26 +241,20 @@ class Engine:
         for message in messages:
             await entries[message[0]].send(message)
 
-    async def _run_emission(
-        self, inbox: MemoryObjectReceiveStream[PortMessage], sinks: list[MemoryObjectSendStream[list[Record]]]
-    ) -> None:
+    async def _run_emission(self, inbox: MemoryObjectReceiveStream[PortMessage], sinks: list[AnswerStream]) -> None:
         with inbox:
             try:
                 while True:
                     answers: list[Record] = []
                     for message in await everything_waiting(inbox):
                         answers += self._answers_to(message)
-                    await self._answer(answers, sinks)
+                    await tell(answers, sinks)
             except anyio.EndOfStream:
                 if self._intake.frontier >= POS:  # the stream has ended, not only the engine
-                    await self._answer(self._emission.finish(), sinks)
+                    await tell(self._emission.finish(), sinks)
             finally:
                 for sink in sinks:
                     sink.close()
-
-    async def _answer(self, answers: list[Record], sinks: list[MemoryObjectSendStream[list[Record]]]) -> None:
-        for sink in sinks if answers else ():
-            await sink.send(answers)
 
     def _answers_to(self, message: PortMessage) -> list[Record]:
         step, port, facts, frontier = message

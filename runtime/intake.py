@@ -1,15 +1,18 @@
 """The intake: where facts enter, where the watermark is known, and where the stream's start is found.
 
 A source promises that later facts begin after its **watermark**: the latest begin seen less the lateness, or what the source
-itself says. The engine's **frontier** is the least watermark of the sources that count; one that has ended, or that is told
-to be ignored while it is idle, does not. A fact that begins at or before the frontier is late: answers that it could
-change may be out already, so it is refused, counted and handed to the dead letters; nothing else is lost.
+itself says. The engine's watermark is the least one of the sources that count; one that has ended, or that is told to be
+ignored while it is idle, does not. A fact that begins at or before it is late: answers that it could change may be out
+already, so it is refused, counted and handed to the dead letters; nothing else is lost.
+
+The facts of an input with a `delay` may begin so far behind the watermark. Forward operators, for which all facts of a time
+are there at once, get the watermark less the largest delay: the **frontier**.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tidelog.plans.facts import Fact, Record, format_record
@@ -18,6 +21,8 @@ from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.deploy import ports_fed_by
 from tidelog.runtime.interfaces import Batch, Rejected
 
+MOST_POINTS = 10_000
+"""The most time points at which a fact may hold that a question reads."""
 _NO_BOUND = 2 * POS
 """Further ahead than any fact can lie."""
 
@@ -26,9 +31,10 @@ _NO_BOUND = 2 * POS
 class Delivery:
     """What one batch brings into the graph: facts by predicate, the frontier behind them, and what was late.
 
+    `watermark` tells more than the frontier: later facts of a predicate begin after `watermark` less its delay.
     `arrivals`, if the plan counts facts, are those that count in their order, as rows `(predicate, *row)` at their begins.
     `points` are the encoded time points at which facts arrived, `start` the stream's start if it has just become known;
-    `ahead` is what was refused because it lies too far in the future.
+    `ahead` is what was refused because it lies too far in the future, `long` because it holds at too many time points.
     """
 
     facts: dict[str, list[Fact]] = field(default_factory=dict)
@@ -38,16 +44,19 @@ class Delivery:
     start: int | None = None
     late: list[Rejected] = field(default_factory=list)
     ahead: list[Rejected] = field(default_factory=list)
+    watermark: int = NEG
+    long: list[Rejected] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class IntakeStatistics:
-    """Counts of facts: accepted, of predicates that the program does not use, refused as late, and as too far ahead."""
+    """Counts of facts: accepted, of predicates that the program does not use, refused as late, too far ahead, too long."""
 
     accepted: int
     unused: int
     late: int
     ahead: int = 0
+    long: int = 0
 
 
 class Intake:
@@ -55,7 +64,8 @@ class Intake:
 
     `lateness`, `start` and `max_ahead` are encoded. Without a given start, it is the begin of the earliest fact; known as
     soon as no earlier one can come. With `max_ahead`, a fact that begins by more than this beyond where its source stands
-    (its watermark and the lateness, so its latest fact where nothing else was promised) is refused, but for its first.
+    (its watermark and the lateness, so its latest fact where nothing else was promised) is refused, but for its first. A
+    question takes a fact as one at each time point, so of what it reads nothing may hold at more than `MOST_POINTS`.
     """
 
     def __init__(
@@ -67,7 +77,10 @@ class Intake:
         max_ahead: int | None = None,
     ) -> None:
         self._timeline = plan.timeline
-        self._used = frozenset(ports_fed_by(plan, "stream"))
+        self._asked = frozenset(name for question in plan.questions for name in question.inputs)
+        self._used = self._asked.union(ports_fed_by(plan, "stream"))
+        self._delays = plan.delays
+        self._behind = max(plan.delays.values(), default=0)
         self._counted = counted(plan)
         self._follows = any(loop.holds for loop in plan.loops) or bool(ports_fed_by(plan, "clock"))
         self._lateness = lateness
@@ -75,16 +88,18 @@ class Intake:
         self._latest = dict.fromkeys(sources, NEG)
         self._promised: dict[str, int] = dict.fromkeys(self._latest, NEG)
         self._ignored: set[str] = set()
-        self.frontier = NEG
+        self.watermark = self.frontier = NEG
         self._given_start = start
         self._earliest = POS
         self._start_told = False
-        self.accepted = self.unused = self.late = self.ahead = 0
+        self.accepted = self.unused = self.late = self.ahead = self.long = 0
 
     def take(self, source: str, batch: Batch) -> Delivery:
-        """Sort one batch of a source; facts behind its watermark, or behind the frontier, are refused."""
+        """Sort one batch of a source; facts behind its watermark, or behind the engine's, are refused."""
         delivery = Delivery()
         self._ignored.discard(source)
+        if self._asked:
+            batch = self._refuse_long(batch, delivery)
         begins = self._sort(source, batch, delivery)
         if begins:
             self._earliest = min(self._earliest, *begins)
@@ -107,7 +122,7 @@ class Intake:
         deliveries = []
         if self._follows and min(self._promised.values()) == POS and latest > NEG:
             # and the gap behind it, in which the last facts may begin
-            self.frontier = max(self.frontier, latest if self._timeline.is_integer else latest + 1)
+            self._reach(self._behind + (latest if self._timeline.is_integer else latest + 1))
             deliveries.append(self._close(Delivery()))
         self._advance()
         return [*deliveries, self._close(Delivery())]
@@ -125,10 +140,11 @@ class Intake:
         begins in the open gap behind a time counts as arriving at that time.
         """
         used, counts, facts, late = self._used, self._counted, delivery.facts, delivery.late
+        delays = self._delays
         gap = 0 if self._timeline.is_integer else 1
         behind = self._lateness + 1
         leap = behind + self._max_ahead + gap
-        limit = max(self.frontier, self._promised[source])
+        limit = max(self.watermark, self._promised[source])
         begins: set[int] = set()
         unused = 0
         for i, record in enumerate(batch.records):
@@ -138,7 +154,7 @@ class Intake:
                     delivery.ahead.append(self._refuse_leap(record, _place(batch, i), limit + behind))
                     continue
                 limit = lo - (lo & gap) - behind
-            elif lo <= limit and limit > NEG:
+            elif lo <= limit and limit > NEG and lo <= limit - delays.get(predicate, 0):
                 late.append(self._refuse(record, _place(batch, i), limit))
                 continue
             begins.add(lo)
@@ -160,9 +176,26 @@ class Intake:
         return begins
 
     def _refuse(self, record: Record, place: str, watermark: int) -> Rejected:
-        text = format_record(record, self._timeline)
-        reached = self._timeline.format_point(watermark + 1)
-        return Rejected(place, f"late: facts before {reached} can no longer come", text.encode())
+        text, predicate = format_record(record, self._timeline), record[0]
+        reached = self._timeline.format_point(watermark - self._delays.get(predicate, 0) + 1)
+        what = f"facts of `{predicate}`" if self._delays else "facts"
+        return Rejected(place, f"late: {what} before {reached} can no longer come", text.encode())
+
+    def _refuse_long(self, batch: Batch, delivery: Delivery) -> Batch:
+        """The batch without the facts that a question would have to take as too many."""
+        asked = self._asked
+        long = [i for i, (name, _, lo, hi) in enumerate(batch.records) if hi - lo >= MOST_POINTS and name in asked]
+        if not long:
+            return batch
+        reason = f"long: `ask` takes a fact as one at each time point, but {MOST_POINTS:,} at most"
+        for i in long:
+            text = format_record(batch.records[i], self._timeline)
+            delivery.long.append(Rejected(_place(batch, i), reason, text.encode()))
+        self.long += len(long)
+        refused = frozenset(long)
+        kept = [i for i in range(len(batch.records)) if i not in refused]
+        places = None if batch.places is None else [batch.places[i] for i in kept]
+        return replace(batch, records=[batch.records[i] for i in kept], places=places)
 
     def _refuse_leap(self, record: Record, place: str, reached: int) -> Rejected:
         text = format_record(record, self._timeline)
@@ -173,16 +206,18 @@ class Intake:
         self._promised[source] = max(self._promised[source], watermark)
 
     def _advance(self) -> None:
-        """Move the frontier to the least watermark of the sources that count."""
+        """Move the watermark to the least one of the sources that count."""
         live = {source: mark for source, mark in self._promised.items() if mark < POS}
-        if not live:
-            self.frontier = POS
-            return
         counting = [mark for source, mark in live.items() if source not in self._ignored]
-        self.frontier = max(self.frontier, min(counting, default=NEG))
+        self._reach(min(counting, default=NEG) if live else POS)
+
+    def _reach(self, watermark: int) -> None:
+        """The watermark, unless it is there already, and the frontier behind it."""
+        self.watermark = max(self.watermark, watermark)
+        self.frontier = self.watermark if self.watermark in (NEG, POS) else max(NEG, self.watermark - self._behind)
 
     def _close(self, delivery: Delivery) -> Delivery:
-        delivery.frontier = self.frontier
+        delivery.watermark, delivery.frontier = self.watermark, self.frontier
         if not self._start_told:
             delivery.start = self._find_start()
             self._start_told = delivery.start is not None
@@ -194,7 +229,7 @@ class Intake:
         return self._earliest if self._earliest <= self.frontier + 1 and self._earliest < POS else None
 
     def statistics(self) -> IntakeStatistics:
-        return IntakeStatistics(self.accepted, self.unused, self.late, self.ahead)
+        return IntakeStatistics(self.accepted, self.unused, self.late, self.ahead, self.long)
 
     def snapshot(self) -> dict[str, Any]:
         """The watermarks and counters as plain data."""
@@ -202,10 +237,10 @@ class Intake:
             "latest": dict(self._latest),
             "promised": dict(self._promised),
             "ignored": sorted(self._ignored),
-            "frontier": self.frontier,
+            "watermark": self.watermark,
             "earliest": self._earliest,
             "start_told": self._start_told,
-            "counters": [self.accepted, self.unused, self.late, self.ahead],
+            "counters": [self.accepted, self.unused, self.late, self.ahead, self.long],
         }
 
     def restore(self, data: dict[str, Any]) -> None:
@@ -213,10 +248,10 @@ class Intake:
         self._latest = dict(data["latest"])
         self._promised = dict(data["promised"])
         self._ignored = set(data["ignored"])
-        self.frontier = data["frontier"]
+        self._reach(data["watermark"])
         self._earliest = data["earliest"]
         self._start_told = data["start_told"]
-        self.accepted, self.unused, self.late, self.ahead = data["counters"]
+        self.accepted, self.unused, self.late, self.ahead, self.long = data["counters"]
 
 
 def counted(plan: Plan) -> frozenset[str]:

@@ -12,6 +12,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tidelog.plans.facts import Record
+from tidelog.plans.questions import HypotheticalAnswer
+
+AnyAnswer = Record | HypotheticalAnswer
+"""What sinks take: a derived fact, or, where the program asks, what is known of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class Sink(Protocol):
 
     async def __aexit__(self, *exc: object) -> None: ...
 
-    async def send(self, answers: Sequence[Record]) -> None:
+    async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Take these answers; waits while the sink cannot take more (that is the backpressure)."""
         ...
 

@@ -3,37 +3,42 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 from typing import Any
 
+from tidelog.operators.ask.asker import AskerStatistics
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.errors import DataError, LateError, SnapshotError
 from tidelog.plans.facts import Answer, Record
 from tidelog.plans.plan import Plan
-from tidelog.plans.printing import format_program
+from tidelog.plans.printing import format_program, format_statement
+from tidelog.plans.questions import HypotheticalAnswer, Status
 from tidelog.plans.records import make_record
-from tidelog.plans.syntax import Value
+from tidelog.plans.syntax import Ask, Value
 from tidelog.plans.timeline import POS
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.emission import EmitMode, emission
 from tidelog.runtime.intake import Delivery, Intake, IntakeStatistics
 from tidelog.runtime.interfaces import Batch
 from tidelog.runtime.network import Network, Outcome
+from tidelog.runtime.questions import Inquiry, answer_filter
 from tidelog.runtime.violations import Violation, Violations
 
 _SOURCE = "session"
-_SNAPSHOT_VERSION = 3
+_SNAPSHOT_VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)
 class SessionStatistics:
-    """What a session has done: its intake's counts, and each step's."""
+    """What a session has done: its intake's counts, each step's, and each question's."""
 
     intake: IntakeStatistics
     steps: dict[str, OperatorStatistics]
     violations: int
+    questions: dict[str, AskerStatistics] = field(default_factory=dict)
 
     @property
     def entries(self) -> int:
@@ -49,7 +54,8 @@ class Session:
 
     `emit` is one of `intervals`, `final`, `points`; `start` is the stream's start where it is not that of the first fact.
     With `max_ahead`, a fact that begins more than this beyond all before it is refused: the work of a wrong clock. Without
-    `prospects`, nothing sleeps while it cannot hold; the answers are the same.
+    `prospects`, nothing sleeps while it cannot hold; the answers are the same. Where the program asks, only answers of
+    `statuses` (without: all) are told, and what is possible only with `min_evidence` facts as evidence.
 
     >>> import tidelog
     >>> session = tidelog.Session(tidelog.compile("alarm(X) :- boxminus[0,2] hot(X)."))
@@ -59,7 +65,7 @@ class Session:
     ['alarm(pump)@[2,3)', 'alarm(pump)@[3,4)']
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every option has a default, and names what it is
         self,
         plan: Plan,
         *,
@@ -68,6 +74,8 @@ class Session:
         start: TimeLike | None = None,
         max_ahead: TimeLike | timedelta | None = None,
         prospects: bool = True,
+        min_evidence: int = 0,
+        statuses: Collection[Status] | None = None,
     ) -> None:
         self.plan = plan
         self._times = TimeReader(plan.timeline)
@@ -79,8 +87,11 @@ class Session:
         self._emit: EmitMode = emit
         self._prospects = prospects
         self._violations = Violations(plan)
+        chosen = answer_filter(min_evidence, statuses)
+        self._inquiries = [Inquiry(plan, question, chosen) for question in plan.questions]
         self._waiting: list[Record] = []
         self._answers: list[Record] = []
+        self._hypothetical: list[HypotheticalAnswer] = []
         self._violated: list[Violation] = []
         self._collect(self._network.begin())
 
@@ -97,14 +108,15 @@ class Session:
     def push_records(self, records: Iterable[Record]) -> None:
         """Hand in facts that are encoded already, as `Plan.record` makes them.
 
-        LateError for the first that is late, DataError for the first beyond `max_ahead`; the others count.
+        LateError for the first that is late, DataError for the first beyond `max_ahead`, or that holds too long to be asked
+        for; the others count.
         """
         self._check_open()
         self._waiting += records
         delivery = self._flush()
         for item in delivery.late:
             raise LateError(f"{item.raw.decode()}: {item.reason}", item.place)
-        for item in delivery.ahead:
+        for item in (*delivery.ahead, *delivery.long):
             raise DataError(f"{item.raw.decode()}: {item.reason}", item.place)
 
     def advance(self, time: TimeLike) -> None:
@@ -130,14 +142,39 @@ class Session:
         answers, self._answers = self._answers, []
         return answers
 
+    def pull_hypothetical(self) -> list[HypotheticalAnswer]:
+        """What became known of the answers to the program's questions since the last call, in order."""
+        answers, self._hypothetical = self._hypothetical, []
+        return answers
+
+    def supported(self, query: str | None = None) -> list[HypotheticalAnswer]:
+        """All answers that facts speak for at this moment: to one question, by its name, or to all.
+
+        KeyError if there is no such question.
+        """
+        return [answer for inquiry in self._asked(query) for answer in inquiry.supported()]
+
+    def schemata(self, query: str | None = None) -> list[HypotheticalAnswer]:
+        """What answers look like for which no fact speaks yet: each instance in the future is possible.
+
+        To one question, by its name, or to all; KeyError if there is no such question.
+        """
+        return [answer for inquiry in self._asked(query) for answer in inquiry.schemata()]
+
     def pull_violations(self) -> list[Violation]:
         """The constraints violated since the last call."""
         violated, self._violated = self._violated, []
         return violated
 
     def unfinished(self) -> list[str]:
-        """After `finish`: what is recursive without an end, and was followed only as far as the stream went."""
-        return self._network.graph.unfinished()
+        """After `finish`: what is recursive without an end, and was followed only as far as the stream went, or was to."""
+        return self._network.graph.unfinished() + [line for inquiry in self._inquiries for line in inquiry.unfinished()]
+
+    def _asked(self, query: str | None) -> list[Inquiry]:
+        found = [inquiry for inquiry in self._inquiries if query in (None, inquiry.question.name)]
+        if not found and query is not None:
+            raise KeyError(query)
+        return found
 
     # --- inside ---------------------------------------------------------------------------------------------------------
 
@@ -158,6 +195,8 @@ class Session:
     def _deliver(self, delivery: Delivery) -> None:
         self._answers += self._emission.arrive(delivery.points, delivery.frontier)
         self._collect(self._network.deliver(delivery))
+        for inquiry in self._inquiries:
+            self._hypothetical += inquiry.take(delivery)
 
     def _collect(self, outcomes: list[Outcome]) -> None:
         for step, facts, frontier in outcomes:
@@ -166,11 +205,22 @@ class Session:
             else:
                 self._answers += self._emission.receive(step, facts, frontier)
 
+    @cached_property
+    def _fingerprint(self) -> str:
+        """What tells this plan from another: a hash of its program, as printed, and of what its questions rest on."""
+        text = format_program(self.plan.program)
+        if self.plan.questions:
+            asked = [(format_statement(Ask(question.query)), question.depth) for question in self.plan.questions]
+            text += repr((asked, sorted(self.plan.outputs), self.plan.facts))  # the facts are unfolded into the questions
+        return hashlib.sha256(text.encode()).hexdigest()
+
     # --- state ----------------------------------------------------------------------------------------------------------
 
     def statistics(self) -> SessionStatistics:
         """An immutable record of what has been done and what is stored."""
-        return SessionStatistics(self._intake.statistics(), self._network.graph.statistics(), self._violations.count)
+        questions = {inquiry.question.name: inquiry.statistics() for inquiry in self._inquiries}
+        steps = self._network.graph.statistics()
+        return SessionStatistics(self._intake.statistics(), steps, self._violations.count, questions)
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state as plain data (numbers, text, lists, dicts with text keys), fit for JSON or MessagePack.
@@ -179,18 +229,19 @@ class Session:
         """
         return {
             "version": _SNAPSHOT_VERSION,
-            "plan": _fingerprint(self.plan),
+            "plan": self._fingerprint,
             "emit": self._emit,
             "prospects": self._prospects,
             "intake": self._intake.snapshot(),
             "network": self._network.snapshot(),
             "emission": self._emission.snapshot(),
             "violations": self._violations.snapshot(),
+            "questions": [inquiry.snapshot() for inquiry in self._inquiries],
         }
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot of the same plan was taken; SnapshotError if it was another."""
-        expected = (_SNAPSHOT_VERSION, _fingerprint(self.plan), self._emit, self._prospects)
+        expected = (_SNAPSHOT_VERSION, self._fingerprint, self._emit, self._prospects)
         try:
             if (data["version"], data["plan"], data["emit"], data.get("prospects")) != expected:
                 raise SnapshotError("the snapshot was taken from another program, mode or version, or with other prospects")
@@ -198,12 +249,10 @@ class Session:
             self._network.restore(data["network"])
             self._emission.restore(data["emission"])
             self._violations.restore(data["violations"])
+            for inquiry, state in zip(self._inquiries, data["questions"], strict=True):
+                inquiry.restore(state)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise SnapshotError(f"the snapshot is damaged: {error!r}") from error
         self._answers.clear()
         self._violated.clear()
-
-
-def _fingerprint(plan: Plan) -> str:
-    """What tells one plan from another: a hash of its program, as printed."""
-    return hashlib.sha256(format_program(plan.program).encode()).hexdigest()
+        self._hypothetical.clear()

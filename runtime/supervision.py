@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,9 +14,8 @@ import anyio.lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from tidelog.plans.errors import ConnectorError
-from tidelog.plans.facts import Record
 from tidelog.runtime.actors import everything_waiting
-from tidelog.runtime.interfaces import Batch, Sink, Source
+from tidelog.runtime.interfaces import AnyAnswer, Batch, Sink, Source
 
 logger = logging.getLogger("tidelog")
 
@@ -191,8 +191,8 @@ class SinkActor:
         self._sink = sink
         self._attempts = _Attempts(sink.name, policy)
 
-    async def run(self, inbox: MemoryObjectReceiveStream[list[Record]]) -> None:
-        unsent: list[Record] = []
+    async def run(self, inbox: MemoryObjectReceiveStream[Sequence[AnyAnswer]]) -> None:
+        unsent: list[AnyAnswer] = []
         with inbox:
             while True:
                 try:
@@ -203,7 +203,7 @@ class SinkActor:
                     lost = error
                 await self._attempts.failed(lost)
 
-    async def _deliver(self, inbox: MemoryObjectReceiveStream[list[Record]], unsent: list[Record]) -> None:
+    async def _deliver(self, inbox: MemoryObjectReceiveStream[Sequence[AnyAnswer]], unsent: list[AnyAnswer]) -> None:
         """Pass on answers until there are no more; what a failure leaves in `unsent` is sent again."""
         try:
             while True:

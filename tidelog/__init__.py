@@ -16,6 +16,7 @@ from tidelog.plans.errors import (
 )
 from tidelog.plans.facts import Answer
 from tidelog.plans.plan import Plan
+from tidelog.plans.questions import GroundLiteral, HypotheticalAnswer, Open
 from tidelog.runtime.engine import Engine
 from tidelog.runtime.session import Session
 from tidelog.runtime.supervision import RestartPolicy
@@ -27,9 +28,12 @@ __all__ = [
     "DataError",
     "Diagnostic",
     "Engine",
+    "GroundLiteral",
+    "HypotheticalAnswer",
     "LateError",
     "MemorySink",
     "MemorySource",
+    "Open",
     "OperatorError",
     "Plan",
     "ProgramError",

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import NoReturn
 
-from tidelog.commands import check, explain, run
+from tidelog.commands import ask, check, explain, run
 from tidelog.commands.outcome import BAD, USAGE, say
 from tidelog.plans.errors import ConnectorError, ProgramError, SpecError, TidelogError
 from tidelog.plans.source import render
@@ -22,7 +22,6 @@ _NOT_YET = {
     "materialise": "print everything that follows from a program and facts",
     "entails": "decide whether a fact follows",
     "consistent": "decide whether a program and facts have a model",
-    "ask": "print hypothetical answers",
 }
 
 
@@ -66,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="tidelog", description="A stream reasoner for the edge.")
     parser.add_argument("--version", action="version", version=f"tidelog {version('tidelog')}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
-    for module in (check, explain, run):
+    for module in (check, explain, run, ask):
         module.add_parser(commands)
     for name, purpose in _NOT_YET.items():
         command = commands.add_parser(name, help=f"{purpose} (not there yet)")

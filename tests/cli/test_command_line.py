@@ -162,7 +162,7 @@ def test_recursion_without_end_says_how_far_it_went(tmp_path: Path) -> None:
         (["run", "{alarm}", "--in", "-", "--in", "facts+-"], "once only"),
         (["explain", "{alarm}", "--stage", "text", "--format", "mermaid"], "mermaid"),
         (["materialise", "{alarm}", "facts.txt"], "not there yet"),
-        (["ask", "{alarm}"], "not there yet"),
+        (["ask", "{alarm}"], "asks nothing"),
     ],
 )
 def test_mistakes_in_usage(alarm: str, arguments: list[str], said: str) -> None:

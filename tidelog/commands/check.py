@@ -5,11 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator, Mapping
 
+from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import BAD, DONE, load_plan, show_diagnostics
+from tidelog.operators.sld.preconditions import Unfolding
+from tidelog.operators.sld.unfold import unfold
 from tidelog.plans.analysis.report import analyse, analysis_fields, format_analysis
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.plan import Plan
+from tidelog.plans.printing import format_formula
 from tidelog.plans.source import diagnostics_to_fields, to_fields
 
 
@@ -18,7 +23,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser("check", help="show the errors and warnings of a program")
     parser.add_argument("program", metavar="PROGRAM")
     parser.add_argument("-v", "--verbose", action="store_true", help="show the analysis: delay, window, memory bound …")
-    parser.add_argument("--objects", type=_count, metavar="N", help="how many constants the stream has, for the bounds")
+    parser.add_argument("--objects", type=positive, metavar="N", help="how many constants the stream has, for the bounds")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
 
@@ -39,22 +44,40 @@ def run(options: argparse.Namespace) -> int:
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     if options.verbose:
         sys.stdout.write(format_analysis(analyse(plan), objects=options.objects).rstrip("\n") + "\n")
+        sys.stdout.writelines(_unfolding_lines(_sizes(plan)))
     return DONE
+
+
+def _sizes(plan: Plan) -> dict[str, dict[str, int]]:
+    """What each question unfolds into."""
+    return {format_formula(question.query): _size(unfold(question, plan.facts)) for question in plan.questions}
+
+
+def _unfolding_lines(sizes: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    if sizes:
+        yield "unfolding:\n"
+    for query, size in sizes.items():
+        beside = f", and {size['auxiliary']} for what is negated" if size["auxiliary"] else ""
+        yield f"  {query}: preconditions {size['preconditions']}{beside}; premises {size['premises']} in all\n"
+
+
+def _size(unfolding: Unfolding) -> dict[str, int]:
+    queries = [unfolding.main, *unfolding.auxiliary.values()]
+    every = [precondition for query in queries for precondition in query.preconditions]
+    return {
+        "preconditions": len(unfolding.main.preconditions),
+        "auxiliary": len(every) - len(unfolding.main.preconditions),
+        "premises": sum(len(each.premises) + len(each.negated) for each in every),
+    }
 
 
 def _fields(plan: Plan, options: argparse.Namespace) -> dict[str, object]:
     fields: dict[str, object] = {"diagnostics": diagnostics_to_fields(plan.warnings, plan.name, plan.program.text)}
     if options.verbose:
         fields["analysis"] = analysis_fields(analyse(plan), objects=options.objects)
+        fields["unfolding"] = _sizes(plan)
     return fields
 
 
 def _print_json(fields: dict[str, object]) -> None:
     sys.stdout.write(json.dumps(fields, indent=2, ensure_ascii=False) + "\n")
-
-
-def _count(text: str) -> int:
-    number = int(text) if text.isdecimal() and len(text) <= 12 else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number above 0, got `{text}`")
-    return number

@@ -15,10 +15,13 @@ from tidelog.plans.source import render_diagnostics
 DONE, BAD, USAGE = 0, 1, 2
 
 
-def load_plan(path: str) -> Plan:
-    """The plan of a program's file; SpecError where the file cannot be read, as for any file that the command line names."""
+def load_plan(path: str, *, queries: Iterable[str] | None = None, outputs: bool = True, depth: int | None = None) -> Plan:
+    """The plan of a program's file, with the options of `compile`.
+
+    SpecError where the file cannot be read, as for any file that the command line names.
+    """
     try:
-        return compile_path(path)
+        return compile_path(path, queries=queries, outputs=outputs, depth=depth)
     except OSError as error:
         raise SpecError(f"cannot read `{path}`: {os.strerror(error.errno or 0)}") from error
 

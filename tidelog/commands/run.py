@@ -3,202 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import gc
-import logging
-import os
-import signal
-import sys
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
+from functools import partial
 
-import anyio
-
-from tidelog.commands.outcome import BAD, DONE, count, load_plan, say, show_diagnostics
-from tidelog.commands.overlap import check_overlap, file_of
-from tidelog.commands.progress import show_progress
-from tidelog.connectors.dead_letters import DeadLetterWriter
-from tidelog.connectors.framing import MAX_LINE
-from tidelog.connectors.spec import open_sink, open_source, parse_spec
-from tidelog.plans.analysis.notation import decode_distance
-from tidelog.plans.errors import DataError, SpecError
-from tidelog.plans.plan import Plan
-from tidelog.plans.timeline import format_time
-from tidelog.plans.times import TimeReader
-from tidelog.runtime.engine import Engine, first_cause
-from tidelog.runtime.violations import Violation
+from tidelog.commands.outcome import load_plan
+from tidelog.commands.streaming import add_stream_options, stream
+from tidelog.runtime.engine import Engine
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("run", help="stream facts through a program")
     parser.add_argument("program", metavar="PROGRAM")
-    parser.add_argument("--in", dest="sources", action="append", metavar="SPEC", help="where facts come from (default -)")
-    parser.add_argument("--out", dest="sinks", action="append", metavar="SPEC", help="where answers go (default -)")
+    add_stream_options(parser)
     parser.add_argument("--emit", choices=("intervals", "final", "points"), default="intervals")
-    parser.add_argument("--lateness", default="0", metavar="D", help="how late facts may come (default 0)")
-    parser.add_argument("--max-ahead", metavar="D", help="refuse a fact further than D ahead of its source (default: none)")
-    parser.add_argument("--start", metavar="T", help="when the stream starts (default: with its first fact)")
-    parser.add_argument("--dead-letter", metavar="F", help="where records go that cannot be used (default: standard error)")
-    parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
-    parser.add_argument("--idle-after", type=_seconds, metavar="S", help="ignore a source that is silent for S seconds")
-    parser.add_argument("--allow-remote", action="store_true", help="let sources and sinks listen beyond this machine")
-    parser.add_argument("--max-line", type=_bytes, default=MAX_LINE, metavar="N", help="the longest line, in bytes")
-    parser.add_argument("--backend", choices=("trio", "asyncio"), default="trio")
     parser.add_argument("--no-prospects", action="store_true", help="let nothing sleep while it cannot hold")
-    parser.add_argument("--stats", action="store_true", help="print what was done and stored, on standard error")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run a program over its sources until they end, or until a signal asks to stop."""
-    logging.basicConfig(stream=sys.stderr, format="tidelog: %(message)s", level=logging.WARNING)
     plan = load_plan(options.program)
-    show_diagnostics(plan.warnings, plan.name, plan.program.text)
-    _check_times(plan, options)
-    _check_files(plan, options)
-    _collect_seldom()
-    try:
-        return anyio.run(_Run(plan, options).main, backend=options.backend)
-    except BaseExceptionGroup as group:
-        cause = first_cause(group)
-    raise cause
-
-
-def _collect_seldom() -> None:
-    """Rows and coverage hold no circles: looking for circles among millions of them is all cost."""
-    gc.freeze()
-    gc.set_threshold(300_000, 20, 50)
-
-
-class _Run:
-    """One run of the engine: its ends, its signals, and what is said at the end."""
-
-    def __init__(self, plan: Plan, options: argparse.Namespace) -> None:
-        self._plan, self._options = plan, options
-        self._signal: int | None = None
-        schema, remote = plan.schema, options.allow_remote
-        self._sources = [
-            open_source(spec, schema, allow_remote=remote, max_line=options.max_line) for spec in options.sources or ["-"]
-        ]
-        self._sinks = [open_sink(spec, schema, iso=options.iso, allow_remote=remote) for spec in options.sinks or ["-"]]
-        if [parse_spec(spec, allow_remote=remote).scheme for spec in options.sources or []].count("-") > 1:
-            raise SpecError("standard input can be read once only")
-
-    async def main(self) -> int:
-        async with AsyncExitStack() as stack:
-            letters = await stack.enter_async_context(DeadLetterWriter(self._options.dead_letter))
-            engine = Engine(
-                self._plan,
-                self._sources,
-                self._sinks,
-                emit=self._options.emit,
-                lateness=self._options.lateness,
-                start=self._options.start,
-                max_ahead=self._options.max_ahead,
-                idle_after=self._options.idle_after,
-                dead_letters=letters,
-                on_violation=self._show_violation,
-                prospects=not self._options.no_prospects,
-            )
-            await stack.enter_async_context(self._beside(engine))
-            await engine.run()
-        return self._close(engine)
-
-    @asynccontextmanager
-    async def _beside(self, engine: Engine) -> AsyncIterator[None]:
-        """What runs beside the engine, and ends with it: signals and progress."""
-        async with anyio.create_task_group() as tasks:
-            await tasks.start(self._listen, engine)
-            tasks.start_soon(show_progress, self._sources)
-            yield
-            tasks.cancel_scope.cancel()
-
-    async def _listen(self, engine: Engine, *, task_status: anyio.abc.TaskStatus[None]) -> None:
-        """The first signal stops the engine cleanly, a second one at once."""
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            task_status.started()
-            async for number in signals:
-                if self._signal is not None:
-                    os._exit(128 + number)
-                self._signal = number
-                engine.stop()
-
-    def _show_violation(self, violation: Violation) -> None:
-        say(str(violation))
-
-    def _close(self, engine: Engine) -> int:
-        statistics = engine.statistics()
-        for line in engine.unfinished():
-            say(f"note: {line}")
-        if statistics.intake.unused:
-            have = "has a predicate" if statistics.intake.unused == 1 else "have predicates"
-            say(f"note: {count(statistics.intake.unused, 'fact')} {have} that the program does not use")
-        if engine.rejected:
-            say(f"note: {count(engine.rejected, 'record')} could not be used")
-        if self._options.stats:
-            _show_statistics(engine)
-        if self._signal is not None:
-            return 128 + self._signal
-        return BAD if statistics.violations else DONE
-
-
-def _show_statistics(engine: Engine) -> None:
-    statistics = engine.statistics()
-    intake = statistics.intake
-    facts = f"{intake.accepted} accepted, {intake.unused} unused, {intake.late} late, {intake.ahead} ahead"
-    say(f"facts: {facts}; {engine.rejected} rejected in all")
-    columns = ("evaluated", "received", "sent", "stored", "failed", "dropped", "spared")
-    say(f"{'step':<32}" + "".join(f" {column:>10}" for column in columns) + f" {'asleep':>12}")
-    for name, step in statistics.steps.items():
-        counts = (
-            step.evaluations,
-            step.received,
-            step.sent,
-            step.entries,
-            step.failed_evaluations,
-            step.dropped,
-            step.spared,
-        )
-        slept = format_time(decode_distance(step.slept, engine.plan.timeline))
-        say(f"{name:<32}" + "".join(f" {number:>10}" for number in counts) + f" {slept:>12}")
-
-
-def _check_times(plan: Plan, options: argparse.Namespace) -> None:
-    """Say what is wrong with times among the options as a mistake in usage, before anything is opened."""
-    times = TimeReader(plan.timeline)
-    for name, text, read in (
-        ("--lateness", options.lateness, times.duration),
-        ("--max-ahead", options.max_ahead, times.duration),
-        ("--start", options.start, times.point),
-    ):
-        try:
-            if text is not None:
-                read(text)
-        except DataError as error:
-            raise SpecError(f"{name}: {error}") from error
-
-
-def _check_files(plan: Plan, options: argparse.Namespace) -> None:
-    """Refuse to overwrite what is read: the inputs, the program, its background."""
-    inputs = [path for spec in options.sources or () for path in file_of(spec)]
-    folder = Path(options.program).parent
-    background = [str(folder / item.path) for item in plan.backgrounds]
-    check_overlap([*inputs, options.program, *background], options.sinks or (), options.dead_letter)
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 1e9:
-        raise argparse.ArgumentTypeError(f"expected seconds above 0, got `{text}`")
-    return seconds
-
-
-def _bytes(text: str) -> int:
-    number = int(text) if text.isdecimal() and len(text) <= 10 else 0
-    if not number:
-        raise argparse.ArgumentTypeError(f"expected a number of bytes above 0, got `{text}`")
-    return number
+    return stream(plan, options, partial(Engine, emit=options.emit, prospects=not options.no_prospects))

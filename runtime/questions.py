@@ -1,0 +1,165 @@
+"""Questions at work: each with its own operator, fed by the intake, and the choice of which answers are told."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from tidelog.operators.ask.asker import Asker, AskerStatistics
+from tidelog.operators.sld.unfold import unfold
+from tidelog.plans.errors import OperatorError, ProgramError, SnapshotError
+from tidelog.plans.facts import Fact, format_record
+from tidelog.plans.plan import Plan
+from tidelog.plans.printing import format_statement
+from tidelog.plans.questions import HypotheticalAnswer, Question, Status
+from tidelog.plans.syntax import Ask, Value
+from tidelog.plans.timeline import NEG
+from tidelog.runtime.intake import Delivery
+
+TOLD: tuple[Status, ...] = tuple(status for status in get_args(Status) if status != "unsupported")
+"""The statuses that lines of answers have."""
+
+_Key = tuple[Value | None, ...]
+_MOST_FORGOTTEN = 1024
+"""So many answers are remembered before it is asked which of them are still open."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFilter:
+    """Which answers are told: those of `statuses`, possible ones once they have `min_evidence` facts as evidence.
+
+    What is certain needs no more evidence. That an answer is rejected is told where it was one that had enough, so nobody
+    learns of the end of what was never told, and what was told is ended. Absences that are evidence do not count.
+    Raises TypeError or ValueError for what is no such number or status.
+    """
+
+    min_evidence: int = 0
+    statuses: frozenset[Status] = frozenset(TOLD)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.min_evidence, int) or isinstance(self.min_evidence, bool):
+            raise TypeError(f"`min_evidence` is a whole number, got {type(self.min_evidence).__name__}")
+        if self.min_evidence < 0:
+            raise ValueError(f"`min_evidence` is 0 or more, got {self.min_evidence}")
+        for status in self.statuses:
+            if status not in TOLD:
+                raise ValueError(f"unknown status {status!r}: expected {', '.join(TOLD)}")
+
+
+def answer_filter(min_evidence: int, statuses: Collection[Status] | None) -> AnswerFilter:
+    """The filter of an engine's or a session's options; `statuses` of None are all."""
+    if isinstance(statuses, str):
+        raise TypeError(f'`statuses` is a collection, such as ["{statuses}"], got str')
+    return AnswerFilter(min_evidence, frozenset(TOLD if statuses is None else statuses))
+
+
+class Inquiry:
+    """One question of a plan at work: takes the intake's deliveries, and says what is to be told.
+
+    Building it unfolds the question: ProgramError where that has no end or is too large.
+    """
+
+    def __init__(self, plan: Plan, question: Question, chosen: AnswerFilter) -> None:
+        self.question = question
+        self._timeline = plan.timeline
+        try:
+            self._unfolding = unfold(question, plan.facts)
+        except ProgramError as error:
+            raise ProgramError(error.diagnostics, plan.name, plan.program.text) from error
+        self._asker = Asker(question, self._unfolding)
+        self._filter = chosen
+        self._watermark = NEG
+        self._told: set[_Key] = set()
+        self._limit = _MOST_FORGOTTEN
+
+    def take(self, delivery: Delivery) -> list[HypotheticalAnswer]:
+        """What is to be told after a delivery of the intake; where it fails, an OperatorError names question and fact."""
+        facts = {name: found for name, found in delivery.facts.items() if name in self.question.inputs}
+        if not facts and delivery.start is None and delivery.watermark <= self._watermark:
+            return []
+        try:
+            answers = self._asker.receive(facts, delivery.watermark, delivery.start)
+        except Exception as error:
+            raise self._failure(facts, error) from error
+        self._watermark = max(self._watermark, delivery.watermark)
+        return [answer for answer in answers if self._is_told(answer)]
+
+    def _is_told(self, answer: HypotheticalAnswer) -> bool:
+        return self._has_evidence(answer) and answer.status in self._filter.statuses
+
+    def _has_evidence(self, answer: HypotheticalAnswer) -> bool:
+        """Whether there is, or was where it is rejected, enough evidence for an answer."""
+        if self._filter.min_evidence <= 1:  # there is no answer without a fact
+            return True
+        key = tuple(answer.answer.values())
+        if answer.is_final:
+            was_told = key in self._told
+            self._told.discard(key)
+            return was_told or answer.status == "certain"
+        if sum(not premise.negated for premise in answer.evidence) < self._filter.min_evidence:
+            return False
+        self._told.add(key)
+        self._forget()
+        return True
+
+    def _forget(self) -> None:
+        """Let go of answers that have no end of their own: others took their place, as open columns were filled in."""
+        if len(self._told) <= self._limit:
+            return
+        supported = {tuple(answer.answer.values()) for answer in self._asker.supported()}
+        self._told = {key for key in self._told if None not in key or key in supported}
+        self._limit = max(_MOST_FORGOTTEN, 2 * len(self._told))
+
+    def _failure(self, facts: Mapping[str, Sequence[Fact]], error: Exception) -> OperatorError:
+        """Name the fact on which it fails, by taking one by one; all stops then, so the state may suffer."""
+        culprit = "(the watermark)"
+        for record in ((name, *fact) for name, found in facts.items() for fact in found):
+            try:
+                self._asker.receive({record[0]: [record[1:]]}, self._watermark)
+            except Exception:
+                culprit = format_record(record, self._timeline)
+                break
+        reason = f"{type(error).__name__}: {error}"
+        return OperatorError(self.question.name, format_statement(Ask(self.question.query)), culprit, reason)
+
+    # --- what is known of it --------------------------------------------------------------------------------------------
+
+    def supported(self) -> list[HypotheticalAnswer]:
+        """All answers that facts speak for at this moment."""
+        return self._asker.supported()
+
+    def schemata(self) -> list[HypotheticalAnswer]:
+        """All answers that may still come, supported by facts or not."""
+        return self._asker.schemata()
+
+    def unfinished(self) -> list[str]:
+        """What was not looked into: a recursion behind the depth to which it was followed."""
+        if not self._unfolding.is_cut:
+            return []
+        asked = format_statement(Ask(self.question.query)).rstrip(".")
+        return [f"the recursion behind `{asked}` was followed {self.question.depth} deep: what needs more steps is not told"]
+
+    def statistics(self) -> AskerStatistics:
+        """An immutable record of what has been done and what is stored."""
+        return self._asker.statistics()
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state as plain data."""
+        return {
+            "asker": self._asker.snapshot(),
+            "watermark": self._watermark,
+            "told": [list(key) for key in self._told],
+            "filter": self._filter_data(),
+        }
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue where a snapshot was taken; SnapshotError where others were told then."""
+        if data["filter"] != self._filter_data():
+            raise SnapshotError("the snapshot was taken with another `min_evidence`, or other `statuses`")
+        self._asker.restore(data["asker"])
+        self._watermark = data["watermark"]
+        self._told = {tuple(key) for key in data["told"]}
+
+    def _filter_data(self) -> list[Any]:
+        return [self._filter.min_evidence, sorted(self._filter.statuses)]

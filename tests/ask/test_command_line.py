@@ -1,0 +1,175 @@
+"""`tidelog ask`, and `ask` beside outputs in `tidelog run`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ask.turbines import RULES, TURBINES
+
+TIDELOG = [sys.executable, "-m", "tidelog"]
+READINGS = "".join(f"temp({name},high)@{time}\n" for name, time in [("wt25", 0), ("wt25", 1), ("wt42", 1), ("wt25", 2)])
+IN = ("--in", "facts+-")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with two programs: one that asks, one that does not."""
+    (tmp_path / "turbines.tide").write_text(TURBINES)
+    (tmp_path / "rules.tide").write_text(RULES)
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str, given: str = READINGS) -> subprocess.CompletedProcess[str]:
+    command = [*TIDELOG, *arguments]
+    return subprocess.run(command, input=given, capture_output=True, text=True, cwd=folder, check=False)
+
+
+def lines(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def told(found: list[dict[str, Any]]) -> list[tuple[object, ...]]:
+    return [(*line["answer"].values(), line["status"], len(line["evidence"])) for line in found]
+
+
+WT25 = [("wt25", 0, "possible", 1), ("wt25", 0, "possible", 2), ("wt25", 0, "certain", 3)]
+
+
+@pytest.mark.parametrize("backend", ["trio", "asyncio"])
+def test_ask_prints_what_becomes_of_each_answer(folder: Path, backend: str) -> None:
+    """JSON lines on standard output, hypothetical answers alone: the program's outputs are not derived."""
+    done = run(folder, "ask", "turbines.tide", *IN, "--backend", backend)
+    found = lines(done)
+    assert done.stderr == ""
+    assert [item for item in told(found) if item[:2] == ("wt25", 0)] == WT25
+    assert sorted((*line["answer"].values(), line["failed"]) for line in found if line["status"] == "rejected") == [
+        ("wt25", 1, "temp(wt25,high)@3"),
+        ("wt25", 2, "temp(wt25,high)@3"),
+        ("wt42", 1, "temp(wt42,high)@2"),
+    ]
+    assert found[0] == {
+        "query": "malf",
+        "answer": {"X": "wt25", "T": 0},
+        "status": "possible",
+        "evidence": ["temp(wt25,high)@0"],
+        "hypotheses": ["temp(wt25,high)@1", "temp(wt25,high)@2"],
+        "at": 0,
+        "deadline": 2,
+    }
+
+
+@pytest.mark.slow
+def test_queries_of_the_command_line(folder: Path) -> None:
+    """Each --query is asked, in place of the program's own; constants, repeated names and `@T+2` are taken."""
+    queries = ("--query", "shdn(X)@T", "--query", "malf(wt42)@T+1")
+    found = lines(run(folder, "ask", "turbines.tide", *IN, *queries))
+    assert {line["query"] for line in found} == {"shdn", "malf"}
+    assert {tuple(line["answer"].items()) for line in found if line["query"] == "malf"} == {(("T", 0),)}
+    assert lines(run(folder, "ask", "rules.tide", *IN, *queries)) == found
+
+
+@pytest.mark.slow
+def test_status_chooses_lines(folder: Path) -> None:
+    """--status may be given more than once."""
+    assert told(lines(run(folder, "ask", "turbines.tide", *IN, "--status", "certain"))) == WT25[2:]
+    found = told(lines(run(folder, "ask", "turbines.tide", *IN, "--status", "certain", "--status", "rejected")))
+    assert sorted({item[2] for item in found}) == ["certain", "rejected"]
+
+
+def test_min_evidence_keeps_back_what_little_speaks_for(folder: Path) -> None:
+    """No line of an answer that never has two facts; each line of the others from then on, and their end."""
+    found = told(lines(run(folder, "ask", "turbines.tide", *IN, "--min-evidence", "2")))
+    assert [item[:3] for item in found if item[:2] == ("wt25", 0)] == [item[:3] for item in WT25[1:]]
+    assert [item[2] for item in found if item[:2] == ("wt25", 1)] == ["possible", "rejected"]
+    assert {item[:2] for item in found} == {("wt25", 0), ("wt25", 1)}
+
+
+def test_iso_times(folder: Path) -> None:
+    """--iso writes dates wherever a time stands."""
+    found = lines(run(folder, "ask", "turbines.tide", *IN, "--iso"))[0]
+    assert found["answer"]["T"] == found["at"] == "1970-01-01T00:00:00Z"
+    assert found["evidence"] == ["temp(wt25,high)@1970-01-01T00:00:00Z"]
+    assert found["deadline"] == "1970-01-01T00:00:02Z"
+
+
+def test_run_prints_both(folder: Path) -> None:
+    """Derived facts and hypothetical answers share the output; text facts beside it hold facts alone."""
+    done = run(folder, "run", "turbines.tide", *IN, "--out", "-", "--out", "flags.txt")
+    found = lines(done)
+    assert sum("predicate" in line for line in found) == 4
+    assert [item for item in told([line for line in found if "query" in line]) if item[:2] == ("wt25", 0)] == WT25
+    assert len((folder / "flags.txt").read_text().splitlines()) == 4
+
+
+def test_files_and_lateness(folder: Path) -> None:
+    """Sources, sinks and the options of streams are those of `run`."""
+    (folder / "facts.txt").write_text("temp(a,high)@1\ntemp(a,high)@0\ntemp(a,high)@2\nnonsense\n")
+    options = ("--lateness", "1 s", "--in", "facts.txt", "--out", "answers.jsonl", "--dead-letter", "dead.jsonl")
+    done = run(folder, "ask", "turbines.tide", *options, "--status", "certain", "--stats")
+    assert (done.stdout, done.returncode) == ("", 0)
+    found = [json.loads(line) for line in (folder / "answers.jsonl").read_text().splitlines()]
+    assert told(found) == [("a", 0, "certain", 3)]
+    assert "3 accepted" in done.stderr
+    assert "ask malf: 3 facts received" in done.stderr
+    assert len((folder / "dead.jsonl").read_text().splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_depth_follows_what_has_no_end(folder: Path) -> None:
+    """Recursion without an end is refused, with `--depth` followed so far, and that is said."""
+    (folder / "ends.tide").write_text("timeline integer. input p(x). s(X)@T+1 :- s(X)@T. s(X)@T :- p(X)@T. ask s(X)@T.\n")
+    refused = run(folder, "ask", "ends.tide", *IN, given="p(a)@0\n")
+    assert refused.returncode == 1
+    assert "error[endless-ask]" in refused.stderr
+    assert "--depth" in refused.stderr
+    done = run(folder, "ask", "ends.tide", *IN, "--depth", "3", given="p(a)@0\n")
+    assert {line["answer"]["T"] for line in lines(done)} == {0, 1, 2, 3}
+    assert "note: the recursion behind `ask s(X)@T` was followed 3 deep" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["ask", "rules.tide"], "`rules.tide` asks nothing: give a query, such as `--query 'malf(X)@T'`, or add"),
+        (["ask", "turbines.tide", "--out", "facts+-"], "text facts leave out what `ask` answers: add a sink of JSON lines"),
+        (["run", "turbines.tide", "--out", "facts+-"], "text facts leave out what `ask` answers"),
+        (["ask", "turbines.tide", "--status", "maybe"], "invalid choice: 'maybe'"),
+        (["ask", "turbines.tide", "--min-evidence", "0"], "expected a whole number above 0, got `0`"),
+        (["ask", "turbines.tide", "--depth", "-1"], "expected a whole number above 0, got `-1`"),
+        (["ask", "turbines.tide", "--emit", "final"], "--emit"),
+        (["ask"], "PROGRAM"),
+    ],
+)
+def test_mistakes_in_usage(folder: Path, arguments: list[str], said: str) -> None:
+    """Exit code 2, one clear line, nothing on standard output."""
+    done = run(folder, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("query", ["malf(X", "malf(X)", "malfs(X)@T", "malf(X, Y)@T", "not malf(X)@T", "malf(X)@T. p :- q"])
+def test_wrong_queries_are_shown(folder: Path, query: str) -> None:
+    """As errors of the program are: with the query, the place and a remedy; exit code 1."""
+    done = run(folder, "ask", "turbines.tide", "--query", query)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "error[" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_check_finds_what_cannot_be_asked(folder: Path) -> None:
+    """`check` says what `ask` would say."""
+    text = "timeline integer. input q(x). r(b)@[1,5].\np(X) :- not q(a), r(X).\nask p(X)@T.\n"
+    (folder / "always.tide").write_text(text)
+    found = [run(folder, *command) for command in (("check", "always.tide"), ("ask", "always.tide"))]
+    assert [done.returncode for done in found] == [1, 1]
+    assert found[0].stderr == found[1].stderr
+    assert "error[ask-always]" in found[0].stderr

@@ -1,0 +1,36 @@
+"""`tidelog ask`: stream facts past questions, and print what may follow, what it rests on, and what it still needs."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+from tidelog.commands.numbers import positive
+from tidelog.commands.outcome import load_plan
+from tidelog.commands.streaming import add_stream_options, stream
+from tidelog.plans.errors import SpecError
+from tidelog.runtime.engine import Engine
+from tidelog.runtime.questions import TOLD
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("ask", help="print hypothetical answers: what may still follow, and what it needs")
+    parser.add_argument("program", metavar="PROGRAM")
+    parser.add_argument(
+        "--query", dest="queries", action="append", metavar="Q", help="what to ask, such as 'malf(X)@T' (default: its `ask`)"
+    )
+    add_stream_options(parser)
+    parser.add_argument("--min-evidence", type=positive, default=1, metavar="N", help="tell what at least N facts speak for")
+    parser.add_argument("--status", dest="statuses", action="append", choices=TOLD, help="tell answers of this status alone")
+    parser.add_argument("--depth", type=positive, metavar="N", help="follow recursion without an end N deep, and no further")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Answer the questions of a program, or of the command line, until the sources end or a signal asks to stop."""
+    plan = load_plan(options.program, queries=options.queries, outputs=False, depth=options.depth)
+    if not plan.questions:
+        hint = "give a query, such as `--query 'malf(X)@T'`, or add `ask malf(X)@T.` to the program"
+        raise SpecError(f"`{options.program}` asks nothing: {hint}")
+    return stream(plan, options, partial(Engine, min_evidence=options.min_evidence, statuses=options.statuses))

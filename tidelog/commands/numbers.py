@@ -1,0 +1,32 @@
+"""Numbers on the command line: what each has to be, and what is said where it is not."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def positive(text: str) -> int:
+    """A whole number above 0; ArgumentTypeError for anything else."""
+    number = int(text) if text.isdecimal() and len(text) <= 12 else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, got `{text}`")
+    return number
+
+
+def number_of_bytes(text: str) -> int:
+    """A number of bytes above 0, below some 10 GB; ArgumentTypeError for anything else."""
+    number = int(text) if text.isdecimal() and len(text) <= 10 else 0
+    if not number:
+        raise argparse.ArgumentTypeError(f"expected a number of bytes above 0, got `{text}`")
+    return number
+
+
+def seconds(text: str) -> float:
+    """Seconds above 0, below some 30 years; ArgumentTypeError for anything else."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e9:
+        raise argparse.ArgumentTypeError(f"expected seconds above 0, got `{text}`")
+    return number
