@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from benchmarks import latency, memory, operators, rules, shortstop, windows
+from benchmarks import asking, latency, memory, operators, rules, shortstop, windows
 from benchmarks.figures import Figure, keep, print_table
 from benchmarks.lars import suite
 
@@ -29,7 +29,7 @@ def main() -> None:
 
 def _run_own() -> None:
     figures: list[Figure] = []
-    for benchmark in (shortstop, windows, rules, latency, memory, operators):
+    for benchmark in (shortstop, windows, rules, latency, memory, operators, asking):
         print(f"{benchmark.__name__} …", file=sys.stderr, flush=True)
         figures += benchmark.run()
     keep(figures)
