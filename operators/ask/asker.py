@@ -311,10 +311,13 @@ class Asker:
 
     def _review(self, at: int) -> None:
         """Say what has become of the answers that have changed; those on which it bears may change in turn."""
+        first = len(self._lines)
         while self._changed:
             changed, self._changed = self._changed, {}
             for answer in changed:
                 self._review_one(answer, at)
+        if len(self._lines) > first + 1:
+            self._lines[first:] = sorted(self._lines[first:], key=self._telling.time)
 
     def _review_one(self, answer: Answer, at: int) -> None:
         query = self._queries[answer.query]

@@ -16,6 +16,11 @@ class Lines:
     def __init__(self, question: Question, unfolding: Unfolding) -> None:
         self._name, self._columns = question.name, unfolding.main.columns
 
+    def time(self, line: HypotheticalAnswer) -> int:
+        """The time of the answer that a line is about; after all others where it is open."""
+        time = line.answer[self._columns[-1]]
+        return time if isinstance(time, int) else NEVER
+
     def possible(self, answer: Answer, partial: Partial, at: int, deadline: int) -> HypotheticalAnswer:
         """An answer with one of its supports."""
         evidence, hypotheses = literals_of(partial)

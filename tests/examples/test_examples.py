@@ -150,6 +150,45 @@ def test_temperatures_are_the_same_for_the_same_seed() -> None:
     assert run_command(command, ROOT).splitlines() == lines
 
 
+def asked(*arguments: str) -> list[dict[str, object]]:
+    """What `tidelog ask` prints, line by line."""
+    command = [sys.executable, "-m", "tidelog", "ask", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_turbines_have_the_malfunctions_of_the_paper() -> None:
+    """The readings of Example 8 make one malfunction certain at once, one after three of them; the others are rejected."""
+    lines = asked("examples/turbines/turbines.tide", "--in", "examples/turbines/readings.txt")
+    ends = {(*line["answer"].values(), line["status"]): line["at"] for line in lines if line["status"] != "possible"}
+    assert ends == {
+        ("wt42", 1, "certain"): 1,
+        ("wt25", 0, "certain"): 2,
+        ("wt25", 1, "rejected"): 3,
+        ("wt25", 2, "rejected"): 3,
+        ("wt42", 2, "rejected"): 3,
+    }
+    derived = tide("run", "examples/turbines/turbines.tide", "--in", "examples/turbines/readings.txt")
+    assert [line for line in derived if "query" not in line] == ['{"predicate":"shdn","args":["wt25"],"time":2}']
+
+
+def test_open_door_is_told_of_while_it_can_be_closed() -> None:
+    """Each opening is one answer: the front door is closed in time, the patio's is not, as was told four minutes before."""
+    lines = asked("examples/heating/heating.tide", "--in", "examples/heating/evening.txt", "--iso")
+    told: dict[str, list[tuple[object, ...]]] = defaultdict(list)
+    for line in lines:
+        told[line["answer"]["D"]].append((line["status"], line["at"][11:16], line.get("deadline", "")[11:16]))
+    assert told == {
+        "front": [*(("possible", f"18:0{minute}", "18:06") for minute in (2, 3, 4)), ("rejected", "18:05", "")],
+        "patio": [*(("possible", f"18:0{minute}", "18:10") for minute in (6, 7, 8, 9)), ("certain", "18:10", "")],
+    }
+    late = asked("examples/heating/heating.tide", "--in", "examples/heating/evening.txt", "--iso", "--min-evidence", "8")
+    assert [(line["answer"]["D"], line["status"], line["at"][11:16]) for line in late] == [
+        ("patio", "possible", "18:09"),
+        ("patio", "certain", "18:10"),
+    ]
+
+
 def test_embedded_session_goes_on_after_a_restart() -> None:
     """The control loop's answers run on over the snapshot: overheating without a gap, then silence."""
     lines = run_command("python examples/gateway/embed.py", ROOT).splitlines()
