@@ -5,6 +5,7 @@
 
 from tidelog.connectors.addresses import TcpAddress, UnixAddress
 from tidelog.connectors.background import load_facts
+from tidelog.connectors.batch_files import BatchLoader
 from tidelog.connectors.csv_decoder import CsvDecoder
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.decoding import Decoder
@@ -25,6 +26,7 @@ from tidelog.connectors.text_decoder import TextDecoder
 from tidelog.connectors.text_encoder import TextEncoder
 
 __all__ = [
+    "BatchLoader",
     "CsvDecoder",
     "DeadLetterWriter",
     "Decoder",

@@ -68,7 +68,7 @@ def open_source(spec: str, schema: Schema, *, allow_remote: bool = False, max_li
         return maker(parsed.address, decoder, max_line=max_line)
     if parsed.scheme == "-":
         return StdinSource(decoder, max_line=max_line)
-    _check_readable(parsed.path)
+    check_readable(parsed.path)
     return FileSource(parsed.path, decoder, max_line=max_line)
 
 
@@ -155,7 +155,7 @@ def _address(spec: str, scheme: str, rest: str) -> Address:
     raise SpecError(f"`{spec}` has an unknown scheme `{scheme}`: expected {ACCEPTED}")
 
 
-def _check_readable(path: str) -> None:
+def check_readable(path: str) -> None:
     """SpecError now rather than an OSError in the middle: the file is there, is no directory, and may be read."""
     try:
         mode = os.stat(path).st_mode

@@ -55,7 +55,7 @@ def _compile(program: Program, keep: Iterable[str] | None, depth: int | None) ->
     warnings = require(program, keep)
     try:
         normal = normalise(program, keep)
-        return _Compiler(program, replace(normal, outputs=normal.kept), depth).plan(warnings)
+        return Compiler(program, replace(normal, outputs=normal.kept), depth).plan(warnings)
     except ProgramError as error:
         raise ProgramError(error.diagnostics, program.name, program.text) from error
 
@@ -78,7 +78,9 @@ def _compile_what_runs(program: Program, depth: int | None) -> Plan:
 
 
 @dataclass
-class _Compiler:
+class Compiler:
+    """What a program becomes on its way from the normal form to a plan: its timeline, schema, facts and steps."""
+
     program: Program
     normal: NormalProgram
     depth: int | None = None
@@ -86,13 +88,17 @@ class _Compiler:
     steps: dict[str, Step] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.timeline = choose_timeline(self.normal)
+        self.timeline = self._choose_timeline()
         self.arities = _arities(self.normal) | asked_arities(self.program)
         self.schema = self._schema()
         self.facts = self._facts()
         self.given = {record[0] for record in self.facts} | {item.predicate for item in self.normal.backgrounds}
 
+    def _choose_timeline(self) -> Timeline:
+        return choose_timeline(self.normal)
+
     def plan(self, warnings: tuple[Diagnostic, ...]) -> Plan:
+        """The plan for streams; ProgramError with every independent reason if there is none."""
         self._add_steps()
         delays = delays_of(self.normal, self.timeline)
         questions, wrong = questions_of(self.program, self.schema, delays, self.depth)
@@ -246,13 +252,13 @@ def _bridged(shape: Shape) -> int:
     return min(POS, metric.length + 1 - metric.left_open - metric.right_open)
 
 
-def choose_timeline(normal: NormalProgram) -> Timeline:
-    """The timeline that the program declares, fine enough for every number in it."""
+def choose_timeline(normal: NormalProgram, also: Iterable[Fraction] = ()) -> Timeline:
+    """The timeline that the program declares, fine enough for every number in it, and for those given `also`."""
     declared = normal.timeline
     if declared.kind == "integer":
         return Timeline("integer", Fraction(1), declared.unit)
     resolution = declared.resolution or DEFAULT_RESOLUTION
-    for number in _numbers(normal):
+    for number in (*_numbers(normal), *also):
         resolution = _common_divisor(resolution, number)
     return Timeline("rational", resolution, declared.unit)
 

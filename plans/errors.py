@@ -7,6 +7,7 @@ TidelogError
 ├── SpecError          a source, sink or option cannot be understood
 ├── ConnectorError     a source or a sink failed for good (its retries are spent)
 ├── OperatorError      an operator failed: carries its step, its rule and the fact
+├── EndlessError       a materialisation has not come to an end: carries the predicates that go on
 └── SnapshotError      a snapshot does not belong to this plan, or is damaged
 """
 
@@ -111,6 +112,20 @@ class OperatorError(TidelogError):
 
     def __str__(self) -> str:
         return f"step {self.step} failed on {self.fact}: {self.reason} (rule: {self.rule})"
+
+
+class EndlessError(TidelogError):
+    """A materialisation has not come to an end: `predicates` of one recursive component go on, `rounds` were done."""
+
+    def __init__(self, predicates: Sequence[str], rounds: int, reason: str) -> None:
+        self.predicates = tuple(predicates)
+        self.rounds = rounds
+        self.reason = reason
+        super().__init__(self.predicates, rounds, reason)
+
+    def __str__(self) -> str:
+        names = ", ".join(f"`{name}`" for name in self.predicates)
+        return f"the recursion through {names} has not come to an end after {self.rounds:,} rounds: {self.reason}"
 
 
 class SnapshotError(TidelogError):

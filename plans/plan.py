@@ -15,6 +15,7 @@ from tidelog.plans.errors import Diagnostic
 from tidelog.plans.facts import Answer, Record, Schema, format_record
 from tidelog.plans.guards import Prospects
 from tidelog.plans.normal.program import NormalProgram
+from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.questions import Question
 from tidelog.plans.records import make_record
 from tidelog.plans.syntax import Background, Comparison, Program, Rule, Term, Value
@@ -192,8 +193,8 @@ class Plan:
     its step, `constraints` each constraint's step to its rule as written; `leads` tells for each step how far its frontier
     lies ahead of the watermark (negative: behind; `POS` where no stream feeds it); `prospects` tell who may sleep, and
     `patient` are the steps that need not tell at each time what goes on holding, if answers are told as intervals.
-    `questions` are what `ask` asks, and `delays` (encoded) how far behind the watermark the facts of an input may begin,
-    for those that declare it.
+    `questions` are what `ask` asks, `unfoldings` what each of them needs (known once all facts are there), and `delays`
+    (encoded) how far behind the watermark the facts of an input may begin, for those that declare it.
     """
 
     name: str
@@ -212,6 +213,7 @@ class Plan:
     prospects: Prospects = field(default_factory=Prospects, repr=False)
     patient: frozenset[str] = frozenset()
     questions: tuple[Question, ...] = ()
+    unfoldings: tuple[Unfolding, ...] = field(default=(), repr=False)
     delays: Mapping[str, int] = field(default_factory=dict)
 
     def step(self, name: str) -> Step:

@@ -31,7 +31,7 @@ from tidelog.runtime.emission import EmitMode, emission
 from tidelog.runtime.graph import Graph, PortMessage
 from tidelog.runtime.intake import Delivery, Intake
 from tidelog.runtime.interfaces import AnyAnswer, Batch, DeadLetters, Rejected, Sink, Source
-from tidelog.runtime.questions import Inquiry, answer_filter
+from tidelog.runtime.questions import answer_filter, inquiries
 from tidelog.runtime.session import SessionStatistics
 from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceActor, SourceEvent
 from tidelog.runtime.violations import Violation, Violations
@@ -95,7 +95,7 @@ class Engine:
         self._emission = emission(emit, plan.outputs)
         self._violations = Violations(plan)
         chosen = answer_filter(min_evidence, statuses)
-        self._inquiries = [Inquiry(plan, question, chosen) for question in plan.questions]
+        self._inquiries = inquiries(plan, chosen, times.duration(lateness))
         self._dead_letters = dead_letters
         self._on_violation = on_violation
         self._scope: anyio.CancelScope | None = None

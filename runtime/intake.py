@@ -78,7 +78,8 @@ class Intake:
     ) -> None:
         self._timeline = plan.timeline
         self._asked = frozenset(name for question in plan.questions for name in question.inputs)
-        self._used = self._asked.union(ports_fed_by(plan, "stream"))
+        self._forward = frozenset(ports_fed_by(plan, "stream"))
+        self._used = self._asked | self._forward
         self._delays = plan.delays
         self._behind = max(plan.delays.values(), default=0)
         self._counted = counted(plan)
@@ -182,7 +183,7 @@ class Intake:
         return Rejected(place, f"late: {what} before {reached} can no longer come", text.encode())
 
     def _refuse_long(self, batch: Batch, delivery: Delivery) -> Batch:
-        """The batch without the facts that a question would have to take as too many."""
+        """Note the facts that a question would have to take as too many; the batch without those that it alone reads."""
         asked = self._asked
         long = [i for i, (name, _, lo, hi) in enumerate(batch.records) if hi - lo >= MOST_POINTS and name in asked]
         if not long:
@@ -192,7 +193,7 @@ class Intake:
             text = format_record(batch.records[i], self._timeline)
             delivery.long.append(Rejected(_place(batch, i), reason, text.encode()))
         self.long += len(long)
-        refused = frozenset(long)
+        refused = {i for i in long if batch.records[i][0] not in self._forward}
         kept = [i for i in range(len(batch.records)) if i not in refused]
         places = None if batch.places is None else [batch.places[i] for i in kept]
         return replace(batch, records=[batch.records[i] for i in kept], places=places)

@@ -7,22 +7,19 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from tidelog.operators.ask.asker import Asker, AskerStatistics
-from tidelog.operators.sld.unfold import unfold
-from tidelog.plans.errors import OperatorError, ProgramError, SnapshotError
+from tidelog.plans.errors import OperatorError, SnapshotError
 from tidelog.plans.facts import Fact, format_record
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_statement
 from tidelog.plans.questions import HypotheticalAnswer, Question, Status
 from tidelog.plans.syntax import Ask, Value
-from tidelog.plans.timeline import NEG
-from tidelog.runtime.intake import Delivery
+from tidelog.plans.timeline import NEG, Timeline
+from tidelog.runtime.intake import MOST_POINTS, Delivery
 
 TOLD: tuple[Status, ...] = tuple(status for status in get_args(Status) if status != "unsupported")
 """The statuses that lines of answers have."""
 
 _Key = tuple[Value | None, ...]
-_MOST_FORGOTTEN = 1024
-"""So many answers are remembered before it is asked which of them are still open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +51,28 @@ def answer_filter(min_evidence: int, statuses: Collection[Status] | None) -> Ans
     return AnswerFilter(min_evidence, frozenset(TOLD if statuses is None else statuses))
 
 
+def inquiries(plan: Plan, chosen: AnswerFilter, lateness: int) -> list[Inquiry]:
+    """The questions of a plan, ready for the first delivery; `lateness` is encoded."""
+    pairs = zip(plan.questions, plan.unfoldings, strict=True)
+    return [Inquiry(question, Asker(question, unfolding, lateness), plan.timeline, chosen) for question, unfolding in pairs]
+
+
 class Inquiry:
-    """One question of a plan at work: takes the intake's deliveries, and says what is to be told.
+    """One question of a plan at work: takes the intake's deliveries, and says what is to be told."""
 
-    Building it unfolds the question: ProgramError where that has no end or is too large.
-    """
-
-    def __init__(self, plan: Plan, question: Question, chosen: AnswerFilter) -> None:
+    def __init__(self, question: Question, asker: Asker, timeline: Timeline, chosen: AnswerFilter) -> None:
         self.question = question
-        self._timeline = plan.timeline
-        try:
-            self._unfolding = unfold(question, plan.facts)
-        except ProgramError as error:
-            raise ProgramError(error.diagnostics, plan.name, plan.program.text) from error
-        self._asker = Asker(question, self._unfolding)
+        self._timeline = timeline
+        self._asker = asker
         self._filter = chosen
         self._watermark = NEG
         self._told: set[_Key] = set()
-        self._limit = _MOST_FORGOTTEN
 
     def take(self, delivery: Delivery) -> list[HypotheticalAnswer]:
         """What is to be told after a delivery of the intake; where it fails, an OperatorError names question and fact."""
         facts = {name: found for name, found in delivery.facts.items() if name in self.question.inputs}
+        if delivery.long:
+            facts = {name: [fact for fact in found if fact[2] - fact[1] < MOST_POINTS] for name, found in facts.items()}
         if not facts and delivery.start is None and delivery.watermark <= self._watermark:
             return []
         try:
@@ -92,24 +89,17 @@ class Inquiry:
         """Whether there is, or was where it is rejected, enough evidence for an answer."""
         if self._filter.min_evidence <= 1:  # there is no answer without a fact
             return True
+        has_enough = sum(not premise.negated for premise in answer.evidence) >= self._filter.min_evidence
         key = tuple(answer.answer.values())
+        if None in key:  # each of its supports is told of, and ends, by itself
+            return has_enough
         if answer.is_final:
             was_told = key in self._told
             self._told.discard(key)
             return was_told or answer.status == "certain"
-        if sum(not premise.negated for premise in answer.evidence) < self._filter.min_evidence:
-            return False
-        self._told.add(key)
-        self._forget()
-        return True
-
-    def _forget(self) -> None:
-        """Let go of answers that have no end of their own: others took their place, as open columns were filled in."""
-        if len(self._told) <= self._limit:
-            return
-        supported = {tuple(answer.answer.values()) for answer in self._asker.supported()}
-        self._told = {key for key in self._told if None not in key or key in supported}
-        self._limit = max(_MOST_FORGOTTEN, 2 * len(self._told))
+        if has_enough:
+            self._told.add(key)
+        return has_enough
 
     def _failure(self, facts: Mapping[str, Sequence[Fact]], error: Exception) -> OperatorError:
         """Name the fact on which it fails, by taking one by one; all stops then, so the state may suffer."""
@@ -135,7 +125,7 @@ class Inquiry:
 
     def unfinished(self) -> list[str]:
         """What was not looked into: a recursion behind the depth to which it was followed."""
-        if not self._unfolding.is_cut:
+        if not self._asker.unfolding.is_cut:
             return []
         asked = format_statement(Ask(self.question.query)).rstrip(".")
         return [f"the recursion behind `{asked}` was followed {self.question.depth} deep: what needs more steps is not told"]

@@ -24,7 +24,7 @@ from tidelog.runtime.emission import EmitMode, emission
 from tidelog.runtime.intake import Delivery, Intake, IntakeStatistics
 from tidelog.runtime.interfaces import Batch
 from tidelog.runtime.network import Network, Outcome
-from tidelog.runtime.questions import Inquiry, answer_filter
+from tidelog.runtime.questions import Inquiry, answer_filter, inquiries
 from tidelog.runtime.violations import Violation, Violations
 
 _SOURCE = "session"
@@ -88,7 +88,7 @@ class Session:
         self._prospects = prospects
         self._violations = Violations(plan)
         chosen = answer_filter(min_evidence, statuses)
-        self._inquiries = [Inquiry(plan, question, chosen) for question in plan.questions]
+        self._inquiries = inquiries(plan, chosen, self._times.duration(lateness))
         self._waiting: list[Record] = []
         self._answers: list[Record] = []
         self._hypothetical: list[HypotheticalAnswer] = []

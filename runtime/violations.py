@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tidelog.operators.coverage import Coverage, overlapping
+from tidelog.plans.batch import BatchPlan
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.normal.scopes import bound
 from tidelog.plans.normal.traverse import rebuild
@@ -30,7 +31,7 @@ class Violation:
 class Violations:
     """Tells of each violation once: when it begins, not at every time at which it goes on."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan | BatchPlan) -> None:
         self._timeline = plan.timeline
         self._rules: Mapping[str, Rule] = plan.constraints
         self._known = {name: Coverage() for name in plan.constraints}

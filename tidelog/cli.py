@@ -11,24 +11,30 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from tidelog.commands import ask, check, explain, run
+from tidelog.commands import ask, check, consistent, entails, explain, materialise, run
 from tidelog.commands.outcome import BAD, USAGE, say
 from tidelog.plans.errors import ConnectorError, ProgramError, SpecError, TidelogError
 from tidelog.plans.source import render
-
-_NOT_YET = {
-    "materialise": "print everything that follows from a program and facts",
-    "entails": "decide whether a fact follows",
-    "consistent": "decide whether a program and facts have a model",
-}
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         self.exit(USAGE, f"tidelog: error: {message}\n")
+
+
+class _Command(_Parser):
+    """A command's own parser: options may stand between its arguments, as in `materialise PROGRAM A --until 3 B`."""
+
+    _is_inside = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self._is_inside:  # which is how intermixed arguments are parsed: first the options, then the rest
+            return super().parse_known_args(args, namespace)
+        self._is_inside = True
+        return self.parse_known_intermixed_args(args, namespace)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,16 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="tidelog", description="A stream reasoner for the edge.")
     parser.add_argument("--version", action="version", version=f"tidelog {version('tidelog')}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
-    for module in (check, explain, run, ask):
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Command)
+    for module in (check, explain, run, ask, materialise, entails, consistent):
         module.add_parser(commands)
-    for name, purpose in _NOT_YET.items():
-        command = commands.add_parser(name, help=f"{purpose} (not there yet)")
-        command.add_argument("rest", nargs=argparse.REMAINDER)
-        command.set_defaults(run=_refuse, command=name)
     return parser
-
-
-def _refuse(options: argparse.Namespace) -> int:
-    say(f"error: `tidelog {options.command}` is not there yet")
-    return USAGE

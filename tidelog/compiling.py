@@ -10,12 +10,15 @@ from pathlib import Path
 
 from tidelog.connectors.background import load_facts
 from tidelog.operators.sld.unfold import unfold
+from tidelog.plans import batch
+from tidelog.plans.batch import BatchPlan
 from tidelog.plans.checks.check import check_beside
 from tidelog.plans.compile import compile_program
 from tidelog.plans.errors import DataError, Diagnostic, ProgramError, Span
 from tidelog.plans.facts import Record
 from tidelog.plans.parser import MAX_PROGRAM, parse, parse_what_reads
 from tidelog.plans.plan import Plan
+from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.syntax import Ask, Program, Statement
 
 QUERY = "<query>"
@@ -47,15 +50,38 @@ def compile(
     """
     if depth is not None and depth < 1:
         raise ValueError(f"the depth of a question is at least 1, got {depth}")
-    program, unread = parse_what_reads(text, name)
-    if unread:
-        raise ProgramError(check_beside(program, unread), name, program.text)
+    program = _parse(text, name)
     if queries is not None:
         program = _ask_instead(program, queries)
     plan = compile_program(program, outputs=outputs, depth=depth)
     plan = replace(plan, facts=(*plan.facts, *_load_background(plan, Path(folder))))
-    _require_answers(plan)
-    return plan
+    return replace(plan, unfoldings=_unfold_all(plan))
+
+
+def compile_batch(
+    text: str, *, name: str = "<program>", folder: str | PathLike[str] = ".", keep: Iterable[str] | None = None
+) -> BatchPlan:
+    """The plan of a program for `Materialisation`: over the whole timeline, with every derived predicate.
+
+    With `keep`, nothing is derived but what these predicates and the constraints need. What a stream could never decide,
+    such as an operator that looks ahead without end, is no error here; tuple windows, and times that are used as values,
+    are. Raises what `compile` raises.
+
+    >>> import tidelog
+    >>> plan = tidelog.compile_batch("safe(X) :- boxplus[0,inf) ok(X).")
+    >>> [step.id for step in plan.steps]
+    ['ok', 'safe/1', 'safe']
+    """
+    plan = batch.compile_batch(_parse(text, name), keep)
+    return replace(plan, facts=(*plan.facts, *_load_background(plan, Path(folder))))
+
+
+def _parse(text: str, name: str) -> Program:
+    """The program of a text; ProgramError with every independent reason if it cannot be read."""
+    program, unread = parse_what_reads(text, name)
+    if unread:
+        raise ProgramError(check_beside(program, unread), name, program.text)
+    return program
 
 
 def _ask_instead(program: Program, queries: Iterable[str]) -> Program:
@@ -79,19 +105,21 @@ def _read_query(ask: str) -> None:
         raise ProgramError([Diagnostic("bad-query", message, Span(4, len(ask) - 1))], QUERY, ask)
 
 
-def _require_answers(plan: Plan) -> None:
-    """Raise a ProgramError for all that is asked and cannot be unfolded, now that all facts are there."""
+def _unfold_all(plan: Plan) -> tuple[Unfolding, ...]:
+    """What each question needs, now that all facts are there; ProgramError for all that cannot be unfolded."""
+    unfoldings: list[Unfolding] = []
     problems: list[Diagnostic] = []
     for question in plan.questions:
         try:
-            unfold(question, plan.facts)
+            unfoldings.append(unfold(question, plan.facts))
         except ProgramError as error:
             problems += error.diagnostics
     if problems:
         raise ProgramError(problems, plan.name, plan.program.text)
+    return tuple(unfoldings)
 
 
-def _load_background(plan: Plan, folder: Path) -> list[Record]:
+def _load_background(plan: Plan | BatchPlan, folder: Path) -> list[Record]:
     loaded: list[Record] = []
     missing: list[Diagnostic] = []
     for background in plan.backgrounds:
@@ -116,10 +144,19 @@ def compile_path(
     Raises ProgramError for a wrong program, DataError for text that is not UTF-8, OSError where it cannot be read.
     """
     file = Path(path)
+    return compile(_read(file), name=str(path), folder=file.parent, queries=queries, outputs=outputs, depth=depth)
+
+
+def compile_batch_path(path: str | PathLike[str], *, keep: Iterable[str] | None = None) -> BatchPlan:
+    """The batch plan of a program in a file, its background files read from beside it; raises what `compile_path` raises."""
+    file = Path(path)
+    return compile_batch(_read(file), name=str(path), folder=file.parent, keep=keep)
+
+
+def _read(file: Path) -> str:
     with file.open("rb") as stream:
         data = stream.read(MAX_PROGRAM + 1)  # the parser refuses what is longer
     try:
-        text = data.decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DataError(f"the program is not UTF-8: {error.reason} at byte {error.start}", str(path)) from error
-    return compile(text, name=str(path), folder=file.parent, queries=queries, outputs=outputs, depth=depth)
+        raise DataError(f"the program is not UTF-8: {error.reason} at byte {error.start}", str(file)) from error

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from tidelog.operators.ask.partials import Answer, Columns
 from tidelog.operators.ask.patterns import Pattern
 from tidelog.operators.ask.supports import find_rivals
-from tidelog.operators.sld.preconditions import UnfoldedQuery
+from tidelog.plans.preconditions import UnfoldedQuery
 from tidelog.plans.questions import Question
 
 
@@ -42,6 +42,13 @@ class Query:
             self._open[mask] -= 1
             if not self._open[mask]:
                 del self._open[mask]
+
+    def covered_by(self, general: Answer) -> Iterator[Answer]:
+        """The answers without open columns that an answer with some may become; looks at all, as it is seldom needed."""
+        known = [(i, value) for i, value in enumerate(general.columns) if value is not None]
+        for columns, answer in self.answers.items():
+            if not answer.is_open and all(columns[i] == value for i, value in known):
+                yield answer
 
     def covering(self, columns: Columns) -> Iterator[Answer]:
         """The answers with open columns that may become this one."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from tidelog.operators.sld.preconditions import Precondition, Premise, Slot, UnfoldedQuery, Unfolding
+from tidelog.plans.preconditions import Precondition, Premise, Slot, UnfoldedQuery, Unfolding
 from tidelog.plans.questions import NEVER, Question
 
 _Distances = dict[str, int]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import groupby
+
 from tidelog.operators.ask.partials import Answer, Partial
 from tidelog.operators.ask.supports import literals_of
-from tidelog.operators.sld.preconditions import Unfolding
+from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.questions import NEVER, GroundLiteral, HypotheticalAnswer, Question, Status
 
 Proof = tuple[GroundLiteral, ...]
@@ -13,18 +16,23 @@ Proof = tuple[GroundLiteral, ...]
 class Lines:
     """Puts what is known of the answers to a question into the public form."""
 
-    def __init__(self, question: Question, unfolding: Unfolding) -> None:
-        self._name, self._columns = question.name, unfolding.main.columns
+    def __init__(self, question: Question, unfolding: Unfolding, lateness: int) -> None:
+        self._name, self._columns, self._lateness = question.name, unfolding.main.columns, lateness
 
-    def time(self, line: HypotheticalAnswer) -> int:
-        """The time of the answer that a line is about; after all others where it is open."""
-        time = line.answer[self._columns[-1]]
-        return time if isinstance(time, int) else NEVER
+    def in_order(self, lines: Iterable[HypotheticalAnswer]) -> list[HypotheticalAnswer]:
+        """By the times of the answers that lines are about, those that are open last; those of one answer by what they say."""
+        ordered = []
+        for _, same in groupby(sorted(lines, key=_answer), key=_answer):
+            found = list(same)
+            ordered += found if len(found) == 1 else sorted(found, key=_content)
+        return ordered
 
     def possible(self, answer: Answer, partial: Partial, at: int, deadline: int) -> HypotheticalAnswer:
         """An answer with one of its supports."""
         evidence, hypotheses = literals_of(partial)
-        return self._line(answer, "possible", at, evidence, hypotheses, None if deadline >= NEVER else deadline)
+        return self._line(
+            answer, "possible", at, evidence, hypotheses, None if deadline >= NEVER else deadline + self._lateness
+        )
 
     def certain(self, answer: Answer, proof: Proof, at: int) -> HypotheticalAnswer:
         """An answer that nothing can hinder any more."""
@@ -54,3 +62,12 @@ class Lines:
     ) -> HypotheticalAnswer:
         values = dict(zip(self._columns, answer.columns, strict=True))
         return HypotheticalAnswer(self._name, values, status, tuple(evidence), tuple(hypotheses or ()), at, deadline)
+
+
+def _answer(line: HypotheticalAnswer) -> tuple[int, str]:
+    values = list(line.answer.values())
+    return values[-1] if isinstance(values[-1], int) else NEVER, str(values)
+
+
+def _content(line: HypotheticalAnswer) -> tuple[list[str], list[str]]:
+    return [*map(str, line.hypotheses)], [*map(str, line.evidence)]

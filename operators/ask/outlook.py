@@ -14,12 +14,12 @@ from tidelog.plans.timeline import NEG
 
 
 class Outlook:
-    """What is known: the facts that have `arrived`, how far time has passed (`watermark`), and the stream's `start`."""
+    """What is known: what has `arrived`, the time of the latest fact (`clock`), the watermark, the stream's `start`."""
 
     def __init__(self, queries: Mapping[str, Query]) -> None:
         self.queries = queries
         self.arrived = Arrived()
-        self.watermark = NEG
+        self.watermark = self.clock = NEG
         self.start: int | None = None
 
     def has_come(self, item: Awaited, binding: Binding) -> bool:
@@ -36,6 +36,13 @@ class Outlook:
             for _, item in pattern.missing(missing)
         )
 
+    def is_due(self, partial: Partial) -> bool:
+        """Whether a fact that it needs has to come within the time point at which facts are coming in.
+
+        Hypotheses lie in the future (Definition 1): until this time point is complete, or that fact there, nothing is told.
+        """
+        return partial.first_deadline() <= min(self.clock, self.watermark + 1)
+
     def prospect(self, answer: Answer) -> tuple[int | None, GroundLiteral | None]:
         """How an answer could come about by what has not come yet.
 
@@ -49,10 +56,16 @@ class Outlook:
                 first = open_until if first is None else min(first, open_until)
             elif failed is None and missed is not None:
                 failed = missed.literal(binding, pattern.names)
-        for partial in self._general(answer):
+        for partial in self.general(answer):
             partial.answer.dependents[answer] = None
             first = min(NEVER if first is None else first, partial.first_deadline())
         return first, failed
+
+    def denials(self, answer: Answer) -> Iterator[tuple[Awaited, Binding]]:
+        """What would close the ways that are open to an answer: their negated premises, if they stand for one fact."""
+        for pattern, binding, open_until, _ in self._ways(answer):
+            if open_until is not None:
+                yield from ((item, binding) for item in pattern.negated if item.is_ground(binding))
 
     def deadline(self, answer: Answer) -> int:
         """The watermark at which an answer is decided at the latest."""
@@ -65,9 +78,9 @@ class Outlook:
                 continue
             if self._open_until(pattern, binding)[0] is not None:
                 found = max(found, Partial(pattern, binding, pattern.all, pattern.all_negated, answer).last_deadline())
-        return max([found, *(partial.last_deadline() for partial in self._general(answer))])
+        return max([found, *(partial.last_deadline() for partial in self.general(answer))])
 
-    def _general(self, answer: Answer) -> Iterator[Partial]:
+    def general(self, answer: Answer) -> Iterator[Partial]:
         """The partial answers with open columns that may become this answer, as they would then be."""
         for general in self.queries[answer.query].covering(answer.columns):
             for partial in general.supports:
@@ -82,7 +95,9 @@ class Outlook:
         """What could make it an answer with nothing having come, where that needs less than one of its supports."""
         for pattern in dict.fromkeys(rival for partial in answer.supports for rival in partial.pattern.rivals):
             binding = pattern.binding_of(answer.columns)
-            if binding is not None and pattern.settle(binding, self.start):
+            if binding is None or not pattern.settle(binding, self.start):
+                continue
+            if tuple(pattern.row(binding)) == answer.columns:  # and not only for some values of what is open in it
                 yield hypotheses_without_evidence(pattern, binding)
 
     def _ways(self, answer: Answer) -> Iterator[tuple[Pattern, Binding, int | None, Awaited | None]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
 from tidelog.operators.ask.patterns import Binding, Pattern
 from tidelog.plans.questions import NEVER, GroundLiteral
 from tidelog.plans.syntax import Value
@@ -10,19 +13,30 @@ Columns = tuple[Value | None, ...]
 """The values of a query's columns, the time last; None where one is open."""
 
 
+class Compared(Protocol):
+    """What an answer has to know of the comparison of its supports (`supports.py`)."""
+
+    hidden: dict[Partial, None]
+
+    def remove(self, partial: Partial) -> None: ...
+
+    def update(self, changed: Iterable[Partial], beside: Sequence[Any]) -> None: ...
+
+
 class Answer:
     """What is known of one answer.
 
-    `query` is the name of its query, `supports` are its partial answers. `told` says that a line was told of it, `filled`
-    that facts have made other answers of it by giving its open columns values, `is_asked` that somebody asked for it.
-    `watchers` wait for what it turns out to be: negated premises of partial answers. `dependents` are answers that it may
-    become. `is_new` says that its supports have changed since they were compared, `has_hidden` that some need more than
-    others. `failed` is the premise that was the last to speak against it, `proofs` what speaks for it, or spoke for it last.
+    `query` is the name of its query, `supports` are its partial answers. `told` says that a line was told of it, `is_asked`
+    that somebody asked for it. `watchers` wait for what it turns out to be: negated premises of partial answers;
+    `dependents` are answers that are open as long as they may come from this one. `compared` are its supports, once there
+    were several; `fresh` are those that have changed since, `is_new` says that all have to be looked at. `failed` is the
+    premise that was the last to speak against it, `proofs` what speaks for it, or spoke for it last; of what failed together,
+    `rank` is the highest.
     """
 
     __slots__ = (
-        *("certain", "columns", "dependents", "failed", "filled", "has_hidden", "is_asked", "is_new", "is_open", "proofs"),
-        *("query", "supports", "told", "watchers"),
+        *("certain", "columns", "compared", "dependents", "failed", "fresh", "is_asked", "is_new", "is_open", "proofs"),
+        *("query", "rank", "supports", "told", "watchers"),
     )
 
     def __init__(self, query: str, columns: Columns) -> None:
@@ -31,10 +45,13 @@ class Answer:
         self.supports: dict[Partial, None] = {}
         self.watchers: list[tuple[Partial, int]] = []
         self.dependents: dict[Answer, None] = {}
-        self.certain = self.told = self.filled = self.is_asked = False
-        self.is_new = self.has_hidden = False
+        self.certain = self.told = self.is_asked = False
+        self.is_new = False
+        self.fresh: dict[Partial, None] = {}
+        self.compared: Compared | None = None
         self.failed: GroundLiteral | None = None
         self.proofs: list[tuple[GroundLiteral, ...]] = []
+        self.rank: tuple[object, ...] = ()
 
     @property
     def time(self) -> int:
@@ -52,18 +69,52 @@ class Partial:
     """A partial answer ⟨θ, E, H⟩: a pattern, the values bound so far, which premises are `missing`, what absences `pending`.
 
     `literals` are the premises in the public form, once they were needed. `told` is what was missing and pending when it was
-    told last; `hidden` says that another support needs less.
+    told last. `watched` are the absences that are waited for. `parent` is the
+    partial answer of which a fact has made this one by giving open variables values; `is_filled` says that a line was told
+    of one that came from this one.
     """
 
-    __slots__ = ("alive", "answer", "binding", "hidden", "literals", "missing", "pattern", "pending", "told")
+    __slots__ = (
+        *(
+            "alive",
+            "answer",
+            "binding",
+            "hidden",
+            "is_filled",
+            "literals",
+            "missing",
+            "parent",
+            "pattern",
+            "pending",
+            "told",
+        ),
+        "watched",
+    )
 
-    def __init__(self, pattern: Pattern, binding: Binding, missing: int, pending: int, answer: Answer) -> None:
+    def __init__(
+        self,
+        pattern: Pattern,
+        binding: Binding,
+        missing: int,
+        pending: int,
+        answer: Answer,
+        parent: Partial | None = None,
+    ) -> None:
         self.pattern, self.binding = pattern, binding
         self.missing, self.pending = missing, pending
-        self.alive, self.hidden = True, False
+        self.alive = True
         self.told: tuple[int, int] | None = None
-        self.answer = answer
+        self.answer, self.parent = answer, parent
+        self.watched = 0
+        self.is_filled = False
         self.literals: list[tuple[int, GroundLiteral]] | None = None
+
+    def fill(self) -> None:
+        """A line is told of it: lines of those that it came from go on in this one's."""
+        partial = self.parent
+        while partial is not None:
+            partial.is_filled = True
+            partial = partial.parent
 
     @property
     def is_complete(self) -> bool:

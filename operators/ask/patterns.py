@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 
 from tidelog.operators.ask.conditions import UNCOMPUTABLE, Condition
-from tidelog.operators.ask.texts import text_of
-from tidelog.operators.sld.preconditions import START, Argument, Precondition, Premise, Slot, UnfoldedQuery
+from tidelog.operators.ask.texts import arguments_of, text_of
 from tidelog.plans.facts import Row
+from tidelog.plans.preconditions import START, Argument, Precondition, Premise, Slot, UnfoldedQuery
 from tidelog.plans.questions import NEVER, GroundLiteral, Open, Question
-from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable
+from tidelog.plans.syntax import Arithmetic, Atom, Comparison, Constant, Expression, Value, Variable
 
 Binding = list[Value | None]
 """The values of a precondition's variables; None where one has none yet."""
@@ -89,10 +89,13 @@ class Awaited:
         """The premise as a literal; what is open is a variable by its name."""
         arguments = tuple(fill(term, binding, names) for term in self.premise.arguments)
         time = fill(self.premise.time, binding, names)
-        shown = ""
-        if self.asked is not None and self.asked.formula is not None:
-            shown = text_of(self.asked.formula, self.asked.columns[:-1], arguments)
-        return GroundLiteral(self.premise.predicate, arguments, time, self.negated, shown)  # type: ignore[arg-type]
+        predicate, shown = self.premise.predicate, ""
+        formula = None if self.asked is None else self.asked.formula
+        if self.asked is not None and isinstance(formula, Atom):
+            predicate, arguments = formula.predicate, arguments_of(formula, self.asked.columns[:-1], arguments)
+        elif self.asked is not None and formula is not None:
+            shown = text_of(formula, self.asked.columns[:-1], arguments)
+        return GroundLiteral(predicate, arguments, time, self.negated, shown)  # type: ignore[arg-type]
 
 
 def _sum(value: Value | None, offset: int) -> Value:
@@ -142,7 +145,7 @@ class Pattern:
         self._conditions = [Condition(comparison) for comparison in source.comparisons]
         self.asks_start = any(START in condition.names for condition in self._conditions)
         self._bounds = list(_upper_bounds(source.comparisons, source.variables))
-        self.twins = [pair for pair in combinations(range(len(self.premises)), 2) if self._may_be_one(*pair)]
+        self.twins = [pair for pair in self._pairs() if self._may_be_one(*pair)]
         self.rivals: list[Pattern] = []
 
     def _ends(self, own: Argument | None) -> tuple[int, int]:
@@ -156,11 +159,22 @@ class Pattern:
         ]
         return min(ends, default=NEVER), max([*ends, *absences], default=NEVER)
 
+    def _pairs(self) -> Iterator[tuple[int, int]]:
+        """The pairs of premises of one predicate whose times may be the same, without a look at all others."""
+        groups: dict[str, dict[int | None, dict[int, list[int]]]] = {}
+        for i, item in enumerate(self.premises):
+            groups.setdefault(item.premise.predicate, {}).setdefault(item.time, {}).setdefault(item.offset, []).append(i)
+        for times in groups.values():
+            for offsets in times.values():
+                for together in offsets.values():
+                    yield from combinations(together, 2)
+            apart = [[i for together in offsets.values() for i in together] for offsets in times.values()]
+            for some, others in combinations(apart, 2):
+                yield from product(some, others)
+
     def _may_be_one(self, i: int, j: int) -> bool:
-        """Whether two premises could become the same fact."""
+        """Whether two premises whose times may be the same could become one fact."""
         one, other = self.premises[i], self.premises[j]
-        if one.premise.predicate != other.premise.predicate or (one.time == other.time and one.offset != other.offset):
-            return False
         return all(other.constants.get(at, value) == value for at, value in one.constants.items())
 
     def has_one_twice(self, binding: Binding, missing: int) -> bool:
@@ -172,6 +186,11 @@ class Pattern:
 
     def _literal(self, i: int, binding: Binding) -> GroundLiteral:
         return self.premises[i].literal(binding, self.names)
+
+    @property
+    def has_conditions(self) -> bool:
+        """Whether comparisons are left to be decided."""
+        return bool(self._conditions)
 
     def settle(self, binding: Binding, start: int | None) -> bool:
         """Decide the comparisons as far as the values go, and compute what they give; False if one does not hold."""

@@ -2,46 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tidelog.operators.ask.answers import Query
 from tidelog.operators.ask.partials import Answer, Partial
+from tidelog.plans.facts import Fact
 from tidelog.plans.questions import GroundLiteral, Open
 
 
-def save_answer(answer: Answer) -> dict[str, Any]:
-    """An answer as plain data, with what supports it."""
+def save_answers(answers: Iterable[Iterable[Answer]]) -> list[dict[str, Any]]:
+    """Answers as plain data, with what supports them."""
+    found = [answer for some in answers for answer in some]
+    numbers = {partial: i for i, partial in enumerate(partial for answer in found for partial in answer.supports)}
+    return [_save_answer(answer, numbers) for answer in found]
+
+
+def _save_answer(answer: Answer, numbers: Mapping[Partial, int]) -> dict[str, Any]:
     return {
         "query": answer.query,
         "columns": list(answer.columns),
-        "flags": [answer.certain, answer.told, answer.filled, answer.is_asked],
+        "flags": [answer.certain, answer.told, answer.is_asked],
         "failed": None if answer.failed is None else _save_literal(answer.failed),
         "proofs": [[_save_literal(literal) for literal in proof] for proof in answer.proofs],
-        "supports": [_save_partial(partial) for partial in answer.supports],
+        "supports": [_save_partial(partial, numbers) for partial in answer.supports],
     }
 
 
-def load_answer(data: Mapping[str, Any], queries: Mapping[str, Query]) -> Answer:
-    """The answer that was saved."""
+def load_answers(data: Sequence[Mapping[str, Any]], queries: Mapping[str, Query]) -> list[Answer]:
+    """The answers that were saved."""
+    answers = [_load_answer(item, queries) for item in data]
+    partials = [partial for answer in answers for partial in answer.supports]
+    parents = [parent for item in data for *_, parent in item["supports"]]
+    for partial, parent in zip(partials, parents, strict=True):
+        partial.parent = None if parent is None else partials[parent]
+    return answers
+
+
+def _load_answer(data: Mapping[str, Any], queries: Mapping[str, Query]) -> Answer:
     answer = Answer(data["query"], tuple(data["columns"]))
-    answer.certain, answer.told, answer.filled, answer.is_asked = data["flags"]
+    answer.certain, answer.told, answer.is_asked = data["flags"]
     answer.failed = None if data["failed"] is None else _load_literal(data["failed"])
     answer.proofs = [tuple(map(_load_literal, proof)) for proof in data["proofs"]]
     patterns = queries[answer.query].patterns
-    for number, binding, missing, pending, told, hidden in data["supports"]:
-        partial = Partial(patterns[number], list(binding), int(missing, 16), int(pending, 16), answer)
+    for number, binding, sets, told, is_filled, _ in data["supports"]:
+        missing, pending, watched = (int(bits, 16) for bits in sets)
+        partial = Partial(patterns[number], list(binding), missing, pending, answer)
+        partial.watched = watched
         partial.told = None if told is None else (int(told[0], 16), int(told[1], 16))
-        partial.hidden = hidden
-        answer.has_hidden |= hidden
+        partial.is_filled = is_filled
         answer.supports[partial] = None
     return answer
 
 
-def _save_partial(partial: Partial) -> list[Any]:
+def _save_partial(partial: Partial, numbers: Mapping[Partial, int]) -> list[Any]:
+    """Sets are hexadecimal text: they may have more bits than a number of MessagePack."""
+    sets = [f"{bits:x}" for bits in (partial.missing, partial.pending, partial.watched)]
     told = None if partial.told is None else [f"{bits:x}" for bits in partial.told]
-    state = [partial.pattern.number, list(partial.binding), f"{partial.missing:x}", f"{partial.pending:x}"]
-    return [*state, told, partial.hidden]  # sets as hexadecimal text: they may have more bits than a number of MessagePack
+    parent = partial.parent
+    while parent is not None and not parent.alive:
+        parent = parent.parent
+    number = None if parent is None else numbers[parent]
+    return [partial.pattern.number, list(partial.binding), sets, told, partial.is_filled, number]
+
+
+def save_batches(batches: Iterable[Mapping[str, Sequence[Fact]]]) -> list[dict[str, Any]]:
+    """Facts that wait for the stream's start as plain data."""
+    return [{name: [[list(row), lo, hi] for row, lo, hi in facts] for name, facts in batch.items()} for batch in batches]
+
+
+def load_batches(data: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Sequence[Fact]]]:
+    """The facts that were saved."""
+    return [{name: [(tuple(row), lo, hi) for row, lo, hi in facts] for name, facts in batch.items()} for batch in data]
 
 
 def _save_literal(literal: GroundLiteral) -> list[Any]:

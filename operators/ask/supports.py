@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from tidelog.operators.ask.partials import Partial
 from tidelog.operators.ask.patterns import Binding, Pattern
-from tidelog.operators.sld.preconditions import Premise, Slot
+from tidelog.plans.preconditions import Premise, Slot
 from tidelog.plans.questions import GroundLiteral, Open
 
 _Names = dict[str, object]
@@ -15,17 +16,62 @@ _Names = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """The evidence E and the hypotheses H of a partial answer, as sets; `is_open` where H has variables."""
+    """The evidence E and the hypotheses H of a partial answer, as sets; `is_open` where H has variables.
+
+    `is_special` where it is a support for some values of the answer's open columns alone, so that it stands for no other.
+    """
 
     evidence: frozenset[GroundLiteral]
     hypotheses: frozenset[GroundLiteral]
     is_open: bool
+    is_special: bool = False
 
 
 def support_of(partial: Partial) -> Support:
     """What speaks for a partial answer, and what it still needs."""
     evidence, hypotheses = literals_of(partial)
-    return Support(frozenset(evidence), frozenset(hypotheses), any(map(_is_open, hypotheses)))
+    return _support(partial.pattern, partial.binding, evidence, hypotheses)
+
+
+def hypotheses_without_evidence(pattern: Pattern, binding: Binding) -> Support:
+    """A precondition of which nothing has come."""
+    literals = [item.literal(binding, pattern.names) for item in (*pattern.premises, *pattern.negated)]
+    return _support(pattern, binding, [], literals)
+
+
+def _support(
+    pattern: Pattern, binding: Binding, evidence: Sequence[GroundLiteral], hypotheses: Sequence[GroundLiteral]
+) -> Support:
+    columns = _columns(pattern, binding)
+    open_columns = sum(value is None for value in pattern.row(binding))
+    is_special = bool(columns) and (pattern.has_conditions or len(columns) < open_columns)
+    literals = frozenset(_with_columns(literal, columns) for literal in hypotheses)
+    return Support(frozenset(evidence), literals, any(map(_is_open, literals)), is_special)
+
+
+_COLUMN = "#"
+"""What the names of open columns begin with, which are the same in all supports of an answer."""
+
+
+def _columns(pattern: Pattern, binding: Binding) -> dict[str, Open]:
+    """For the variables that are open columns of the answer, the column, and what the variable is more than that."""
+    return {
+        pattern.names[term.variable]: Open(f"{_COLUMN}{i}", -term.offset)
+        for i, term in enumerate(pattern.answer)
+        if isinstance(term, Slot) and binding[term.variable] is None
+    }
+
+
+def _with_columns(literal: GroundLiteral, columns: Mapping[str, Open]) -> GroundLiteral:
+    if not columns or not _is_open(literal):
+        return literal
+    *arguments, time = (_in_column(term, columns) for term in (*literal.arguments, literal.time))
+    return replace(literal, arguments=tuple(arguments), time=time)
+
+
+def _in_column(term: Any, columns: Mapping[str, Open]) -> Any:
+    column = columns.get(term.name) if isinstance(term, Open) else None
+    return term if column is None else Open(column.name, column.offset + term.offset)
 
 
 def literals_of(partial: Partial) -> tuple[list[GroundLiteral], list[GroundLiteral]]:
@@ -48,47 +94,96 @@ def _order(literal: GroundLiteral) -> tuple[bool, int, bool, str]:
     return (isinstance(time, Open), 0 if isinstance(time, Open) else time, literal.negated, str(literal))
 
 
-def hypotheses_without_evidence(pattern: Pattern, binding: Binding) -> Support:
-    """A precondition of which nothing has come."""
-    literals = [item.literal(binding, pattern.names) for item in (*pattern.premises, *pattern.negated)]
-    return Support(frozenset(), frozenset(literals), any(map(_is_open, literals)))
+class Comparison:
+    """The supports of one answer, compared: `hidden` are those that need more than another one does, or have more evidence
+    for the same needs.
 
-
-def hide_what_needs_more(partials: Iterable[Partial], unsupported: Iterable[Support]) -> None:
-    """Mark those that need more than another one does, or have more evidence for the same needs.
-
-    One support is compared with those alone that share a hypothesis with it.
+    A support that has changed is compared with those alone whose hypotheses have one in common with its own.
     """
-    supports = [(partial, support_of(partial)) for partial in partials]
-    by_literal: dict[GroundLiteral, list[tuple[Partial | None, Support]]] = {}
-    anywhere: list[tuple[Partial | None, Support]] = []
-    for entry in [*supports, *((None, support) for support in unsupported)]:
-        needs = entry[1].hypotheses
-        if entry[1].is_open or not needs:
-            anywhere.append(entry)
-        else:
-            by_literal.setdefault(min(needs, key=_order), []).append(entry)
-    kept: dict[Partial, Support] = {}
-    for partial, support in sorted(supports, key=lambda entry: (len(entry[1].hypotheses), len(entry[1].evidence))):
-        others = [*anywhere, *(other for literal in support.hypotheses for other in by_literal.get(literal, ()))]
-        partial.hidden = any(
-            other is not partial
-            and (other is None or other in kept or not _same(found, support))
-            and _needs_less(found, support)
-            for other, found in others
-        )
-        if not partial.hidden:
-            kept[partial] = support
+
+    def __init__(self) -> None:
+        self._supports: dict[Partial, Support] = {}
+        self._open: dict[Partial, None] = {}
+        self._by_needs: dict[_Literals, dict[_Literals, dict[Partial, None]]] = {}
+        self._needing: dict[GroundLiteral, dict[_Literals, None]] = {}
+        self.hidden: dict[Partial, None] = {}
+
+    def __contains__(self, partial: Partial) -> bool:
+        return partial in self._supports
+
+    def remove(self, partial: Partial) -> None:
+        """It is no support any more, or not as it was."""
+        support = self._supports.pop(partial, None)
+        self.hidden.pop(partial, None)
+        self._open.pop(partial, None)
+        if support is None:
+            return
+        by_evidence = self._by_needs[support.hypotheses]
+        del by_evidence[support.evidence][partial]
+        if not by_evidence[support.evidence]:
+            del by_evidence[support.evidence]
+        if not by_evidence:
+            del self._by_needs[support.hypotheses]
+            for literal in support.hypotheses:
+                del self._needing[literal][support.hypotheses]
+                if not self._needing[literal]:
+                    del self._needing[literal]
+
+    def update(self, changed: Iterable[Partial], beside: Sequence[Support]) -> None:
+        """Compare supports that are new or have changed with the others, and with what stands `beside` them."""
+        found = [(partial, support_of(partial)) for partial in changed]
+        for partial, support in found:
+            self.remove(partial)
+            self._add(partial, support)
+        for partial, support in found:
+            for other in self._related(support):
+                if other is partial:
+                    continue
+                if partial not in self.hidden and self._hides(other, partial):
+                    self.hidden[partial] = None
+                if other not in self.hidden and self._hides(partial, other):
+                    self.hidden[other] = None
+            if any(_needs_less(other, support) for other in beside):
+                self.hidden[partial] = None
+
+    def _add(self, partial: Partial, support: Support) -> None:
+        self._supports[partial] = support
+        if support.is_open:
+            self._open[partial] = None
+        self._by_needs.setdefault(support.hypotheses, {}).setdefault(support.evidence, {})[partial] = None
+        for literal in support.hypotheses:
+            self._needing.setdefault(literal, {})[support.hypotheses] = None
+
+    def _related(self, support: Support) -> Iterator[Partial]:
+        """The supports that could hide one, or be hidden by it."""
+        if support.is_open:
+            yield from list(self._supports)
+            return
+        yield from list(self._open)
+        needs = support.hypotheses
+        size = len(support.evidence)
+        for evidence, partials in list(self._by_needs[needs].items()):
+            if len(evidence) != size or evidence == support.evidence:
+                yield from list(partials)
+        related = dict.fromkeys(other for literal in needs for other in self._needing[literal] if len(other) != len(needs))
+        for other in related:
+            for partials in list(self._by_needs[other].values()):
+                yield from list(partials)
+
+    def _hides(self, one: Partial, other: Partial) -> bool:
+        """Whether the first one needs less; of two that need the same, the first that came does."""
+        support, against = self._supports[one], self._supports[other]
+        if not _needs_less(support, against):
+            return False
+        return one not in self.hidden or not _needs_less(against, support)
 
 
-def _same(one: Support, other: Support) -> bool:
-    """Whether two supports need less than each other: then the first of them stays."""
-    return _needs_less(one, other) and _needs_less(other, one)
+_Literals = frozenset[GroundLiteral]
 
 
 def _needs_less(one: Support, other: Support) -> bool:
     """Whether the first one's hypotheses are a proper part of the other's, or the same with no more evidence."""
-    if len(one.hypotheses) > len(other.hypotheses):
+    if len(one.hypotheses) > len(other.hypotheses) or one.is_special:
         return False
     if not one.is_open:
         if not one.hypotheses <= other.hypotheses:
@@ -124,7 +219,7 @@ def _unified(literal: GroundLiteral, candidate: GroundLiteral, names: _Names) ->
 
 
 def _agree(one: object, other: object, names: _Names) -> bool:
-    if not isinstance(one, Open):
+    if not isinstance(one, Open) or one.name.startswith(_COLUMN):
         return one == other
     value = _less(other, one.offset)
     return value is not None and names.setdefault(one.name, value) == value
@@ -141,7 +236,7 @@ def _less(value: object, offset: int) -> object:
 
 def _replaced(literal: GroundLiteral, names: _Names) -> tuple[object, ...]:
     terms = (*literal.arguments, literal.time)
-    values = tuple((names[term.name], term.offset) if isinstance(term, Open) else (term, 0) for term in terms)
+    values = tuple((names.get(term.name, term.name), term.offset) if isinstance(term, Open) else (term, 0) for term in terms)
     return (literal.predicate, literal.negated, *values)
 
 
@@ -151,14 +246,22 @@ def _is_open(literal: GroundLiteral) -> bool:
 
 def find_rivals(patterns: Sequence[Pattern]) -> None:
     """Tell each pattern which others could need less than it, some of its own premises having come."""
-    by_size: dict[int, list[Pattern]] = {}
+    by_size: dict[int, list[tuple[Pattern, frozenset[tuple[str, int]]]]] = {}
     for pattern in patterns:
-        by_size.setdefault(len(pattern.premises), []).append(pattern)
-    for pattern in patterns:
-        smaller = [other for size, found in by_size.items() if size < len(pattern.premises) for other in found]
-        pattern.rivals = [
-            other for other in smaller if all(_fits_in(item.premise, other, pattern) for item in other.premises)
-        ]
+        by_size.setdefault(len(pattern.premises), []).append((pattern, _tied(pattern)))
+    for size, group in by_size.items():
+        smaller = [entry for other, entries in by_size.items() if other < size for entry in entries]
+        for pattern, tied in group:
+            found = [other for other, needs in smaller if needs <= tied]
+            pattern.rivals = [
+                other for other in found if all(_fits_in(item.premise, other, pattern) for item in other.premises)
+            ]
+
+
+def _tied(pattern: Pattern) -> frozenset[tuple[str, int]]:
+    """The premises whose times are tied to the answer's: predicate and distance."""
+    distances = ((item.premise.predicate, _distance(item.premise, pattern)) for item in pattern.premises)
+    return frozenset((predicate, distance) for predicate, distance in distances if distance is not None)
 
 
 def _fits_in(premise: Premise, own: Pattern, other: Pattern) -> bool:

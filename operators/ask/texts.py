@@ -8,18 +8,28 @@ from dataclasses import replace
 from tidelog.plans.normal.traverse import rebuild
 from tidelog.plans.printing import format_formula
 from tidelog.plans.questions import Open
-from tidelog.plans.syntax import Arithmetic, Atom, Comparison, Constant, Expression, Formula, Value, Variable
+from tidelog.plans.syntax import Arithmetic, Atom, Comparison, Conjunction, Constant, Expression, Formula, Value, Variable
 
 _Values = Mapping[str, Expression]
 
 
 def text_of(formula: Formula, columns: Sequence[str], terms: Sequence[Value | Open]) -> str:
-    """A formula with terms in place of its variables `columns`."""
+    """A formula with terms in place of its variables `columns`; a conjunction without its parentheses."""
     values: dict[str, Expression] = {
         column: Variable(str(term)) if isinstance(term, Open) else Constant(term)
         for column, term in zip(columns, terms, strict=True)
     }
-    return format_formula(_put_in(formula, values))
+    text = format_formula(_put_in(formula, values))
+    return text[1:-1] if isinstance(formula, Conjunction) else text
+
+
+def arguments_of(atom: Atom, columns: Sequence[str], terms: Sequence[Value | Open]) -> tuple[Value | Open, ...]:
+    """The arguments of an atom with terms in place of its variables; `_` stays open."""
+    values = dict(zip(columns, terms, strict=True))
+    return tuple(
+        values[term.name] if isinstance(term, Variable) else term.value if isinstance(term, Constant) else Open("_")
+        for term in atom.arguments
+    )
 
 
 def _put_in(formula: Formula, values: _Values) -> Formula:

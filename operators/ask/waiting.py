@@ -5,16 +5,32 @@ A fact, or a time that has passed, finds those whom it concerns by looking them 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from tidelog.operators.ask.partials import Partial
 from tidelog.operators.ask.patterns import Awaited, Binding, Pattern
-from tidelog.plans.facts import Row
+from tidelog.plans.facts import Fact, Row
 from tidelog.plans.syntax import Value
+
+
+class Forgetting(NamedTuple):
+    """Nobody will ask any more for the facts of a predicate at a time."""
+
+    predicate: str
+    time: int
+
+
+class Refusal(NamedTuple):
+    """A fact whose coming would close a way to an answer for which nothing has come yet."""
+
+    predicate: str
+    row: Row
+    time: int
+
 
 Concern = tuple[Partial, int]
 """A partial answer, and which of its premises: i for the one at i, −1−i for the negated one at i."""
@@ -175,3 +191,12 @@ class Arrived:
         for name, time, rows in data:
             self._facts.setdefault(name, {})[time] = {tuple(row) for row in rows}
         return [(name, time) for name, times in self._facts.items() for time in times]
+
+
+def together(batches: Iterable[Mapping[str, Sequence[Fact]]]) -> dict[str, list[Fact]]:
+    """The facts of some batches as one."""
+    found: dict[str, list[Fact]] = {}
+    for batch in batches:
+        for predicate, facts in batch.items():
+            found.setdefault(predicate, []).extend(facts)
+    return found

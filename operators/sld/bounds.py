@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from tidelog.operators.sld.comparing import START_SLOT, flip, read, write
-from tidelog.operators.sld.preconditions import Argument, Slot
 from tidelog.operators.sld.terms import Bindings
 from tidelog.plans.errors import NOWHERE, Span
-from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression
+from tidelog.plans.preconditions import START, Argument, Slot
+from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, Variable
 
 _ZERO = -2
 """Stands for the number 0, so that a constant is a bound like any other."""
@@ -103,20 +103,29 @@ def _written(x: int, y: int, slack: int, is_equal: bool, span: Span) -> Comparis
 
 def agree(comparisons: Iterable[Comparison]) -> bool:
     """Whether one time can be such a multiple as all of `(T - 2) mod 5 = 0` and the like want it."""
-    residues: dict[tuple[Expression, int], int] = {}
+    residues: dict[tuple[int, int], int] = {}
+    return all(
+        residues.setdefault((time.variable, step), -time.offset % step) == -time.offset % step
+        for time, step in steps_in(comparisons)
+    )
+
+
+def steps_in(comparisons: Iterable[Comparison]) -> Iterator[tuple[Slot, int]]:
+    """The times that are to be multiples, and of what: `(T - 2) mod 5 = 0` says so of T - 2."""
     for comparison in comparisons:
         match comparison:
             case Comparison("=", Arithmetic("mod", (dividend, Constant(int(step)))), Constant(0)) if step > 0:
-                base, offset = _split(dividend)
-                if residues.setdefault((base, step), -offset % step) != -offset % step:
-                    return False
-    return True
+                time = _time_in(dividend)
+                if time is not None:
+                    yield time, step
 
 
-def _split(expression: Expression) -> tuple[Expression, int]:
+def _time_in(expression: Expression) -> Slot | None:
     match expression:
-        case Arithmetic("+", (base, Constant(int(offset)))):
-            return base, offset
-        case Arithmetic("-", (base, Constant(int(offset)))):
-            return base, -offset
-    return expression, 0
+        case Variable(name) if name != START:
+            return Slot(int(name[1:]))
+        case Arithmetic("+", (Variable(name), Constant(int(offset)))) if name != START:
+            return Slot(int(name[1:]), offset)
+        case Arithmetic("-", (Variable(name), Constant(int(offset)))) if name != START:
+            return Slot(int(name[1:]), -offset)
+    return None

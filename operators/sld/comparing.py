@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
-from tidelog.operators.sld.preconditions import START, Argument, Slot
 from tidelog.operators.sld.terms import Bindings, shift
 from tidelog.operators.sld.values import UNCOMPUTABLE, compare, evaluate, names_of
 from tidelog.plans.numerals import canonical
+from tidelog.plans.preconditions import START, Argument, Slot
 from tidelog.plans.syntax import Arithmetic, Comparison, ComparisonOperator, Constant, Expression, Value, Variable
 
 START_SLOT = Slot(-1)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from tidelog.operators.sld.comparing import START_SLOT, instantiate, write
-from tidelog.operators.sld.preconditions import Argument, Slot
 from tidelog.operators.sld.rulebook import is_unbounded
 from tidelog.operators.sld.tasks import Call, Deny, Equal, Scope, Solve, Step, Task, Tasks, Test
 from tidelog.operators.sld.terms import Bindings, shift
 from tidelog.plans.errors import ProgramError, Span
 from tidelog.plans.normal.rewrite import refuse
+from tidelog.plans.preconditions import Argument, Slot
 from tidelog.plans.syntax import (
     Arithmetic,
     Atom,

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from tidelog.operators.sld.bounds import Bounds, agree
 from tidelog.operators.sld.comparing import refresh, rename, settle, slots_of, whole_number
-from tidelog.operators.sld.preconditions import Argument, Premise, Slot
 from tidelog.operators.sld.terms import Bindings
 from tidelog.plans.errors import NOWHERE, Diagnostic, ProgramError, Span
+from tidelog.plans.preconditions import Argument, Premise, Slot
 from tidelog.plans.syntax import Comparison
 
 

@@ -12,9 +12,9 @@ from itertools import combinations
 
 from tidelog.operators.sld.leaves import Absence, Leaf, close
 from tidelog.operators.sld.limits import Budget
-from tidelog.operators.sld.preconditions import Premise, Slot
 from tidelog.operators.sld.subsumption import LeafIndex, entry_of
 from tidelog.operators.sld.terms import Bindings
+from tidelog.plans.preconditions import Premise, Slot
 
 
 def minimise(leaves: Sequence[Leaf], budget: Budget) -> list[Leaf]:

@@ -7,7 +7,7 @@ from itertools import count
 
 from tidelog.operators.sld.comparing import rename
 from tidelog.operators.sld.leaves import Leaf
-from tidelog.operators.sld.preconditions import START, Precondition, Slot
+from tidelog.plans.preconditions import START, Precondition, Slot
 
 
 def precondition_of(leaf: Leaf, columns: Sequence[str]) -> Precondition:

@@ -6,6 +6,8 @@ behind it is an auxiliary query over the variables that it shares with its rule.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tidelog.operators.sld.formulas import NEVER, arguments_of, endless, stepped, time_of
 from tidelog.operators.sld.rulebook import Rulebook, is_unbounded
 from tidelog.operators.sld.tasks import Deny, Lack, Solve, Step, Tasks
@@ -31,6 +33,9 @@ def deny(task: Deny, rulebook: Rulebook) -> Step:
             return _no_time_in(formula, task)
         case Atom() if not has_wildcard(formula):
             return _lack(formula, task)
+        case Atom():
+            asked = rulebook.part_query(scope.clause, replace(formula, at=None))
+            return (Lack(asked.predicate, arguments_of(asked, scope), time_of(formula, scope, time), formula.span),)
     return _lack(rulebook.part_query(scope.clause, formula), task)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 
 from tidelog.operators.sld.comparing import slots_of
-from tidelog.operators.sld.preconditions import Argument, Premise, Slot
 from tidelog.operators.sld.tasks import Call, Equal, Goal, Lack, Test
 from tidelog.operators.sld.terms import Bindings
+from tidelog.plans.preconditions import Argument, Premise, Slot
 from tidelog.plans.syntax import Comparison
 
 MAX_STATES = 100_000

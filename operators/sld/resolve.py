@@ -14,7 +14,6 @@ from tidelog.operators.sld.formulas import NEVER, relate, solve
 from tidelog.operators.sld.leaves import Absence, Leaf, close
 from tidelog.operators.sld.limits import Budget
 from tidelog.operators.sld.negation import deny
-from tidelog.operators.sld.preconditions import Argument, Premise, Slot
 from tidelog.operators.sld.repeats import Repeats
 from tidelog.operators.sld.rulebook import Clause, Rulebook, is_unbounded
 from tidelog.operators.sld.tasks import (
@@ -34,6 +33,7 @@ from tidelog.operators.sld.tasks import (
 )
 from tidelog.operators.sld.terms import Bindings, Mark, shift
 from tidelog.plans.errors import NOWHERE, Diagnostic, ProgramError, Span
+from tidelog.plans.preconditions import Argument, Premise, Slot
 from tidelog.plans.syntax import Comparison, Constant, Variable
 from tidelog.plans.timeline import NEG, POS
 
@@ -51,6 +51,7 @@ class _Choice:
     premises: int
     absences: int
     comparisons: int
+    resolved: int
     span: Span
 
 
@@ -70,6 +71,8 @@ class Resolver:
     _comparisons: list[Comparison] = field(default_factory=list)
     _choices: list[_Choice] = field(default_factory=list)
     _repeats: Repeats = field(default_factory=Repeats)
+    _resolved_calls: dict[Call, None] = field(default_factory=dict)
+    """What has been called for on this branch: where it is called for again, the same derivation serves both."""
     _span: Span = NOWHERE
 
     def leaves(self, goal: Call, answer: tuple[Argument, ...]) -> Iterator[Leaf]:
@@ -97,7 +100,7 @@ class Resolver:
     def _choose(self, ways: Iterator[Tasks], rest: Goal) -> None:
         if ways is NEVER:
             return
-        sizes = len(self._premises), len(self._absences), len(self._comparisons)
+        sizes = len(self._premises), len(self._absences), len(self._comparisons), len(self._resolved_calls)
         self._choices.append(_Choice(ways, rest, self.bindings.mark(), *sizes, self._span))
 
     def _next(self) -> tuple[Goal] | None:
@@ -107,6 +110,8 @@ class Resolver:
             self.bindings.undo(choice.mark)
             del self._premises[choice.premises :], self._absences[choice.absences :]
             del self._comparisons[choice.comparisons :]
+            while len(self._resolved_calls) > choice.resolved:
+                self._resolved_calls.popitem()
             self._span = choice.span
             tasks = next(choice.ways, None)
             if tasks is not None:
@@ -167,11 +172,16 @@ class Resolver:
         )
         if predicate not in self.rulebook.clauses:
             return self._given(walked)
-        if not self.rulebook.is_recursive(predicate):
-            return self._resolved(walked, task.above)
-        if self._is_pruned(walked) or self._is_repeated(walked, rest, answer):
-            return NEVER
-        return self._resolved(walked, self._descended(walked))
+        above = task.above
+        if self.rulebook.is_recursive(predicate):
+            if self._is_pruned(walked) or self._is_repeated(walked, rest, answer):
+                return NEVER
+            above = self._descended(walked)
+        bare = walked._replace(above=None)
+        if bare in self._resolved_calls:
+            return ()
+        self._resolved_calls[bare] = None
+        return self._resolved(walked, above)
 
     def _is_repeated(self, call: Call, rest: Goal, answer: tuple[Argument, ...]) -> bool:
         """Whether this was met before; where recursion is cut at a depth, another depth is another state."""

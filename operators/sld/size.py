@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from tidelog.operators.sld.limits import MAX_PRECONDITIONS, MAX_PREMISES, Budget, too_large
-from tidelog.operators.sld.preconditions import Argument, Slot
 from tidelog.operators.sld.rulebook import Clause, Rulebook, is_unbounded
 from tidelog.operators.sld.tasks import Call
 from tidelog.operators.sld.values import holds, names_of
 from tidelog.plans.errors import Span
 from tidelog.plans.normal.names import has_wildcard
+from tidelog.plans.preconditions import Argument, Slot
 from tidelog.plans.syntax import (
     Atom,
     Binary,

@@ -6,18 +6,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from tidelog.operators.sld.bounds import Bounds
+from tidelog.operators.sld.bounds import Bounds, steps_in
 from tidelog.operators.sld.comparing import START_SLOT, decide, instantiate, refresh
 from tidelog.operators.sld.leaves import Leaf
-from tidelog.operators.sld.preconditions import START, Argument, Premise, Slot
 from tidelog.operators.sld.terms import Bindings, shift
 from tidelog.operators.sld.values import names_of
+from tidelog.plans.preconditions import START, Argument, Premise, Slot
 from tidelog.plans.syntax import Comparison, Value
 
 _KEYED = 3
 """So many arguments of a premise take part in its key."""
 MAX_TRIES = 10_000
 """After so many tries to match two leaves both are kept: that is never wrong."""
+
+MAX_EFFORT = 20_000_000
+"""After so many looks at pairs of leaves the others are kept, which is never wrong either: about ten seconds."""
+_MATCHING = 40
+"""What it costs to match two leaves, in looks."""
 
 
 class Key(NamedTuple):
@@ -30,18 +35,38 @@ class Key(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A leaf, and what its premises look like; `tied` holds those whose times are tied to the answer's."""
+    """A leaf, and what it looks like to what might subsume it, or be subsumed by it.
+
+    `tied` has the predicate and the distance of what needs to come, and of what must not, at a time that is tied to the
+    answer's, each as often as it does; `steps` the multiples at which windows end, as seen from there.
+    """
 
     leaf: Leaf
     keys: tuple[Key, ...]
-    tied: frozenset[tuple[str, int]]
+    tied: frozenset[tuple[str, int, int]]
+    steps: frozenset[tuple[int, int]]
+
+    def may_subsume(self, other: Entry) -> bool:
+        """Whether it is worth a closer look: all that is tied is tied in the other, too."""
+        if self is other or not self.tied <= other.tied:
+            return False
+        return self.steps <= other.steps or not isinstance(other.leaf.answer[-1], Slot)
 
 
 def entry_of(leaf: Leaf) -> Entry:
     """The leaf with its keys."""
     now = leaf.answer[-1]
     keys = tuple(Key(p.predicate, _distance(p.time, now), _constants(p)) for p in leaf.premises)
-    return Entry(leaf, keys, frozenset((key.predicate, key.distance) for key in keys if key.distance is not None))
+    count = Counter[tuple[str, int]]()
+    tied = []
+    for key in keys:
+        if key.distance is not None:
+            place = key.predicate, key.distance
+            tied.append((*place, count[place]))
+            count[place] += 1
+    tied += ((p.predicate, distance, -1) for p in leaf.negated if (distance := _distance(p.time, now)) is not None)
+    steps = ((step, _distance(time, now) or 0) for time, step in steps_in(leaf.comparisons) if _is_tied(time, now))
+    return Entry(leaf, keys, frozenset(tied), frozenset((step, distance % step) for step, distance in steps))
 
 
 class LeafIndex:
@@ -51,6 +76,7 @@ class LeafIndex:
         self._frequency = Counter(key for entry in entries for key in entry.keys)
         self._buckets: dict[Key | None, list[Entry]] = {}
         self._shapes: dict[str, set[tuple[bool, tuple[bool, ...]]]] = {}
+        self._effort = 0
 
     def add(self, entry: Entry) -> None:
         """Take a leaf in."""
@@ -63,10 +89,15 @@ class LeafIndex:
     def subsumes(self, entry: Entry) -> bool:
         """Whether a leaf that was taken in, another than this one, needs no more than this one."""
         target = Target(entry.leaf)
-        return any(
-            known is not entry and known.tied <= entry.tied and subsumes(known.leaf, target)
-            for known in self._candidates(entry)
-        )
+        for known in self._candidates(entry):
+            self._effort += 1
+            if known.may_subsume(entry):
+                self._effort += _MATCHING
+                if subsumes(known.leaf, target):
+                    return True
+            if self._effort > MAX_EFFORT:
+                return False
+        return False
 
     def _candidates(self, entry: Entry) -> Iterator[Entry]:
         yield from self._buckets.get(None, ())
@@ -85,6 +116,10 @@ def _distance(time: Slot | int, now: Argument) -> int | None:
     if isinstance(time, Slot):
         return time.offset - now.offset if isinstance(now, Slot) and now.variable == time.variable else None
     return time - now if isinstance(now, int) else None
+
+
+def _is_tied(time: Slot | int, now: Argument) -> bool:
+    return isinstance(time, Slot) and _distance(time, now) is not None
 
 
 def _constants(premise: Premise) -> tuple[Value | None, ...]:

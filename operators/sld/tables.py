@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tidelog.operators.sld.preconditions import Argument, Slot
 from tidelog.plans.facts import Fact, Record, Row
+from tidelog.plans.preconditions import Argument, Slot
 from tidelog.plans.timeline import NEG, POS
 
 Key = tuple[int, ...]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from tidelog.operators.sld.preconditions import Argument, Slot
 from tidelog.operators.sld.rulebook import Clause
 from tidelog.plans.errors import Span
+from tidelog.plans.preconditions import Argument, Slot
 from tidelog.plans.syntax import Comparison, Formula
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tidelog.operators.sld.preconditions import Argument, Slot
 from tidelog.plans.numerals import canonical
+from tidelog.plans.preconditions import Argument, Slot
 
 Mark = tuple[int, int, int]
 

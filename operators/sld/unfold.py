@@ -8,7 +8,6 @@ from tidelog.operators.sld.leaves import Leaf, bound_variables, require_bound
 from tidelog.operators.sld.limits import Budget
 from tidelog.operators.sld.minimal import minimise
 from tidelog.operators.sld.naming import precondition_of
-from tidelog.operators.sld.preconditions import Argument, Slot, UnfoldedQuery, Unfolding
 from tidelog.operators.sld.resolve import Resolver
 from tidelog.operators.sld.rulebook import Rulebook
 from tidelog.operators.sld.size import require_size
@@ -16,6 +15,7 @@ from tidelog.operators.sld.tasks import Call
 from tidelog.operators.sld.terms import shift
 from tidelog.plans.errors import Diagnostic, ProgramError, Span
 from tidelog.plans.facts import Record
+from tidelog.plans.preconditions import Argument, Slot, UnfoldedQuery, Unfolding
 from tidelog.plans.questions import Question
 from tidelog.plans.syntax import Constant, Expression, Variable
 

@@ -88,7 +88,7 @@ class LoopFinder:
             origin_leads=tuple(leads.values()),
             leads={step.id: tuple(way[step.id] for way in ways) for step in every},
             holds=tuple(hold.id for hold in holds),
-            creates_values=tuple(step.id for step in every if _computes(step) and self._comes_round(every, step)),
+            creates_values=tuple(step.id for step in every if computes(step) and self._comes_round(every, step)),
         )
         return loop, every
 
@@ -179,7 +179,7 @@ def _entries(steps: Sequence[Step]) -> list[tuple[str, int, Feed]]:
     ]
 
 
-def _computes(step: Step) -> bool:
+def computes(step: Step) -> bool:
     """Whether a step's rows may hold numbers that its input does not: `Y = X + 1`, or the times at which it holds."""
     if isinstance(step.shape, BindShape):
         return True

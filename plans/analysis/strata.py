@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tidelog.plans.analysis.components import components
 from tidelog.plans.normal.names import predicates
@@ -17,6 +17,18 @@ def strata_of(normal: NormalProgram) -> Strata:
 
     Fresh predicates take part, but are not listed; a stratum of nothing else is left out.
     """
+    return by_level({name: number for name, number in levels_of(normal).items() if name not in normal.origins})
+
+
+def by_level(levels: Mapping[str, int]) -> Strata:
+    """Names of one level each, from below; a level of nothing is left out."""
+    return tuple(
+        tuple(name for name, number in levels.items() if number == wanted) for wanted in sorted(set(levels.values()))
+    )
+
+
+def levels_of(normal: NormalProgram) -> dict[str, int]:
+    """How far above the ground each predicate that rules mention stands, fresh ones too: so many negations, at most."""
     reads = _reads(normal)
     level: dict[str, int] = {}
     for members in components(_feeds(reads)):
@@ -24,8 +36,7 @@ def strata_of(normal: NormalProgram) -> Strata:
             level[name] + negated for member in members for name, negated in reads[member].items() if name not in members
         ]
         level.update(dict.fromkeys(members, max(below, default=0)))
-    named = {name: number for name, number in level.items() if name not in normal.origins}
-    return tuple(tuple(name for name, number in named.items() if number == wanted) for wanted in sorted(set(named.values())))
+    return level
 
 
 def _reads(normal: NormalProgram) -> dict[str, dict[str, bool]]:

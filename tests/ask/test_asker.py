@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 import tidelog
-from tidelog.operators.ask import asker as asker_module
+from tidelog.operators.ask import board
 from tidelog.operators.ask.asker import Asker
 from tidelog.operators.ask.waiting import WaitingFor
 from tidelog.operators.sld.unfold import unfold
@@ -165,7 +165,7 @@ def test_fact_touches_those_alone_that_wait_for_it(monkeypatch: pytest.MonkeyPat
 
 def test_too_many_open_answers_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """What nothing bounds is bounded by a limit."""
-    monkeypatch.setattr(asker_module, "MOST_OPEN", 10)
+    monkeypatch.setattr(board, "MOST_OPEN", 10)
     asker = asker_of("input p(x). input q(x). r(X)@T :- p(X)@T, q(X)@S. ask r(X)@T.")
     with pytest.raises(DataError, match="more than 10 partial answers"):
         feed(asker, *(f"p(n{number})@0" for number in range(11)))

@@ -170,7 +170,8 @@ def test_recursion_is_followed_to_the_last_time() -> None:
 
 def test_too_long_a_fact_for_a_question() -> None:
     """A question takes a fact as one at each time point: one at too many is refused, others of the batch are not."""
-    plan = tidelog.compile("timeline integer. input a(x). input b(x). p(X) :- a(X). q(X) :- b(X). ask p(X)@T.")
+    text = "timeline integer. input a(x). input b(x). p(X) :- a(X). q(X) :- b(X). output q. ask p(X)@T."
+    plan = tidelog.compile(text)
     intake = Intake(plan, ["s"])
     whole, long = ("a", ("u",), 1, MOST_POINTS), ("a", ("v",), 1, MOST_POINTS + 1)
     endless = ("b", ("u",), 1, POS)  # no question reads it
@@ -196,12 +197,23 @@ class Letters:
 
 def test_the_engine_hands_what_is_too_long_to_the_dead_letters() -> None:
     """As any other record that is refused, with its reason."""
-    plan = tidelog.compile("timeline integer. input a(x). p(X) :- a(X). ask p(X)@T. output p.")
+    plan = tidelog.compile("timeline integer. input a(x). p(X) :- a(X). ask p(X)@T.", outputs=False)
     letters, sink = Letters(), MemorySink()
     source = MemorySource([("a", ("u",), NEG, 3), ("a", ("v",), 4, 4)])
     anyio.run(Engine(plan, [source], [sink], dead_letters=letters).run)
     assert [(item.raw, item.reason[:5]) for item in letters.letters] == [(b"a(u)@(-inf,3]", "long:")]
-    assert [str(plan.answer(record)) for record in sink.answers] == ["p(v)@4"]
+    assert [line.answer for line in sink.hypothetical] == [{"X": "v", "T": 4}]
+
+
+def test_outputs_take_what_is_too_long_for_a_question() -> None:
+    """A question beside an output takes nothing from it."""
+    plan = tidelog.compile("timeline integer. input a(x). p(X) :- a(X). ask p(X)@T. output p.")
+    letters, sink = Letters(), MemorySink()
+    source = MemorySource([("a", ("u",), NEG, 3), ("a", ("v",), 4, 4)])
+    anyio.run(Engine(plan, [source], [sink], dead_letters=letters).run)
+    assert [item.reason[:5] for item in letters.letters] == ["long:"]
+    assert [str(plan.answer(record)) for record in sink.answers] == ["p(u)@(-inf,3]", "p(v)@4"]
+    assert [line.answer for line in sink.hypothetical] == [{"X": "v", "T": 4}]
 
 
 def test_without_questions_nothing_is_too_long() -> None:

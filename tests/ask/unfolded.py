@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tidelog.operators.sld.preconditions import Argument, Precondition, Premise, Slot, UnfoldedQuery, Unfolding
 from tidelog.operators.sld.unfold import unfold
 from tidelog.plans.facts import Record, format_constant
 from tidelog.plans.normal.program import begin
 from tidelog.plans.normal.resolve_times import resolve_times
 from tidelog.plans.parser import parse
+from tidelog.plans.preconditions import Argument, Precondition, Premise, Slot, UnfoldedQuery, Unfolding
 from tidelog.plans.printing import format_formula
 from tidelog.plans.questions import Question
 from tidelog.plans.syntax import Ask, Constant, FactStatement

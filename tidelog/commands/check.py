@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping
 
 from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import BAD, DONE, load_plan, show_diagnostics
-from tidelog.operators.sld.preconditions import Unfolding
-from tidelog.operators.sld.unfold import unfold
 from tidelog.plans.analysis.report import analyse, analysis_fields, format_analysis
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.plan import Plan
+from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.printing import format_formula
 from tidelog.plans.source import diagnostics_to_fields, to_fields
 
@@ -50,7 +49,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _sizes(plan: Plan) -> dict[str, dict[str, int]]:
     """What each question unfolds into."""
-    return {format_formula(question.query): _size(unfold(question, plan.facts)) for question in plan.questions}
+    pairs = zip(plan.questions, plan.unfoldings, strict=True)
+    return {format_formula(question.query): _size(unfolding) for question, unfolding in pairs}
 
 
 def _unfolding_lines(sizes: Mapping[str, Mapping[str, int]]) -> Iterator[str]:

@@ -13,6 +13,13 @@ def positive(text: str) -> int:
     return number
 
 
+def whole(text: str) -> int:
+    """A whole number of 0 or more; ArgumentTypeError for anything else."""
+    if not text.isdecimal() or len(text) > 12:
+        raise argparse.ArgumentTypeError(f"expected a whole number, 0 or more, got `{text}`")
+    return int(text)
+
+
 def number_of_bytes(text: str) -> int:
     """A number of bytes above 0, below some 10 GB; ArgumentTypeError for anything else."""
     number = int(text) if text.isdecimal() and len(text) <= 10 else 0

@@ -55,7 +55,7 @@ def stream(plan: Plan, options: argparse.Namespace, make_engine: Callable[..., E
     _check_times(plan, options)
     _check_files(plan, options)
     _check_formats(plan, options)
-    _collect_seldom()
+    collect_seldom()
     try:
         return anyio.run(_Run(plan, options, make_engine).main, backend=options.backend)
     except BaseExceptionGroup as group:
@@ -63,7 +63,7 @@ def stream(plan: Plan, options: argparse.Namespace, make_engine: Callable[..., E
     raise cause
 
 
-def _collect_seldom() -> None:
+def collect_seldom() -> None:
     """Rows and coverage hold no circles: looking for circles among millions of them is all cost."""
     gc.freeze()
     gc.set_threshold(300_000, 20, 50)

@@ -1,0 +1,277 @@
+"""Partial answers on their way: begun and advanced by facts, ended by time, with what they wait for."""
+
+from __future__ import annotations
+
+from tidelog.operators.ask.answers import Query
+from tidelog.operators.ask.horizons import horizons, queries_of, retentions
+from tidelog.operators.ask.outlook import Outlook, columns_of
+from tidelog.operators.ask.partials import Answer, Columns, Partial
+from tidelog.operators.ask.patterns import Awaited, Binding, Pattern
+from tidelog.operators.ask.waiting import Calendar, Forgetting, Refusal, Relevant, WaitingFor
+from tidelog.plans.errors import DataError
+from tidelog.plans.facts import Row
+from tidelog.plans.preconditions import Unfolding
+from tidelog.plans.questions import NEVER, Question
+from tidelog.plans.timeline import POS
+
+MOST_OPEN = 1_000_000
+"""The most partial answers that may be open at once."""
+MOST_NESTED = 200
+"""How deep negations may lead to others that no fact decides."""
+
+
+class Board:
+    """All partial answers of a question and of its auxiliary queries, and who waits for what.
+
+    Whoever reviews the answers that have `changed` decides what becomes of them.
+    """
+
+    def __init__(self, question: Question, unfolding: Unfolding) -> None:
+        far, kept = horizons(question, unfolding), retentions(question, unfolding)
+        sources = queries_of(unfolding)
+        asked = {name: (query, far[name]) for name, query in unfolding.auxiliary.items()}
+        self._queries = {name: Query(query, name, question, asked) for name, query in sources.items()}
+        self._spans = {name: max(far[name], kept[name]) for name in sources}
+        self._known = Outlook(self._queries)
+        self._kept = {name: kept[name] for name in question.inputs}
+        patterns = [pattern for query in self._queries.values() for pattern in query.patterns]
+        self._relevant = Relevant(patterns)
+        self._needs_start = any(pattern.asks_start for pattern in patterns)
+        self._waiting, self._calendar = WaitingFor(), Calendar()
+        self._changed: dict[Answer, None] = {}
+        self._dormant: dict[Refusal, dict[Answer, None]] = {}
+        self._open = self._received = self._nested = 0
+
+    # --- facts ----------------------------------------------------------------------------------------------------------
+
+    def _take(self, predicate: str, row: Row, time: int) -> None:
+        is_new, is_first = self._known.arrived.add(predicate, row, time)
+        if not is_new:
+            return
+        self._received += 1
+        if is_first and self._kept[predicate] < NEVER:
+            self._calendar.add(time + self._kept[predicate], Forgetting(predicate, time))
+        for answer in self._dormant.pop(Refusal(predicate, row, time), ()):
+            self._change(answer)
+        made: list[Partial | None] = []
+        for partial, i in self._waiting.met_by(predicate, row, time):
+            if not partial.alive:
+                continue
+            if i < 0:
+                self._drop(partial, partial.pattern.negated[-1 - i])
+            else:
+                made.append(self._advance(partial, i, row, time))
+        for pattern, i in self._relevant.started_by(predicate, row):
+            binding: Binding = [None] * len(pattern.names)
+            if pattern.premises[i].unify(row, time, binding):
+                made.append(self._add(pattern, binding, pattern.all & ~(1 << i), pattern.all_negated))
+        for new in made:  # only now: what they negate may be among them
+            if new is not None:
+                self._decide_absences(new)
+
+    def _advance(self, partial: Partial, i: int, row: Row, time: int) -> Partial | None:
+        """What a partial answer waits for has come: it needs one less; where the fact gives it values, a new one does."""
+        pattern, item = partial.pattern, partial.pattern.premises[i]
+        if item.is_ground(partial.binding):
+            self._waiting.remove((partial, i), item, partial.binding)
+            partial.missing &= ~(1 << i)
+            self._change(partial.answer, partial)
+            return None
+        binding = list(partial.binding)
+        if not item.unify(row, time, binding):
+            return None
+        return self._add(pattern, binding, partial.missing & ~(1 << i), partial.pending, partial)
+
+    def _add(
+        self, pattern: Pattern, binding: Binding, missing: int, pending: int, parent: Partial | None = None
+    ) -> Partial | None:
+        """A new partial answer, unless it cannot be one, or another one stands for it; its absences are not decided yet."""
+        if not pattern.settle(binding, self._known.start) or not self._known.is_viable(pattern, binding, missing):
+            return None
+        query, columns = self._queries[pattern.query], pattern.row(binding)
+        answer = query.answers.get(columns) or Answer(pattern.query, columns)
+        if answer.certain:
+            return None
+        partial = Partial(pattern, binding, missing, pending, answer, parent)
+        if self._open >= MOST_OPEN:
+            raise DataError(f"more than {MOST_OPEN:,} partial answers are open at once")
+        self._open += 1
+        query.keep(answer)
+        answer.supports[partial] = None
+        for i, item in pattern.missing(missing):
+            self._waiting.add((partial, i), item, binding)
+        self._change(answer, partial)
+        return partial
+
+    # --- absences -------------------------------------------------------------------------------------------------------
+
+    def _decide_absences(self, partial: Partial) -> None:
+        """Look up the negated premises that have all their values: what is there makes the partial answer fail."""
+        pattern, binding = partial.pattern, partial.binding
+        for i, item in pattern.pending(partial.pending):
+            if not partial.alive:
+                return
+            if not item.is_ground(binding):
+                continue
+            is_there = self._is_there(item, binding)
+            if is_there is None:
+                self._watch(partial, i, item)
+                partial.watched |= 1 << i
+            elif is_there:
+                self._drop(partial, item)
+            else:
+                partial.pending &= ~(1 << i)
+        if partial.alive:
+            self._schedule(partial)
+
+    def _watch(self, partial: Partial, i: int, item: Awaited) -> None:
+        """Let a partial answer be told when it is known whether a negated premise holds."""
+        query = self._queries.get(item.premise.predicate)
+        if query is None:
+            self._waiting.add((partial, -1 - i), item, partial.binding)
+        else:
+            query.answers[columns_of(item, partial.binding)].watchers.append((partial, i))
+
+    def _is_there(self, item: Awaited, binding: Binding) -> bool | None:
+        """Whether what is negated holds; None while that is open."""
+        query = self._queries.get(item.premise.predicate)
+        if query is not None:
+            return self._state_of(query, columns_of(item, binding))
+        if self._known.has_come(item, binding):
+            return True
+        return False if item.fact(binding)[1] + item.delay <= self._known.watermark else None
+
+    def _state_of(self, query: Query, columns: Columns) -> bool | None:
+        """Whether an auxiliary query holds; None while that is open, and then it is looked at again in time."""
+        answer = query.answers.get(columns) or Answer(query.name, columns)
+        query.keep(answer)
+        if not answer.is_asked:
+            self._ask(query, answer)
+        if answer.certain or any(partial.is_complete for partial in (*answer.supports, *self._known.general(answer))):
+            return True
+        if answer.supports:
+            return None
+        first, _ = self._known.prospect(answer)
+        if first is None:
+            if not answer.is_awaited:
+                query.remove(answer)
+            return False
+        self._await(answer, first)
+        return None
+
+    def _ask(self, query: Query, answer: Answer) -> None:
+        """Somebody asks for an answer: what makes it true without any fact is looked at now. DataError without an end."""
+        answer.is_asked = True
+        if self._nested >= MOST_NESTED:
+            raise DataError(f"more than {MOST_NESTED} negations lead from one to the next, and no fact decides them")
+        self._nested += 1
+        for pattern in query.patterns:
+            binding = None if pattern.premises else pattern.binding_of(answer.columns)
+            new = None if binding is None else self._add(pattern, binding, 0, pattern.all_negated)
+            if new is not None:
+                self._decide_absences(new)
+        self._nested -= 1
+
+    def _await(self, answer: Answer, first: int) -> None:
+        """Nothing has come for an answer yet: look again when something that may decide it comes, or no longer can."""
+        self._calendar_add(first, answer)
+        for item, binding in self._known.denials(answer):
+            query = self._queries.get(item.premise.predicate)
+            if query is None:
+                row, time = item.fact(binding)
+                if time + item.delay > self._known.watermark:
+                    refusal = Refusal(item.premise.predicate, row, time)
+                    self._dormant.setdefault(refusal, {})[answer] = None
+                    self._calendar_add(time + item.delay, refusal)
+            elif self._state_of(query, columns_of(item, binding)) is None:
+                query.answers[columns_of(item, binding)].dependents[answer] = None
+
+    def _calendar_add(self, time: int, item: object) -> None:
+        if time < NEVER:
+            self._calendar.add(max(time, self._known.watermark + 1), item)
+
+    # --- time -----------------------------------------------------------------------------------------------------------
+
+    def _schedule(self, partial: Partial) -> None:
+        """Look at a partial answer again when the first of what it needs is decided."""
+        first = partial.first_deadline()
+        for i, item in partial.pattern.pending(partial.pending):
+            if item.premise.predicate not in self._queries and partial.watched >> i & 1:
+                first = min(first, partial.pattern.deadline(item, partial.binding))
+        self._calendar_add(first, partial)
+
+    def _fall_due(self, item: object) -> None:
+        """The time has come for which something was put into the calendar."""
+        match item:
+            case Partial():
+                self._expire(item)
+            case Answer():
+                self._look_again(item)
+            case Forgetting():
+                self._known.arrived.forget(item.predicate, item.time)
+            case Refusal():
+                self._dormant.pop(item, None)
+
+    def _look_again(self, answer: Answer) -> None:
+        if answer.certain:
+            if answer.time + self._spans[answer.query] <= self._known.watermark:  # otherwise it was noted before it was so
+                self._queries[answer.query].remove(answer)
+            return
+        if answer.is_open and answer.time < NEVER:  # nobody can ask any more for what it may become
+            for partial in [partial for partial in answer.supports if partial.is_complete]:
+                self._drop(partial)
+        self._change(answer)
+
+    def _expire(self, partial: Partial) -> None:
+        """Drop a partial answer if something that it needs can no longer come; settle what can no longer hinder it."""
+        if not partial.alive:
+            return
+        pattern, binding, watermark = partial.pattern, partial.binding, self._known.watermark
+        for _, item in pattern.missing(partial.missing):
+            if pattern.deadline(item, binding) <= watermark:
+                self._drop(partial, item)
+                return
+            if pattern.is_connected:
+                break  # the others come later
+        for i, item in pattern.pending(partial.pending):
+            if item.premise.predicate in self._queries or not partial.watched >> i & 1:
+                continue
+            if pattern.deadline(item, binding) <= watermark:
+                self._waiting.remove((partial, -1 - i), item, binding)
+                partial.pending &= ~(1 << i)
+                self._change(partial.answer, partial)
+        if watermark < POS:
+            self._schedule(partial)
+
+    def _drop(self, partial: Partial, failed: Awaited | None = None) -> None:
+        """A partial answer is none any more, because of a premise, or because its answer has been decided."""
+        pattern, binding, answer = partial.pattern, partial.binding, partial.answer
+        partial.alive = False
+        self._open -= 1
+        del answer.supports[partial]
+        if answer.compared is not None:
+            answer.compared.remove(partial)
+            answer.is_new |= bool(answer.compared.hidden)
+        for i, item in pattern.missing(partial.missing):
+            self._waiting.remove((partial, i), item, binding)
+        for i, item in pattern.pending(partial.pending):
+            if item.premise.predicate not in self._queries and partial.watched >> i & 1:
+                self._waiting.remove((partial, -1 - i), item, binding)
+        if answer.dependents:
+            for dependent in answer.dependents:
+                self._change(dependent)
+                dependent.is_new = True
+            answer.dependents = {}
+        if failed is not None:
+            self._tell_failed(partial, failed)
+            self._change(answer)
+
+    def _tell_failed(self, partial: Partial, failed: Awaited) -> None:
+        """What became of a partial answer that can be none any more."""
+        raise NotImplementedError
+
+    def _change(self, answer: Answer, partial: Partial | None = None) -> None:
+        """Look at an answer in the next review, and at this support of it."""
+        self._changed[answer] = None
+        if partial is not None:
+            answer.fresh[partial] = None

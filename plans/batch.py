@@ -1,0 +1,162 @@
+"""From a program to what batch reasoning needs: the shapes of a stream's plan, in rounds and without frontiers' leads.
+
+All facts are there at once, so what a stream could never decide is no error: operators that look ahead without end,
+recursion that looks further ahead in each round. Nothing is pruned: every predicate of the text is part of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from tidelog.plans.analysis.rounds import Component, RoundPlanner, Stratum
+from tidelog.plans.analysis.strata import levels_of
+from tidelog.plans.checks import require
+from tidelog.plans.compile import Compiler, choose_timeline
+from tidelog.plans.errors import Diagnostic, ProgramError
+from tidelog.plans.facts import Answer, Record, Schema, format_record
+from tidelog.plans.normal.names import head_predicate
+from tidelog.plans.normal.normalise import normalise
+from tidelog.plans.normal.program import NormalProgram
+from tidelog.plans.plan import BindShape, MoveShape, Step, TupleShape
+from tidelog.plans.records import make_record
+from tidelog.plans.syntax import Ask, Background, Program, Rule, Value
+from tidelog.plans.timeline import Timeline
+from tidelog.plans.times import TimeLike, TimeReader
+
+_OF_STREAMS = frozenset({"unused-rule", "never-derived"})
+"""Warnings of what an output does not need: here all is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlan:
+    """Everything that materialisation needs. `steps` are the operators, each component behind what feeds it.
+
+    `strata` are computed one after another; a step of each predicate of the text unites its rules and its facts. `facts` are
+    the program's own (and loaded background), `constraints` map each constraint's step to its rule as written. Streams
+    feed nothing here: `schema` lets data hold facts of any predicate.
+    """
+
+    name: str
+    timeline: Timeline
+    schema: Schema
+    steps: tuple[Step, ...]
+    strata: tuple[Stratum, ...]
+    constraints: Mapping[str, Rule]
+    facts: tuple[Record, ...]
+    backgrounds: tuple[Background, ...]
+    program: Program = field(repr=False)
+    normal: NormalProgram = field(repr=False)
+    kept: tuple[str, ...] | None = None
+    warnings: tuple[Diagnostic, ...] = ()
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """The derived predicates by mutual recursion, each component behind those that it reads."""
+        return tuple(component for stratum in self.strata for component in stratum.components)
+
+    def with_resolution(self, resolution: Fraction) -> BatchPlan:
+        """The same program on a timeline that also holds every multiple of `resolution`, for data that are finer.
+
+        Background facts that have been loaded stay. ValueError for a timeline of integers, or for a resolution of 0 or less.
+        """
+        if self.timeline.is_integer:
+            raise ValueError("`timeline integer` has no resolution")
+        if resolution <= 0:
+            raise ValueError(f"a resolution is above 0, got {resolution}")
+        finer = _compile(self.program, self.kept, (self.timeline.resolution, resolution))
+        return replace(
+            finer, facts=(*finer.facts, *self.facts[len(finer.facts) :])
+        )  # what was loaded holds at all times
+
+    def record(
+        self, predicate: str, row: Sequence[Value] = (), time: TimeLike | None = None, interval: str | None = None
+    ) -> Record:
+        """The record of a fact at a `time`, or over an `interval` such as `"[1,2)"`.
+
+        Raises DataError for a row or a time that the program cannot take, TypeError for what is none.
+        """
+        return make_record(self.schema, TimeReader(self.timeline), predicate, row, time, interval)
+
+    def answer(self, record: Record) -> Answer:
+        """A record as an answer, with its exact interval and its text."""
+        predicate, row, lo, hi = record
+        return Answer(predicate, row, self.timeline.decode_interval(lo, hi), format_record(record, self.timeline))
+
+
+def compile_batch(program: Program, keep: Iterable[str] | None = None) -> BatchPlan:
+    """The batch plan of a parsed program; ProgramError with every independent reason if it has none.
+
+    With `keep`, nothing is computed but what these predicates and the constraints need. What `ask` asks plays no part.
+
+    >>> from tidelog.plans.parser import parse
+    >>> plan = compile_batch(parse("p(X) :- boxplus[0,inf) q(X). r(X) :- p(X), not s(X). r(X) :- r(X)."))
+    >>> [component.predicates for component in plan.components]
+    [('p',), ('r',)]
+    """
+    statements = tuple(statement for statement in program.statements if not isinstance(statement, Ask))
+    return _compile(replace(program, statements=statements), None if keep is None else tuple(keep), ())
+
+
+def _compile(program: Program, keep: tuple[str, ...] | None, finer: Sequence[Fraction]) -> BatchPlan:
+    rules = [statement for statement in program.statements if isinstance(statement, Rule)]
+    heads = tuple(dict.fromkeys(name for rule in rules if (name := head_predicate(rule.head)) is not None))
+    wanted = heads if keep is None else keep
+    warnings = tuple(item for item in require(program, wanted) if item.code not in _OF_STREAMS)
+    try:
+        normal = replace(normalise(program, wanted), outputs=wanted)
+        return _BatchCompiler(program, normal, finer=finer).batch_plan(keep, warnings)
+    except ProgramError as error:
+        raise ProgramError(error.diagnostics, program.name, program.text) from error
+
+
+@dataclass
+class _BatchCompiler(Compiler):
+    finer: Sequence[Fraction] = ()
+
+    def batch_plan(self, kept: tuple[str, ...] | None, warnings: tuple[Diagnostic, ...]) -> BatchPlan:
+        self._add_steps()
+        if self.problems:
+            raise ProgramError(self.problems)
+        text = [name for name in self.steps if name in self.arities and name not in self.normal.origins]
+        planner = RoundPlanner(self.steps.values(), text, self.normal.constraints)
+        return BatchPlan(
+            name=self.program.name,
+            timeline=self.timeline,
+            schema=self.schema,
+            steps=planner.in_order(),
+            strata=planner.strata(levels_of(self.normal)),
+            constraints=dict(self.normal.constraints),
+            facts=self.facts,
+            backgrounds=self.normal.backgrounds,
+            program=self.program,
+            normal=self.normal,
+            kept=kept,
+            warnings=warnings,
+        )
+
+    def _choose_timeline(self) -> Timeline:
+        return choose_timeline(self.normal, self.finer)
+
+    def _schema(self) -> Schema:
+        """Data may hold facts of every predicate; so each of them unites its rules with facts."""
+        schema = super()._schema()
+        every = {name: replace(item, accepts_input=True) for name, item in schema.predicates.items()}
+        return replace(schema, predicates=every)
+
+    def _shortest_reader(self) -> dict[str, int]:
+        """No `#`-facts: every predicate is part of the result."""
+        return {}
+
+    def _add_rule(self, name: str, rule: Rule, source: Rule) -> None:
+        super()._add_rule(name, rule, source)
+        step = self.steps.get(name)
+        if step is not None and isinstance(step.shape, BindShape | MoveShape | TupleShape):
+            what = "a tuple window" if isinstance(step.shape, TupleShape) else "a time used as a value"
+            message = f"{what} is for streams: batch reasoning does not have it"
+            help = (
+                "run the rule with `tidelog run`, or write it with metric operators, such as `diamondminus[0,5] p(X)`"
+            )
+            if not any(problem.span == source.span for problem in self.problems):
+                self.problems.append(Diagnostic("not-in-batch", message, source.span, help=help))

@@ -1,0 +1,1 @@
+"""Batch reasoning: all facts are there at once, and what follows is derived round by round."""

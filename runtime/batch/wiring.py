@@ -1,0 +1,120 @@
+"""One stratum's operators: what enters runs through all of them once, each behind what feeds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tidelog.operators.join import Join
+from tidelog.operators.operator import Operator
+from tidelog.plans.analysis.rounds import Stratum
+from tidelog.plans.batch import BatchPlan
+from tidelog.plans.errors import OperatorError
+from tidelog.plans.facts import Fact, format_atom
+from tidelog.plans.plan import Step
+from tidelog.plans.timeline import POS
+from tidelog.runtime.deploy import build_operator
+
+Port = tuple[str, int]
+Message = tuple[int, Sequence[Fact], int]
+Derived = dict[str, list[Fact]]
+"""What rules gave for each predicate of the text, and each constraint; new or not."""
+
+
+class Wiring:
+    """The operators of a stratum with empty state, and who feeds whom within a round.
+
+    An operator that is complete, since its frontier is `POS`, is let go with all that it stored. With `foresight`, a join
+    also is when an atom that is complete meets nothing any more (Procedure 3 of Wang et al. 2022, lines 13–23).
+    `discarded` are the rules (their steps) let go so far.
+    """
+
+    def __init__(self, plan: BatchPlan, stratum: Stratum, start: int | None, *, foresight: bool = False) -> None:
+        steps = {step.id: step for step in plan.steps}
+        self._steps: dict[str, Step] = {name: steps[name] for name in stratum.steps}
+        self._operators: dict[str, Operator] = {
+            name: build_operator(step, plan.timeline) for name, step in self._steps.items()
+        }
+        for operator in self._operators.values():
+            operator.far_sighted = foresight and isinstance(operator, Join)
+        self._constraints = frozenset(stratum.constraints)
+        self._unions = {rule: name for name in stratum.predicates for rule in _fed_by(steps[name])}
+        self._consumers = self._wire([*stratum.steps, *stratum.reads])
+        self._waiting: dict[str, list[Message]] = {name: [] for name in self._steps}
+        self.discarded: list[str] = []
+        self._evaluations = 0
+        self._begin(start)
+
+    def _wire(self, sources: Sequence[str]) -> Mapping[str, list[Port]]:
+        consumers: dict[str, list[Port]] = {name: [] for name in sources}
+        for step in self._steps.values():
+            for port, feed in enumerate(step.inputs):
+                if feed.kind == "step":
+                    consumers[feed.name].append((step.id, port))
+        return consumers
+
+    def _begin(self, start: int | None) -> None:
+        """What comes from no predicate of the text is complete at once: the start, and what nothing can derive."""
+        begin: list[Fact] = [] if start is None else [((), start, start)]
+        for name, step in self._steps.items():
+            for port, feed in enumerate(step.inputs):
+                if feed.kind != "step":
+                    self._waiting[name].append((port, begin if feed.kind == "start" else [], POS))
+
+    @property
+    def evaluations(self) -> int:
+        """How often an operator was given facts."""
+        return self._evaluations + sum(operator.evaluations for operator in self._operators.values())
+
+    def frontier(self, step: str) -> int:
+        """What a step has promised."""
+        operator = self._operators.get(step)
+        return POS if operator is None else operator.frontier
+
+    def enter(self, predicate: str, facts: Sequence[Fact], frontier: int) -> None:
+        """Let new coverage of a predicate of the text wait for the next round, and the frontier behind it."""
+        for step, port in self._consumers.get(predicate, ()):
+            if step in self._operators:
+                self._waiting[step].append((port, facts, frontier))
+
+    def run(self) -> Derived:
+        """One round: all that waits runs through the operators; returns what comes out for predicates and constraints."""
+        derived: Derived = {}
+        for name in self._steps:
+            messages, self._waiting[name] = self._waiting[name], []
+            if not messages or name not in self._operators:
+                continue
+            out, frontier = self._receive(name, messages)
+            for step, port in self._consumers[name]:
+                self._waiting[step].append((port, out, frontier))
+            target = self._unions.get(name, name if name in self._constraints else None)
+            if out and target is not None:
+                derived.setdefault(target, []).extend(out)
+        return derived
+
+    def _receive(self, name: str, messages: Sequence[Message]) -> tuple[list[Fact], int]:
+        operator = self._operators[name]
+        out: list[Fact] = []
+        for port, facts, frontier in messages:
+            try:
+                out += operator.receive(port, facts, frontier)
+            except Exception as error:
+                raise _failure(self._steps[name], port, facts, error) from error
+        if operator.frontier >= POS:
+            self._let_go(name, operator)
+        return out, operator.frontier
+
+    def _let_go(self, name: str, operator: Operator) -> None:
+        self._evaluations += operator.evaluations
+        del self._operators[name]
+        if name in self._unions or name in self._constraints:
+            self.discarded.append(name)
+
+
+def _fed_by(step: Step) -> list[str]:
+    return [feed.name for feed in step.inputs if feed.kind == "step"]
+
+
+def _failure(step: Step, port: int, facts: Sequence[Fact], error: Exception) -> OperatorError:
+    shown = format_atom(step.inputs[port].name or "start", facts[0][0]) if facts else "(the frontier)"
+    others = f" or one of {len(facts) - 1:,} others" if len(facts) > 1 else ""
+    return OperatorError(step.id, step.source or step.id, shown + others, f"{type(error).__name__}: {error}")

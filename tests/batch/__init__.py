@@ -1,0 +1,1 @@
+"""Batch reasoning: loading whole files, materialisation in rounds, and what it decides."""

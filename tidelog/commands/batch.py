@@ -1,0 +1,157 @@
+"""What `materialise`, `entails` and `consistent` share: facts of files into a materialisation, and answers out of it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import select
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from types import FrameType
+from typing import NoReturn
+
+from tidelog.commands.batch_progress import Progress
+from tidelog.commands.outcome import say, show_diagnostics
+from tidelog.commands.streaming import collect_seldom
+from tidelog.compiling import compile_batch_path
+from tidelog.connectors.batch_files import BatchLoader, parse_batch_spec
+from tidelog.connectors.spec import Spec
+from tidelog.plans.batch import BatchPlan, compile_batch
+from tidelog.plans.errors import ConnectorError, DataError, EndlessError, SpecError
+from tidelog.plans.facts import Schema
+from tidelog.plans.plan import ErodeShape
+from tidelog.plans.timeline import NEG, POS, Timeline
+from tidelog.runtime.batch.materialisation import Materialisation
+
+_WRITTEN_AT_ONCE = 4096
+
+
+def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what every batch command takes: a program, and where its facts are."""
+    parser.add_argument("program", metavar="PROGRAM")
+    parser.add_argument(
+        "facts", metavar="FACTS", nargs="*", help="files of facts, or `-`: text, .jsonl, .csv, [format+]path"
+    )
+
+
+def load_batch_plan(path: str) -> BatchPlan:
+    """The plan of a program's file, its warnings shown; SpecError where the file cannot be read."""
+    try:
+        plan = compile_batch_path(path)
+    except OSError as error:
+        raise SpecError(f"cannot read `{path}`: {os.strerror(error.errno or 0)}") from error
+    show_diagnostics(plan.warnings, plan.name, plan.program.text)
+    return plan
+
+
+def relevant_part(plan: BatchPlan, *predicates: str) -> BatchPlan:
+    """The part of a plan that these predicates and the constraints depend on, with the background that was loaded."""
+    part = compile_batch(plan.program, predicates)
+    background = {item.predicate for item in part.backgrounds}
+    loaded = [record for record in plan.facts if record[0] in background and record[2:] == (NEG, POS)]
+    return refined(replace(part, facts=(*part.facts, *loaded)), plan.timeline)
+
+
+def predicates_read(plan: BatchPlan, *also: str) -> frozenset[str] | None:
+    """The predicates whose facts a plan needs, and some more; None for all: a clipped window asks when the first fact is."""
+    if any(isinstance(step.shape, ErodeShape) and step.shape.clipped for step in plan.steps):
+        return None
+    return frozenset({*also, *(step.predicate for step in plan.steps)})
+
+
+def parse_facts(specs: Sequence[str]) -> list[Spec]:
+    """The SPECs of a command line, each of which can be read to its end; SpecError for any other."""
+    parsed = [parse_batch_spec(spec) for spec in specs]
+    if sum(spec.scheme == "-" for spec in parsed) > 1:
+        raise SpecError("standard input can be read once only")
+    return parsed
+
+
+def load(
+    plan: BatchPlan, timeline: Timeline, specs: Sequence[Spec], progress: Progress, only: frozenset[str] | None = None
+) -> BatchLoader:
+    """The facts of some inputs, at least as fine as `timeline`; DataError for the first that cannot be read."""
+    collect_seldom()
+    schema = Schema(timeline, plan.schema.predicates)
+    loader = BatchLoader(schema, only=only)
+    progress.expect(spec.path for spec in specs)
+    for spec in specs:
+        loader.load(spec, progress.read)
+    return loader
+
+
+def refined(plan: BatchPlan, timeline: Timeline) -> BatchPlan:
+    """The plan on a timeline that is finer, or its own."""
+    return plan if plan.timeline == timeline else plan.with_resolution(timeline.resolution)
+
+
+def go_on(
+    done: Materialisation, progress: Progress, rounds: int | None = None, decided: Callable[[], bool] = lambda: False
+) -> None:
+    """Run a materialisation, as its `run` does, and show its rounds."""
+
+    def is_decided() -> bool:
+        progress.round(done)
+        return decided()
+
+    done.run(rounds, is_decided)
+
+
+def go_on_to_decide(done: Materialisation, progress: Progress, decided: Callable[[], bool] = lambda: False) -> str:
+    """Run a materialisation to its end, or until it is decided; returns why neither was reached, if so, as text."""
+    try:
+        go_on(done, progress, None, decided)
+    except EndlessError as error:
+        return str(EndlessError(error.predicates, error.rounds, "more than materialisation is needed, and not there yet"))
+    except DataError as error:
+        return error.reason
+    return ""
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Write answers to standard output; ConnectorError where that cannot be."""
+    waiting: list[str] = []
+    for line in lines:
+        waiting.append(line)
+        if len(waiting) == _WRITTEN_AT_ONCE:
+            _write("\n".join(waiting) + "\n")
+            waiting = []
+    if waiting:
+        _write("\n".join(waiting) + "\n")
+
+
+def _write(text: str) -> None:
+    data = memoryview(text.encode())
+    while data:
+        try:
+            data = data[os.write(1, data) :]
+        except BlockingIOError:  # a terminal or a pipe that another process has set not to wait
+            select.select([], [1], [])
+        except OSError as error:
+            raise ConnectorError(f"cannot write to standard output: {os.strerror(error.errno or 0)}") from error
+
+
+def say_inconsistent(done: Materialisation) -> None:
+    """Say which constraint is violated, where and when."""
+    say(f"inconsistent: {done.violation()}")
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Within it, SIGTERM ends the command as SIGINT does, with the exit code 143."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _stop)
+    try:
+        yield
+    finally:
+        with suppress(TypeError):  # not set from Python: then it cannot be set back
+            signal.signal(signal.SIGTERM, before)
+
+
+def _stop(number: int, _: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)

@@ -1,0 +1,85 @@
+"""`tidelog materialise`: print everything that follows from a program and facts, the facts included."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tidelog.commands.batch import (
+    add_batch_arguments,
+    go_on,
+    load,
+    load_batch_plan,
+    parse_facts,
+    refined,
+    say_inconsistent,
+    stopped_by_signals,
+    write_lines,
+)
+from tidelog.commands.batch_progress import Progress
+from tidelog.commands.numbers import whole
+from tidelog.commands.outcome import BAD, DONE, count, say
+from tidelog.plans.batch import BatchPlan
+from tidelog.plans.errors import DataError, SpecError
+from tidelog.plans.facts import format_record
+from tidelog.plans.refining import read_exactly
+from tidelog.plans.timeline import Timeline
+from tidelog.plans.times import TimeReader
+from tidelog.runtime.batch.materialisation import Materialisation
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("materialise", help="print everything that follows from a program and facts")
+    add_batch_arguments(parser)
+    parser.add_argument("--until", metavar="T", help="derive nothing beyond this time")
+    parser.add_argument("--rounds", type=whole, metavar="K", help="apply the rules K times (default: until nothing is new)")
+    parser.add_argument("--strategy", choices=("naive", "seminaive", "optimised"), default="seminaive")
+    parser.add_argument("--stats", action="store_true", help="print what was done, on standard error")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Materialise, and print what holds, sorted by text; BAD, and nothing printed, where a constraint is violated."""
+    with stopped_by_signals(), Progress() as progress:
+        plan = load_batch_plan(options.program)
+        specs = parse_facts(options.facts)
+        loader = load(plan, _timeline(plan, options.until), specs, progress)
+        done = Materialisation(refined(plan, loader.timeline), options.strategy, options.until)
+        done.load(loader.drain())
+        go_on(done, progress, options.rounds)
+        progress.clear()
+        if options.stats:
+            _show_statistics(done)
+        if done.violation() is not None:
+            say_inconsistent(done)
+            return BAD
+        write_lines(sorted(_texts(done)))
+        return DONE
+
+
+def _timeline(plan: BatchPlan, until: str | None) -> Timeline:
+    """The plan's timeline, fine enough for `--until`; SpecError where that is no time."""
+    if until is None:
+        return plan.timeline
+    try:
+        _, timeline = read_exactly(plan.timeline, lambda timeline: TimeReader(timeline).point(until))
+    except DataError as error:
+        raise SpecError(f"--until: {error}") from error
+    return replace(plan.timeline, resolution=timeline.resolution)
+
+
+def _texts(done: Materialisation) -> Iterator[str]:
+    timeline = done.plan.timeline
+    return (format_record(record, timeline) for record in done.facts())
+
+
+def _show_statistics(done: Materialisation) -> None:
+    """Rounds, what each brought, and how much work it was."""
+    statistics = done.statistics()
+    work = f"{count(statistics.evaluations, 'evaluation')}, {count(statistics.discarded, 'rule')} discarded"
+    say(f"{count(statistics.rounds, 'round')}; {work}")
+    first = statistics.rounds - len(statistics.facts) + 1
+    for number, new in enumerate(statistics.facts, first):
+        say(f"round {number}: {count(new, 'new range')}")
