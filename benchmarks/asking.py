@@ -84,9 +84,7 @@ def _memory() -> list[Figure]:
     growth = (dense / late) / (open_when_dense / open_at_end)
     return [
         Figure("asking", f"stored along the stream, {LONG_TICKS:,} ticks, late / early", late / early, target=FLAT_TARGET),
-        Figure(
-            "asking", "stored for each that is open, ten times as many / at first", growth, target=PROPORTION_TARGET
-        ),
+        Figure("asking", "stored for each that is open, ten times as many / at first", growth, target=PROPORTION_TARGET),
         Figure("asking", "open partial answers, mean", open_at_end),
         Figure("asking", "open partial answers, mean, ten times as many high readings", open_when_dense),
     ]

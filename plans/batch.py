@@ -66,9 +66,7 @@ class BatchPlan:
         if resolution <= 0:
             raise ValueError(f"a resolution is above 0, got {resolution}")
         finer = _compile(self.program, self.kept, (self.timeline.resolution, resolution))
-        return replace(
-            finer, facts=(*finer.facts, *self.facts[len(finer.facts) :])
-        )  # what was loaded holds at all times
+        return replace(finer, facts=(*finer.facts, *self.facts[len(finer.facts) :]))  # what was loaded holds at all times
 
     def record(
         self, predicate: str, row: Sequence[Value] = (), time: TimeLike | None = None, interval: str | None = None
@@ -155,8 +153,6 @@ class _BatchCompiler(Compiler):
         if step is not None and isinstance(step.shape, BindShape | MoveShape | TupleShape):
             what = "a tuple window" if isinstance(step.shape, TupleShape) else "a time used as a value"
             message = f"{what} is for streams: batch reasoning does not have it"
-            help = (
-                "run the rule with `tidelog run`, or write it with metric operators, such as `diamondminus[0,5] p(X)`"
-            )
+            help = "run the rule with `tidelog run`, or write it with metric operators, such as `diamondminus[0,5] p(X)`"
             if not any(problem.span == source.span for problem in self.problems):
                 self.problems.append(Diagnostic("not-in-batch", message, source.span, help=help))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike
@@ -23,6 +24,9 @@ from tidelog.plans.syntax import Ask, Program, Statement
 
 QUERY = "<query>"
 """What a query's own text is called in errors."""
+
+
+_FIXED_TIME = re.compile(r"@\s*-?[0-9][0-9./]*(?=\s*\.\Z)")
 
 
 def compile(
@@ -54,6 +58,8 @@ def compile(
     if queries is not None:
         program = _ask_instead(program, queries)
     plan = compile_program(program, outputs=outputs, depth=depth)
+    if queries is not None:  # other rules than those of its own questions are no mistake of the program's
+        plan = replace(plan, warnings=tuple(item for item in plan.warnings if item.code != "unused-rule"))
     plan = replace(plan, facts=(*plan.facts, *_load_background(plan, Path(folder))))
     return replace(plan, unfoldings=_unfold_all(plan))
 
@@ -88,6 +94,8 @@ def _ask_instead(program: Program, queries: Iterable[str]) -> Program:
     """The program with these queries in place of its own, as statements at its text's end, so that errors show them."""
     statements: list[Statement] = [statement for statement in program.statements if not isinstance(statement, Ask)]
     text = program.text
+    if isinstance(queries, str):
+        raise TypeError(f'`queries` is a collection, such as ["{queries}"], got str')
     for query in queries:
         ask = f"ask {query.strip().removesuffix('.')}."
         _read_query(ask)
@@ -99,6 +107,11 @@ def _ask_instead(program: Program, queries: Iterable[str]) -> Program:
 
 def _read_query(ask: str) -> None:
     """Raise a ProgramError that shows the query alone, if it cannot be read as one."""
+    fixed = _FIXED_TIME.search(ask)
+    if fixed is not None:
+        help = "write `@T`, and look for that T among the answers"
+        message = "a query asks at all times, not at one"
+        raise ProgramError([Diagnostic("bad-query", message, Span(fixed.start(), fixed.end()), help=help)], QUERY, ask)
     statements = parse(ask, QUERY).statements
     if len(statements) != 1 or not isinstance(statements[0], Ask):
         message = "a query is one atom with its time, such as `malf(X)@T`"

@@ -54,6 +54,7 @@ class Asker(Board):
         self._lines: list[HypotheticalAnswer] = []
         self._told = 0
         self._at = self._known.clock
+        self._mark = 0  # the lines from here on are told together, so in an order of their own
 
     def receive(
         self, facts: Mapping[str, Sequence[Fact]], watermark: int, start: int | None = None
@@ -89,6 +90,7 @@ class Asker(Board):
         for time in sorted(times):
             self._pass(min(time - 1, watermark))
             self._known.clock = self._at = max(self._known.clock, time)
+            self._mark = len(self._lines)
             for predicate, row in times[time]:
                 self._take(predicate, row, time)
             if not self._lateness:
@@ -104,6 +106,7 @@ class Asker(Board):
         for time, items in self._calendar.due(watermark):
             self._known.watermark = max(self._known.watermark, time)
             self._at = max(self._known.clock, time + self._lateness)
+            self._mark = len(self._lines)
             for item in items:
                 self._fall_due(item)
             self._review()
@@ -112,6 +115,7 @@ class Asker(Board):
 
     def _end(self) -> None:
         """The stream has ended: what nothing bounded is decided, too."""
+        self._mark = len(self._lines)
         for query in self._queries.values():
             for answer in list(query.answers.values()):
                 for partial in list(answer.supports):
@@ -139,14 +143,19 @@ class Asker(Board):
             answer.proofs, answer.failed, answer.rank = [evidence], literal, rank
 
     def _review(self) -> None:
-        """Say what has become of the answers that have changed; those on which it bears may change in turn."""
-        first = len(self._lines)
+        """Say what has become of the answers that have changed; those on which it bears may change in turn.
+
+        What is negated is decided first, so that nothing is told that the same moment refutes.
+        """
         while self._changed:
-            changed, self._changed = self._changed, {}
-            for answer in changed:
+            some = [answer for answer in self._changed if answer.query] or list(self._changed)
+            for answer in some:
+                del self._changed[answer]
+            for answer in some:
                 self._review_one(answer)
-        if len(self._lines) > first + 1:
-            self._lines[first:] = self._telling.in_order(self._lines[first:])
+        if len(self._lines) > self._mark + 1:
+            self._lines[self._mark :] = self._telling.in_order(self._lines[self._mark :])
+        self._mark = len(self._lines)
 
     def _review_one(self, answer: Answer) -> None:
         query = self._queries[answer.query]
@@ -172,9 +181,9 @@ class Asker(Board):
             return
         first, failed = self._known.prospect(answer)
         if first is None:
-            self._reject(answer, answer.failed or failed)
+            is_now = answer.rank[:1] == (self._at,)  # otherwise it was something else that decided
+            self._reject(answer, answer.failed if is_now else failed or answer.failed)
         elif answer.is_awaited:
-            answer.failed = None  # it is something else that decides
             self._await(answer, first)
         else:
             query.remove(answer)

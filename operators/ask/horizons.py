@@ -14,8 +14,8 @@ _Distances = dict[str, int]
 
 
 def queries_of(unfolding: Unfolding) -> dict[str, UnfoldedQuery]:
-    """The auxiliary queries by name, and last the query itself under the empty name."""
-    return {**unfolding.auxiliary, "": unfolding.main}
+    """The query itself under the empty name, and the auxiliary queries by name, each behind one that needs it."""
+    return {"": unfolding.main, **unfolding.auxiliary}
 
 
 def horizons(question: Question, unfolding: Unfolding) -> _Distances:
@@ -39,11 +39,14 @@ def retentions(question: Question, unfolding: Unfolding) -> _Distances:
     queries = queries_of(unfolding)
     found: _Distances = dict.fromkeys([*question.inputs, *queries], 0)
     for _ in range(len(queries) + 1):
+        before = dict(found)
         for name, query in queries.items():
             for precondition in query.preconditions:
                 for premise in precondition.negated:
                     after = _asked_after(question, precondition, premise, found[name])
                     found[premise.predicate] = max(found.get(premise.predicate, 0), after)
+        if found == before:
+            break
     return {name: max(found[name], question.delay(name)) for name in found}
 
 
@@ -74,9 +77,12 @@ def _fixpoint(
     """The longest distances; a program that is T-stratified has no cycle that makes them longer and longer."""
     found = dict.fromkeys(queries, 0)
     for _ in range(len(queries) + 1):
-        for name, query in queries.items():
+        before = dict(found)
+        for name, query in reversed(list(queries.items())):
             for precondition in query.preconditions:
                 own = precondition.answer[-1]
                 here = distance(found, precondition, own) if isinstance(own, Slot) else iter((NEVER,))
                 found[name] = max(found[name], *here, 0)
+        if found == before:
+            break
     return found

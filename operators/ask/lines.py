@@ -20,7 +20,7 @@ class Lines:
         self._name, self._columns, self._lateness = question.name, unfolding.main.columns, lateness
 
     def in_order(self, lines: Iterable[HypotheticalAnswer]) -> list[HypotheticalAnswer]:
-        """By the times of the answers that lines are about, those that are open last; those of one answer by what they say."""
+        """By the times of the answers that lines are about, those that are open last; and by what they say."""
         ordered = []
         for _, same in groupby(sorted(lines, key=_answer), key=_answer):
             found = list(same)
@@ -69,5 +69,5 @@ def _answer(line: HypotheticalAnswer) -> tuple[int, str]:
     return values[-1] if isinstance(values[-1], int) else NEVER, str(values)
 
 
-def _content(line: HypotheticalAnswer) -> tuple[list[str], list[str]]:
-    return [*map(str, line.hypotheses)], [*map(str, line.evidence)]
+def _content(line: HypotheticalAnswer) -> tuple[list[str], list[str], str]:
+    return [*map(str, line.hypotheses)], [*map(str, line.evidence)], str(line.failed)

@@ -30,8 +30,8 @@ class Answer:
     that somebody asked for it. `watchers` wait for what it turns out to be: negated premises of partial answers;
     `dependents` are answers that are open as long as they may come from this one. `compared` are its supports, once there
     were several; `fresh` are those that have changed since, `is_new` says that all have to be looked at. `failed` is the
-    premise that was the last to speak against it, `proofs` what speaks for it, or spoke for it last; of what failed together,
-    `rank` is the highest.
+    premise that was the last to speak against it, `proofs` what speaks for it, or spoke for it last; of what failed at one
+    moment, `rank` is the highest.
     """
 
     __slots__ = (

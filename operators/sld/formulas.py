@@ -104,9 +104,7 @@ def _unary(formula: Unary, task: Solve, bindings: Bindings) -> Step:
     if formula.operator.startswith("diamond"):
         if is_unbounded(high):
             return _some_time(formula.operand, task, sign, int(low), bindings)
-        return _alternatives(
-            low, high, lambda d: (task._replace(formula=formula.operand, time=shift(task.time, sign * d)),)
-        )
+        return _alternatives(low, high, lambda d: (task._replace(formula=formula.operand, time=shift(task.time, sign * d)),))
     if is_unbounded(high):
         raise endless(f"`{formula.operator}` without an end", formula.span)
     return tuple(Solve(formula.operand, task.scope, shift(task.time, sign * d)) for d in range(int(low), int(high) + 1))
@@ -141,9 +139,7 @@ def _binary(formula: Binary, task: Solve) -> Step:
 
 def endless(what: str, span: Span) -> ProgramError:
     """The error for what would need infinitely many facts."""
-    return refuse(
-        f"{what} needs infinitely many facts, and no answer would come", span, "give it an end, such as `[0,10]`"
-    )
+    return refuse(f"{what} needs infinitely many facts, and no answer would come", span, "give it an end, such as `[0,10]`")
 
 
 # --- windows ------------------------------------------------------------------------------------------------------------

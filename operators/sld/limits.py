@@ -40,8 +40,8 @@ class Budget:
         if self.premises > MAX_PREMISES:
             raise too_large(f"more than {MAX_PREMISES:,} premises", self.span)
 
-    def take_step(self) -> None:
-        """Count one more step of resolution; ProgramError if that is one too many."""
-        self.steps += 1
+    def take_step(self, steps: int = 1) -> None:
+        """Count steps of resolution, or work that takes as long; ProgramError if these are too many."""
+        self.steps += steps
         if self.steps > MAX_STEPS:
             raise too_large(f"more than {MAX_STEPS:,} steps", self.span)

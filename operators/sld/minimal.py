@@ -16,6 +16,9 @@ from tidelog.operators.sld.subsumption import LeafIndex, entry_of
 from tidelog.operators.sld.terms import Bindings
 from tidelog.plans.preconditions import Premise, Slot
 
+_MERGING = 20
+"""Making a leaf anew takes as long as so many steps for each of its premises."""
+
 
 def minimise(leaves: Sequence[Leaf], budget: Budget) -> list[Leaf]:
     """The leaves that no other one makes superfluous, and those in which some of their premises are one."""
@@ -67,6 +70,7 @@ def _merged(leaf: Leaf, budget: Budget) -> Iterator[Leaf]:
         if not bindings.unify(left.time, right.time):
             continue
         if all(bindings.unify(a, b) for a, b in zip(left.arguments, right.arguments, strict=True)):
+            budget.take_step(_MERGING * (len(leaf.premises) + len(leaf.negated) + 1))
             absences = map(Absence, leaf.negated, leaf.places)
             merged = close(bindings, leaf.answer, leaf.premises, absences, leaf.comparisons, leaf.span)
             if merged is not None:

@@ -167,9 +167,7 @@ class Resolver:
         if self.rulebook.is_stream(predicate):
             self._premises.append(Premise(predicate, task.arguments, _moment(task.time)))
             return ()
-        walked = task._replace(
-            arguments=tuple(map(self.bindings.walk, task.arguments)), time=self.bindings.walk(task.time)
-        )
+        walked = task._replace(arguments=tuple(map(self.bindings.walk, task.arguments)), time=self.bindings.walk(task.time))
         if predicate not in self.rulebook.clauses:
             return self._given(walked)
         above = task.above

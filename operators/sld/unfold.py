@@ -19,6 +19,9 @@ from tidelog.plans.preconditions import Argument, Slot, UnfoldedQuery, Unfolding
 from tidelog.plans.questions import Question
 from tidelog.plans.syntax import Constant, Expression, Variable
 
+_CLOSING = 5
+"""Ending a derivation takes as long as so many steps for each of its premises."""
+
 
 def unfold(question: Question, facts: Sequence[Record] = ()) -> Unfolding:
     """The preconditions of a question and of the auxiliary queries that its negations need, each minimal.
@@ -101,6 +104,7 @@ class _Unfolder:
         require_size(goal, self._rulebook, self._budget)
         found: dict[Leaf, None] = {}
         for leaf in resolver.leaves(goal, answer):
+            self._budget.take_step(_CLOSING * (len(leaf.premises) + len(leaf.negated) + 1))
             if leaf not in found:
                 self._budget.take(len(leaf.premises) + len(leaf.negated))
                 found[leaf] = None

@@ -61,9 +61,7 @@ from tidelog.plans.timeline import POS
 pytestmark = pytest.mark.slow
 
 START = 0
-FEW = settings(
-    max_examples=max((settings.default or settings()).max_examples // 4, 1)
-)  # each costs ten times a usual one
+FEW = settings(max_examples=max((settings.default or settings()).max_examples // 4, 1))  # each costs ten times a usual one
 POSITIVE_SHAPES = {
     "temporal": TEMPORAL,
     "several": SEVERAL_TIMES,
@@ -233,9 +231,7 @@ class Log:
     def open(self) -> list[tuple[Pattern, tuple[GroundLiteral, ...]]]:
         """The answers that the asker holds for possible, with the hypotheses of their supports."""
         possible = [item for item in self.asker.supported() if item.status == "possible"]
-        return list(
-            zip(patterns_of(possible, self.case.query, "possible"), (i.hypotheses for i in possible), strict=True)
-        )
+        return list(zip(patterns_of(possible, self.case.query, "possible"), (i.hypotheses for i in possible), strict=True))
 
 
 def deliver(case: Case, arrivals: Sequence[Arrival]) -> Iterable[tuple[Log, list[Fact], int]]:
@@ -292,15 +288,15 @@ def check_verdicts(log: Log, known: Collection[Fact], watermark: int, claims: Cl
     unfinished = log.told - log.certain - log.rejected
     for answer, hypotheses in log.open():
         is_due = any(due_at(literal, case.delays) <= watermark + 1 for literal in hypotheses)
-        assert None in answer or answer in unfinished or (is_due and answer not in log.told), f"{where}\nnot told, or decided: {answer}"
+        assert None in answer or answer in unfinished or (is_due and answer not in log.told), (
+            f"{where}\nnot told, or decided: {answer}"
+        )
     everything = {*known, *pending_facts(case.everything, known, watermark, case.delays)}
     for answer in log.told - log.certain:
         is_left = answer in unfinished
         # the facts of `everything` have no other values; what a comparison excludes is told when it can be decided
         if {*answer[:-1]} <= {*VALUES} and None not in answer and not (is_left and case.compares):
-            claims.add(
-                answer, everything, answer in unfinished, f"{where}\nrejected: {answer in log.rejected} of {answer}"
-            )
+            claims.add(answer, everything, answer in unfinished, f"{where}\nrejected: {answer in log.rejected} of {answer}")
     hypothetical = {answer for answer, _ in case.oracle.hypothetical(known, pending)}
     early = log.rejected & hypothetical
     assert not early, f"{where}\nrejected too early: {early}"
@@ -465,9 +461,7 @@ def forward_plan(case: Case) -> Plan | None:
     try:
         return tidelog.compile(f"{case.text}output {case.query.predicate}.\n")
     except ProgramError as error:
-        assert {item.code for item in error.diagnostics} <= {"unbounded-time", "infinite-delay"}, (
-            f"{case.text}\n{error}"
-        )
+        assert {item.code for item in error.diagnostics} <= {"unbounded-time", "infinite-delay"}, f"{case.text}\n{error}"
         return None
 
 

@@ -120,9 +120,7 @@ def one_by_one(
         kept = minimal(h for h in powerset(pending) if answer in held[h | {*known}])
         hypothetical |= {(answer, h) for h in kept}
         for h in kept:
-            supported |= {
-                Supported(answer, h, e) for e in minimal(e for e in powerset(known) if answer in held[e | h]) if e
-            }
+            supported |= {Supported(answer, h, e) for e in minimal(e for e in powerset(known) if answer in held[e | h]) if e}
     return hypothetical, supported
 
 
@@ -201,9 +199,7 @@ def test_hypothetical_answers_shrink_as_time_passes(data: st.DataObject) -> None
 
 def test_with_negation_answers_are_possible_or_certain() -> None:
     """An answer over `not` is certain once nothing that may come can take it back, and possible until it is taken back."""
-    program, query = asked(
-        "timeline integer.\ninput p(x).\ninput ok(x).\nh(X)@T :- p(X)@T, not ok(X)@T+1.\nask h(X)@T."
-    )
+    program, query = asked("timeline integer.\ninput p(x).\ninput ok(x).\nh(X)@T :- p(X)@T, not ok(X)@T+1.\nask h(X)@T.")
     came, taken = ("p", ("a",), 0), ("ok", ("a",), 1)
     oracle = Oracle(program, query, [came, taken])
     assert (oracle.possible([came], [taken]), oracle.certain([came], [taken])) == ({("a", 0)}, set())

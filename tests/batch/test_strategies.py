@@ -64,9 +64,7 @@ def test_example_4_1_discards_rules() -> None:
     assert after(EXAMPLE, DATA, "seminaive", 5).discarded == 0
 
 
-def after(
-    program: str, facts: list[str], strategy: StrategyName, rounds: int | None = None
-) -> MaterialisationStatistics:
+def after(program: str, facts: list[str], strategy: StrategyName, rounds: int | None = None) -> MaterialisationStatistics:
     done = loaded(program, facts, strategy)
     done.run(rounds)
     return done.statistics()
@@ -211,9 +209,7 @@ def _turned_interval(interval: Interval) -> Interval:
 def _also_derived(program: Program, facts: list[GroundFact]) -> list[GroundFact]:
     """The facts, and every second of them for derived predicates of the same arity too."""
     heads = {atom.predicate: len(atom.arguments) for rule in rules_of(program) if (atom := head_atom(rule.head))}
-    return facts + [
-        (name, row, when) for _, row, when in facts[::2] for name, arity in heads.items() if arity == len(row)
-    ]
+    return facts + [(name, row, when) for _, row, when in facts[::2] for name, arity in heads.items() if arity == len(row)]
 
 
 @pytest.mark.slow

@@ -37,9 +37,7 @@ def is_instance(precondition: Precondition, answer: Answer, facts: Collection[Fa
     return any(_satisfies(precondition, values, start) for values in _assignments(list(premises), set(facts), given))
 
 
-def instance(
-    precondition: Precondition, values: Mapping[int, Value], start: int
-) -> tuple[Answer, frozenset[Fact]] | None:
+def instance(precondition: Precondition, values: Mapping[int, Value], start: int) -> tuple[Answer, frozenset[Fact]] | None:
     """The answer and the facts that these values give; None if the comparisons exclude them, or a time is no integer."""
     if not _satisfies(precondition, values, start):
         return None

@@ -256,9 +256,7 @@ def _rule(draw: st.DrawFn, head: str, arity: int, scene: _Scene) -> Rule:
         body.extend(draw(_comparisons(sorted(bound_variables(body) - {*times}), times)))
     if shapes.negation and draw(st.booleans()):
         names = tuple(sorted(bound_variables(body) - {*times}))
-        body.append(
-            draw(_negated(replace(scene, names=names, wildcards=_chance(draw, 3)), times if is_temporal else ()))
-        )
+        body.append(draw(_negated(replace(scene, names=names, wildcards=_chance(draw, 3)), times if is_temporal else ())))
     return Rule(draw(_head(head, arity, body, times, is_temporal, shapes)), tuple(draw(st.permutations(_flat(body)))))
 
 
@@ -283,9 +281,7 @@ def _head(
     pool: list[Term] = [*bound, *bound, *bound, *anchors, Constant(draw(st.sampled_from(VALUES)))]
     atom = Atom(name, tuple(draw(st.sampled_from(pool)) for _ in range(arity)))
     if times and (is_temporal or draw(st.booleans())):
-        return replace(
-            atom, at=TimePoint(Variable(draw(st.sampled_from(times))), draw(st.sampled_from((0, 0, 1, -1, -2))))
-        )
+        return replace(atom, at=TimePoint(Variable(draw(st.sampled_from(times))), draw(st.sampled_from((0, 0, 1, -1, -2)))))
     if shapes.metric and _chance(draw, 3):
         return Unary("boxplus" if draw(st.booleans()) else "boxminus", draw(_interval(2)), atom)
     return atom
@@ -373,9 +369,7 @@ def universes(draw: st.DrawFn, program: Program, *, size: int = 14, last: int = 
     mentioned = sorted(set().union(*map(constants, parts)) & set(VALUES), key=repr)
     values = draw(st.lists(st.sampled_from([*mentioned, *VALUES]), min_size=1, max_size=2, unique=True))
     rows: dict[int, list[Row]] = {0: [()], 1: [(v,) for v in values], 2: [(v, w) for v in values for w in values]}
-    places = [
-        (name, row, time) for name in _names_read(program) for row in rows[INPUTS[name]] for time in range(last + 1)
-    ]
+    places = [(name, row, time) for name in _names_read(program) for row in rows[INPUTS[name]] for time in range(last + 1)]
     drawn = draw(st.lists(st.sampled_from(places), min_size=min(len(places), size - 2), max_size=size, unique=True))
     return sorted(drawn, key=lambda fact: (fact[2], fact[0], repr(fact[1])))
 

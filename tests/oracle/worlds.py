@@ -88,9 +88,7 @@ class Table:
         self.cells = range(self.grid.size)
         self.meets_edge = False
         rules = [without_anonymous(rule) for rule in rules_of(program)]
-        self.domain: set[Value] = {OTHER}.union(
-            *(constants(part) for rule in rules for part in (rule.head, *rule.body))
-        )
+        self.domain: set[Value] = {OTHER}.union(*(constants(part) for rule in rules for part in (rule.head, *rule.body)))
         held = self._given(program, worlds, points)
         self._held = _solve(self, rules, held)
 
@@ -285,9 +283,7 @@ class _Reading:
             assert isinstance(atom, Atom)
             assert atom.at is not None
             place = self._place(atom.at, binding)
-            inside = [
-                place is not None and max(first, self.table.start) <= place <= last for _, first, last in stretches
-            ]
+            inside = [place is not None and max(first, self.table.start) <= place <= last for _, first, last in stretches]
             return [mask if here else 0 for mask, here in zip(holds, inside, strict=True)]
         return [self._stretched(formula.mode, holds, stretch) for stretch in stretches]
 
