@@ -300,7 +300,7 @@ class Asker(Board):
 
     def restore(self, data: Mapping[str, Any]) -> None:
         """Continue where a snapshot was taken."""
-        self.__init__(self.question, self.unfolding, self._lateness)  # type: ignore[misc] # all state is replaced
+        vars(self).update(vars(Asker(self.question, self.unfolding, self._lateness)))
         self._known.watermark, self._known.clock, self._known.start = data["watermark"], data["clock"], data["start"]
         self._received, self._told = data["counters"]
         self._held = load_batches(data["held"])

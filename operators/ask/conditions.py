@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tidelog.operators.sld.values import UNCOMPUTABLE, compare, evaluate, names_of
+from tidelog.operators.sld.values import UNCOMPUTABLE, compare, evaluate
+from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.numerals import canonical
 from tidelog.plans.syntax import Arithmetic, Comparison, Value, Variable
 
@@ -17,7 +18,10 @@ class Condition:
     def __init__(self, comparison: Comparison) -> None:
         self._left, self._right = comparison.left, comparison.right
         self._operator = comparison.operator
-        self.left_names, self.right_names = set(names_of(comparison.left)), set(names_of(comparison.right))
+        self.left_names, self.right_names = (
+            set(expression_variables(comparison.left)),
+            set(expression_variables(comparison.right)),
+        )
         self.names = self.left_names | self.right_names
 
     def settle(self, values: dict[str, Value]) -> bool | None:
@@ -33,6 +37,8 @@ class Condition:
         for target, source, known in ((self._left, self._right, right_known), (self._right, self._left, left_known)):
             if known and isinstance(target, Variable):
                 value = evaluate(source, values)
-                values[target.name] = canonical(value) if isinstance(source, Arithmetic) else value  # type: ignore[arg-type]
+                if isinstance(source, Arithmetic) and not isinstance(value, str):
+                    value = canonical(value)
+                values[target.name] = value
                 return True
         return None

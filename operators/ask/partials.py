@@ -126,7 +126,7 @@ class Partial:
         pattern, binding = self.pattern, self.binding
         if pattern.is_connected and self.missing:
             first = (self.missing & -self.missing).bit_length() - 1
-            return _add(binding[pattern.time], pattern.deadlines[first])  # type: ignore[index] # connected: it has a time
+            return _add(pattern.own_time(binding), pattern.deadlines[first])
         return min((pattern.deadline(item, binding) for _, item in pattern.missing(self.missing)), default=NEVER)
 
     def last_deadline(self) -> int:
@@ -135,7 +135,7 @@ class Partial:
         found = max((pattern.deadline(item, binding) for _, item in pattern.pending(self.pending)), default=-NEVER)
         if pattern.is_connected and self.missing:
             last = self.missing.bit_length() - 1
-            return max(found, _add(binding[pattern.time], pattern.deadlines[last]))  # type: ignore[index] # as above
+            return max(found, _add(pattern.own_time(binding), pattern.deadlines[last]))
         return max((pattern.deadline(item, binding) for _, item in pattern.missing(self.missing)), default=found)
 
 

@@ -46,10 +46,9 @@ class Awaited:
 
     def row(self, binding: Sequence[Value | None]) -> Row:
         """The row of the fact; its variables have values."""
-        row: list[Value] = list(self.premise.arguments)  # type: ignore[arg-type] # slots are replaced at once
-        for position, variable, offset in self.where:
-            row[position] = _sum(binding[variable], offset)
-        return tuple(row)
+        return tuple(
+            _sum(binding[term.variable], term.offset) if isinstance(term, Slot) else term for term in self.premise.arguments
+        )
 
     def is_ground(self, binding: Sequence[Value | None]) -> bool:
         """Whether all of its variables have values, so that it stands for one fact."""
@@ -95,12 +94,23 @@ class Awaited:
             predicate, arguments = formula.predicate, arguments_of(formula, self.asked.columns[:-1], arguments)
         elif self.asked is not None and formula is not None:
             shown = text_of(formula, self.asked.columns[:-1], arguments)
-        return GroundLiteral(predicate, arguments, time, self.negated, shown)  # type: ignore[arg-type]
+        at = time if isinstance(time, int | Open) else Open(str(time))  # what is no time is none yet
+        return GroundLiteral(predicate, arguments, at, self.negated, shown)
 
 
 def _sum(value: Value | None, offset: int) -> Value:
-    """A time that is used as a value; any other value has no offset."""
-    return value + offset if offset and isinstance(value, int) else value  # type: ignore[return-value]
+    """A time that is used as a value; any other value has no offset. ValueError for a variable without a value."""
+    if value is None:
+        raise ValueError("a variable has no value yet")
+    return value + offset if offset and not isinstance(value, str) else value
+
+
+def value_of(term: Argument, binding: Sequence[Value | None]) -> Value | None:
+    """The value of a term, None while it has none."""
+    if not isinstance(term, Slot):
+        return term
+    value = binding[term.variable]
+    return None if value is None else _sum(value, term.offset)
 
 
 def fill(term: Argument, binding: Sequence[Value | None], names: Sequence[str]) -> Value | Open:
@@ -147,6 +157,10 @@ class Pattern:
         self._bounds = list(_upper_bounds(source.comparisons, source.variables))
         self.twins = [pair for pair in self._pairs() if self._may_be_one(*pair)]
         self.rivals: list[Pattern] = []
+
+    def own_time(self, binding: Binding) -> Value | None:
+        """The value of the variable in the answer's time; None while that is open, or where there is none."""
+        return None if self.time is None else binding[self.time]
 
     def _ends(self, own: Argument | None) -> tuple[int, int]:
         """How long after the answer's time the first premise is decided, and the last; NEVER where that is open."""

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from tidelog.operators.ask.partials import Partial
-from tidelog.operators.ask.patterns import Awaited, Binding, Pattern
+from tidelog.operators.ask.patterns import Awaited, Binding, Pattern, value_of
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.syntax import Value
 
@@ -73,13 +73,11 @@ def _place(item: Awaited, binding: Binding) -> tuple[tuple[bool, tuple[int, ...]
     """Which columns of a premise are known, and what they are."""
     columns: list[int] = []
     values: list[Value] = []
-    known = {i: binding[variable] for i, variable, _ in item.where}
-    offsets = {i: offset for i, _, offset in item.where}
     for i, term in enumerate(item.premise.arguments):
-        value = term if i in item.constants else known[i]
+        value = value_of(term, binding)
         if value is not None:
             columns.append(i)
-            values.append(value + offsets[i] if offsets.get(i) else value)  # type: ignore[operator, arg-type] # a time
+            values.append(value)
     time = item.at(binding)
     return (time is not None, tuple(columns)), (time, tuple(values))
 

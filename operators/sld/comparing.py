@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Literal
 
 from tidelog.operators.sld.terms import Bindings, shift
-from tidelog.operators.sld.values import UNCOMPUTABLE, compare, evaluate, names_of
+from tidelog.operators.sld.values import UNCOMPUTABLE, compare, evaluate
+from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.numerals import canonical
 from tidelog.plans.preconditions import START, Argument, Slot
 from tidelog.plans.syntax import Arithmetic, Comparison, ComparisonOperator, Constant, Expression, Value, Variable
@@ -45,7 +46,7 @@ def instantiate(expression: Expression, scope: Mapping[str, Argument]) -> Expres
 
 def slots_of(*expressions: Expression) -> set[int]:
     """The numbers of the variables in expressions; that of `start` is left out."""
-    return {int(name[1:]) for item in expressions for name in names_of(item) if name != START}
+    return {int(name[1:]) for item in expressions for name in expression_variables(item) if name != START}
 
 
 def read(expression: Expression, bindings: Bindings) -> Argument | None:

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from tidelog.operators.sld.tables import FactTable, tables_of
-from tidelog.operators.sld.values import names_of
 from tidelog.plans.analysis.components import components
 from tidelog.plans.errors import Span
 from tidelog.plans.facts import Record
-from tidelog.plans.normal.names import has_wildcard, head_predicate, predicates
+from tidelog.plans.normal.names import expression_variables, has_wildcard, head_predicate, predicates, time_names
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.rewrite import refuse
 from tidelog.plans.normal.simplify import simplify
@@ -109,7 +108,7 @@ class Rulebook:
         ordered = sorted(body, key=lambda part: self._rank(atom.predicate, part))
         found = Counter(name for part in (atom, *body) for name in occurrences(part))
         variables = tuple(dict.fromkeys(_all_names((atom, *body))))
-        times = frozenset(name for part in (atom, *body) for name in _times(part))
+        times = frozenset(name for part in (atom, *body) for name in time_names(part))
         self.clauses.setdefault(atom.predicate, []).append(
             Clause(atom, low, high, tuple(ordered), variables, times, rule.span, found)
         )
@@ -133,12 +132,12 @@ def occurrences(formula: Formula) -> Iterator[str]:
     """The variables of a formula, those after `@` included, as often as they occur."""
     if isinstance(formula, Atom):
         for argument in formula.arguments:
-            yield from names_of(argument)
+            yield from expression_variables(argument)
         if formula.at is not None:
             yield formula.at.variable.name
     elif isinstance(formula, Comparison):
-        yield from names_of(formula.left)
-        yield from names_of(formula.right)
+        yield from expression_variables(formula.left)
+        yield from expression_variables(formula.right)
     for child in children(formula):
         yield from occurrences(child)
 
@@ -146,13 +145,6 @@ def occurrences(formula: Formula) -> Iterator[str]:
 def _all_names(formulas: Sequence[Formula]) -> Iterator[str]:
     for formula in formulas:
         yield from occurrences(formula)
-
-
-def _times(formula: Formula) -> Iterator[str]:
-    if isinstance(formula, Atom) and formula.at is not None:
-        yield formula.at.variable.name
-    for child in children(formula):
-        yield from _times(child)
 
 
 def _read(body: Iterable[Formula]) -> Iterator[str]:

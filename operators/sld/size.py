@@ -8,9 +8,9 @@ from typing import NamedTuple
 from tidelog.operators.sld.limits import MAX_PRECONDITIONS, MAX_PREMISES, Budget, too_large
 from tidelog.operators.sld.rulebook import Clause, Rulebook, is_unbounded
 from tidelog.operators.sld.tasks import Call
-from tidelog.operators.sld.values import holds, names_of
+from tidelog.operators.sld.values import holds
 from tidelog.plans.errors import Span
-from tidelog.plans.normal.names import has_wildcard
+from tidelog.plans.normal.names import expression_variables, has_wildcard
 from tidelog.plans.preconditions import Argument, Slot
 from tidelog.plans.syntax import (
     Atom,
@@ -290,7 +290,7 @@ def _constant(term: object, known: Known) -> Value | None:
 
 
 def _compared(comparison: Comparison, known: Known) -> Size:
-    names = {*names_of(comparison.left), *names_of(comparison.right)}
+    names = {*expression_variables(comparison.left), *expression_variables(comparison.right)}
     return NONE if names <= known.keys() and not holds(comparison, known) else ONE
 
 

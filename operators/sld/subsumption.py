@@ -10,7 +10,7 @@ from tidelog.operators.sld.bounds import Bounds, steps_in
 from tidelog.operators.sld.comparing import START_SLOT, decide, instantiate, refresh
 from tidelog.operators.sld.leaves import Leaf
 from tidelog.operators.sld.terms import Bindings, shift
-from tidelog.operators.sld.values import names_of
+from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.preconditions import START, Argument, Premise, Slot
 from tidelog.plans.syntax import Comparison, Value
 
@@ -244,7 +244,7 @@ class _Matching:
 
     def _is_given(self, comparison: Comparison) -> bool:
         scope = {f"#{variable}": term for variable, term in self._theta.items()} | {START: START_SLOT}
-        if not scope.keys() >= {*names_of(comparison.left), *names_of(comparison.right)}:
+        if not scope.keys() >= {*expression_variables(comparison.left), *expression_variables(comparison.right)}:
             return False
         left, right = instantiate(comparison.left, scope), instantiate(comparison.right, scope)
         replaced, bindings = Comparison(comparison.operator, left, right), self._target.bindings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 
 from tidelog.plans.errors import DataError
@@ -65,12 +65,3 @@ def holds(comparison: Comparison, values: Mapping[str, Value]) -> bool:
 def compare(sign: str, left: Value, right: Value) -> bool:
     """Whether two values compare so; TypeError for a number and a text, but for `=` and `!=`."""
     return _COMPARE[sign](left, right)
-
-
-def names_of(expression: Expression) -> Iterator[str]:
-    """The variables of an expression, as often as they occur."""
-    if isinstance(expression, Variable):
-        yield expression.name
-    elif isinstance(expression, Arithmetic):
-        for operand in expression.operands:
-            yield from names_of(operand)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from tidelog.plans.normal.names import time_names
 from tidelog.plans.normal.traverse import children, spliced
 from tidelog.plans.syntax import (
     Arithmetic,
@@ -212,11 +213,4 @@ def _term(expression: Expression, names: Mapping[str, None]) -> tuple[str, int] 
 
 def _time_variables(rule: Rule) -> Iterator[str]:
     for formula in (rule.head, *rule.body):
-        yield from _times_in(formula)
-
-
-def _times_in(formula: Formula) -> Iterator[str]:
-    if isinstance(formula, Atom) and formula.at is not None:
-        yield formula.at.variable.name
-    for child in children(formula):
-        yield from _times_in(child)
+        yield from time_names(formula)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tidelog.plans import syntax
-from tidelog.plans.checks.walk import atoms, derived, head_atom, name_span, occurrences, statements_of
+from tidelog.plans.checks.walk import atoms, derived, head_atom, name_span, needed_for, occurrences, statements_of
 from tidelog.plans.errors import NOWHERE, Diagnostic, Span
 
 
@@ -46,23 +46,8 @@ def _unused_rules(program: syntax.Program, rules: tuple[syntax.Rule, ...]) -> It
 
 def _needed(program: syntax.Program, rules: tuple[syntax.Rule, ...]) -> set[str]:
     """The outputs, the queries, what constraints read, and all that these are derived from."""
-    reads: dict[str, set[str]] = {}
-    waiting = [name for output in statements_of(program, syntax.Output) for name in output.predicates]
-    waiting += [ask.query.predicate for ask in statements_of(program, syntax.Ask)]
-    for rule in rules:
-        head = head_atom(rule)
-        names = {atom.predicate for atom in atoms(*rule.body)}
-        if head is None:
-            waiting += names
-        else:
-            reads.setdefault(head.predicate, set()).update(names)
-    needed: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name not in needed:
-            needed.add(name)
-            waiting += reads.get(name, ())
-    return needed
+    wanted = [name for output in statements_of(program, syntax.Output) for name in output.predicates]
+    return needed_for([*wanted, *(ask.query.predicate for ask in statements_of(program, syntax.Ask))], rules)
 
 
 def check_singletons(program: syntax.Program) -> Iterator[Diagnostic]:

@@ -73,6 +73,26 @@ def derived(program: syntax.Program) -> dict[str, syntax.Atom]:
     return found
 
 
+def needed_for(wanted: Iterable[str], rules: Iterable[syntax.Rule]) -> set[str]:
+    """Some predicates, what constraints read, and all that these are derived from."""
+    waiting = list(wanted)
+    reads: dict[str, set[str]] = {}
+    for rule in rules:
+        head = head_atom(rule)
+        names = {atom.predicate for atom in atoms(*rule.body)}
+        if head is None:
+            waiting += names
+        else:
+            reads.setdefault(head.predicate, set()).update(names)
+    needed: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            waiting += reads.get(name, ())
+    return needed
+
+
 def forward_part(program: syntax.Program, keep: Iterable[str] | None = None) -> syntax.Program:
     """A program without the rules that only `ask` needs; all of it where it asks nothing.
 
@@ -82,20 +102,7 @@ def forward_part(program: syntax.Program, keep: Iterable[str] | None = None) -> 
         return program
     declared = [name for output in statements_of(program, syntax.Output) for name in output.predicates]
     waiting = (declared or list(derived(program))) if keep is None else list(keep)
-    reads: dict[str, list[str]] = {}
-    for rule in statements_of(program, syntax.Rule):
-        head = head_atom(rule)
-        names = [atom.predicate for atom in atoms(*rule.body)]
-        if head is None:
-            waiting += names
-        else:
-            reads.setdefault(head.predicate, []).extend(names)
-    needed: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name not in needed:
-            needed.add(name)
-            waiting += reads.get(name, ())
+    needed = needed_for(waiting, statements_of(program, syntax.Rule))
     kept = tuple(item for item in program.statements if not isinstance(item, syntax.Rule) or _derives(item, needed))
     return replace(program, statements=kept)
 

@@ -56,6 +56,14 @@ def _occurrences(formula: Formula) -> Iterator[str]:
         yield from _occurrences(child)
 
 
+def time_names(formula: Formula) -> Iterator[str]:
+    """The variables after an `@` in a formula, as often as they occur."""
+    if isinstance(formula, Atom) and formula.at is not None:
+        yield formula.at.variable.name
+    for child in children(formula):
+        yield from time_names(child)
+
+
 def expression_variables(expression: Expression) -> Iterator[str]:
     """The named variables of a term or an expression, in order, as often as they occur."""
     if isinstance(expression, Variable):
