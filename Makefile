@@ -21,9 +21,9 @@ lint: $(VENV)/lint.stamp
 	cd build/installed && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p tidelog
 	cd build/installed && ../../$(BIN)/lint-imports --config ../../pyproject.toml
 
-# LARS=1: the benchmarks of the papers on LARS, with plots.
-bench: $(VENV)/$(if $(LARS),bench,test).stamp
-	$(BIN)/python -m benchmarks $(if $(LARS),--lars)
+# LARS=1: the benchmarks of the papers on LARS, with plots; BATCH=1: those of batch reasoning (FULL=1: a million facts, too).
+bench: $(VENV)/$(if $(LARS)$(BATCH),bench,test).stamp
+	$(BIN)/python -m benchmarks $(if $(LARS),--lars) $(if $(BATCH),--batch $(if $(FULL),--full))
 
 clean:
 	rm -rf $(VENV) build *.egg-info

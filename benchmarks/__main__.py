@@ -1,6 +1,7 @@
 """Runs every benchmark, prints one table, and keeps the figures in `results/`: `python -m benchmarks`.
 
-With `--lars` those of the papers on LARS instead; with `--smoke` as well, over small streams, and nothing is kept.
+With `--lars` those of the papers on LARS instead, with `--batch` those of batch reasoning (`--full`: over a million facts,
+too); with `--smoke` as well, over small streams and few facts, and nothing is kept.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import argparse
 import sys
 
 from benchmarks import asking, latency, memory, operators, rules, shortstop, windows
+from benchmarks.batch import suite as batch
 from benchmarks.figures import Figure, keep, print_table
 from benchmarks.lars import suite
 
@@ -16,13 +18,20 @@ from benchmarks.lars import suite
 def main() -> None:
     """Missing a target is no error: a figure depends on the machine, and on what else it does."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure what tidelog costs.")
-    parser.add_argument("--lars", action="store_true", help="the benchmarks of the papers on LARS, instead of our own")
-    parser.add_argument("--smoke", action="store_true", help="those with small streams, to see that all runs")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--lars", action="store_true", help="the benchmarks of the papers on LARS, instead of our own")
+    which.add_argument("--batch", action="store_true", help="those of batch reasoning, instead of our own")
+    parser.add_argument("--smoke", action="store_true", help="those over little data, to see that all runs")
+    parser.add_argument("--full", action="store_true", help="batch reasoning over 1,000,000 facts, too")
     options = parser.parse_args()
-    if options.smoke and not options.lars:
-        parser.error("--smoke goes with --lars")
+    if options.smoke and not (options.lars or options.batch):
+        parser.error("--smoke goes with --lars or --batch")
+    if options.full and (options.smoke or not options.batch):
+        parser.error("--full goes with --batch, without --smoke")
     if options.lars:
         suite.run(options.smoke)
+    elif options.batch:
+        batch.run(options.smoke, options.full)
     else:
         _run_own()
 

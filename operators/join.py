@@ -49,8 +49,9 @@ class Join(Operator):
         self._others = [[i for i in range(ports) if i != port] for port in range(ports)]
         self._ends = [NEG] * ports  # the latest end stored of each atom: what begins behind it meets nothing yet
         scope = self._compile()
-        self._pattern: list[Pattern | None] = [scope[f"pattern_{i}"] for i in range(ports)]
-        self._probe: list[Probe] = [scope[f"probe_{i}"] for i in range(ports)]
+        # taken out of their own scope, which makes no circle then: stores go as soon as the operator does
+        self._pattern: list[Pattern | None] = [scope.pop(f"pattern_{i}") for i in range(ports)]
+        self._probe: list[Probe] = [scope.pop(f"probe_{i}") for i in range(ports)]
         self.sent_coverage = None if self._code.distinct else Coverage()
         self._failed = [0]
 

@@ -14,15 +14,16 @@ from tidelog.plans.analysis.rounds import Component, RoundPlanner, Stratum
 from tidelog.plans.analysis.strata import levels_of
 from tidelog.plans.checks import require
 from tidelog.plans.compile import Compiler, choose_timeline
-from tidelog.plans.errors import Diagnostic, ProgramError
+from tidelog.plans.errors import DataError, Diagnostic, ProgramError
 from tidelog.plans.facts import Answer, Record, Schema, format_record
 from tidelog.plans.normal.names import head_predicate
 from tidelog.plans.normal.normalise import normalise
 from tidelog.plans.normal.program import NormalProgram
+from tidelog.plans.numerals import shorten
 from tidelog.plans.plan import BindShape, MoveShape, Step, TupleShape
 from tidelog.plans.records import make_record
 from tidelog.plans.syntax import Ask, Background, Program, Rule, Value
-from tidelog.plans.timeline import Timeline
+from tidelog.plans.timeline import Timeline, format_time
 from tidelog.plans.times import TimeLike, TimeReader
 
 _OF_STREAMS = frozenset({"unused-rule", "never-derived"})
@@ -59,13 +60,18 @@ class BatchPlan:
     def with_resolution(self, resolution: Fraction) -> BatchPlan:
         """The same program on a timeline that also holds every multiple of `resolution`, for data that are finer.
 
-        Background facts that have been loaded stay. ValueError for a timeline of integers, or for a resolution of 0 or less.
+        Background facts that have been loaded stay. DataError where it leaves no room for the program's own times,
+        ValueError for a timeline of integers, or for a resolution of 0 or less.
         """
         if self.timeline.is_integer:
             raise ValueError("`timeline integer` has no resolution")
         if resolution <= 0:
             raise ValueError(f"a resolution is above 0, got {resolution}")
-        finer = _compile(self.program, self.kept, (self.timeline.resolution, resolution))
+        try:
+            finer = _compile(self.program, self.kept, (self.timeline.resolution, resolution))
+        except ProgramError as error:  # it has been compiled before: only its times can be too large now
+            needed = f"at the resolution {shorten(format_time(resolution))} that the facts need"
+            raise DataError(f"{needed}, the program's {error.diagnostics[0].message}") from error
         return replace(finer, facts=(*finer.facts, *self.facts[len(finer.facts) :]))  # what was loaded holds at all times
 
     def record(

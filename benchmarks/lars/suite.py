@@ -34,14 +34,15 @@ def run(is_smoke: bool = False) -> None:
         print_panels(findings)
         ratios += findings.ratios
         if not is_smoke:
-            keep(findings.figures())
-            _plot(findings)
+            keep_and_plot(findings)
     if not is_smoke:
         print()
         print_table(ratios)
 
 
-def _plot(findings: Findings) -> None:
+def keep_and_plot(findings: Findings) -> None:
+    """Leave a CSV in `results/`, and a plot where matplotlib is installed."""
+    keep(findings.figures())
     if find_spec("matplotlib") is None:
         print("no plot, since matplotlib is missing: pip install -e '.[bench]'", file=sys.stderr)
         return

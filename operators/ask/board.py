@@ -7,7 +7,7 @@ from tidelog.operators.ask.horizons import horizons, queries_of, retentions
 from tidelog.operators.ask.outlook import Outlook, columns_of
 from tidelog.operators.ask.partials import Answer, Columns, Partial
 from tidelog.operators.ask.patterns import Awaited, Binding, Pattern
-from tidelog.operators.ask.waiting import Calendar, Forgetting, Refusal, Relevant, WaitingFor
+from tidelog.operators.ask.waiting import Calendar, Concern, Forgetting, Refusal, Relevant, WaitingFor
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import Row
 from tidelog.plans.preconditions import Unfolding
@@ -54,7 +54,9 @@ class Board:
         for answer in self._dormant.pop(Refusal(predicate, row, time), ()):
             self._change(answer)
         made: list[Partial | None] = []
-        for partial, i in self._waiting.met_by(predicate, row, time):
+        concerned = self._waiting.met_by(predicate, row, time)
+        concerned.sort(key=_is_for_sure)  # last, so that it still is missing where the fact would do for another one, too
+        for partial, i in concerned:
             if not partial.alive:
                 continue
             if i < 0:
@@ -275,3 +277,9 @@ class Board:
         self._changed[answer] = None
         if partial is not None:
             answer.fresh[partial] = None
+
+
+def _is_for_sure(concern: Concern) -> bool:
+    """Whether a premise is this fact, rather than that it may be."""
+    partial, i = concern
+    return i >= 0 and partial.pattern.premises[i].is_ground(partial.binding)

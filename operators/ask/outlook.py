@@ -69,7 +69,13 @@ class Outlook:
 
     def deadline(self, answer: Answer) -> int:
         """The watermark at which an answer is decided at the latest."""
-        found = max(partial.last_deadline() for partial in answer.supports)
+        found = -NEVER
+        latest = self.queries[answer.query].by_last[0].last
+        limit = answer.time + latest if answer.time < NEVER and latest < NEVER else NEVER
+        for partial in answer.supports:
+            found = max(found, partial.last_deadline())
+            if found >= limit:
+                return found  # nothing is decided later
         for pattern in self.queries[answer.query].by_last:
             if found >= NEVER or (pattern.last < NEVER and answer.time + pattern.last <= found):
                 break  # neither this one nor those behind it are decided later

@@ -24,6 +24,7 @@ def _save_answer(answer: Answer, numbers: Mapping[Partial, int]) -> dict[str, An
         "columns": list(answer.columns),
         "flags": [answer.certain, answer.told, answer.is_asked],
         "failed": None if answer.failed is None else _save_literal(answer.failed),
+        "rank": list(answer.rank),
         "proofs": [[_save_literal(literal) for literal in proof] for proof in answer.proofs],
         "supports": [_save_partial(partial, numbers) for partial in answer.supports],
     }
@@ -42,6 +43,7 @@ def load_answers(data: Sequence[Mapping[str, Any]], queries: Mapping[str, Query]
 def _load_answer(data: Mapping[str, Any], queries: Mapping[str, Query]) -> Answer:
     answer = Answer(data["query"], tuple(data["columns"]))
     answer.certain, answer.told, answer.is_asked = data["flags"]
+    answer.rank = tuple(data["rank"])
     answer.failed = None if data["failed"] is None else _load_literal(data["failed"])
     answer.proofs = [tuple(map(_load_literal, proof)) for proof in data["proofs"]]
     patterns = queries[answer.query].patterns

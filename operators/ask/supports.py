@@ -104,7 +104,7 @@ class Comparison:
     def __init__(self) -> None:
         self._supports: dict[Partial, Support] = {}
         self._open: dict[Partial, None] = {}
-        self._by_needs: dict[_Literals, dict[_Literals, dict[Partial, None]]] = {}
+        self._by_needs: dict[_Literals, dict[int, dict[_Literals, dict[Partial, None]]]] = {}
         self._needing: dict[GroundLiteral, dict[_Literals, None]] = {}
         self.hidden: dict[Partial, None] = {}
 
@@ -118,11 +118,14 @@ class Comparison:
         self._open.pop(partial, None)
         if support is None:
             return
-        by_evidence = self._by_needs[support.hypotheses]
+        by_size = self._by_needs[support.hypotheses]
+        by_evidence = by_size[len(support.evidence)]
         del by_evidence[support.evidence][partial]
         if not by_evidence[support.evidence]:
             del by_evidence[support.evidence]
         if not by_evidence:
+            del by_size[len(support.evidence)]
+        if not by_size:
             del self._by_needs[support.hypotheses]
             for literal in support.hypotheses:
                 del self._needing[literal][support.hypotheses]
@@ -150,7 +153,8 @@ class Comparison:
         self._supports[partial] = support
         if support.is_open:
             self._open[partial] = None
-        self._by_needs.setdefault(support.hypotheses, {}).setdefault(support.evidence, {})[partial] = None
+        by_evidence = self._by_needs.setdefault(support.hypotheses, {}).setdefault(len(support.evidence), {})
+        by_evidence.setdefault(support.evidence, {})[partial] = None
         for literal in support.hypotheses:
             self._needing.setdefault(literal, {})[support.hypotheses] = None
 
@@ -160,15 +164,16 @@ class Comparison:
             yield from list(self._supports)
             return
         yield from list(self._open)
+        for size, by_evidence in list(self._by_needs[support.hypotheses].items()):
+            if size == len(support.evidence):
+                yield from list(by_evidence[support.evidence])
+            else:
+                yield from [partial for partials in by_evidence.values() for partial in partials]
         needs = support.hypotheses
-        size = len(support.evidence)
-        for evidence, partials in list(self._by_needs[needs].items()):
-            if len(evidence) != size or evidence == support.evidence:
-                yield from list(partials)
         related = dict.fromkeys(other for literal in needs for other in self._needing[literal] if len(other) != len(needs))
         for other in related:
-            for partials in list(self._by_needs[other].values()):
-                yield from list(partials)
+            by_size = self._by_needs[other].values()
+            yield from [partial for by_evidence in by_size for partials in by_evidence.values() for partial in partials]
 
     def _hides(self, one: Partial, other: Partial) -> bool:
         """Whether the first one needs less; of two that need the same, the first that came does."""

@@ -11,7 +11,7 @@ from tidelog.operators.sld.comparing import refresh, rename, settle, slots_of, w
 from tidelog.operators.sld.terms import Bindings
 from tidelog.plans.errors import NOWHERE, Diagnostic, ProgramError, Span
 from tidelog.plans.preconditions import Argument, Premise, Slot
-from tidelog.plans.syntax import Comparison
+from tidelog.plans.syntax import Comparison, Variable
 
 
 class Absence(NamedTuple):
@@ -199,7 +199,7 @@ def bound_variables(leaf: Leaf) -> set[int]:
         before = len(bound)
         for item in equations:
             left, right = slots_of(item.left), slots_of(item.right)
-            bound |= left if right <= bound and len(left) == 1 else set()
-            bound |= right if left <= bound and len(right) == 1 else set()
+            bound |= left if right <= bound and isinstance(item.left, Variable) else set()
+            bound |= right if left <= bound and isinstance(item.right, Variable) else set()
         if len(bound) == before:
             return bound

@@ -179,6 +179,8 @@ class _Matching:
     def succeeds(self) -> bool:
         if not all(map(self._match, self._general.answer, self._target.leaf.answer)):
             return False
+        if not all(self._is_given(item) for item in self._general.comparisons if self._is_settled(item)):
+            return False  # whatever its premises are
         if not self._premises:
             return self._holds_beside()
         ways = [self._candidates(self._premises[0])]
@@ -241,6 +243,11 @@ class _Matching:
     def _is_denied(self, premise: Premise) -> bool:
         time, arguments = self._known(premise.time), tuple(map(self._known, premise.arguments))
         return (premise.predicate, arguments, time) in self._target.negated
+
+    def _is_settled(self, comparison: Comparison) -> bool:
+        """Whether the answers alone say what a comparison is about."""
+        names = {*expression_variables(comparison.left), *expression_variables(comparison.right)}
+        return {f"#{variable}" for variable in self._theta} | {START} >= names
 
     def _is_given(self, comparison: Comparison) -> bool:
         scope = {f"#{variable}": term for variable, term in self._theta.items()} | {START: START_SLOT}

@@ -157,7 +157,7 @@ class Materialisation:
     def _check_times(self, predicate: str, facts: Sequence[Fact]) -> None:
         for _, lo, hi in facts:
             if not (lo == NEG or -LIMIT <= lo <= LIMIT) or not (hi == POS or -LIMIT <= hi <= LIMIT):
-                raise DataError(f"`{predicate}` is derived at times beyond what the timeline can hold: use --until")
+                raise DataError(f"`{predicate}` is derived at times beyond what the timeline can hold")
 
     def _note_violation(self, derived: Derived) -> None:
         """Of all violations of a round, over maximal ranges, the first as text: the same in every strategy."""

@@ -185,3 +185,53 @@ def test_snapshot_is_plain_data(codec: object) -> None:
         facts = [f"p(a)@{time}"] if time != 105 else []
         assert feed(asker, *facts, until=time - 1) == feed(restored, *facts, until=time - 1)
     assert asker.statistics() == restored.statistics()
+
+
+def test_one_fact_is_not_two_premises() -> None:
+    """A fact that one premise is, and another one could be, counts once."""
+    text = "input p(x). input q(x). c(X)@T :- q(k)@T, q(l)@T, q(l)@T+1, q(X)@T+1, p(X)@T+2. ask c(X)@T."
+    asker = asker_of(text)
+    told = [line for fact in ("q(k)@0", "q(l)@0", "q(l)@1", "p(l)@2") for line in feed(asker, fact)]
+    assert told[-1] == "certain l,0: q(k)@0 q(l)@0 q(l)@1 p(l)@2"
+    assert not [line for line in told if "q(l)@1 q(l)@1" in line]
+
+
+def test_negation_two_deep_sees_what_one_fact_begins() -> None:
+    """What is negated may begin with the very fact that the rule begins with."""
+    text = """input p(x). a(X)@T :- p(X)@T, not b(X)@T. b(X)@T :- p(X)@T, not c(X)@T. c(X)@T :- p(X)@T, p(X)@T+1.
+    ask a(X)@T."""
+    asker = asker_of(text)
+    assert feed(asker, "p(a)@0") == ["possible a,0: p(a)@0 | not b(a)@0"]
+    assert feed(asker, "p(a)@1")[0] == "certain a,0: p(a)@0 not b(a)@0"
+
+
+def test_facts_held_for_the_start_keep_their_order() -> None:
+    """What waits until the stream's start is known is taken in the order of time, whatever came first."""
+    asker = asker_of("input p(x). input r. b(Y) :- p(Y), always r in [1]. ask b(X)@T.")
+    for predicate, row, time in (("p", ("l",), 1), ("r", (), 1), ("r", (), 0), ("p", ("l",), 0)):
+        assert asker.receive({predicate: [(row, time, time)]}, -2) == []
+    told = [short(line) for line in asker.receive({}, 3, 0)]
+    assert [line.partition(":")[0] for line in told if line.startswith("certain")] == ["certain l,0", "certain l,1"]
+
+
+def test_comparison_bounds_the_deadline() -> None:
+    """Where a comparison bounds an open time, the answer is decided by then, and ends with the evidence that it had."""
+    asker = asker_of("input pay(c, s). fraud(C)@T :- pay(C, A)@S, pay(C, B)@T, S < T, T <= S + 10, A != B. ask fraud(C)@T.")
+    assert feed(asker, "pay(c,a)@0") == ["possible c,None: pay(c,a)@0 | pay(c,B)@T"]
+    assert feed(asker, until=9) == []
+    assert feed(asker, until=10) == ["rejected c,None: pay(c,a)@0 ! pay(c,B)@T"]
+    assert feed(asker, "pay(c,a)@20") == ["possible c,None: pay(c,a)@20 | pay(c,B)@T"]
+    assert feed(asker, "pay(c,b)@25") == [
+        "certain c,25: pay(c,a)@20 pay(c,b)@25",
+        "possible c,None: pay(c,b)@25 | pay(c,B)@T",
+    ]
+
+
+def test_lateness_counts_in_deadlines() -> None:
+    """With a lateness, an answer is decided so much later in the stream."""
+    plan = tidelog.compile(f"timeline integer. {PAIR}", outputs=False)
+    session = tidelog.Session(plan, lateness=3)
+    session.push("p", ["a"], 0)
+    session.push("p", ["b"], 5)
+    told = [(line.status, line.answer["X"], line.at, line.deadline) for line in session.pull_hypothetical()]
+    assert told == [("possible", "a", 0, 4), ("rejected", "a", 4, None), ("possible", "b", 5, 9)]

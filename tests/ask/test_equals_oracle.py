@@ -61,7 +61,7 @@ from tidelog.plans.timeline import POS
 pytestmark = pytest.mark.slow
 
 START = 0
-FEW = settings(max_examples=max((settings.default or settings()).max_examples // 4, 1))  # each costs ten times a usual one
+FEW = settings(max_examples=max((settings.default or settings()).max_examples // 8, 1))  # each costs ten times a usual one
 POSITIVE_SHAPES = {
     "temporal": TEMPORAL,
     "several": SEVERAL_TIMES,

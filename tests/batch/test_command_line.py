@@ -108,6 +108,18 @@ def test_times_are_exact(here: Here, time: str) -> None:
     assert here.run("materialise")[0] == f"p@{before}\nq@{after}\n"
 
 
+def test_facts_too_fine_for_the_times_of_the_program(here: Here) -> None:
+    """They are told to be the reason, as the program is right by itself; nothing goes to standard output."""
+    here.write(WEATHER, "temp(rome,31)@1e-19\n")
+    for command in (["materialise"], ["entails", "--fact", "spell(rome)@1e-19"]):
+        out, error, code = here.run(*command)
+        assert (out, code) == ("", 1)
+        assert error == (
+            "tidelog: error: at the resolution 1/10000000000000000000 that the facts need, "
+            "the program's time 1 lies beyond what the timeline can hold\n"
+        )
+
+
 def test_what_the_program_does_not_mention_is_printed_too(here: Here) -> None:
     """Facts of any predicate are part of the result, also where a normal form's own predicate has the name."""
     here.write("p(X) :- diamondminus[0,2] (a(X), b(X)).\n", "a(x)@1\nb(x)@1\nother(x,y)@7\nother@8\n'p.1'(x)@[3,4]\n")
@@ -278,6 +290,18 @@ def test_what_materialisation_does_not_decide_is_said_to_be_undecided(here: Here
         out, error, code = here.run(*command)
         assert (out, code) == ("", 2)
         assert "not decided: the recursion through `p`" in error
+
+
+def test_recursion_that_leaves_the_timeline(here: Here) -> None:
+    """What is known by then follows; the rest is undecided, and only `materialise` speaks of its option."""
+    far = 10**18
+    here.write(f"timeline integer.\nboxplus[{far},{far}] p :- p.\nbottom :- p, q.\n", "p@0\n")
+    beyond = "`p` is derived at times beyond what the timeline can hold"
+    assert here.run("entails", "--fact", f"p@{far}") == ("true\n", "", 0)
+    whether = "tidelog: error: whether it follows is not decided"
+    assert here.run("entails", "--fact", "p@1") == ("", f"{whether}: {beyond}\n", 2)
+    assert here.run("materialise") == ("", f"tidelog: error: {beyond}: use --until\n", 1)
+    assert here.run("materialise", "--until", str(far))[::2] == (f"p@0\np@{far}\n", 0)
 
 
 # --- consistent ---------------------------------------------------------------------------------------------------------

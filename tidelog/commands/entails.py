@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
@@ -110,7 +111,8 @@ class Question:
         self.why_undecided = go_on_to_decide(self.done, progress, self._is_decided)
         is_known = self.done.holds(self._fact)
         if is_known and not self.why_undecided:
-            self.done.round()  # it tells whether what is known violates a constraint
+            with suppress(DataError):  # what else it derives may lie beyond all times: no matter
+                self.done.round()  # it tells whether what is known violates a constraint
         if self.done.violation() is not None:
             return "inconsistent"
         if is_known:

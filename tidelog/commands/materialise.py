@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         loader = load(plan, _timeline(plan, options.until), specs, progress)
         done = Materialisation(refined(plan, loader.timeline), options.strategy, options.until)
         done.load(loader.drain())
-        go_on(done, progress, options.rounds)
+        _go_on(done, progress, options.rounds)
         progress.clear()
         if options.stats:
             _show_statistics(done)
@@ -57,6 +57,13 @@ def run(options: argparse.Namespace) -> int:
             return BAD
         write_lines(sorted(_texts(done)))
         return DONE
+
+
+def _go_on(done: Materialisation, progress: Progress, rounds: int | None) -> None:
+    try:
+        go_on(done, progress, rounds)
+    except DataError as error:  # it has left the times that the timeline can hold
+        raise DataError(f"{error.reason}: use --until") from None
 
 
 def _timeline(plan: BatchPlan, until: str | None) -> Timeline:

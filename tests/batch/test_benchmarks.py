@@ -1,0 +1,49 @@
+"""The benchmarks of batch reasoning run, and what they draw is the same each time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = ("University, 21 rules", "University, all 29 rules", "Weather, 4 rules", "program E", "program M", "program H")
+
+DRAWN = """
+from benchmarks.batch.suite import CASES
+for case in CASES:
+    plan = case.plan()
+    records = list(case.facts(300, plan.timeline))
+    assert len(records) == 300
+    print(case.name, [plan.answer(record).text for record in records])
+"""
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_what_is_drawn_is_the_same_each_time() -> None:
+    """In another process, where hashes differ, the same facts are drawn, as many as are asked for."""
+    once, again = python("-c", DRAWN), python("-c", DRAWN)
+    assert once.returncode == 0, once.stderr
+    assert once.stdout == again.stdout
+
+
+def test_the_benchmarks_run_over_few_facts() -> None:
+    """With --smoke every program is materialised with every strategy, all agree, and nothing is kept."""
+    kept = sorted((ROOT / "benchmarks" / "results").iterdir())
+    run = python("-m", "benchmarks", "--batch", "--smoke")
+    assert run.returncode == 0, run.stderr
+    assert [program for program in PROGRAMS if program not in run.stdout] == []
+    assert sorted((ROOT / "benchmarks" / "results").iterdir()) == kept
+
+
+@pytest.mark.parametrize("arguments", [("--smoke",), ("--full",), ("--lars", "--batch"), ("--batch", "--full", "--smoke")])
+def test_options_that_do_not_go_together_are_refused(arguments: tuple[str, ...]) -> None:
+    """Each is a mistake in usage."""
+    assert python("-m", "benchmarks", *arguments).returncode == 2
