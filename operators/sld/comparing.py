@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TypeGuard
 
 from tidelog.operators.sld.terms import Bindings, shift
 from tidelog.operators.sld.values import UNCOMPUTABLE, compare, evaluate
@@ -72,13 +72,13 @@ def _read_arithmetic(expression: Arithmetic, bindings: Bindings) -> Argument | N
     if expression.operator in ("+", "-"):
         left, right = terms
         if isinstance(right, int) and _is_moment(left, bindings):
-            return shift(left, right if expression.operator == "+" else -right)  # type: ignore[arg-type]
+            return shift(left, right if expression.operator == "+" else -right)
         if isinstance(left, int) and expression.operator == "+" and _is_moment(right, bindings):
-            return shift(right, left)  # type: ignore[arg-type]
+            return shift(right, left)
     return None
 
 
-def _is_moment(term: Argument | None, bindings: Bindings) -> bool:
+def _is_moment(term: Argument | None, bindings: Bindings) -> TypeGuard[Slot]:
     return isinstance(term, Slot) and (term.variable < 0 or term.variable in bindings.times)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from functools import reduce
+from typing import Any
 
 from tidelog.plans.errors import DataError
 from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable
@@ -27,6 +28,7 @@ _INFIX: dict[str, Callable[[Value, Value], Value]] = {
     "min": min,
     "max": max,
 }
+_UNARY: dict[str, Callable[[Any], Value]] = {"abs": abs, "neg": operator.neg}
 UNCOMPUTABLE = (ArithmeticError, DataError, TypeError)
 """What arithmetic without a result, or a comparison of a number with a text, raises."""
 
@@ -46,11 +48,7 @@ def evaluate(expression: Expression, values: Mapping[str, Value]) -> Value:
             numbers = [evaluate(operand, values) for operand in operands]
             if any(isinstance(number, str) for number in numbers):
                 raise TypeError("arithmetic needs numbers")
-            if sign == "abs":
-                return abs(numbers[0])  # type: ignore[arg-type] # a number, as was just seen
-            if sign == "neg":
-                return -numbers[0]  # type: ignore[operator] # a number, as was just seen
-            return reduce(_INFIX[sign], numbers)
+            return _UNARY[sign](numbers[0]) if sign in _UNARY else reduce(_INFIX[sign], numbers)
     raise TypeError("`_` has no value")
 
 
