@@ -66,9 +66,9 @@ class Progress:
         return True
 
     def _draw(self, text: str) -> None:
+        self._is_drawn = True  # first: a signal may come while it is being written
         sys.stderr.write(f"\r{text:<{_WIDTH}}" if text else "\r" + " " * _WIDTH + "\r")
         sys.stderr.flush()
-        self._is_drawn = True
 
 
 def _size(path: str) -> int | None:
