@@ -19,10 +19,12 @@ _KEYED = 3
 MAX_TRIES = 10_000
 """After so many tries to match two leaves both are kept: that is never wrong."""
 
-MAX_EFFORT = 20_000_000
-"""After so many looks at pairs of leaves the others are kept, which is never wrong either: about ten seconds."""
+MAX_EFFORT = 10_000_000
+"""After so many looks at pairs of leaves the others are kept, which is never wrong either: about five seconds."""
 _MATCHING = 40
 """What it costs to match two leaves, in looks."""
+_TRYING = 5
+"""What it costs to let a premise of one be a premise of the other."""
 
 
 class Key(NamedTuple):
@@ -92,8 +94,10 @@ class LeafIndex:
         for known in self._candidates(entry):
             self._effort += 1
             if known.may_subsume(entry):
-                self._effort += _MATCHING
-                if subsumes(known.leaf, target):
+                matching = _Matching(known.leaf, target)
+                is_subsumed = matching.succeeds()
+                self._effort += _MATCHING + _TRYING * matching.tries
+                if is_subsumed:
                     return True
             if self._effort > MAX_EFFORT:
                 return False
@@ -153,18 +157,10 @@ class Target:
         return self._by_time.get((predicate, time), ())
 
 
-def subsumes(general: Leaf, target: Target) -> bool:
-    """Whether a substitution maps the answer of one leaf onto another's, and all that it needs into what that needs."""
-    special = target.leaf
-    if len(general.premises) > len(special.premises) or len(general.negated) > len(special.negated):
-        return False
-    return _Matching(general, target).succeeds()
-
-
 class _Matching:
-    """The search for that substitution, premise by premise."""
+    """The search for a substitution, premise by premise, that makes a leaf need no more than another, for the same answer."""
 
-    __slots__ = ("_chosen", "_general", "_marks", "_premises", "_target", "_theta", "_trail", "_tries")
+    __slots__ = ("_chosen", "_general", "_marks", "_premises", "_target", "_theta", "_trail", "tries")
 
     def __init__(self, general: Leaf, target: Target) -> None:
         self._general, self._target = general, target
@@ -174,9 +170,13 @@ class _Matching:
         self._trail: list[int] = []
         self._marks: list[int] = []
         self._chosen: dict[Premise, None] = {}
-        self._tries = 0
+        self.tries = 0
 
     def succeeds(self) -> bool:
+        """Whether it maps the leaf's answer onto the target's, and all that it needs into what that needs."""
+        special = self._target.leaf
+        if len(self._general.premises) > len(special.premises) or len(self._general.negated) > len(special.negated):
+            return False
         if not all(map(self._match, self._general.answer, self._target.leaf.answer)):
             return False
         if not all(self._is_given(item) for item in self._general.comparisons if self._is_settled(item)):
@@ -184,7 +184,7 @@ class _Matching:
         if not self._premises:
             return self._holds_beside()
         ways = [self._candidates(self._premises[0])]
-        while ways and self._tries <= MAX_TRIES:
+        while ways and self.tries <= MAX_TRIES:
             self._go_back(len(ways) - 1)
             if not any(map(self._take, ways[-1])):
                 ways.pop()
@@ -205,7 +205,7 @@ class _Matching:
 
     def _take(self, candidate: Premise) -> bool:
         """Let the next premise be this one of the target's, if it can be."""
-        self._tries += 1
+        self.tries += 1
         if candidate in self._chosen:
             return False
         premise, mark = self._premises[len(self._marks)], len(self._trail)
