@@ -158,7 +158,7 @@ class Target:
 
 
 class _Matching:
-    """The search for a substitution, premise by premise, that makes a leaf need no more than another, for the same answer."""
+    """The search for a substitution that makes a leaf need no more than another one, for the same answer."""
 
     __slots__ = ("_chosen", "_general", "_marks", "_premises", "_target", "_theta", "_trail", "tries")
 
