@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from tidelog.operators.ask.answers import Query
 from tidelog.operators.ask.horizons import horizons, queries_of, retentions
 from tidelog.operators.ask.outlook import Outlook, columns_of
@@ -20,7 +22,7 @@ MOST_NESTED = 200
 """How deep negations may lead to others that no fact decides."""
 
 
-class Board:
+class Board(ABC):
     """All partial answers of a question and of its auxiliary queries, and who waits for what.
 
     Whoever reviews the answers that have `changed` decides what becomes of them.
@@ -268,9 +270,9 @@ class Board:
             self._tell_failed(partial, failed)
             self._change(answer)
 
+    @abstractmethod
     def _tell_failed(self, partial: Partial, failed: Awaited) -> None:
         """What became of a partial answer that can be none any more."""
-        raise NotImplementedError
 
     def _change(self, answer: Answer, partial: Partial | None = None) -> None:
         """Look at an answer in the next review, and at this support of it."""

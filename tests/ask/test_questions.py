@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,10 +29,10 @@ defective(X)@T :- temp(X, high)@T1, temp(X, "n/a")@T2, T = 0.
 """
 
 
-def codes(text: str, **options: object) -> list[str]:
+def codes(text: str, **options: Any) -> list[str]:
     """The errors of a program that has some."""
     with pytest.raises(ProgramError) as caught:
-        tidelog.compile(text, **options)  # type: ignore[arg-type]
+        tidelog.compile(text, **options)
     return [item.code for item in caught.value.diagnostics]
 
 

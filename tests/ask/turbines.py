@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import tidelog
 from tidelog import HypotheticalAnswer, Plan, Session
@@ -23,8 +24,8 @@ DEFECTS = (
 """Unbound wait, as in Example 9: nothing says when the second failure has to be."""
 
 
-def plan_of(text: str = TURBINES, **options: object) -> Plan:
-    return tidelog.compile(text, **options)  # type: ignore[arg-type]
+def plan_of(text: str = TURBINES, **options: Any) -> Plan:
+    return tidelog.compile(text, **options)
 
 
 def feed(session: Session, times: Iterable[int], turbine: str = "wt25", level: str = "high") -> None:

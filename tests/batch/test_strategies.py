@@ -226,4 +226,5 @@ def test_strategies_agree_on_random_programs(data: st.DataObject, kind: Kind) ->
         assert {item.code for item in error.diagnostics} <= {"not-supported"}, format_program(program)
         assume(False)
         raise
-    same_after_every_round(plan, records_of(plan, facts), until=data.draw(st.sampled_from((None, 20))))  # type: ignore[arg-type]
+    until: int | None = data.draw(st.sampled_from([None, 20]))
+    same_after_every_round(plan, records_of(plan, facts), until=until)
