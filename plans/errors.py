@@ -8,6 +8,7 @@ TidelogError
 ├── ConnectorError     a source or a sink failed for good (its retries are spent)
 ├── OperatorError      an operator failed: carries its step, its rule and the fact
 ├── EndlessError       a materialisation has not come to an end: carries the predicates that go on
+├── MethodError        a way to decide entailment cannot take this program, or has met its limits
 └── SnapshotError      a snapshot does not belong to this plan, or is damaged
 """
 
@@ -126,6 +127,10 @@ class EndlessError(TidelogError):
     def __str__(self) -> str:
         names = ", ".join(f"`{name}`" for name in self.predicates)
         return f"the recursion through {names} has not come to an end after {self.rounds:,} rounds: {self.reason}"
+
+
+class MethodError(TidelogError):
+    """A way to decide (automata, LTL) cannot take a program, or needs more memory than its limit; another one may do."""
 
 
 class SnapshotError(TidelogError):

@@ -1,0 +1,1 @@
+"""Büchi automata over windows of the timeline: whether a program and its facts have a model."""
