@@ -2,7 +2,8 @@
 
 A recursion whose every round comes back to the time where it began adds nothing after finitely many rounds (Wałęga,
 Zawidzki and Cuenca Grau 2023, Finite materialisability in DatalogMTL): there are finitely many rows, and finitely many
-distances. One that never looks ahead derives nothing before its facts, so up to any time it ends.
+distances. One that never looks ahead derives nothing before its facts, so up to any time it ends. Any other recursion
+repeats itself in the end (`runtime/batch/saturation.py`), as long as it makes no new values.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from tidelog.plans.plan import DilateShape, ErodeShape, PairShape, Shape, Step, 
 from tidelog.plans.shapes import lead
 from tidelog.plans.timeline import POS
 
-Ending = Literal["finite", "forward", "open"]
-"""`finite`: there is always an end; `forward`: there is one up to any time; `open`: there need not be one."""
+Ending = Literal["finite", "forward", "periodic", "unbounded"]
+"""`finite`: there is always an end; `forward`: there is one up to any time, and what comes then repeats itself; `periodic`:
+it repeats itself; `unbounded`: it makes values, so that there need be neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,10 @@ def ending_of(steps: Iterable[Step]) -> Ending:
     rounds = [members for members in components(_successors(by_name)) if _is_round(members, by_name)]
     inside = [by_name[name] for members in rounds for name in members]
     if any(computes(step) for step in inside):
-        return "open"
+        return "unbounded"
     if all(_stays(members, list(_edges(members, by_name))) for members in rounds):
         return "finite"
-    return "forward" if all(looks_back(step) for step in inside) else "open"
+    return "forward" if all(looks_back(step) for step in inside) else "periodic"
 
 
 def looks_back(step: Step) -> bool:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tidelog.operators.coverage import Coverage, overlapping
+from tidelog.operators.coverage import Bounds, Coverage, overlapping
 from tidelog.plans.batch import BatchPlan
-from tidelog.plans.facts import Fact, Record
+from tidelog.plans.facts import Fact, Record, Row
 from tidelog.plans.plan import UnionShape
+from tidelog.plans.repeating import Repeating
 from tidelog.plans.shapes import TOP
-from tidelog.plans.timeline import POS
+from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.batch.folding import Times, fold
+from tidelog.runtime.batch.sides import FUTURE, SIDES, Settled, mirrored
 
 
 class Interpretation:
-    """A coverage store for each predicate; facts are kept in it alone, coalesced.
+    """A coverage store for each predicate; facts are kept in it alone, coalesced, and what repeats for ever once.
 
     Predicates that the program does not mention take part in nothing, but they hold. `start` is the begin of the earliest
     fact loaded, where clipped windows begin; None as long as none is.
@@ -21,6 +24,7 @@ class Interpretation:
 
     def __init__(self, plan: BatchPlan) -> None:
         self.start: int | None = None
+        self._repeating: dict[str, dict[Row, list[Repeating]]] = {}
         self._known: dict[str, Coverage] = {
             step.id: Coverage()
             for step in plan.steps
@@ -56,23 +60,76 @@ class Interpretation:
         """Add what was derived for a predicate of the program; returns what of it is new."""
         return self._known[predicate].insert(facts)
 
-    def facts_of(self, predicate: str) -> list[Fact]:
-        """All that holds for a predicate of the program, coalesced."""
-        return list(_facts(self._known[predicate]))
+    def facts_of(self, predicate: str, horizon: Times | None = None) -> list[Fact]:
+        """All that is stored for a predicate of the program, coalesced; with what repeats, where it meets the `horizon`."""
+        facts = list(_facts(self._known[predicate]))
+        if horizon is not None:
+            for fact in self._repeating_of(predicate):
+                facts += [(fact.row, lo, hi) for lo, hi in fact.between(*horizon)]
+        return facts
+
+    def copy(self, predicates: Iterable[str]) -> dict[str, dict[Row, Bounds]]:
+        """What is stored for some predicates of the program at this moment."""
+        return {name: {row: list(bounds) for row, bounds in self._known[name].rows.items()} for name in predicates}
+
+    def restore(self, stored: Mapping[str, Mapping[Row, Bounds]]) -> None:
+        """Go back to what `copy` gave."""
+        for name, rows in stored.items():
+            store = self._known[name] = Coverage()
+            store.rows.update((row, list(bounds)) for row, bounds in rows.items())
+
+    def settle(self, predicate: str, sides: Mapping[int, Settled], unit: int) -> None:
+        """From here on a predicate goes on as its `sides` tell: what repeats is kept once, and dropped behind that."""
+        rows = self._known[predicate].rows
+        for row, bounds in rows.items():
+            ranges = list(zip(bounds[::2], bounds[1::2], strict=True))
+            for side in SIDES:
+                ranges = self._fold(predicate, row, ranges, side, sides, unit)
+            bounds[:] = [time for times in ranges for time in times]
+        for row in [row for row, bounds in rows.items() if not bounds]:
+            del rows[row]
+
+    def _fold(
+        self, predicate: str, row: Row, ranges: list[Times], side: int, sides: Mapping[int, Settled], unit: int
+    ) -> list[Times]:
+        """What of a row's ranges does not repeat at one side; what does is noted."""
+        settled = sides[side]
+        if not settled.period:
+            return ranges
+        start = settled.start + 1  # so the first begin is one that returns
+        edge = -sides[-side].edge
+        finite, returning, period = fold(_turned(ranges, side), start, settled.period, edge, unit)
+        for times in returning:
+            fact = Repeating(predicate, row, *mirrored(side, *times), side * period)
+            self._repeating.setdefault(predicate, {}).setdefault(row, []).append(fact)
+        return _turned(finite, side)
 
     def records(self) -> Iterator[Record]:
-        """All that holds, coalesced, in no particular order."""
+        """All that is stored, coalesced, in no particular order; what repeats is left out."""
         for stores, hidden in ((self._known, TOP), (self._others, "")):
             for predicate, store in stores.items():
                 if predicate != hidden:
                     yield from ((predicate, *fact) for fact in _facts(store))
+
+    def repeating(self) -> Iterator[Repeating]:
+        """What repeats for ever, in no particular order."""
+        for predicate in self._repeating:
+            yield from self._repeating_of(predicate)
+
+    def _repeating_of(self, predicate: str) -> Iterator[Repeating]:
+        for facts in self._repeating.get(predicate, {}).values():
+            yield from facts
 
     def covers(self, record: Record) -> bool:
         """Whether a fact holds at all its times."""
         predicate, row, lo, hi = record
         stores = [stores[predicate] for stores in (self._known, self._others) if predicate in stores]
         every = [store.rows[row] for store in stores if row in store.rows]
-        return any(bounds[i] <= lo and hi <= bounds[i + 1] for bounds in every for i in overlapping(bounds, lo, lo))
+        if any(bounds[i] <= lo and hi <= bounds[i + 1] for bounds in every for i in overlapping(bounds, lo, lo)):
+            return True
+        if lo <= NEG or hi >= POS:
+            return False  # what repeats has gaps
+        return any(fact.covers(lo, hi) for fact in self._repeating.get(predicate, {}).get(row, ()))
 
 
 def coalesced(facts: Iterable[Fact]) -> list[Fact]:
@@ -90,3 +147,8 @@ def _facts(store: Coverage) -> Iterator[Fact]:
     for row, bounds in store.rows.items():
         for i in range(0, len(bounds), 2):
             yield row, bounds[i], bounds[i + 1]
+
+
+def _turned(ranges: Sequence[Times], side: int) -> list[Times]:
+    """Sorted ranges as they are seen from one side, or back."""
+    return list(ranges) if side == FUTURE else [(-hi, -lo) for lo, hi in reversed(ranges)]

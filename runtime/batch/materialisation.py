@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,15 +11,19 @@ from tidelog.plans.analysis.rounds import Component, Stratum
 from tidelog.plans.batch import BatchPlan
 from tidelog.plans.errors import DataError, EndlessError
 from tidelog.plans.facts import Fact, Record
+from tidelog.plans.repeating import Repeating
 from tidelog.plans.timeline import LIMIT, NEG, POS
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.batch.interpretation import Interpretation, coalesced
-from tidelog.runtime.batch.strategies import STRATEGIES, Strategy, StrategyName
+from tidelog.runtime.batch.strategies import STRATEGIES, StrategyName
+from tidelog.runtime.batch.stratum import Sides, StratumRun
 from tidelog.runtime.batch.wiring import Derived
 from tidelog.runtime.violations import Violation, Violations
 
 MOST_ROUNDS = 10_000
-"""How many rounds a recursion is followed that need not come to an end."""
+"""How many rounds a recursion is followed that makes values, so that it need not come to an end."""
+MOST_ROUNDS_TO_REPEAT = 100_000
+"""How many rounds a recursion is followed that repeats itself in the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,8 @@ class Materialisation:
     A round is one application of the immediate consequence operator T_Π (Wałęga et al. 2023, section 2) to everything
     derived so far, over the stratum that is being computed. All strategies reach the same after every round. With `until`,
     nothing is derived at times beyond it. As in the papers, a round tells whether a constraint is violated by what was
-    known before it.
+    known before it. `run` also looks whether what is derived repeats itself for ever (`runtime/batch/saturation.py`): then
+    `facts` are those that do not, and `repeating` those that do.
 
     Raises ValueError for a strategy that there is not, DataError for an `until` that the timeline cannot hold.
 
@@ -50,6 +56,11 @@ class Materialisation:
     >>> done.run()
     >>> [(row, str(plan.timeline.decode_point(lo))) for _, row, lo, _ in done.facts()]
     [(('a',), '1'), (('a',), '2'), (('a',), '3')]
+    >>> done = Materialisation(plan)
+    >>> done.load([plan.record("p", ["a"], time=1)])
+    >>> done.run()
+    >>> done.holds(plan.record("p", ["a"], time=1000000)), done.holds(plan.record("p", ["a"], interval="[1,2]"))
+    (True, False)
     """
 
     def __init__(self, plan: BatchPlan, strategy: StrategyName = "seminaive", until: TimeLike | None = None) -> None:
@@ -60,15 +71,16 @@ class Materialisation:
         self._until = POS if until is None else TimeReader(plan.timeline).point(until)
         self._known = Interpretation(plan)
         self._strata: Iterator[Stratum] = iter(plan.strata)
-        self._stratum: Stratum | None = None
-        self._current: Strategy | None = None
+        self._current: StratumRun | None = None
+        self._settled: dict[str, Sides] = {}
         self._begun = False
         self._violations = Violations(plan)
         self._violation: Violation | None = None
         self._news: Mapping[str, Sequence[Fact]] = {}
         self._counts: deque[int] = deque(maxlen=MOST_ROUNDS)
-        self._rounds = self._rounds_here = 0
+        self._rounds = 0
         self._discarded = self._evaluations = 0
+        self._complete: set[str] = set()
 
     def load(self, records: Iterable[Record]) -> None:
         """Add facts; RuntimeError once the first round has begun."""
@@ -85,33 +97,55 @@ class Materialisation:
             self._begun = True
             self._next_stratum()
         while self._current is not None and self._violation is None:
-            derived = self._current.apply()
+            derived = self._current.strategy.apply()
             self._note_violation(derived)
             self._news = self._take(derived)
             if self._news:
-                self._note_round()
-                self._current.learn(self._news)
+                self._rounds += 1
+                self._counts.append(sum(map(len, self._news.values())))
+                self._current.strategy.learn(self._news)
                 return True
-            self._next_stratum()
+            if self._violation is None and self._current.finish():
+                self._next_stratum()
         return False
 
     def run(self, rounds: int | None = None, decided: Callable[[], bool] | None = None) -> None:
-        """Go on until nothing is new, a constraint is violated, so many `rounds` are done, or what is asked is `decided`.
+        """Go on until nothing is new, or what is new repeats what was, a constraint is violated, so many `rounds` are done,
+        or what is asked is `decided`.
 
-        EndlessError where a recursion that need not come to an end has not done so in 10,000 rounds and no number of
-        rounds is given; DataError where it has left the times that the timeline can hold.
+        EndlessError where a recursion has done neither in 10,000 rounds (if it makes values; otherwise 100,000), and no
+        number of rounds is given; DataError where it has left the times that the timeline can hold.
         """
         done = 0
         while (rounds is None or done < rounds) and not (decided is not None and decided()):
             if not self.round():
                 return
             done += 1
-            if rounds is None:
-                self._check_end()
+            if rounds is None and self._current is not None and self._violation is None:
+                if self._current.saturate(self._news):
+                    self._next_stratum()
+                else:
+                    self._check_end(self._current)
 
     def facts(self) -> Iterator[Record]:
-        """All that holds, coalesced, in no particular order: what was loaded, the program's facts, what was derived."""
+        """All that holds, coalesced, in no particular order: what was loaded, the program's facts, what was derived.
+
+        What repeats for ever is left out: `repeating` tells it.
+        """
         return self._known.records()
+
+    def repeating(self) -> Iterator[Repeating]:
+        """What holds again and again for ever, in no particular order."""
+        return self._known.repeating()
+
+    def between(self, lo: int, hi: int) -> Iterator[Record]:
+        """What holds within a finite range of (encoded) times, what repeats included, cut to that range."""
+        for predicate, row, low, high in self._known.records():
+            if low <= hi and lo <= high:
+                yield predicate, row, max(low, lo), min(high, hi)
+        for fact in self._known.repeating():
+            for low, high in fact.between(lo, hi):
+                yield fact.predicate, fact.row, max(low, lo), min(high, hi)
 
     def holds(self, record: Record) -> bool:
         """Whether it is known that a fact holds at all its times."""
@@ -121,9 +155,13 @@ class Materialisation:
         """The ground rule and the time of a constraint that is violated; None if none is, as far as is known."""
         return self._violation
 
+    def complete(self) -> frozenset[str]:
+        """The derived predicates to which nothing will be added; `optimised` knows of more before a stratum's end."""
+        return frozenset(self._complete).union(() if self._current is None else self._current.strategy.complete)
+
     def statistics(self) -> MaterialisationStatistics:
         """An immutable record of the work done."""
-        current = self._current
+        current = self._current.strategy if self._current else None
         discarded = self._discarded + (len(current.discarded) if current else 0)
         evaluations = self._evaluations + (current.evaluations if current else 0)
         return MaterialisationStatistics(self._rounds, tuple(self._counts), discarded, evaluations)
@@ -132,11 +170,13 @@ class Materialisation:
 
     def _next_stratum(self) -> None:
         if self._current is not None:
-            self._discarded += len(self._current.discarded)
-            self._evaluations += self._current.evaluations
-        self._stratum = next(self._strata, None)
-        self._current = None if self._stratum is None else self._strategy(self.plan, self._stratum, self._known)
-        self._rounds_here = 0
+            self._discarded += len(self._current.strategy.discarded)
+            self._evaluations += self._current.strategy.evaluations
+            self._complete.update(self._current.stratum.predicates)
+        stratum = next(self._strata, None)
+        self._current = None
+        if stratum is not None:
+            self._current = StratumRun(self.plan, stratum, self._known, self._strategy, self._settled, self._until)
 
     def _take(self, derived: Derived) -> dict[str, list[Fact]]:
         news = {}
@@ -168,18 +208,15 @@ class Materialisation:
                 found += self._violations.receive(constraint, violated, POS)
         self._violation = min(found, key=str, default=None)
 
-    def _note_round(self) -> None:
-        self._rounds += 1
-        self._rounds_here += 1
-        self._counts.append(sum(map(len, self._news.values())))
+    def _check_end(self, current: StratumRun) -> None:
+        for component in current.stratum.components:
+            if current.rounds < self._most_rounds(component) or not any(name in self._news for name in component.predicates):
+                continue
+            reason = "give it an end with --until (a time) or --rounds (a number)"
+            raise EndlessError(component.predicates, current.rounds, reason)
 
-    def _check_end(self) -> None:
-        if self._rounds_here < MOST_ROUNDS or self._stratum is None:
-            return
-        for component in self._stratum.components:
-            if not self._must_end(component) and any(name in self._news for name in component.predicates):
-                reason = "give it an end with --until (a time) or --rounds (a number)"
-                raise EndlessError(component.predicates, self._rounds_here, reason)
-
-    def _must_end(self, component: Component) -> bool:
-        return component.ending == "finite" or (component.ending == "forward" and self._until < POS)
+    def _most_rounds(self, component: Component) -> float:
+        """How many rounds a component may bring something new."""
+        if component.ending == "finite" or (component.ending == "forward" and self._until < POS):
+            return math.inf
+        return MOST_ROUNDS if component.ending == "unbounded" else MOST_ROUNDS_TO_REPEAT

@@ -6,7 +6,7 @@ The papers' names: naive is Procedure 1, seminaive Procedure 2, optimised Proced
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from tidelog.plans.analysis.rounds import Component, Stratum
@@ -14,7 +14,7 @@ from tidelog.plans.batch import BatchPlan
 from tidelog.plans.facts import Fact
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.batch.interpretation import Interpretation
-from tidelog.runtime.batch.wiring import Derived, Wiring
+from tidelog.runtime.batch.wiring import Derived, Frame, Wiring
 
 StrategyName = Literal["seminaive", "naive", "optimised"]
 
@@ -25,10 +25,12 @@ News = Mapping[str, Sequence[Fact]]
 class Strategy(ABC):
     """The rounds of one stratum, whose other predicates are complete: `apply`, then `learn` what was new in it."""
 
-    def __init__(self, plan: BatchPlan, stratum: Stratum, known: Interpretation) -> None:
+    def __init__(self, plan: BatchPlan, stratum: Stratum, known: Interpretation, frame: Frame) -> None:
         self._plan = plan
         self._stratum = stratum
         self._known = known
+        self._frame = frame
+        self._forever = {name: list(facts) for name, facts in frame.forever.items()}
         self._derived = frozenset(stratum.predicates)
 
     @abstractmethod
@@ -38,6 +40,10 @@ class Strategy(ABC):
     @abstractmethod
     def learn(self, news: News) -> None:
         """Take in what of it was new."""
+
+    @abstractmethod
+    def extend(self, name: str, facts: Sequence[Fact]) -> None:
+        """Take in, beside what a round has brought, what a derived predicate or a step is known to tell for ever."""
 
     @property
     @abstractmethod
@@ -49,10 +55,18 @@ class Strategy(ABC):
         """The rules (their steps) that were let go before the stratum's end."""
         return ()
 
+    @property
+    def complete(self) -> Iterable[str]:
+        """The derived predicates to which nothing will be added, as far as is known before the stratum's end."""
+        return ()
+
     def _enter_all(self, wiring: Wiring) -> None:
         """All that is known; what other strata derive, and what nothing derives, is complete."""
+        for step, facts in self._forever.items():
+            wiring.enter(step, facts, NEG)
         for name in self._stratum.reads:
-            wiring.enter(name, self._known.facts_of(name), NEG if name in self._derived else POS)
+            facts = self._known.facts_of(name, self._frame.horizon)
+            wiring.enter(name, facts, NEG if name in self._derived else POS)
 
 
 class Naive(Strategy):
@@ -61,7 +75,7 @@ class Naive(Strategy):
     _evaluations = 0
 
     def apply(self) -> Derived:
-        wiring = Wiring(self._plan, self._stratum, self._known.start)
+        wiring = Wiring(self._plan, self._stratum, self._known.start, self._frame)
         self._enter_all(wiring)
         derived = wiring.run()
         self._evaluations += wiring.evaluations
@@ -69,6 +83,10 @@ class Naive(Strategy):
 
     def learn(self, news: News) -> None:
         pass
+
+    def extend(self, name: str, facts: Sequence[Fact]) -> None:
+        if name not in self._derived:
+            self._forever.setdefault(name, []).extend(facts)
 
     @property
     def evaluations(self) -> int:
@@ -80,9 +98,9 @@ class Seminaive(Strategy):
 
     foresight = False
 
-    def __init__(self, plan: BatchPlan, stratum: Stratum, known: Interpretation) -> None:
-        super().__init__(plan, stratum, known)
-        self._wiring = Wiring(plan, stratum, known.start, foresight=self.foresight)
+    def __init__(self, plan: BatchPlan, stratum: Stratum, known: Interpretation, frame: Frame) -> None:
+        super().__init__(plan, stratum, known, frame)
+        self._wiring = Wiring(plan, stratum, known.start, frame, foresight=self.foresight)
         self._enter_all(self._wiring)
 
     def apply(self) -> Derived:
@@ -91,6 +109,9 @@ class Seminaive(Strategy):
     def learn(self, news: News) -> None:
         for name, facts in news.items():
             self._wiring.enter(name, facts, NEG)
+
+    def extend(self, name: str, facts: Sequence[Fact]) -> None:
+        self._wiring.enter(name, facts, NEG)
 
     @property
     def evaluations(self) -> int:
@@ -107,8 +128,8 @@ class Optimised(Seminaive):
 
     foresight = True
 
-    def __init__(self, plan: BatchPlan, stratum: Stratum, known: Interpretation) -> None:
-        super().__init__(plan, stratum, known)
+    def __init__(self, plan: BatchPlan, stratum: Stratum, known: Interpretation, frame: Frame) -> None:
+        super().__init__(plan, stratum, known, frame)
         self._frontiers = {name: NEG if name in self._derived else POS for name in stratum.reads}
         steps = {step.id: step for step in plan.steps}
         self._rules = {name: [feed.name for feed in steps[name].inputs if feed.kind == "step"] for name in self._derived}
@@ -136,6 +157,10 @@ class Optimised(Seminaive):
     @property
     def discarded(self) -> Sequence[str]:
         return self._wiring.discarded
+
+    @property
+    def complete(self) -> Iterable[str]:
+        return (name for name in self._derived if self._frontiers[name] >= POS)
 
 
 STRATEGIES: Mapping[StrategyName, type[Strategy]] = {"seminaive": Seminaive, "naive": Naive, "optimised": Optimised}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
+from tidelog.operators.coverage import Coverage
 from tidelog.operators.join import Join
 from tidelog.operators.operator import Operator
 from tidelog.plans.analysis.rounds import Stratum
@@ -20,6 +22,19 @@ Derived = dict[str, list[Fact]]
 """What rules gave for each predicate of the text, and each constraint; new or not."""
 
 
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What saturation asks of a stratum: `tapped` collects what these steps tell, `forever` is what steps are known to tell
+    for ever. Where the stratum reads what repeats, `horizon` is how much of that is laid out, and `clips` when the steps
+    that negate it see enough of it.
+    """
+
+    tapped: Mapping[str, Coverage] = field(default_factory=dict)
+    forever: Mapping[str, Sequence[Fact]] = field(default_factory=dict)
+    horizon: tuple[int, int] | None = None
+    clips: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+
 class Wiring:
     """The operators of a stratum with empty state, and who feeds whom within a round.
 
@@ -28,7 +43,10 @@ class Wiring:
     `discarded` are the rules (their steps) let go so far.
     """
 
-    def __init__(self, plan: BatchPlan, stratum: Stratum, start: int | None, *, foresight: bool = False) -> None:
+    def __init__(
+        self, plan: BatchPlan, stratum: Stratum, start: int | None, frame: Frame, *, foresight: bool = False
+    ) -> None:
+        self._frame = frame
         steps = {step.id: step for step in plan.steps}
         self._steps: dict[str, Step] = {name: steps[name] for name in stratum.steps}
         self._operators: dict[str, Operator] = {
@@ -70,9 +88,9 @@ class Wiring:
         operator = self._operators.get(step)
         return POS if operator is None else operator.frontier
 
-    def enter(self, predicate: str, facts: Sequence[Fact], frontier: int) -> None:
-        """Let new coverage of a predicate of the text wait for the next round, and the frontier behind it."""
-        for step, port in self._consumers.get(predicate, ()):
+    def enter(self, source: str, facts: Sequence[Fact], frontier: int) -> None:
+        """Let new coverage of a predicate of the text, or of a step, wait for the next round, and the frontier behind it."""
+        for step, port in self._consumers.get(source, ()):
             if step in self._operators:
                 self._waiting[step].append((port, facts, frontier))
 
@@ -101,6 +119,10 @@ class Wiring:
                 raise _failure(self._steps[name], port, facts, error) from error
         if operator.frontier >= POS:
             self._let_go(name, operator)
+        if name in self._frame.clips:
+            out = list(_clipped(out, *self._frame.clips[name]))
+        if name in self._frame.tapped:
+            self._frame.tapped[name].insert(out)
         return out, operator.frontier
 
     def _let_go(self, name: str, operator: Operator) -> None:
@@ -108,6 +130,12 @@ class Wiring:
         del self._operators[name]
         if name in self._unions or name in self._constraints:
             self.discarded.append(name)
+
+
+def _clipped(facts: Iterable[Fact], first: int, last: int) -> Iterator[Fact]:
+    for row, lo, hi in facts:
+        if max(lo, first) <= min(hi, last):
+            yield row, max(lo, first), min(hi, last)
 
 
 def _fed_by(step: Step) -> list[str]:

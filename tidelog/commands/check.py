@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import BAD, DONE, load_plan, show_diagnostics
+from tidelog.compiling import compile_batch_path
+from tidelog.plans.analysis.batch_report import batch_fields, batch_lines
 from tidelog.plans.analysis.report import analyse, analysis_fields, format_analysis
+from tidelog.plans.batch import BatchPlan
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.plan import Plan
 from tidelog.plans.preconditions import Unfolding
@@ -33,18 +36,37 @@ def run(options: argparse.Namespace) -> int:
     try:
         plan = load_plan(options.program)
     except ProgramError as error:
-        if not as_json:
-            raise
-        _print_json({"diagnostics": to_fields(error)})
-        return BAD
+        batch = _in_batch(options.program)
+        if as_json:
+            _print_json({"diagnostics": to_fields(error), "batch": batch_fields(batch) if batch else None})
+            return BAD
+        if options.verbose and batch is not None:
+            show_diagnostics(error.diagnostics, error.name, error.text)
+            _print_lines(["a stream cannot take this program, batch reasoning can", *batch_lines(batch)])
+            return BAD
+        raise
     if as_json:
         _print_json(_fields(plan, options))
         return DONE
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     if options.verbose:
+        batch = _in_batch(options.program)
         sys.stdout.write(format_analysis(analyse(plan), objects=options.objects).rstrip("\n") + "\n")
-        sys.stdout.writelines(_unfolding_lines(_sizes(plan)))
+        _print_lines(_unfolding_lines(_sizes(plan)))
+        _print_lines(batch_lines(batch) if batch else ["in batch: not possible"])
     return DONE
+
+
+def _in_batch(path: str) -> BatchPlan | None:
+    """The batch plan of a program's file; None if batch reasoning cannot take it."""
+    try:
+        return compile_batch_path(path)
+    except ProgramError:
+        return None
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 def _sizes(plan: Plan) -> dict[str, dict[str, int]]:
@@ -55,10 +77,10 @@ def _sizes(plan: Plan) -> dict[str, dict[str, int]]:
 
 def _unfolding_lines(sizes: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
     if sizes:
-        yield "unfolding:\n"
+        yield "unfolding:"
     for query, size in sizes.items():
         beside = f", and {size['auxiliary']} for what is negated" if size["auxiliary"] else ""
-        yield f"  {query}: preconditions {size['preconditions']}{beside}; premises {size['premises']} in all\n"
+        yield f"  {query}: preconditions {size['preconditions']}{beside}; premises {size['premises']} in all"
 
 
 def _size(unfolding: Unfolding) -> dict[str, int]:
@@ -76,6 +98,8 @@ def _fields(plan: Plan, options: argparse.Namespace) -> dict[str, object]:
     if options.verbose:
         fields["analysis"] = analysis_fields(analyse(plan), objects=options.objects)
         fields["unfolding"] = _sizes(plan)
+        batch = _in_batch(options.program)
+        fields["batch"] = batch_fields(batch) if batch else None
     return fields
 
 

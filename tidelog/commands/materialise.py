@@ -12,7 +12,6 @@ from tidelog.commands.batch import (
     load,
     load_batch_plan,
     parse_facts,
-    refined,
     say_inconsistent,
     stopped_by_signals,
     write_lines,
@@ -24,9 +23,11 @@ from tidelog.plans.batch import BatchPlan
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.facts import format_record
 from tidelog.plans.refining import read_exactly
+from tidelog.plans.repeating import format_repeating
 from tidelog.plans.timeline import Timeline
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.batch.materialisation import Materialisation
+from tidelog.runtime.batch.relevance import refined
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -53,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         if options.stats:
             _show_statistics(done)
         if done.violation() is not None:
-            say_inconsistent(done)
+            say_inconsistent(done.violation())
             return BAD
         write_lines(sorted(_texts(done)))
         return DONE
@@ -79,7 +80,8 @@ def _timeline(plan: BatchPlan, until: str | None) -> Timeline:
 
 def _texts(done: Materialisation) -> Iterator[str]:
     timeline = done.plan.timeline
-    return (format_record(record, timeline) for record in done.facts())
+    yield from (format_record(record, timeline) for record in done.facts())
+    yield from (format_repeating(fact, timeline) for fact in done.repeating())
 
 
 def _show_statistics(done: Materialisation) -> None:

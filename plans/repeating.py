@@ -1,0 +1,54 @@
+"""Facts that repeat for ever: how the endless part of a periodic model is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tidelog.plans.facts import Row, format_record
+from tidelog.plans.timeline import Timeline, format_time
+
+
+@dataclass(frozen=True, slots=True)
+class Repeating:
+    """A fact that holds over `lo … hi` (encoded), and over this range moved by each multiple of `period`.
+
+    A period above 0 leads on after it, one below 0 back before it. No range of a row touches another.
+    """
+
+    predicate: str
+    row: Row
+    lo: int
+    hi: int
+    period: int
+
+    def between(self, low: int, high: int) -> Iterator[tuple[int, int]]:
+        """The ranges that meet the finite range `low … high`, from the first one on.
+
+        >>> list(Repeating("p", (), 4, 6, 10).between(15, 36))
+        [(14, 16), (24, 26), (34, 36)]
+        >>> list(Repeating("p", (), 4, 6, -10).between(-7, 100))
+        [(-6, -4), (4, 6)]
+        """
+        step = abs(self.period)
+        first = -((self.hi - low) // step)  # the least number n with hi + n·step ≥ low
+        last = (high - self.lo) // step
+        first, last = (max(first, 0), last) if self.period > 0 else (first, min(last, 0))
+        for number in range(first, last + 1):
+            yield self.lo + number * step, self.hi + number * step
+
+    def covers(self, lo: int, hi: int) -> bool:
+        """Whether one of the ranges covers `lo … hi`.
+
+        >>> fact = Repeating("p", (), 4, 6, 10)
+        >>> fact.covers(1000004, 1000006), fact.covers(1000004, 1000007), fact.covers(-6, -4)
+        (True, False, False)
+        """
+        return any(low <= lo and hi <= high for low, high in self.between(lo, lo))
+
+
+def format_repeating(fact: Repeating, timeline: Timeline) -> str:
+    """A repeating fact as a line of a facts file, with a comment that tells how it goes on."""
+    text = format_record((fact.predicate, fact.row, fact.lo, fact.hi), timeline)
+    period = timeline.decode_point(abs(fact.period))
+    return f"{text}  % and every {format_time(period)} {'after' if fact.period > 0 else 'before'} it, for ever"

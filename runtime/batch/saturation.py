@@ -1,0 +1,241 @@
+"""Saturation: whether what is derived so far determines the whole model, to the left and to the right, for ever.
+
+Periodic materialisation (Wałęga, Zawidzki, Wang and Cuenca Grau 2023, AAAI), here for each component of a program, for
+unbounded operators as well, and above negation. What is stored is final up to where the last round brought something new.
+If a stretch as wide as rules look returns within that, all that lies between returns for ever: what holds later is derived
+from the stretch as it was before, and the repetition satisfies all rules, since each point of it sees what a point of the
+final stretch sees. Operators without an end would see further; what they tell is therefore part of what must return, and
+then each of them goes on from what it told before. Only a box without an end can find that something holds for ever where
+no round could: what lasts for a whole period is *extended* to infinity, and rounds go on from there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tidelog.operators.coverage import Coverage
+from tidelog.plans.analysis.reach import Outlook, outlook
+from tidelog.plans.analysis.rounds import Stratum
+from tidelog.plans.batch import BatchPlan
+from tidelog.plans.facts import Fact
+from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.batch.interpretation import Interpretation
+from tidelog.runtime.batch.repetition import Range, find_repetition
+from tidelog.runtime.batch.sides import FUTURE, PAST, SIDES, Settled, mirrored
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """A fact that lasts for a whole period, so for ever: of a predicate of the text, or of what a step tells."""
+
+    name: str
+    fact: Fact
+    is_step: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What settles as one: the predicates of a component, or a constraint (of no predicate)."""
+
+    predicates: tuple[str, ...]
+    outlook: Outlook
+    sources: frozenset[str]
+    """Its own predicates and those of the stratum that they depend on, directly or not."""
+
+    @property
+    def feeds(self) -> Iterator[str]:
+        return (name for name in self.outlook.reads if name not in self.predicates)
+
+
+class Saturation:
+    """Looks, now and then, whether a stratum is saturated; `tapped` holds what the steps in `taps` have told so far.
+
+    `below` are the sides of what other strata derived, with what is stored of it up to `horizon`, `edges` where the data
+    end, and `start` is where clipped windows begin.
+    """
+
+    def __init__(
+        self,
+        plan: BatchPlan,
+        stratum: Stratum,
+        known: Interpretation,
+        below: Mapping[str, Mapping[int, Settled]],
+        until: int,
+    ) -> None:
+        self._known = known
+        self._until = until
+        self._unit = 1 if plan.timeline.is_integer else 2
+        self._parts = tuple(_parts(plan, stratum))
+        self._text = frozenset(stratum.reads) | frozenset(stratum.predicates)
+        self.sides: dict[str, Mapping[int, Settled]] = dict(below)
+        for name in stratum.reads:
+            if name not in self.sides and name not in stratum.predicates:
+                self.sides[name] = _constant(_finite_ends(known, [name]))
+        self._edges = {name: _finite_ends(known, [name]) for name in stratum.predicates}
+        self._complete: set[_Part] = set()
+        endless = {name for part in self._parts for name in (*part.outlook.endless, *part.outlook.always)}
+        self.tapped: dict[str, Coverage] = {name: Coverage() for name in endless - self._text}
+        self.extensions: list[Extension] = []
+
+    @property
+    def parts(self) -> tuple[_Part, ...]:
+        """The components and constraints of the stratum, each behind what feeds it."""
+        return self._parts
+
+    def check(self, news: Mapping[str, Sequence[Fact]]) -> bool:
+        """Whether all that the stratum derives is settled, given what the last round brought.
+
+        If not, `extensions` are facts to go on with, if there are any.
+        """
+        self.extensions = []
+        settled = [self._settle(part, news) for part in self._parts]
+        return all(settled) and not self.extensions
+
+    def _settle(self, part: _Part, news: Mapping[str, Sequence[Fact]]) -> bool:
+        for name in part.predicates:
+            if part not in self._complete:
+                self.sides.pop(name, None)
+        if part in self._complete:
+            return True
+        if any(name not in self.sides for name in part.feeds):
+            return False
+        latest = [(lo, hi) for name in part.sources for _, lo, hi in news.get(name, ())]
+        found = _SideFinder(part, self, latest)
+        sides = {side: found.settle(side) for side in SIDES}
+        settled = {side: found for side, found in sides.items() if found is not None}
+        if len(settled) < len(SIDES):
+            return False
+        if not latest and all(side.end >= POS for side in settled.values()):
+            self._complete.add(part)
+        self.sides.update(dict.fromkeys(part.predicates, settled))
+        self.extensions += found.extensions
+        return True
+
+    # --- what the finder asks for ---------------------------------------------------------------------------------------
+
+    def own_ranges(self, part: _Part) -> Iterator[tuple[str, Fact]]:
+        """What a part has derived so far."""
+        for name in part.predicates:
+            for fact in self._known.facts_of(name):
+                yield name, fact
+
+    def told(self, names: Iterable[str]) -> Iterator[tuple[str, Fact]]:
+        """What steps have told so far."""
+        for name in names:
+            if name in self.tapped:
+                for row, bounds in self.tapped[name].rows.items():
+                    for i in range(0, len(bounds), 2):
+                        yield name, (row, bounds[i], bounds[i + 1])
+
+    def edges(self, part: _Part) -> list[int]:
+        """The finite times at which data of a part's own predicates begin or end, the first and the last."""
+        ends = [end for name in part.predicates for end in self._edges[name]]
+        if self._until < POS:
+            ends.append(self._until)
+        clip, start = part.outlook.clip, self._known.start
+        if clip is not None and start is not None and start > NEG:
+            ends += [start, start + clip]
+        return ends
+
+    @property
+    def unit(self) -> int:
+        """The least distance in encoded time that leads from time points to time points."""
+        return self._unit
+
+
+class _SideFinder:
+    """Settles the two sides of one part, `latest` being what the last round brought to it and to what it depends on."""
+
+    def __init__(self, part: _Part, saturation: Saturation, latest: Sequence[tuple[int, int]]) -> None:
+        self._part = part
+        self._saturation = saturation
+        self._latest = latest
+        self.extensions: list[Extension] = []
+        self._feeds = {side: [saturation.sides[name][side] for name in part.feeds] for side in SIDES}
+        ends = saturation.edges(part)
+        self._edge = {
+            side: max([side * end for end in ends] + [feed.edge for feed in self._feeds[side]], default=NEG)
+            for side in SIDES
+        }
+        base = {side: max([self._edge[side], *(feed.start for feed in self._feeds[side])]) for side in SIDES}
+        if base[FUTURE] <= NEG:
+            base[FUTURE] = 0 if base[PAST] <= NEG else -base[PAST]
+        base[PAST] = max(base[PAST], -base[FUTURE])
+        self._base = base
+
+    def settle(self, side: int) -> Settled | None:
+        """How the part goes on at one side; None while that is not known."""
+        base = self._base[side]
+        latest = [mirrored(side, *times) for times in self._latest]
+        core = -self._base[-side]
+        if any((lo <= base and hi >= core) or hi >= POS for lo, hi in latest):
+            return None  # what has just begun to hold for ever has still to be looked at
+        first = min((lo for lo, _ in latest if lo > base), default=POS)
+        feeds = self._feeds[side]
+        if first >= POS and all(feed.period == 0 for feed in feeds):
+            ends = [time for range_ in self._ranges(side) for time in range_[1:] if NEG < time < POS]
+            return Settled(max([base, *ends]), 0, POS, self._edge[side])
+        multiple = math.lcm(self._saturation.unit, self._part.outlook.step, *(feed.period or 1 for feed in feeds))
+        ahead = self._ahead(side, multiple if any(feed.period for feed in feeds) else 0)
+        end = min([first - 1, *(feed.end - ahead for feed in feeds)])
+        return self._find(side, base, end, multiple, ahead)
+
+    def _find(self, side: int, base: int, end: int, multiple: int, ahead: int) -> Settled | None:
+        """Look for a period where what is final ends, and further in: near the end what looks ahead may not be told yet."""
+        ranges = list(self._ranges(side))
+        width = self._part.outlook.reach.width
+        for within in dict.fromkeys((end, base + 3 * (end - base) // 4, base + (end - base) // 2)):
+            found = find_repetition(ranges, base, within, width, multiple)
+            if found is not None:
+                period = found.period
+                fresh = [name for name in self._part.outlook.always if name in self._saturation.tapped]
+                if fresh and within - ahead - period <= base:
+                    continue
+                self._extend(side, self._saturation.own_ranges(self._part), within, period, is_step=False)
+                self._extend(side, self._saturation.told(fresh), within - ahead, period, is_step=True)
+                return Settled(found.start, period, within, self._edge[side])
+        return None
+
+    def _extend(self, side: int, told: Iterable[tuple[str, Fact]], end: int, period: int, *, is_step: bool) -> None:
+        for name, (row, *times) in told:
+            lo, hi = mirrored(side, *times)
+            if lo <= end - period + 1 and end <= hi < POS:
+                self.extensions.append(Extension(name, (row, *mirrored(side, lo, POS)), is_step))
+
+    def _ranges(self, side: int) -> Iterator[Range]:
+        told = self._saturation.told(self._part.outlook.endless)
+        for name, (row, lo, hi) in (*self._saturation.own_ranges(self._part), *told):
+            yield (name, row), *mirrored(side, lo, hi)
+
+    def _ahead(self, side: int, period: int) -> int:
+        back, ahead = self._part.outlook.reach.within(period)
+        return ahead if side == FUTURE else back
+
+
+def _parts(plan: BatchPlan, stratum: Stratum) -> Iterator[_Part]:
+    steps = {step.id: step for step in plan.steps}
+    text = frozenset(stratum.reads) | frozenset(stratum.predicates)
+    sources: dict[str, frozenset[str]] = {}
+    for component in stratum.components:
+        rules = [feed.name for name in component.predicates for feed in steps[name].inputs if feed.kind == "step"]
+        found = outlook(rules, steps, text)
+        own = frozenset(component.predicates).union(*(sources.get(name, frozenset()) for name in found.reads))
+        sources.update(dict.fromkeys(component.predicates, own))
+        yield _Part(component.predicates, found, own)
+    for name in stratum.constraints:
+        found = outlook([name], steps, text)
+        yield _Part((), found, frozenset().union(*(sources.get(read, frozenset()) for read in found.reads)))
+
+
+def _finite_ends(known: Interpretation, names: Iterable[str]) -> list[int]:
+    """The first and the last finite end of what holds; none if there is none."""
+    ends = [time for name in names for _, *times in known.facts_of(name) for time in times if NEG < time < POS]
+    return [min(ends), max(ends)] if ends else []
+
+
+def _constant(ends: Sequence[int]) -> Mapping[int, Settled]:
+    """The sides of what changes at no time but between these."""
+    edge = {side: max((side * end for end in ends), default=NEG) for side in SIDES}
+    return {side: Settled(edge[side], 0, POS, edge[side]) for side in SIDES}

@@ -1,0 +1,211 @@
+"""One stratum from its first round to its last, or to where it is known how it goes on for ever."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from tidelog.plans.analysis.reach import Outlook, Reach, negated_by, outlook
+from tidelog.plans.analysis.rounds import Stratum
+from tidelog.plans.batch import BatchPlan
+from tidelog.plans.errors import EndlessError
+from tidelog.plans.facts import Fact
+from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.batch.interpretation import Interpretation
+from tidelog.runtime.batch.saturation import Saturation
+from tidelog.runtime.batch.sides import FUTURE, PAST, Settled
+from tidelog.runtime.batch.strategies import News, Optimised, Seminaive, Strategy
+from tidelog.runtime.batch.wiring import Frame
+
+Sides = Mapping[int, Settled]
+
+MOST_LAID_OUT = 1_000_000
+"""How many ranges are laid out at most of what repeats, for a stratum that reads it."""
+_FIRST_CHECK = 4
+_SPREAD = 2
+_NOTHING = (POS, NEG)
+
+
+class StratumRun:
+    """The strategy that computes a stratum, and what else its rounds need so that they need not go on for ever.
+
+    Where it reads what repeats, so much of that is laid out as is needed to see how the stratum repeats: first a few
+    periods, and as long as they do not do, twice as many, from the stratum's beginning. `settled` holds the sides of what
+    repeats below, and takes those of this stratum.
+    """
+
+    def __init__(
+        self,
+        plan: BatchPlan,
+        stratum: Stratum,
+        known: Interpretation,
+        strategy: type[Strategy],
+        settled: dict[str, Sides],
+        until: int,
+    ) -> None:
+        self.stratum = stratum
+        self._plan = plan
+        self._known = known
+        self._settled = settled
+        self._until = until
+        self._below = {name: settled[name] for name in stratum.reads if name in settled}
+        self._strategy = (
+            Seminaive if self._below and strategy is Optimised else strategy
+        )  # more may come to what is complete
+        self._may_repeat = bool(self._below) or any(
+            component.is_recursive and component.ending != "finite" for component in stratum.components
+        )
+        self._before = known.copy(stratum.predicates) if self._below else {}
+        self._spread = _SPREAD
+        self._forever: dict[str, list[Fact]] = {}
+        self._held: dict[str, list[Fact]] = {}
+        self._opened: set[str] = set()
+        self._begin()
+
+    def _begin(self) -> None:
+        """From the stratum's data, and what has been found to hold for ever."""
+        self.rounds = 0
+        self._next_check = _FIRST_CHECK
+        self._saturation: Saturation | None = None
+        self._horizon = horizon = self._laid_out() if self._below else None
+        if self._may_repeat:
+            sides = {name: _up_to(sides, horizon) for name, sides in self._below.items()}
+            self._saturation = Saturation(self._plan, self.stratum, self._known, sides, self._until)
+        for name, facts in self._held.items():
+            self._known.insert(name, facts)
+        tapped = self._saturation.tapped if self._saturation else {}
+        for name, facts in self._forever.items():
+            tapped[name].insert(facts)
+        clips = dict(self._clips(horizon)) if horizon else {}
+        self._closed = {name for name, clip in clips.items() if clip == _NOTHING}
+        frame = Frame(tapped=tapped, forever=self._forever, horizon=horizon, clips=clips)
+        self.strategy = self._strategy(self._plan, self.stratum, self._known, frame)
+
+    def saturate(self, news: News) -> bool:
+        """After a round, if it is time to look: whether all that the stratum derives for ever is known now.
+
+        EndlessError where what repeats would have to be laid out for too long.
+        """
+        self.rounds += 1
+        if self._saturation is None or self.rounds < self._next_check:
+            return False
+        self._next_check = self.rounds + max(1, self.rounds // 4)
+        return self._check(self._saturation, news)
+
+    def finish(self) -> bool:
+        """After a round that has brought nothing: whether this is the stratum's end; otherwise it has begun anew."""
+        if self._saturation is None or not self._below:
+            return True
+        return self._check(self._saturation, {})
+
+    def _check(self, saturation: Saturation, news: News) -> bool:
+        if saturation.check(news):
+            if not self._closed:
+                self._settle(saturation)
+                return True
+            self._opened.update(self._openable())
+            self._begin_anew()
+        elif saturation.extensions:
+            self._extend(saturation)
+        elif self._below and self._is_beyond(news):
+            self._spread *= 2
+            self._begin_anew()
+        return False
+
+    def _settle(self, saturation: Saturation) -> None:
+        for name in self.stratum.predicates:
+            sides = saturation.sides[name]
+            if any(side.period for side in sides.values()):
+                self._known.settle(name, sides, saturation.unit)
+                self._settled[name] = sides
+
+    def _extend(self, saturation: Saturation) -> None:
+        """Go on with what is found to hold for ever; from the start, where operators may have let go of what it meets."""
+        for extension in saturation.extensions:
+            target = self._forever if extension.is_step else self._held
+            target.setdefault(extension.name, []).append(extension.fact)
+        if self._below:
+            self._begin_anew()
+            return
+        for extension in saturation.extensions:
+            name, facts = extension.name, [extension.fact]
+            new = saturation.tapped[name].insert(facts) if extension.is_step else self._known.insert(name, facts)
+            self.strategy.extend(name, new)
+        self._next_check = self.rounds + 1
+
+    def _begin_anew(self) -> None:
+        self._known.restore(self._before)
+        self._begin()
+
+    # --- what is laid out of what repeats below -------------------------------------------------------------------------
+
+    def _laid_out(self) -> tuple[int, int]:
+        period = self._period()
+        every = [side for sides in self._below.values() for side in sides.values()]
+        stretch = self._spread * (period + sum(self._reach().within(period)))
+        ends = [end for name in self.stratum.predicates for _, *times in self._known.facts_of(name) for end in times]
+        last = max([sides[FUTURE].start for sides in self._below.values()] + [end for end in ends if end < POS])
+        first = min([-sides[PAST].start for sides in self._below.values()] + [end for end in ends if end > NEG])
+        shortest = min(side.period for side in every if side.period)
+        if (last - first + 2 * stretch) // shortest > MOST_LAID_OUT:
+            reason = f"what it reads repeats as a whole after {self._plan.timeline.format_point(period)} only"
+            raise EndlessError(self.stratum.predicates, self.rounds, reason)
+        return first - stretch, last + stretch
+
+    def _period(self) -> int:
+        return math.lcm(*(side.period or 1 for sides in self._below.values() for side in sides.values()))
+
+    def _repeats(self, side: int) -> bool:
+        return any(sides[side].period for sides in self._below.values())
+
+    def _reach(self) -> Reach:
+        steps = {step.id: step for step in self._plan.steps}
+        return outlook(self.stratum.steps, steps, (*self.stratum.reads, *self.stratum.predicates)).reach
+
+    def _clips(self, horizon: tuple[int, int]) -> Iterator[tuple[str, tuple[int, int]]]:
+        """For each step that negates what repeats: when all that it looks at lies within the horizon.
+
+        What a box without an end looks at may hold for ever, which has to be found out before the box is negated: until
+        then, never.
+        """
+        period = self._period()
+        for name, found in self._negated():
+            if found.always and name not in self._opened:
+                yield name, _NOTHING
+            else:
+                back, ahead = found.reach.within(period)
+                first = horizon[0] + back if self._repeats(PAST) else NEG
+                yield name, (first, horizon[1] - ahead if self._repeats(FUTURE) else POS)
+
+    def _negated(self) -> Iterator[tuple[str, Outlook]]:
+        """The steps that negate what follows from what repeats, and what that looks at."""
+        steps = {step.id: step for step in self._plan.steps}
+        text = (*self.stratum.reads, *self.stratum.predicates)
+        for name in self.stratum.steps:
+            negated = negated_by(steps[name])
+            if negated is not None:
+                found = outlook([negated], steps, text)
+                if any(read in self._below for read in (negated, *found.reads)):
+                    yield name, found
+
+    def _openable(self) -> Iterator[str]:
+        """Of the steps that are kept from telling anything, those that do not ask for the absence of what others tell."""
+        for name, found in self._negated():
+            if name in self._closed and self._closed.isdisjoint(found.steps):
+                yield name
+
+    def _is_beyond(self, news: News) -> bool:
+        """Whether nothing new has come within the horizon."""
+        if self._horizon is None:
+            return False
+        first, last = self._horizon
+        return not any(lo <= last and hi >= first for facts in news.values() for _, lo, hi in facts)
+
+
+def _up_to(sides: Sides, horizon: tuple[int, int] | None) -> Sides:
+    """Sides of which as much is stored as the horizon says."""
+    if horizon is None:
+        return sides
+    ends = {PAST: -horizon[0], FUTURE: horizon[1]}
+    return {side: replace(settled, end=ends[side]) if settled.period else settled for side, settled in sides.items()}
