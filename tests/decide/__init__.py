@@ -1,0 +1,1 @@
+"""Deciding by ground theories: grounding, automata, LTL."""
