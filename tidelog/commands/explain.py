@@ -1,26 +1,38 @@
-"""`tidelog explain`: a program as read, in normal form, or as a plan."""
+"""`tidelog explain`: a program as read, in normal form, as a plan, or with its facts as a formula of LTL."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 
-from tidelog.commands.outcome import DONE, load_plan
-from tidelog.plans.errors import SpecError
+from tidelog.commands.batch import load, load_batch_plan, parse_facts, stopped_by_signals, write_lines
+from tidelog.commands.batch_progress import Progress
+from tidelog.commands.outcome import DONE, USAGE, load_plan, say
+from tidelog.operators.horn.grounding import ground
+from tidelog.operators.ltl.printing import describe
+from tidelog.operators.ltl.translation import translate
+from tidelog.plans.errors import MethodError, SpecError
 from tidelog.plans.explain_text import explain
+from tidelog.runtime.batch.relevance import predicates_read, refined
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("explain", help="show how a program is understood and run")
     parser.add_argument("program", metavar="PROGRAM")
-    parser.add_argument("--stage", choices=("text", "normal", "plan"), default="plan")
+    parser.add_argument("facts", metavar="FACTS", nargs="*", help="with `--stage ltl`: files of facts")
+    parser.add_argument("--stage", choices=("text", "normal", "plan", "ltl"), default="plan")
     parser.add_argument("--format", choices=("text", "mermaid", "json"), default="text")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print one stage of a program."""
+    if options.stage == "ltl":
+        return _as_formula(options.program, options.facts, options.format)
+    if options.facts:
+        raise SpecError(f"`--stage {options.stage}` shows a program alone: facts are for `--stage ltl`")
     plan = load_plan(options.program)
     try:
         shown = explain(plan, options.stage, options.format)
@@ -28,3 +40,21 @@ def run(options: argparse.Namespace) -> int:
         raise SpecError(str(error)) from error
     sys.stdout.write(shown.rstrip("\n") + "\n")
     return DONE
+
+
+def _as_formula(program: str, facts: Sequence[str], format: str) -> int:
+    """Print the LTL formula that is satisfiable exactly if the program and its facts are consistent."""
+    if format != "text":
+        raise SpecError(f"cannot show the stage `ltl` as {format}: `text` is its one format")
+    with stopped_by_signals(), Progress() as progress:
+        plan = load_batch_plan(program)
+        specs = parse_facts(facts)
+        loader = load(plan, plan.timeline, specs, progress, predicates_read(plan))
+        try:
+            translation = translate(ground(refined(plan, loader.timeline), loader.drain()))
+        except MethodError as error:
+            say(f"error: {error}")
+            return USAGE
+        progress.clear()
+        write_lines(describe(translation))
+        return DONE
