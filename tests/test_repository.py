@@ -28,6 +28,7 @@ def test_public_names_are_pinned() -> None:
         "BatchPlan",
         "ConnectorError",
         "DataError",
+        "Decision",
         "Diagnostic",
         "EndlessError",
         "Engine",
@@ -53,6 +54,8 @@ def test_public_names_are_pinned() -> None:
         "compile_batch",
         "compile_batch_path",
         "compile_path",
+        "consistent",
+        "entails",
         "open_sink",
         "open_source",
     ]

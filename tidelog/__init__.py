@@ -19,6 +19,8 @@ from tidelog.plans.errors import (
 from tidelog.plans.facts import Answer
 from tidelog.plans.plan import Plan
 from tidelog.plans.questions import GroundLiteral, HypotheticalAnswer, Open
+from tidelog.runtime.batch.decision import Decision
+from tidelog.runtime.batch.entailment import consistent, entails
 from tidelog.runtime.batch.materialisation import Materialisation, MaterialisationStatistics
 from tidelog.runtime.engine import Engine
 from tidelog.runtime.session import Session
@@ -30,6 +32,7 @@ __all__ = [
     "BatchPlan",
     "ConnectorError",
     "DataError",
+    "Decision",
     "Diagnostic",
     "EndlessError",
     "Engine",
@@ -55,6 +58,8 @@ __all__ = [
     "compile_batch",
     "compile_batch_path",
     "compile_path",
+    "consistent",
+    "entails",
     "open_sink",
     "open_source",
 ]

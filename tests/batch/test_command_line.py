@@ -88,14 +88,29 @@ def test_until_bounds_what_has_no_end(here: Here) -> None:
     assert (out, code) == ("p@0\np@1\np@2\nq@[0,7/3]\nr@[0,9)\n", 0)
 
 
-def test_recursion_without_an_end_is_an_error_that_names_it(here: Here) -> None:
+def test_recursion_that_makes_values_is_an_error_that_names_it(here: Here) -> None:
     """After ten thousand rounds: which recursion, and what to do; nothing is printed."""
-    here.write("boxplus[1,1] p :- p.\n", "p@0\n")
+    here.write("p(M) :- p(N), M = N+1.\n", "p(0)@0\n")
     out, error, code = here.run("materialise")
     assert (out, code) == ("", 1)
     assert "`p` has not come to an end after 10,000 rounds" in error
     assert "--until" in error
     assert "--rounds" in error
+
+
+def test_what_repeats_for_ever_is_printed_once(here: Here) -> None:
+    """One of each range that returns, with its period and its direction as a comment; the output can be read again."""
+    here.write("boxplus[7,7] p :- p.\nboxminus[2,2] p :- p, q.\nboxminus[3,3] r(X) :- r(X).\n", "p@5\nq@12\nr(a)@[0,1/2)\n")
+    out, error, code = here.run("materialise")
+    assert (error, code) == ("", 0)
+    assert out.splitlines() == [
+        "p@10  % and every 7 after it, for ever",
+        "p@5  % and every 7 after it, for ever",
+        "q@12",
+        "r(a)@[0,1/2)  % and every 3 before it, for ever",
+    ]
+    here.write("top2 :- p.\n", out)
+    assert here.run("materialise")[0].splitlines()[:2] == ["p@10", "p@5"]
 
 
 @pytest.mark.parametrize("time", ["1/3", "0.1234567", "5/2", "-7/3", "1e-9"])
@@ -283,23 +298,51 @@ def test_a_violation_that_comes_about_late(here: Here) -> None:
     assert here.run("entails", "--fact", "p@5")[::2] == ("true\n", 0)
 
 
-def test_what_materialisation_does_not_decide_is_said_to_be_undecided(here: Here) -> None:
-    """Neither `true` nor `false`: an error with the recursion, and the exit code of what is refused."""
-    here.write("boxplus[1,1] p :- p.\nboxminus[1,1] p :- p.\nbottom :- p, q.\n", "p@0\nq@1/2\n")
-    for command in (["entails", "--fact", "p@1/2"], ["consistent"]):
-        out, error, code = here.run(*command)
-        assert (out, code) == ("", 2)
-        assert "not decided: the recursion through `p`" in error
+@pytest.mark.parametrize("method", ["auto", "materialise", "automata", "ltl"])
+def test_recursion_without_an_end_is_decided(here: Here, method: str) -> None:
+    """In both directions, for times and for intervals without an end, by every method."""
+    here.write("boxplus[1,1] p :- p.\nboxminus[1,1] p :- p.\neven :- p, top.\nboxplus[2,2] two :- two.\n", "p@0\ntwo@0\n")
+    for fact, answer in (("p@-1000", "true"), ("p@1/2", "false"), ("even@[3,3]", "true"), ("two@[2,inf)", "false")):
+        code = 0 if answer == "true" else 1
+        assert here.run("entails", "--fact", fact, "--method", method) == (f"{answer}\n", "", code)
+
+
+@pytest.mark.parametrize("method", ["auto", "automata", "ltl"])
+def test_inconsistent_by_every_method(here: Here, method: str) -> None:
+    """The answer is the same; which constraint it is only materialisation tells."""
+    here.write("boxplus[1,1] p :- p.\nbottom :- p, q.\n", "p@0\nq@[13/2,7]\n")
+    told = "constraint violated at 7: p, q (rule: bottom :- p, q.)" if method == "auto" else "there is no model"
+    assert here.run("entails", "--fact", "r@1", "--method", method) == (
+        "inconsistent\n",
+        f"tidelog: inconsistent: {told}\n",
+        3,
+    )
+    assert here.run("consistent", "--method", method) == ("false\n", f"tidelog: inconsistent: {told}\n", 1)
+    here.write("boxplus[1,1] p :- p.\nbottom :- p, q.\n", "p@0\nq@(6,7)\n")
+    assert here.run("consistent", "--method", method) == ("true\n", "", 0)
+
+
+def test_what_a_method_cannot_take_is_undecided(here: Here) -> None:
+    """An error that names it, and the exit code of what is refused."""
+    here.write("p :- q, not r.\nbottom :- p, s.\n", "q@0\n")
+    for method in ("automata", "ltl"):
+        for command in (["entails", "--fact", "p@0"], ["consistent"]):
+            out, error, code = here.run(*command, "--method", method)
+            assert (out, code) == ("", 2)
+            assert " is not decided: automata and LTL do not take rules with `not`" in error
 
 
 def test_recursion_that_leaves_the_timeline(here: Here) -> None:
-    """What is known by then follows; the rest is undecided, and only `materialise` speaks of its option."""
+    """What is known by then follows; the rest may be undecided, and only `materialise` speaks of its option."""
     far = 10**18
     here.write(f"timeline integer.\nboxplus[{far},{far}] p :- p.\nbottom :- p, q.\n", "p@0\n")
     beyond = "`p` is derived at times beyond what the timeline can hold"
     assert here.run("entails", "--fact", f"p@{far}") == ("true\n", "", 0)
     whether = "tidelog: error: whether it follows is not decided"
-    assert here.run("entails", "--fact", "p@1") == ("", f"{whether}: {beyond}\n", 2)
+    assert here.run("entails", "--fact", "p@1", "--method", "materialise") == ("", f"{whether}: {beyond}\n", 2)
+    out, error, code = here.run("entails", "--fact", "p@1")
+    assert (out, code) == ("", 2)
+    assert error.startswith(f"{whether}: by materialisation: {beyond}; by automata: ")
     assert here.run("materialise") == ("", f"tidelog: error: {beyond}: use --until\n", 1)
     assert here.run("materialise", "--until", str(far))[::2] == (f"p@0\np@{far}\n", 0)
 
@@ -344,10 +387,9 @@ def test_without_constraints_all_is_consistent(here: Here) -> None:
         (["entails", "p.tide", "--fact", "spell(rome)@[1,2"], "--fact: interval"),
         (["entails", "p.tide", "--fact", "spell(a,b)@1"], "--fact: `spell` takes 1 argument, got 2"),
         (["entails", "p.tide", "--fact", ""], "--fact: expected a fact"),
-        (["entails", "p.tide", "--fact", "p@1", "--method", "automata"], "`--method automata` is not there yet"),
-        (["entails", "p.tide", "--fact", "p@1", "--method", "ltl"], "`--method ltl` is not there yet"),
         (["entails", "p.tide", "--fact", "p@1", "--method", "magic"], "magic"),
         (["consistent", "p.tide", "facts.txt", "--until", "3"], "--until"),
+        (["consistent", "p.tide", "facts.txt", "--method", "magic"], "magic"),
     ],
 )
 def test_mistakes_in_usage(here: Here, capfd: pytest.CaptureFixture[str], arguments: list[str], said: str) -> None:
@@ -399,3 +441,27 @@ def test_progress_is_shown_on_a_terminal(here: Here) -> None:
     os.close(slave)
     os.close(master)
     assert process.returncode == 130
+
+
+PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29)
+HARD = "timeline integer.\n" + "".join(f"boxplus[{n},{n}] p{n} :- p{n}.\n" for n in PRIMES)
+HARD += f"all :- {', '.join(f'p{n}' for n in PRIMES)}.\n"
+BEGINS = "".join(f"p{n}@{i}\n" for i, n in enumerate(PRIMES))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+def test_signals_end_a_race(here: Here, number: signal.Signals, code: int) -> None:
+    """The line on the terminal tells that there is one; then all its processes are gone, however the first one ended."""
+    here.write(HARD, BEGINS)
+    master, slave = pty.openpty()
+    command = [*TIDELOG, "entails", "p.tide", "facts.txt", "--fact", "all@[5,inf)"]
+    with subprocess.Popen(command, stdout=-1, stderr=slave) as process:
+        shown = b""
+        while b"materialisation and automata" not in shown:
+            shown += os.read(master, 1000)
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=20)
+    os.close(slave)
+    os.close(master)
+    assert (out, process.returncode) == (b"", code)

@@ -19,9 +19,6 @@ from oracle.evaluate import ALWAYS, GroundFact, Model, evaluate, rules_of
 from oracle.grounding import head_atom
 from oracle.programs import EVERYTHING, FORWARD, NON_RECURSIVE, Features, Kind, programs, streams
 from oracle.reach import exact_range, horizon
-from tidelog.commands.batch import predicates_read, relevant_part
-from tidelog.commands.batch_progress import Progress
-from tidelog.commands.entails import Question
 from tidelog.compiling import compile_batch as compile_text
 from tidelog.plans.batch import BatchPlan, compile_batch
 from tidelog.plans.errors import ProgramError
@@ -46,7 +43,9 @@ from tidelog.plans.syntax import (
 )
 from tidelog.plans.timeline import NEG, POS
 from tidelog.plans.times import TimeReader
+from tidelog.runtime.batch.entailment import entails
 from tidelog.runtime.batch.materialisation import Materialisation
+from tidelog.runtime.batch.relevance import relevant_part
 from tidelog.runtime.batch.strategies import StrategyName
 
 ROUNDS = 40
@@ -265,15 +264,8 @@ def settled(plan: BatchPlan, predicate: str) -> bool:
 
 
 def answered(plan: BatchPlan, facts: Iterable[Record], fact: Record) -> str:
-    """What `entails` says, after so many rounds at most."""
-    part = relevant_part(plan, fact[0])
-    wanted = predicates_read(part, fact[0])
-    question = Question(part, fact)
-    question.done.load(record for record in facts if wanted is None or record[0] in wanted)
-    question.done.run(ROUNDS, lambda: question.done.holds(fact))
-    if not question.done.holds(fact) and question.done.round():
-        return "undecided"
-    return question.decide(Progress())
+    """What `entails` says by materialisation."""
+    return entails(plan, facts, fact, "materialise").answer
 
 
 def test_background_is_facts_at_all_times(tmp_path: Path) -> None:

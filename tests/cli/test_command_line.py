@@ -162,7 +162,6 @@ def test_recursion_without_end_says_how_far_it_went(tmp_path: Path) -> None:
         (["run", "{alarm}", "--in", "-", "--in", "facts+-"], "once only"),
         (["explain", "{alarm}", "--stage", "text", "--format", "mermaid"], "mermaid"),
         (["materialise", "{alarm}", "facts.txt"], "cannot read `facts.txt`"),
-        (["entails", "{alarm}", "--fact", "alarm(a)@1", "--method", "ltl"], "not there yet"),
         (["ask", "{alarm}"], "asks nothing"),
     ],
 )

@@ -9,7 +9,6 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from types import FrameType
 from typing import NoReturn
 
@@ -19,12 +18,13 @@ from tidelog.commands.streaming import collect_seldom
 from tidelog.compiling import compile_batch_path
 from tidelog.connectors.batch_files import BatchLoader, parse_batch_spec
 from tidelog.connectors.spec import Spec
-from tidelog.plans.batch import BatchPlan, compile_batch
-from tidelog.plans.errors import ConnectorError, DataError, EndlessError, SpecError
+from tidelog.plans.batch import BatchPlan
+from tidelog.plans.errors import ConnectorError, SpecError
 from tidelog.plans.facts import Schema
-from tidelog.plans.plan import ErodeShape
-from tidelog.plans.timeline import NEG, POS, Timeline
+from tidelog.plans.timeline import Timeline
+from tidelog.runtime.batch.decision import METHODS
 from tidelog.runtime.batch.materialisation import Materialisation
+from tidelog.runtime.violations import Violation
 
 _WRITTEN_AT_ONCE = 4096
 
@@ -45,21 +45,6 @@ def load_batch_plan(path: str) -> BatchPlan:
         raise SpecError(f"cannot read `{path}`: {os.strerror(error.errno or 0)}") from error
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     return plan
-
-
-def relevant_part(plan: BatchPlan, *predicates: str) -> BatchPlan:
-    """The part of a plan that these predicates and the constraints depend on, with the background that was loaded."""
-    part = compile_batch(plan.program, predicates)
-    background = {item.predicate for item in part.backgrounds}
-    loaded = [record for record in plan.facts if record[0] in background and record[2:] == (NEG, POS)]
-    return refined(replace(part, facts=(*part.facts, *loaded)), plan.timeline)
-
-
-def predicates_read(plan: BatchPlan, *also: str) -> frozenset[str] | None:
-    """The predicates whose facts a plan needs, and some more; None for all: a clipped window asks when the first fact is."""
-    if any(isinstance(step.shape, ErodeShape) and step.shape.clipped for step in plan.steps):
-        return None
-    return frozenset({*also, *(step.predicate for step in plan.steps)})
 
 
 def parse_facts(specs: Sequence[str]) -> list[Spec]:
@@ -83,11 +68,6 @@ def load(
     return loader
 
 
-def refined(plan: BatchPlan, timeline: Timeline) -> BatchPlan:
-    """The plan on a timeline that is finer, or its own."""
-    return plan if plan.timeline == timeline else plan.with_resolution(timeline.resolution)
-
-
 def go_on(
     done: Materialisation, progress: Progress, rounds: int | None = None, decided: Callable[[], bool] = lambda: False
 ) -> None:
@@ -98,17 +78,6 @@ def go_on(
         return decided()
 
     done.run(rounds, is_decided)
-
-
-def go_on_to_decide(done: Materialisation, progress: Progress, decided: Callable[[], bool] = lambda: False) -> str:
-    """Run a materialisation to its end, or until it is decided; returns why neither was reached, if so, as text."""
-    try:
-        go_on(done, progress, None, decided)
-    except EndlessError as error:
-        return str(EndlessError(error.predicates, error.rounds, "more than materialisation is needed, and not there yet"))
-    except DataError as error:
-        return error.reason
-    return ""
 
 
 def write_lines(lines: Iterable[str]) -> None:
@@ -134,9 +103,14 @@ def _write(text: str) -> None:
             raise ConnectorError(f"cannot write to standard output: {os.strerror(error.errno or 0)}") from error
 
 
-def say_inconsistent(done: Materialisation) -> None:
-    """Say which constraint is violated, where and when."""
-    say(f"inconsistent: {done.violation()}")
+def say_inconsistent(violation: Violation | None) -> None:
+    """Say which constraint is violated, where and when; or that only materialisation tells."""
+    say(f"inconsistent: {'there is no model' if violation is None else violation}")
+
+
+def add_method(parser: argparse.ArgumentParser) -> None:
+    """Add `--method` of what decides."""
+    parser.add_argument("--method", choices=METHODS, default="auto", help="how to decide it (default auto)")
 
 
 @contextmanager

@@ -25,7 +25,8 @@ class Progress:
 
     def __init__(self) -> None:
         self._is_shown = sys.stderr.isatty()
-        self._next = time.monotonic() + _INTERVAL
+        self._begin = time.monotonic()
+        self._next = self._begin + _INTERVAL
         self._is_drawn = False
         self._size = self._done = 0
 
@@ -52,6 +53,11 @@ class Progress:
             statistics = done.statistics()
             new = count(statistics.facts[-1], "new range") if statistics.facts else "reading done"
             self._draw(f"round {statistics.rounds + 1}: {new}")
+
+    def wait(self) -> None:
+        """Processes of their own are at work."""
+        if self._is_due():
+            self._draw(f"materialisation and automata: {time.monotonic() - self._begin:.0f} s")
 
     def clear(self) -> None:
         """Leave the line empty: something else will be said."""

@@ -6,26 +6,25 @@ import argparse
 
 from tidelog.commands.batch import (
     add_batch_arguments,
-    go_on_to_decide,
+    add_method,
     load,
     load_batch_plan,
     parse_facts,
-    predicates_read,
-    refined,
-    relevant_part,
     say_inconsistent,
     stopped_by_signals,
     write_lines,
 )
 from tidelog.commands.batch_progress import Progress
 from tidelog.commands.outcome import BAD, DONE, USAGE, say
-from tidelog.runtime.batch.materialisation import Materialisation
+from tidelog.runtime.batch.entailment import Question
+from tidelog.runtime.batch.relevance import predicates_read, refined, relevant_part
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("consistent", help="decide whether a program and facts have a model")
     add_batch_arguments(parser)
+    add_method(parser)
     parser.set_defaults(run=run)
 
 
@@ -36,16 +35,13 @@ def run(options: argparse.Namespace) -> int:
         specs = parse_facts(options.facts)
         part = relevant_part(plan)
         loader = load(plan, plan.timeline, specs, progress, predicates_read(part))
-        done = Materialisation(refined(part, loader.timeline))
-        done.load(loader.drain())
-        undecided = go_on_to_decide(done, progress)
-        progress.clear()
-        if done.violation() is not None:
-            say_inconsistent(done)
-            write_lines(["false"])
-            return BAD
-        if undecided:
-            say(f"error: whether there is a model is not decided: {undecided}")
-            return USAGE
-        write_lines(["true"])
-        return DONE
+        question = Question(refined(part, loader.timeline))
+        question.load(loader.drain())
+        decision = question.decide(options.method, progress)
+    if decision.answer == "undecided":
+        say(f"error: whether there is a model is not decided: {decision.reason}")
+        return USAGE
+    if decision.answer == "false":
+        say_inconsistent(decision.violation)
+    write_lines([decision.answer])
+    return DONE if decision.answer == "true" else BAD
