@@ -27,10 +27,11 @@ class _Change:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """Behind `start`, what holds at a time holds a `period` later, too."""
+    """Behind `start`, what holds at a time holds a `period` later, too; where nothing changes any more it `is_constant`."""
 
     start: int
     period: int
+    is_constant: bool = False
 
 
 def find_repetition(ranges: Iterable[Range], base: int, end: int, width: int, multiple: int) -> Repetition | None:
@@ -41,16 +42,16 @@ def find_repetition(ranges: Iterable[Range], base: int, end: int, width: int, mu
 
     >>> p = [("p", 0, 0), ("p", 10, 10), ("p", 20, 20), ("p", 30, 30)]
     >>> find_repetition(p, 0, 35, 8, 2)
-    Repetition(start=0, period=10)
+    Repetition(start=0, period=10, is_constant=False)
     >>> find_repetition(p, 0, 35, 8, 4)
-    Repetition(start=0, period=20)
+    Repetition(start=0, period=20, is_constant=False)
     >>> find_repetition([("p", 0, 0), ("p", 10, 10), ("p", 21, 21), ("p", 33, 33)], 0, 35, 13, 2) is None
     True
     """
     changes = _changes(ranges, base, end)
     if not changes or changes[-1].time <= end - width - multiple:
         start = max(base, changes[-1].time - 1) if changes else base
-        return Repetition(start, multiple) if end - width - multiple > base else None
+        return Repetition(start, multiple, is_constant=True) if end - width - multiple > base else None
     last = changes[-1]
     for i in range(len(changes) - 2, -1, -1):
         period = last.time - changes[i].time

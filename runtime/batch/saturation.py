@@ -195,6 +195,8 @@ class _SideFinder:
                     continue
                 self._extend(side, self._saturation.own_ranges(self._part), within, period, is_step=False)
                 self._extend(side, self._saturation.told(fresh), within - ahead, period, is_step=True)
+                if found.is_constant:  # what holds has been extended to infinity by now, or will be
+                    return Settled(found.start, 0, POS, self._edge[side])
                 return Settled(found.start, period, within, self._edge[side])
         return None
 

@@ -18,7 +18,7 @@ from oracle.evaluate import GroundFact, evaluate
 from oracle.periodic import PeriodicModel, UnsettledError, periodic_model
 from oracle.programs import FORWARD, NON_RECURSIVE, PAST_ONLY, Kind, programs, streams
 from oracle.reach import exact_range, horizon
-from oracle.recursive_programs import Tiny, few_facts, tiny_programs
+from oracle.recursive_programs import Tiny, compiled, few_facts, tiny_programs
 from tidelog.plans.batch import BatchPlan, compile_batch
 from tidelog.plans.facts import Record, format_record
 from tidelog.plans.parser import parse
@@ -146,7 +146,7 @@ def compare(data: st.DataObject, tiny: Tiny) -> None:
     """Compare a random program's materialisation with the oracle's model, and what it says of facts without an end."""
     program = data.draw(tiny_programs(tiny))
     facts = data.draw(few_facts(program, tiny))
-    plan = compile_batch(program)
+    plan = compiled(program)
     given = records_of(plan, facts)
     where = f"{format_program(program)}\n{' '.join(format_record(record, plan.timeline) for record in given)}"
     try:
@@ -186,3 +186,10 @@ def test_materialisation_equals_the_oracle_with_negation(data: st.DataObject, ki
 def test_materialisation_equals_the_oracle_on_walks(data: st.DataObject, kind: Kind) -> None:
     """Many rules, few operators: periods that join."""
     compare(data, Tiny(kind=kind, rules=6, depth=1, largest=6, negation=data.draw(st.booleans()), endless=0))
+
+
+@pytest.mark.slow
+@given(st.data(), st.sampled_from(KINDS))
+def test_materialisation_equals_the_oracle_with_windows(data: st.DataObject, kind: Kind) -> None:
+    """Windows that are clipped where the stream starts."""
+    compare(data, Tiny(kind=kind, rules=3, windows=True, negation=data.draw(st.booleans())))

@@ -98,6 +98,11 @@ def test_what_repeats_may_be_negated() -> None:
             ["n@0", "p(a)@0", "p(b)@[0,2]"],
             ["n@[0,inf)", "p(a)@[0,inf)", "p(b)@[0,inf)"],
         ),
+        (  # what holds for ever has no period
+            "boxplus[0,1] p :- p since[0,2] p. n :- m(a), not p. boxplus[3,3] m(a) :- p. m(a) :- m(a).",
+            ["m(a)@0", "p@0"],
+            ["m(a)@0", "m(a)@[3,inf)", "p@[0,inf)"],
+        ),
         ("boxplus[0,1] p :- p. boxplus[5,5] q :- q. u :- p until[2,inf) q.", ["p@0", "q@5"], None),
     ],
 )

@@ -14,8 +14,8 @@ from oracle.agreement import records_of
 from oracle.evaluate import GroundFact
 from oracle.periodic import PeriodicModel, UnsettledError, periodic_model
 from oracle.programs import Kind
-from oracle.recursive_programs import CONSTANTS, Tiny, few_facts, predicates_of, times, tiny_programs
-from tidelog.plans.batch import BatchPlan, compile_batch
+from oracle.recursive_programs import CONSTANTS, Tiny, compiled, few_facts, predicates_of, times, tiny_programs
+from tidelog.plans.batch import BatchPlan
 from tidelog.plans.facts import Record, format_record
 from tidelog.plans.printing import format_program
 from tidelog.plans.syntax import Program
@@ -61,7 +61,7 @@ def drawn(draw: st.DrawFn, tiny: Tiny) -> Drawn:
     except UnsettledError:
         assume(False)
     asked += [draw(near(model, tiny)) for _ in range(2)]
-    plan = compile_batch(program)
+    plan = compiled(program)
     if not plan.timeline.is_integer:
         plan = plan.with_resolution(model.step)
     return Drawn(program, plan, records_of(plan, facts), model, asked)
