@@ -57,7 +57,7 @@ def drawn(draw: st.DrawFn, tiny: Tiny) -> Drawn:
     asked = [draw(questions(program, tiny)) for _ in range(2)]
     ends = [end for *_, when in asked for end in (when.low, when.high) if math.isfinite(end)]
     try:
-        model = periodic_model(program, facts, map(Fraction, ends))
+        model = periodic_model(program, facts, [Fraction(1), *map(Fraction, ends)])
     except UnsettledError:
         assume(False)
     asked += [draw(near(model, tiny)) for _ in range(2)]
