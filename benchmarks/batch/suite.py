@@ -10,10 +10,9 @@ from itertools import pairwise
 
 from benchmarks.batch import university, weather
 from benchmarks.batch.random_programs import PROGRAMS, random_facts, random_program
-from benchmarks.batch.rounds import STRATEGIES, Case, Cost, measure, peak_memory
+from benchmarks.batch.rounds import STRATEGIES, Case, Cost, collecting_nothing, measure, peak_memory
 from benchmarks.figures import Figure, print_table
 from benchmarks.lars.panels import Findings, Panel, print_panels
-from benchmarks.lars.sessions import collecting_seldom
 from benchmarks.lars.suite import keep_and_plot
 from tidelog.runtime.batch.strategies import StrategyName
 
@@ -37,9 +36,10 @@ CASES = (
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many facts, and how often each number of them is measured."""
+    """How many facts, and how often each number of them is measured; the naive strategy up to `naive` of them."""
 
     repeats: Mapping[int, int]
+    naive: int = 100_000
 
 
 USUAL = Sizes({10_000: 9, 100_000: 3})
@@ -58,8 +58,8 @@ def run(is_smoke: bool = False, is_full: bool = False) -> None:
     ratios: list[Figure] = []
     for case in CASES:
         print(f"{case.name} …", file=sys.stderr, flush=True)
-        with collecting_seldom():
-            costs = {facts: measure(case, facts, repeats) for facts, repeats in sizes.repeats.items()}
+        with collecting_nothing():
+            costs = {facts: measure(case, facts, repeats, sizes.naive) for facts, repeats in sizes.repeats.items()}
             memory = {facts: {name: peak_memory(case, facts, name) for name in _IN_MEMORY} for facts in costs}
         findings = _find(case, costs, memory)
         print_panels(findings)
@@ -89,13 +89,16 @@ def _find(case: Case, costs: _Costs, memory: _Memory) -> Findings:
 
 
 def _by_round(title: str, unit: str, costs: dict[StrategyName, Cost], pick: Callable[[Cost], list[float]]) -> Panel:
-    lines: dict[str, dict[int, float]] = {strategy: dict(enumerate(pick(costs[strategy]), 1)) for strategy in STRATEGIES}
+    lines: dict[str, dict[int, float]] = {
+        strategy: dict(enumerate(pick(costs[strategy]), 1)) for strategy in STRATEGIES if strategy in costs
+    }
     return Panel(title, "round", unit, lines)
 
 
 def _by_size(title: str, unit: str, costs: _Costs, pick: Callable[[Cost], float]) -> Panel:
     lines: dict[str, dict[int, float]] = {
-        strategy: {facts: pick(found[strategy]) for facts, found in costs.items()} for strategy in STRATEGIES
+        strategy: {facts: pick(found[strategy]) for facts, found in costs.items() if strategy in found}
+        for strategy in STRATEGIES
     }
     return Panel(title, "facts", unit, lines)
 
@@ -109,7 +112,7 @@ def _ratios(case: Case, costs: _Costs) -> list[Figure]:
         figures.append(figure(f"{facts:,} facts, rules discarded", found["optimised"].done.discarded))
     numbers = sorted(costs)
     for few, many in pairwise(numbers):
-        for name in STRATEGIES:
+        for name in costs[many]:
             growth = costs[many][name].cpu / costs[few][name].cpu / (many / few)
             title = f"CPU an input fact, {name}, {many:,} / {few:,} facts"
             figures.append(figure(title, growth, target=GROWTH_TARGET))
@@ -128,7 +131,7 @@ def _facts_a_second(case: Case, costs: _Costs) -> list[Figure]:
     """Each round is over all input facts; the target is for the university's rules without recursion."""
     figures = []
     for facts, found in costs.items():
-        for name in STRATEGIES:
+        for name in found:
             rounds = found[name].rounds
             each = found[name].cpu / len(rounds) / facts
             target = FACT_TARGET if case is FLAT and name != "naive" else None

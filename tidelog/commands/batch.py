@@ -65,6 +65,7 @@ def load(
     progress.expect(spec.path for spec in specs)
     for spec in specs:
         loader.load(spec, progress.read)
+    collect_seldom()  # what has been read stays: it is not looked at again
     return loader
 
 

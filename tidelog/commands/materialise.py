@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -43,6 +44,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(options: argparse.Namespace) -> int:
     """Materialise, and print what holds, sorted by text; BAD, and nothing printed, where a constraint is violated."""
+    gc.disable()  # rows and coverage hold no circles, and the command ends: looking for them among millions is all cost
     with stopped_by_signals(), Progress() as progress:
         plan = load_batch_plan(options.program)
         specs = parse_facts(options.facts)
