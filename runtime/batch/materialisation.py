@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,8 @@ MOST_ROUNDS = 10_000
 """How many rounds a recursion is followed that makes values, so that it need not come to an end."""
 MOST_ROUNDS_TO_REPEAT = 100_000
 """How many rounds a recursion is followed that repeats itself in the end."""
+MOST_RANGES = 20_000_000
+"""How many ranges such rounds may bring; either need not be enough for a period, but memory has an end, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +114,8 @@ class Materialisation:
         """Go on until nothing is new, or what is new repeats what was, a constraint is violated, so many `rounds` are done,
         or what is asked is `decided`.
 
-        EndlessError where a recursion has done neither in 10,000 rounds (if it makes values; otherwise 100,000), and no
-        number of rounds is given; DataError where it has left the times that the timeline can hold.
+        EndlessError where a recursion has done neither in 10,000 rounds (if it makes values; otherwise 100,000 rounds, or 20
+        million ranges), and no number of rounds is given; DataError where it has left the times that the timeline can hold.
         """
         done = 0
         while (rounds is None or done < rounds) and not (decided is not None and decided()):
@@ -210,13 +211,12 @@ class Materialisation:
 
     def _check_end(self, current: StratumRun) -> None:
         for component in current.stratum.components:
-            if current.rounds < self._most_rounds(component) or not any(name in self._news for name in component.predicates):
+            if self._must_end(component) or not any(name in self._news for name in component.predicates):
                 continue
-            reason = "give it an end with --until (a time) or --rounds (a number)"
-            raise EndlessError(component.predicates, current.rounds, reason)
+            most = MOST_ROUNDS if component.ending == "unbounded" else MOST_ROUNDS_TO_REPEAT
+            if current.all_rounds >= most or current.ranges >= MOST_RANGES:
+                reason = "give it an end with --until (a time) or --rounds (a number)"
+                raise EndlessError(component.predicates, current.all_rounds, reason)
 
-    def _most_rounds(self, component: Component) -> float:
-        """How many rounds a component may bring something new."""
-        if component.ending == "finite" or (component.ending == "forward" and self._until < POS):
-            return math.inf
-        return MOST_ROUNDS if component.ending == "unbounded" else MOST_ROUNDS_TO_REPEAT
+    def _must_end(self, component: Component) -> bool:
+        return component.ending == "finite" or (component.ending == "forward" and self._until < POS)

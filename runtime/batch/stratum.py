@@ -32,7 +32,7 @@ class StratumRun:
 
     Where it reads what repeats, so much of that is laid out as is needed to see how the stratum repeats: first a few
     periods, and as long as they do not do, twice as many, from the stratum's beginning. `settled` holds the sides of what
-    repeats below, and takes those of this stratum.
+    repeats below, and takes those of this stratum. `all_rounds` and `ranges` count rounds and what was new in them.
     """
 
     def __init__(
@@ -61,11 +61,12 @@ class StratumRun:
         self._forever: dict[str, list[Fact]] = {}
         self._held: dict[str, list[Fact]] = {}
         self._opened: set[str] = set()
+        self.all_rounds = self.ranges = 0
         self._begin()
 
     def _begin(self) -> None:
         """From the stratum's data, and what has been found to hold for ever."""
-        self.rounds = 0
+        self._rounds = 0
         self._next_check = _FIRST_CHECK
         self._saturation: Saturation | None = None
         self._horizon = horizon = self._laid_out() if self._below else None
@@ -87,10 +88,12 @@ class StratumRun:
 
         EndlessError where what repeats would have to be laid out for too long.
         """
-        self.rounds += 1
-        if self._saturation is None or self.rounds < self._next_check:
+        self._rounds += 1
+        self.all_rounds += 1
+        self.ranges += sum(map(len, news.values()))
+        if self._saturation is None or self._rounds < self._next_check:
             return False
-        self._next_check = self.rounds + max(1, self.rounds // 4)
+        self._next_check = self._rounds + max(1, self._rounds // 4)
         return self._check(self._saturation, news)
 
     def finish(self) -> bool:
@@ -132,7 +135,7 @@ class StratumRun:
             name, facts = extension.name, [extension.fact]
             new = saturation.tapped[name].insert(facts) if extension.is_step else self._known.insert(name, facts)
             self.strategy.extend(name, new)
-        self._next_check = self.rounds + 1
+        self._next_check = self._rounds + 1
 
     def _begin_anew(self) -> None:
         self._known.restore(self._before)
@@ -150,7 +153,7 @@ class StratumRun:
         shortest = min(side.period for side in every if side.period)
         if (last - first + 2 * stretch) // shortest > MOST_LAID_OUT:
             reason = f"what it reads repeats as a whole after {self._plan.timeline.format_point(period)} only"
-            raise EndlessError(self.stratum.predicates, self.rounds, reason)
+            raise EndlessError(self.stratum.predicates, self.all_rounds, reason)
         return first - stretch, last + stretch
 
     def _period(self) -> int:

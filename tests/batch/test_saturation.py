@@ -9,7 +9,7 @@ import pytest
 from batch.materialising import STRATEGIES, loaded, shown
 from tidelog.plans.errors import EndlessError
 from tidelog.plans.repeating import format_repeating
-from tidelog.runtime.batch import stratum
+from tidelog.runtime.batch import materialisation, stratum
 from tidelog.runtime.batch.folding import fold
 from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.batch.repetition import Repetition, find_repetition
@@ -183,3 +183,15 @@ def test_ranges_are_folded_to_the_least_period() -> None:
     """Also across the border of a period."""
     assert fold([(2, 3), (6, 7), (12, 13), (16, 17), (22, 23)], 10, 10, 0, 2) == ([], [(2, 3), (6, 7)], 10)
     assert fold([(0, 1), (10, 11), (15, 16), (20, 21)], 12, 10, 0, 1) == ([(0, 1)], [(10, 11)], 5)
+
+
+def test_what_would_take_too_many_ranges_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A period that is not reached within bounds ends with an error, also where strata begin anew."""
+    monkeypatch.setattr(materialisation, "MOST_RANGES", 100)
+    rules = "boxplus[1,1] p(X) :- p(X). boxplus[1000,1000] q :- q."
+    done = loaded(rules, ["p(a)@0", "p(b)@0", "q@0", "q@1/2"])
+    done.run()  # which settles long before
+    assert len(list(done.repeating())) == 4
+    done = loaded("boxplus[1,1] p(X) :- p(X). boxplus[1,1] p(b) :- p(a), q.", ["p(a)@0", "q@[0,900]"])
+    with pytest.raises(EndlessError, match="`p` has not come to an end after"):
+        done.run()
