@@ -31,11 +31,18 @@ class Repeating:
         [(-6, -4), (4, 6)]
         """
         step = abs(self.period)
+        for number in self._numbers(low, high):
+            yield self.lo + number * step, self.hi + number * step
+
+    def number_between(self, low: int, high: int) -> int:
+        """How many ranges `between` gives."""
+        return len(self._numbers(low, high))
+
+    def _numbers(self, low: int, high: int) -> range:
+        step = abs(self.period)
         first = -((self.hi - low) // step)  # the least number n with hi + n·step ≥ low
         last = (high - self.lo) // step
-        first, last = (max(first, 0), last) if self.period > 0 else (first, min(last, 0))
-        for number in range(first, last + 1):
-            yield self.lo + number * step, self.hi + number * step
+        return range(max(first, 0), last + 1) if self.period > 0 else range(first, min(last, 0) + 1)
 
     def covers(self, lo: int, hi: int) -> bool:
         """Whether one of the ranges covers `lo … hi`.

@@ -184,6 +184,8 @@ class Question:
             reason = str(EndlessError(error.predicates, error.rounds, _without_hint(error.reason)))
         except DataError as error:  # it has left the times that the timeline can hold
             reason = error.reason
+        except MethodError as error:
+            reason = str(error)
         return self._conclude(is_paused, reason)
 
     def _conclude(self, is_paused: bool, reason: str) -> Decision | None:
@@ -223,9 +225,14 @@ class Question:
         return self._is_known() and not (self._plan.constraints and self._has_an_end)
 
     def _last_time(self) -> Fraction | None:
-        """The time beyond which nothing matters: the fact's end, if no rule looks ahead and there is no constraint."""
+        """The time beyond which nothing matters: the fact's end, if no rule looks ahead and there is no constraint.
+
+        Only of use where recursion makes values, and might have no end without it.
+        """
         end = POS if self._fact is None else self._fact[3]
-        if end == POS or self._plan.constraints or not all(component.looks_back for component in self._plan.components):
+        repeats = all(component.ending != "unbounded" for component in self._plan.components)
+        looks_back = all(component.looks_back for component in self._plan.components)
+        if end == POS or self._plan.constraints or repeats or not looks_back:
             return None
         return self._plan.timeline.decode_point(end if self._plan.timeline.is_integer else end + (end & 1))
 

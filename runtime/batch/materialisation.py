@@ -21,7 +21,7 @@ from tidelog.runtime.violations import Violation, Violations
 
 MOST_ROUNDS = 10_000
 """How many rounds a recursion is followed that makes values, so that it need not come to an end."""
-MOST_ROUNDS_TO_REPEAT = 100_000
+MOST_ROUNDS_TO_REPEAT = 1_000_000
 """How many rounds a recursion is followed that repeats itself in the end."""
 MOST_RANGES = 20_000_000
 """How many ranges such rounds may bring; either need not be enough for a period, but memory has an end, too."""
@@ -74,6 +74,7 @@ class Materialisation:
         self._strata: Iterator[Stratum] = iter(plan.strata)
         self._current: StratumRun | None = None
         self._settled: dict[str, Sides] = {}
+        self._exact: dict[str, int] = {}
         self._begun = False
         self._violations = Violations(plan)
         self._violation: Violation | None = None
@@ -100,11 +101,11 @@ class Materialisation:
         while self._current is not None and self._violation is None:
             derived = self._current.strategy.apply()
             self._note_violation(derived)
-            self._news = self._take(derived)
+            self._news = self._take(derived, self._current)
             if self._news:
                 self._rounds += 1
                 self._counts.append(sum(map(len, self._news.values())))
-                self._current.strategy.learn(self._news)
+                self._current.learn(self._news)
                 return True
             if self._violation is None and self._current.finish():
                 self._next_stratum()
@@ -114,8 +115,9 @@ class Materialisation:
         """Go on until nothing is new, or what is new repeats what was, a constraint is violated, so many `rounds` are done,
         or what is asked is `decided`.
 
-        EndlessError where a recursion has done neither in 10,000 rounds (if it makes values; otherwise 100,000 rounds, or 20
-        million ranges), and no number of rounds is given; DataError where it has left the times that the timeline can hold.
+        EndlessError where a recursion has done neither in 10,000 rounds (if it makes values; otherwise in a million, or 20
+        million ranges), and no number of rounds is given; DataError where it has left the times that the timeline can hold;
+        MethodError where too much of what repeats would have to be laid out for a rule that negates it.
         """
         done = 0
         while (rounds is None or done < rounds) and not (decided is not None and decided()):
@@ -177,13 +179,18 @@ class Materialisation:
         stratum = next(self._strata, None)
         self._current = None
         if stratum is not None:
-            self._current = StratumRun(self.plan, stratum, self._known, self._strategy, self._settled, self._until)
+            self._current = StratumRun(
+                self.plan, stratum, self._known, self._strategy, self._settled, self._until, self._exact
+            )
 
-    def _take(self, derived: Derived) -> dict[str, list[Fact]]:
+    def _take(self, derived: Derived, current: StratumRun) -> dict[str, list[Fact]]:
         news = {}
         for predicate, facts in derived.items():
             if predicate not in self.plan.constraints:
-                new = self._known.insert(predicate, self._up_to_the_end(facts))
+                kept = self._up_to_the_end(facts)
+                if kept is not facts and any(hi > self._until for _, _, hi in facts):
+                    current.note_cut(predicate)
+                new = self._known.insert(predicate, kept)
                 if new:
                     self._check_times(predicate, new)
                     news[predicate] = new
@@ -215,7 +222,7 @@ class Materialisation:
                 continue
             most = MOST_ROUNDS if component.ending == "unbounded" else MOST_ROUNDS_TO_REPEAT
             if current.all_rounds >= most or current.ranges >= MOST_RANGES:
-                reason = "give it an end with --until (a time) or --rounds (a number)"
+                reason = f"give it an end with {'--until (a time) or ' * (self._until >= POS)}--rounds (a number)"
                 raise EndlessError(component.predicates, current.all_rounds, reason)
 
     def _must_end(self, component: Component) -> bool:

@@ -19,7 +19,7 @@ from tidelog.operators.coverage import Coverage
 from tidelog.plans.analysis.reach import Outlook, outlook
 from tidelog.plans.analysis.rounds import Stratum
 from tidelog.plans.batch import BatchPlan
-from tidelog.plans.facts import Fact
+from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.repetition import Range, find_repetition
@@ -50,10 +50,11 @@ class _Part:
 
 
 class Saturation:
-    """Looks, now and then, whether a stratum is saturated; `tapped` holds what the steps in `taps` have told so far.
+    """Looks, now and then, whether a stratum is saturated; `scanned` tells how many ranges the last look has met.
 
-    `below` are the sides of what other strata derived, with what is stored of it up to `horizon`, `edges` where the data
-    end, and `start` is where clipped windows begin.
+    `below` are the sides of what repeats in other strata, and nothing is derived beyond `until`. Two things are for others
+    to fill: `tapped` holds what steps without an end, and what boxes without an end look at, have told so far; `touched`
+    are the rows of which anything was derived. All that holds of another is told by the data.
     """
 
     def __init__(
@@ -78,6 +79,8 @@ class Saturation:
         endless = {name for part in self._parts for name in (*part.outlook.endless, *part.outlook.always)}
         self.tapped: dict[str, Coverage] = {name: Coverage() for name in endless - self._text}
         self.extensions: list[Extension] = []
+        self.touched: dict[str, set[Row]] = {name: set() for name in stratum.predicates}
+        self.scanned = 0
 
     @property
     def parts(self) -> tuple[_Part, ...]:
@@ -90,6 +93,7 @@ class Saturation:
         If not, `extensions` are facts to go on with, if there are any.
         """
         self.extensions = []
+        self.scanned = 0
         settled = [self._settle(part, news) for part in self._parts]
         return all(settled) and not self.extensions
 
@@ -116,9 +120,10 @@ class Saturation:
     # --- what the finder asks for ---------------------------------------------------------------------------------------
 
     def own_ranges(self, part: _Part) -> Iterator[tuple[str, Fact]]:
-        """What a part has derived so far."""
+        """What a part has derived so far, with the data of the same rows."""
         for name in part.predicates:
-            for fact in self._known.facts_of(name):
+            for fact in self._known.ranges_of(name, self.touched[name]):
+                self.scanned += 1
                 yield name, fact
 
     def told(self, names: Iterable[str]) -> Iterator[tuple[str, Fact]]:
@@ -127,6 +132,7 @@ class Saturation:
             if name in self.tapped:
                 for row, bounds in self.tapped[name].rows.items():
                     for i in range(0, len(bounds), 2):
+                        self.scanned += 1
                         yield name, (row, bounds[i], bounds[i + 1])
 
     def edges(self, part: _Part) -> list[int]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from batch.materialising import STRATEGIES, loaded, shown
-from tidelog.plans.errors import EndlessError
+from batch.materialising import STRATEGIES, loaded, records, shown
+from tidelog.plans.errors import EndlessError, MethodError
 from tidelog.plans.repeating import format_repeating
 from tidelog.runtime.batch import materialisation, stratum
 from tidelog.runtime.batch.folding import fold
@@ -153,6 +153,49 @@ def test_facts_far_away_are_decided() -> None:
     assert found == [("p", (), point(71), point(72) - 1)]
 
 
+@pytest.mark.parametrize(
+    ("program", "facts", "far"),
+    [
+        (
+            "boxplus[5,5] q :- q. boxminus[2,2] g :- g. y :- g, not diamondminus[0,inf) q.",
+            ["q@0", "g@1"],
+            {"y@-10001": True, "y@-10000": False, "y@1": False},
+        ),
+        (
+            """boxplus[3,3] g :- g. boxplus[101,101] r :- r. boxminus[1,1] q :- q.
+            y :- g, not diamondplus[0,inf) q. z :- r, not q.""",
+            ["g@1", "r@0", "q@4"],
+            {"y@4": False, "y@7": True, "y@30001": True, "y@30002": False},
+        ),
+        (
+            "boxplus[5,5] q :- q. boxminus[3,3] r :- r. y :- g, not q. z :- r, not u.",
+            ["q@0", "r@0", "g@(-inf,1]"],
+            {"y@(-inf,0)": True, "y@(0,1]": True, "z@-9999": True},
+        ),
+    ],
+)
+def test_what_repeats_at_one_side_is_whole_at_the_other(program: str, facts: list[str], far: dict[str, bool]) -> None:
+    """What is laid out of one predicate does not cut off what another one's absence tells."""
+    for strategy in STRATEGIES:
+        done = loaded(program, facts, strategy)
+        done.run()
+        assert {fact: done.holds(*records(done.plan, [fact])) for fact in far} == far
+
+
+def test_what_lies_beyond_the_end_is_not_taken_for_absent() -> None:
+    """With `until`, nothing is told by the absence of what might have come later."""
+    program = "boxplus[6,6] p :- s. n :- g, not diamondplus[0,10] p. m :- g, not diamondplus[0,10] s."
+    facts = ["s@0", "g@[-9,9]"]
+    assert [line for line in lines(_run(program, facts, None)) if line[0] in "mn"] == ["m@(0,9]", "n@(6,9]", "n@[-9,-4)"]
+    assert [line for line in lines(_run(program, facts, 2)) if line[0] in "mn"] == ["m@(0,2]", "n@[-9,-8]"]
+
+
+def _run(program: str, facts: Sequence[str], until: int | None) -> Materialisation:
+    done = loaded(program, facts, until=until)
+    done.run()
+    return done
+
+
 def test_rounds_go_no_further_than_asked() -> None:
     """With a number of rounds nothing is looked for that repeats."""
     done = loaded("boxplus[2,2] p :- p.", ["p@0"])
@@ -161,12 +204,12 @@ def test_rounds_go_no_further_than_asked() -> None:
 
 
 def test_periods_that_meet_too_late_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What would have to be laid out for too long is refused, with how long it is."""
+    """What would have to be laid out for too long is refused, with how much it is."""
     monkeypatch.setattr(stratum, "MOST_LAID_OUT", 100)
     done = loaded("boxplus[7,7] p :- p. boxplus[11,11] q :- q. boxplus[13,13] r :- r. s :- a, not p, not q, not r.", ["p@0"])
     done.load([done.plan.record(name, time=0) for name in "qr"])
     done.load([done.plan.record("a", interval="[0,inf)")])
-    with pytest.raises(EndlessError, match=r"`s` .*repeats as a whole after 1001 only"):
+    with pytest.raises(MethodError, match=r"of what repeats in .*`p`.* would have to be laid out .*: [0-9,]+ ranges"):
         done.run()
 
 

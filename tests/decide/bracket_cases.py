@@ -8,7 +8,8 @@ from __future__ import annotations
 
 BRACKETS = ("[]", "[)", "(]", "()")
 
-Lines = tuple[tuple[str, str, tuple[str, str, str, str]], ...]
+Line = tuple[str, str, tuple[str, str, str, str]]
+Lines = tuple[Line, ...]
 
 UNARY: Lines = (
     ("h :- diamondminus<1,2> p.", "p@[2,4]", ("[3,6]", "[3,6)", "(3,6]", "(3,6)")),
