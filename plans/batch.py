@@ -13,7 +13,7 @@ from fractions import Fraction
 from tidelog.plans.analysis.rounds import Component, RoundPlanner, Stratum
 from tidelog.plans.analysis.strata import levels_of
 from tidelog.plans.checks import require
-from tidelog.plans.compile import Compiler, choose_timeline
+from tidelog.plans.compile import DEFAULT_RESOLUTION, Compiler, choose_timeline
 from tidelog.plans.errors import DataError, Diagnostic, ProgramError
 from tidelog.plans.facts import Answer, Record, Schema, format_record
 from tidelog.plans.normal.names import head_predicate
@@ -36,7 +36,8 @@ class BatchPlan:
 
     `strata` are computed one after another; a step of each predicate of the text unites its rules and its facts. `facts` are
     the program's own (and loaded background), `constraints` map each constraint's step to its rule as written. Streams
-    feed nothing here: `schema` lets data hold facts of any predicate.
+    feed nothing here: `schema` lets data hold facts of any predicate. Where the program declares no resolution, the timeline
+    is as fine as `undeclared`, at least.
     """
 
     name: str
@@ -50,6 +51,7 @@ class BatchPlan:
     program: Program = field(repr=False)
     normal: NormalProgram = field(repr=False)
     kept: tuple[str, ...] | None = None
+    undeclared: Fraction = DEFAULT_RESOLUTION
     warnings: tuple[Diagnostic, ...] = ()
 
     @property
@@ -68,7 +70,7 @@ class BatchPlan:
         if resolution <= 0:
             raise ValueError(f"a resolution is above 0, got {resolution}")
         try:
-            finer = _compile(self.program, self.kept, (self.timeline.resolution, resolution))
+            finer = _compile(self.program, self.kept, (self.timeline.resolution, resolution), self.undeclared)
         except ProgramError as error:  # it has been compiled before: only its times can be too large now
             needed = f"at the resolution {shorten(format_time(resolution))} that the facts need"
             raise DataError(f"{needed}, the program's {error.diagnostics[0].message}") from error
@@ -89,10 +91,13 @@ class BatchPlan:
         return Answer(predicate, row, self.timeline.decode_interval(lo, hi), format_record(record, self.timeline))
 
 
-def compile_batch(program: Program, keep: Iterable[str] | None = None) -> BatchPlan:
+def compile_batch(
+    program: Program, keep: Iterable[str] | None = None, undeclared: Fraction = DEFAULT_RESOLUTION
+) -> BatchPlan:
     """The batch plan of a parsed program; ProgramError with every independent reason if it has none.
 
     With `keep`, nothing is computed but what these predicates and the constraints need. What `ask` asks plays no part.
+    `undeclared` is the resolution where the program declares none; 0 for one that is no finer than its numbers need.
 
     >>> from tidelog.plans.parser import parse
     >>> plan = compile_batch(parse("p(X) :- boxplus[0,inf) q(X). r(X) :- p(X), not s(X). r(X) :- r(X)."))
@@ -100,17 +105,17 @@ def compile_batch(program: Program, keep: Iterable[str] | None = None) -> BatchP
     [('p',), ('r',)]
     """
     statements = tuple(statement for statement in program.statements if not isinstance(statement, Ask))
-    return _compile(replace(program, statements=statements), None if keep is None else tuple(keep), ())
+    return _compile(replace(program, statements=statements), None if keep is None else tuple(keep), (), undeclared)
 
 
-def _compile(program: Program, keep: tuple[str, ...] | None, finer: Sequence[Fraction]) -> BatchPlan:
+def _compile(program: Program, keep: tuple[str, ...] | None, finer: Sequence[Fraction], undeclared: Fraction) -> BatchPlan:
     rules = [statement for statement in program.statements if isinstance(statement, Rule)]
     heads = tuple(dict.fromkeys(name for rule in rules if (name := head_predicate(rule.head)) is not None))
     wanted = heads if keep is None else keep
     warnings = tuple(item for item in require(program, wanted) if item.code not in _OF_STREAMS)
     try:
         normal = replace(normalise(program, wanted), outputs=wanted)
-        return _BatchCompiler(program, normal, finer=finer).batch_plan(keep, warnings)
+        return _BatchCompiler(program, normal, finer=finer, undeclared=undeclared).batch_plan(keep, warnings)
     except ProgramError as error:
         raise ProgramError(error.diagnostics, program.name, program.text) from error
 
@@ -118,6 +123,7 @@ def _compile(program: Program, keep: tuple[str, ...] | None, finer: Sequence[Fra
 @dataclass
 class _BatchCompiler(Compiler):
     finer: Sequence[Fraction] = ()
+    undeclared: Fraction = DEFAULT_RESOLUTION
 
     def batch_plan(self, kept: tuple[str, ...] | None, warnings: tuple[Diagnostic, ...]) -> BatchPlan:
         self._add_steps()
@@ -137,11 +143,12 @@ class _BatchCompiler(Compiler):
             program=self.program,
             normal=self.normal,
             kept=kept,
+            undeclared=self.undeclared,
             warnings=warnings,
         )
 
     def _choose_timeline(self) -> Timeline:
-        return choose_timeline(self.normal, self.finer)
+        return choose_timeline(self.normal, self.finer, self.undeclared)
 
     def _schema(self) -> Schema:
         """Data may hold facts of every predicate; so each of them unites its rules with facts."""

@@ -252,15 +252,20 @@ def _bridged(shape: Shape) -> int:
     return min(POS, metric.length + 1 - metric.left_open - metric.right_open)
 
 
-def choose_timeline(normal: NormalProgram, also: Iterable[Fraction] = ()) -> Timeline:
-    """The timeline that the program declares, fine enough for every number in it, and for those given `also`."""
+def choose_timeline(
+    normal: NormalProgram, also: Iterable[Fraction] = (), undeclared: Fraction = DEFAULT_RESOLUTION
+) -> Timeline:
+    """The timeline that the program declares, fine enough for every number in it, and for those given `also`.
+
+    Without a declared resolution it is as fine as `undeclared`, too; 0 stands for no finer than the numbers need.
+    """
     declared = normal.timeline
     if declared.kind == "integer":
         return Timeline("integer", Fraction(1), declared.unit)
-    resolution = declared.resolution or DEFAULT_RESOLUTION
+    resolution = declared.resolution or undeclared
     for number in (*_numbers(normal), *also):
         resolution = _common_divisor(resolution, number)
-    return Timeline("rational", resolution, declared.unit)
+    return Timeline("rational", resolution or Fraction(1), declared.unit)
 
 
 def _common_divisor(a: Fraction, b: Fraction) -> Fraction:

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tidelog.operators.sld.unfold import unfold
 from tidelog.plans import batch
 from tidelog.plans.batch import BatchPlan
 from tidelog.plans.checks.check import check_beside
-from tidelog.plans.compile import compile_program
+from tidelog.plans.compile import DEFAULT_RESOLUTION, compile_program
 from tidelog.plans.errors import DataError, Diagnostic, ProgramError, Span
 from tidelog.plans.facts import Record
 from tidelog.plans.parser import MAX_PROGRAM, parse, parse_what_reads
@@ -65,20 +66,26 @@ def compile(
 
 
 def compile_batch(
-    text: str, *, name: str = "<program>", folder: str | PathLike[str] = ".", keep: Iterable[str] | None = None
+    text: str,
+    *,
+    name: str = "<program>",
+    folder: str | PathLike[str] = ".",
+    keep: Iterable[str] | None = None,
+    undeclared: Fraction = DEFAULT_RESOLUTION,
 ) -> BatchPlan:
     """The plan of a program for `Materialisation`: over the whole timeline, with every derived predicate.
 
     With `keep`, nothing is derived but what these predicates and the constraints need. What a stream could never decide,
     such as an operator that looks ahead without end, is no error here; tuple windows, and times that are used as values,
-    are. Raises what `compile` raises.
+    are. `undeclared` is the resolution where the program declares none; with 0 it is no finer than its numbers need, as for
+    the commands, which take what the data need (`BatchLoader`). Raises what `compile` raises.
 
     >>> import tidelog
     >>> plan = tidelog.compile_batch("safe(X) :- boxplus[0,inf) ok(X).")
     >>> [step.id for step in plan.steps]
     ['ok', 'safe/1', 'safe']
     """
-    plan = batch.compile_batch(_parse(text, name), keep)
+    plan = batch.compile_batch(_parse(text, name), keep, undeclared)
     return replace(plan, facts=(*plan.facts, *_load_background(plan, Path(folder))))
 
 
@@ -160,10 +167,12 @@ def compile_path(
     return compile(_read(file), name=str(path), folder=file.parent, queries=queries, outputs=outputs, depth=depth)
 
 
-def compile_batch_path(path: str | PathLike[str], *, keep: Iterable[str] | None = None) -> BatchPlan:
+def compile_batch_path(
+    path: str | PathLike[str], *, keep: Iterable[str] | None = None, undeclared: Fraction = DEFAULT_RESOLUTION
+) -> BatchPlan:
     """The batch plan of a program in a file, its background files read from beside it; raises what `compile_path` raises."""
     file = Path(path)
-    return compile_batch(_read(file), name=str(path), folder=file.parent, keep=keep)
+    return compile_batch(_read(file), name=str(path), folder=file.parent, keep=keep, undeclared=undeclared)
 
 
 def _read(file: Path) -> str:

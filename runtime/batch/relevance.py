@@ -13,7 +13,7 @@ from tidelog.plans.timeline import NEG, POS, Timeline
 
 def relevant_part(plan: BatchPlan, *predicates: str) -> BatchPlan:
     """The part of a plan that these predicates and the constraints depend on, with the background that was loaded."""
-    return _of(plan, compile_batch(plan.program, predicates))
+    return _of(plan, compile_batch(plan.program, predicates, plan.undeclared))
 
 
 def rebuilt(plan: BatchPlan, statements: Iterable[Statement], *predicates: str) -> BatchPlan:
@@ -23,7 +23,7 @@ def rebuilt(plan: BatchPlan, statements: Iterable[Statement], *predicates: str) 
     ProgramError where a number lies beyond what the timeline can hold.
     """
     kept = tuple(item for item in statements if not isinstance(item, Ask | Input | Output))
-    return _of(plan, compile_batch(replace(plan.program, statements=kept), predicates))
+    return _of(plan, compile_batch(replace(plan.program, statements=kept), predicates, plan.undeclared))
 
 
 def predicates_read(plan: BatchPlan, *also: str) -> frozenset[str] | None:

@@ -9,6 +9,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from fractions import Fraction
 from types import FrameType
 from typing import NoReturn
 
@@ -40,7 +41,7 @@ def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
 def load_batch_plan(path: str) -> BatchPlan:
     """The plan of a program's file, its warnings shown; SpecError where the file cannot be read."""
     try:
-        plan = compile_batch_path(path)
+        plan = compile_batch_path(path, undeclared=Fraction(0))
     except OSError as error:
         raise SpecError(f"cannot read `{path}`: {os.strerror(error.errno or 0)}") from error
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
