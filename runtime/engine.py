@@ -82,6 +82,7 @@ class Engine:
         min_evidence: int = 0,
         statuses: Collection[Status] | None = None,
     ) -> None:
+        require_stream_plan(plan)
         times = TimeReader(plan.timeline)
         self.plan = plan
         self.graph = Graph(plan, prospects, patience=emit == "intervals")

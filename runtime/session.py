@@ -77,6 +77,7 @@ class Session:
         min_evidence: int = 0,
         statuses: Collection[Status] | None = None,
     ) -> None:
+        require_stream_plan(plan)
         self.plan = plan
         self._times = TimeReader(plan.timeline)
         begin = None if start is None else self._times.point(start)

@@ -7,11 +7,11 @@ side, two independent halves repeat as seldom as the product of their periods.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tidelog.operators.ltl.clauses import ClausalForm, Clause
-from tidelog.operators.ltl.propagation import Known, propagate, watchers_of
+from tidelog.operators.ltl.propagation import Effort, Known, propagate, watchers_of
 
 _CLOCK_POSITIONS = 4
 """Of two truth values one has come back by then."""
@@ -19,12 +19,14 @@ _CLOCK_POSITIONS = 4
 
 @dataclass(frozen=True)
 class Group:
-    """Components that are decided together: their variables, their clauses everywhere, their eventualities."""
+    """Components that are decided together: their variables, their clauses everywhere, their eventualities; and what all of
+    a problem may cost."""
 
     components: frozenset[int]
     variables: frozenset[int]
     clauses: tuple[Clause, ...]
     eventualities: tuple[tuple[int, int], ...]
+    effort: Effort = field(compare=False)
 
     @cached_property
     def watchers(self) -> dict[int, list[int]]:
@@ -42,8 +44,9 @@ class Components:
     A clock is a variable that clauses about itself alone fix at all positions: it links nothing, and belongs to every group.
     """
 
-    def __init__(self, form: ClausalForm) -> None:
+    def __init__(self, form: ClausalForm, effort: Effort) -> None:
         self._form = form
+        self._effort = effort
         self._groups: dict[frozenset[int], Group] = {}
         self._clocks = frozenset(_clocks(form))
         parents: dict[int, int] = {}
@@ -69,7 +72,8 @@ class Components:
             variables = self._clocks | members
             clauses = tuple(clause for clause in self._form.everywhere if _variables(clause) <= variables)
             eventualities = tuple(item for item in self._form.eventualities if item[0] >> 1 in members)
-            found = self._groups[components] = Group(components, variables, clauses, eventualities)
+            found = Group(components, variables, clauses, eventualities, self._effort)
+            self._groups[components] = found
         return found
 
     def split(self, group: Group, pending: Iterable[Clause]) -> list[Group]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from tidelog.operators.ltl.clauses import Clause
+from tidelog.plans.errors import MethodError
 
 Known = dict[int, int]
 """For each literal, where it is known to hold."""
@@ -22,6 +24,20 @@ Watchers = Mapping[int, Sequence[int]]
 """For each literal, the numbers of the clauses that have its complement."""
 
 
+@dataclass
+class Effort:
+    """How much propagation may be done in all: `most` steps, each a clause over 4,096 positions; MethodError beyond."""
+
+    most: int
+    steps: int = 0
+
+    def spend(self, positions: int) -> None:
+        """Count one clause over a mask of so many positions."""
+        self.steps += 1 + (positions >> 12)
+        if self.steps > self.most:
+            raise MethodError(f"the LTL tableau has taken more than {self.most:,} steps of propagation")
+
+
 def watchers_of(clauses: Iterable[Clause], first: int = 0) -> dict[int, list[int]]:
     """Which clauses a literal that becomes known may leave with one literal; clauses are numbered from `first` on."""
     watchers: dict[int, list[int]] = {}
@@ -31,7 +47,13 @@ def watchers_of(clauses: Iterable[Clause], first: int = 0) -> dict[int, list[int
     return watchers
 
 
-def propagate(known: Known, instances: Sequence[Instances], watchers: Sequence[Watchers], waiting: Iterable[int]) -> bool:
+def propagate(
+    known: Known,
+    instances: Sequence[Instances],
+    watchers: Sequence[Watchers],
+    waiting: Iterable[int],
+    effort: Effort | None = None,
+) -> bool:
     """Add to `known` what follows, beginning with the clauses `waiting`; false where some clause cannot hold.
 
     >>> known = {0: 0b1}
@@ -44,6 +66,8 @@ def propagate(known: Known, instances: Sequence[Instances], watchers: Sequence[W
         number = queue.popleft()
         queued.discard(number)
         clause, active = instances[number]
+        if effort is not None:
+            effort.spend(active.bit_length())
         none, one = _open(known, clause, active)
         if none:
             return False

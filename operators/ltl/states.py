@@ -74,7 +74,7 @@ def close(group: Group, known: Known, pending: dict[Clause, int], extent: int) -
     """The state with all that propagation finds, added to `known` itself; None for a contradiction."""
     instances = _instances(group, pending, extent)
     watchers = (group.watchers, watchers_of(pending, len(group.clauses)))
-    if not propagate(known, instances, watchers, range(len(instances))):
+    if not propagate(known, instances, watchers, range(len(instances)), group.effort):
         return None
     return State(known, _simplified(known, pending), extent)
 
@@ -126,7 +126,7 @@ class Expansion:
         """Set a literal at the present position; false where that cannot be."""
         known[literal] = known.get(literal, 0) | 1
         waiting = [number for watching in self._watchers for number in watching.get(literal, ())]
-        return propagate(known, self._instances, self._watchers, waiting)
+        return propagate(known, self._instances, self._watchers, waiting, self._group.effort)
 
     def _settle(self, known: Known, wanted: list[Clause]) -> list[Clause]:
         """Set each literal that open clauses want one way only; returns the clauses that are open still."""

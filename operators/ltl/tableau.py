@@ -14,6 +14,7 @@ from tidelog.operators.ltl.clauses import MAX_LITERALS, clausal_form
 from tidelog.operators.ltl.foresight import foresee
 from tidelog.operators.ltl.formula import Formula
 from tidelog.operators.ltl.groups import Components, Group
+from tidelog.operators.ltl.propagation import Effort
 from tidelog.operators.ltl.pruning import prune
 from tidelog.operators.ltl.states import Expansion, State, initial_state
 from tidelog.plans.errors import MethodError
@@ -22,17 +23,19 @@ from tidelog.plans.errors import MethodError
 @dataclass(frozen=True, slots=True)
 class TableauLimits:
     """How much memory a search may take: states that it keeps, bits of their masks on the path that it follows
-    (a bit is a literal at a position), and literals of all clauses."""
+    (a bit is a literal at a position), and literals of all clauses. And how long: steps of propagation, each of them a
+    clause over 4,096 positions."""
 
     states: int = 200_000
     bits: int = 500_000_000
     literals: int = MAX_LITERALS
+    steps: int = 20_000_000
 
 
 def satisfiable(formula: Formula, limits: TableauLimits | None = None) -> bool:
     """Whether some assignment of truth values to propositions at 0, 1, 2, … makes the formula true at 0.
 
-    Raises MethodError where that takes more memory than the limits allow.
+    Raises MethodError where that takes more than the limits allow.
 
     >>> from tidelog.operators.ltl.formula import always, conjunction, eventually, negation, proposition
     >>> p = proposition("p")
@@ -43,7 +46,7 @@ def satisfiable(formula: Formula, limits: TableauLimits | None = None) -> bool:
     form = prune(clausal_form(formula, limits.literals))
     if () in form.first or () in form.everywhere:
         return False
-    components = Components(form)
+    components = Components(form, Effort(limits.steps))
     begin = initial_state(components.all(), form.first)
     if begin is not None:
         begin = foresee(components, components.all(), begin)

@@ -18,6 +18,7 @@ from tidelog.plans.batch import BatchPlan
 from tidelog.plans.errors import DataError, EndlessError, MethodError
 from tidelog.plans.facts import Record
 from tidelog.plans.timeline import POS
+from tidelog.runtime.batch.arguments import records_of, require_batch_plan, require_record
 from tidelog.runtime.batch.decision import (
     ENOUGH,
     METHODS,
@@ -46,7 +47,8 @@ def entails(plan: BatchPlan, facts: Iterable[Record], fact: Record, method: Meth
     `undecided`.
 
     `method` is how it is decided: by materialisation, by automata, as a formula of LTL, or, with `auto`, by materialisation
-    first and then by automata beside it, in processes of their own. ValueError for a method that there is not.
+    first and then by automata beside it, in processes of their own. ValueError for a method that there is not, TypeError
+    for a plan of a stream and for facts that are no records.
 
     >>> from tidelog.plans.batch import compile_batch
     >>> from tidelog.plans.parser import parse
@@ -54,6 +56,7 @@ def entails(plan: BatchPlan, facts: Iterable[Record], fact: Record, method: Meth
     >>> entails(plan, [plan.record("p", ["a"], interval="[1,5]")], plan.record("q", ["a"], time=3)).answer
     'true'
     """
+    require_record(fact)
     return _question(plan, facts, fact).decide(method)
 
 
@@ -63,11 +66,12 @@ def consistent(plan: BatchPlan, facts: Iterable[Record], method: Method = "auto"
 
 
 def _question(plan: BatchPlan, facts: Iterable[Record], fact: Record | None) -> Question:
+    require_batch_plan(plan)
     asked = () if fact is None else (fact[0],)
     part = relevant_part(plan, *asked)
     wanted = predicates_read(part, *asked)
     question = Question(part, fact)
-    question.load(record for record in facts if wanted is None or record[0] in wanted)
+    question.load(record for record in records_of(facts) if wanted is None or record[0] in wanted)
     return question
 
 

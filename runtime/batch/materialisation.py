@@ -13,6 +13,7 @@ from tidelog.plans.facts import Fact, Record
 from tidelog.plans.repeating import Repeating
 from tidelog.plans.timeline import LIMIT, NEG, POS
 from tidelog.plans.times import TimeLike, TimeReader
+from tidelog.runtime.batch.arguments import records_of, require_batch_plan, require_record
 from tidelog.runtime.batch.interpretation import Interpretation, coalesced
 from tidelog.runtime.batch.strategies import STRATEGIES, StrategyName
 from tidelog.runtime.batch.stratum import Sides, StratumRun
@@ -47,7 +48,8 @@ class Materialisation:
     known before it. `run` also looks whether what is derived repeats itself for ever (`runtime/batch/saturation.py`): then
     `facts` are those that do not, and `repeating` those that do.
 
-    Raises ValueError for a strategy that there is not, DataError for an `until` that the timeline cannot hold.
+    Raises TypeError for a plan of a stream, ValueError for a strategy that there is not, DataError for an `until` that the
+    timeline cannot hold.
 
     >>> from tidelog.plans.batch import compile_batch
     >>> from tidelog.plans.parser import parse
@@ -65,6 +67,7 @@ class Materialisation:
     """
 
     def __init__(self, plan: BatchPlan, strategy: StrategyName = "seminaive", until: TimeLike | None = None) -> None:
+        require_batch_plan(plan)
         if strategy not in STRATEGIES:
             raise ValueError(f"a strategy is one of {', '.join(STRATEGIES)}; got `{strategy}`")
         self.plan = plan
@@ -85,10 +88,10 @@ class Materialisation:
         self._complete: set[str] = set()
 
     def load(self, records: Iterable[Record]) -> None:
-        """Add facts; RuntimeError once the first round has begun."""
+        """Add facts; RuntimeError once the first round has begun, TypeError at the first that is no record."""
         if self._begun:
             raise RuntimeError("facts are loaded before the first round")
-        self._known.load(records)
+        self._known.load(records_of(records))
 
     def round(self) -> bool:
         """Apply the rules once to everything known; whether something new was derived.
@@ -151,7 +154,8 @@ class Materialisation:
                 yield fact.predicate, fact.row, max(low, lo), min(high, hi)
 
     def holds(self, record: Record) -> bool:
-        """Whether it is known that a fact holds at all its times."""
+        """Whether it is known that a fact holds at all its times; TypeError for what is no record."""
+        require_record(record)
         return self._known.covers(record)
 
     def violation(self) -> Violation | None:

@@ -221,3 +221,11 @@ def test_limits_on_memory() -> None:
         satisfiable(conjunction(formula, always(disjunction(negation(Q), following(R, 2)))), TableauLimits(bits=50))
     with pytest.raises(MethodError, match="more than 5 literals"):
         satisfiable(formula, TableauLimits(literals=5))
+
+
+def test_a_search_has_an_end_in_time() -> None:
+    """So many steps of propagation, and the error tells their number."""
+    p, q = proposition("p"), proposition("q")
+    walk = always(conjunction(implication(p, following(following(p))), implication(q, following(following(following(q))))))
+    with pytest.raises(MethodError, match="more than 10 steps of propagation"):
+        satisfiable(conjunction(p, q, walk), TableauLimits(steps=10))
