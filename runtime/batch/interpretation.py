@@ -68,13 +68,10 @@ class Interpretation:
                 facts += [(fact.row, lo, hi) for lo, hi in fact.between(*horizon)]
         return facts
 
-    def ranges_of(self, predicate: str, rows: Iterable[Row]) -> Iterator[Fact]:
-        """What is stored for some rows of a predicate of the program."""
+    def bounds_of(self, predicate: str, rows: Iterable[Row]) -> Iterator[tuple[Row, Bounds]]:
+        """What is stored for some rows of a predicate of the program, as bounds, which are not to be changed."""
         stored = self._known[predicate].rows
-        for row in rows:
-            bounds = stored[row]
-            for i in range(0, len(bounds), 2):
-                yield row, bounds[i], bounds[i + 1]
+        return ((row, stored[row]) for row in rows)
 
     def copy(self, predicates: Iterable[str]) -> dict[str, dict[Row, Bounds]]:
         """What is stored for some predicates of the program at this moment."""

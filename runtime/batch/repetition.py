@@ -7,10 +7,8 @@ within its reach, at whatever time. So if a stretch as wide as this reach return
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-
-from tidelog.plans.timeline import POS
 
 Range = tuple[Hashable, int, int]
 """What holds (a predicate's row), from when to when."""
@@ -82,9 +80,11 @@ def _is_even(changes: Sequence[_Change], i: int) -> bool:
 
 def _changes(ranges: Iterable[Range], base: int, end: int) -> list[_Change]:
     at: dict[int, set[Hashable]] = {}
-    for what, time in _turns(ranges):
-        if base < time <= end:
-            at.setdefault(time, set()).add(what)
+    for what, lo, hi in ranges:
+        if base < lo <= end:
+            at.setdefault(lo, set()).add(what)
+        if base <= hi < end:
+            at.setdefault(hi + 1, set()).add(what)
     changes = []
     state = 0
     for time in sorted(at):
@@ -92,10 +92,3 @@ def _changes(ranges: Iterable[Range], base: int, end: int) -> list[_Change]:
             state ^= hash((what, "holds"))
         changes.append(_Change(time, frozenset(at[time]), state))
     return changes
-
-
-def _turns(ranges: Iterable[Range]) -> Iterator[tuple[Hashable, int]]:
-    for what, lo, hi in ranges:
-        yield what, lo
-        if hi < POS:
-            yield what, hi + 1

@@ -14,8 +14,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 
-from tidelog.operators.coverage import Coverage
+from tidelog.operators.coverage import Bounds, Coverage, overlapping
 from tidelog.plans.analysis.reach import Outlook, outlook
 from tidelog.plans.analysis.rounds import Stratum
 from tidelog.plans.batch import BatchPlan
@@ -24,6 +26,9 @@ from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.repetition import Range, find_repetition
 from tidelog.runtime.batch.sides import FUTURE, PAST, SIDES, Settled, mirrored
+
+Stored = tuple[str, Row, Bounds]
+"""A row of a predicate or of a step, and when it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,21 +124,16 @@ class Saturation:
 
     # --- what the finder asks for ---------------------------------------------------------------------------------------
 
-    def own_ranges(self, part: _Part) -> Iterator[tuple[str, Fact]]:
+    def derived(self, part: _Part) -> Iterator[Stored]:
         """What a part has derived so far, with the data of the same rows."""
         for name in part.predicates:
-            for fact in self._known.ranges_of(name, self.touched[name]):
-                self.scanned += 1
-                yield name, fact
+            yield from ((name, row, bounds) for row, bounds in self._known.bounds_of(name, self.touched[name]))
 
-    def told(self, names: Iterable[str]) -> Iterator[tuple[str, Fact]]:
+    def told(self, names: Iterable[str]) -> Iterator[Stored]:
         """What steps have told so far."""
         for name in names:
             if name in self.tapped:
-                for row, bounds in self.tapped[name].rows.items():
-                    for i in range(0, len(bounds), 2):
-                        self.scanned += 1
-                        yield name, (row, bounds[i], bounds[i + 1])
+                yield from ((name, row, bounds) for row, bounds in self.tapped[name].rows.items())
 
     def edges(self, part: _Part) -> list[int]:
         """The finite times at which data of a part's own predicates begin or end, the first and the last."""
@@ -181,16 +181,21 @@ class _SideFinder:
         first = min((lo for lo, _ in latest if lo > base), default=POS)
         feeds = self._feeds[side]
         if first >= POS and all(feed.period == 0 for feed in feeds):
-            ends = [time for range_ in self._ranges(side) for time in range_[1:] if NEG < time < POS]
-            return Settled(max([base, *ends]), 0, POS, self._edge[side])
+            return Settled(max(base, self._last_end(side)), 0, POS, self._edge[side])
         multiple = math.lcm(self._saturation.unit, self._part.outlook.step, *(feed.period or 1 for feed in feeds))
         ahead = self._ahead(side, multiple if any(feed.period for feed in feeds) else 0)
         end = min([first - 1, *(feed.end - ahead for feed in feeds)])
         return self._find(side, base, end, multiple, ahead)
 
+    def _last_end(self, side: int) -> int:
+        """The last finite time at which something of the part begins or ends."""
+        ranges = self._seen_from(side)
+        begins = max((lo for _, lo, _ in ranges), default=NEG)
+        return max(begins, max((hi for _, _, hi in ranges if hi < POS), default=NEG))
+
     def _find(self, side: int, base: int, end: int, multiple: int, ahead: int) -> Settled | None:
         """Look for a period where what is final ends, and further in: near the end what looks ahead may not be told yet."""
-        ranges = list(self._ranges(side))
+        ranges = self._seen_from(side)
         width = self._part.outlook.reach.width
         for within in dict.fromkeys((end, base + 3 * (end - base) // 4, base + (end - base) // 2)):
             found = find_repetition(ranges, base, within, width, multiple)
@@ -199,23 +204,33 @@ class _SideFinder:
                 fresh = [name for name in self._part.outlook.always if name in self._saturation.tapped]
                 if fresh and within - ahead - period <= base:
                     continue
-                self._extend(side, self._saturation.own_ranges(self._part), within, period, is_step=False)
+                self._extend(side, self._saturation.derived(self._part), within, period, is_step=False)
                 self._extend(side, self._saturation.told(fresh), within - ahead, period, is_step=True)
                 if found.is_constant:  # what holds has been extended to infinity by now, or will be
                     return Settled(found.start, 0, POS, self._edge[side])
                 return Settled(found.start, period, within, self._edge[side])
         return None
 
-    def _extend(self, side: int, told: Iterable[tuple[str, Fact]], end: int, period: int, *, is_step: bool) -> None:
-        for name, (row, *times) in told:
-            lo, hi = mirrored(side, *times)
-            if lo <= end - period + 1 and end <= hi < POS:
-                self.extensions.append(Extension(name, (row, *mirrored(side, lo, POS)), is_step))
+    def _extend(self, side: int, stored: Iterable[Stored], end: int, period: int, *, is_step: bool) -> None:
+        first, last = mirrored(side, end - period + 1, end)
+        for name, row, bounds in stored:
+            for i in overlapping(bounds, first, first):
+                lo, hi = mirrored(side, bounds[i], bounds[i + 1])
+                if last <= bounds[i + 1] and hi < POS:
+                    self.extensions.append(Extension(name, (row, *mirrored(side, lo, POS)), is_step))
 
-    def _ranges(self, side: int) -> Iterator[Range]:
+    @cached_property
+    def _ranges(self) -> list[Range]:
+        """What the part has derived, and what its steps without an end have told; rows stand as numbers."""
         told = self._saturation.told(self._part.outlook.endless)
-        for name, (row, lo, hi) in (*self._saturation.own_ranges(self._part), *told):
-            yield (name, row), *mirrored(side, lo, hi)
+        ranges: list[Range] = []
+        for number, (_, _, bounds) in enumerate(chain(self._saturation.derived(self._part), told)):
+            ranges += [(number, bounds[i], bounds[i + 1]) for i in range(0, len(bounds), 2)]
+        self._saturation.scanned += len(ranges)
+        return ranges
+
+    def _seen_from(self, side: int) -> list[Range]:
+        return self._ranges if side == FUTURE else [(number, -hi, -lo) for number, lo, hi in self._ranges]
 
     def _ahead(self, side: int, period: int) -> int:
         back, ahead = self._part.outlook.reach.within(period)
