@@ -12,7 +12,7 @@ from tidelog.plans.repeating import Repeating
 from tidelog.plans.shapes import TOP
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.batch.folding import Times, fold
-from tidelog.runtime.batch.sides import FUTURE, SIDES, Settled, mirrored
+from tidelog.runtime.batch.sides import FUTURE, SIDES, Sides, mirrored
 
 
 class Interpretation:
@@ -83,7 +83,7 @@ class Interpretation:
             store = self._known[name] = Coverage()
             store.rows.update((row, list(bounds)) for row, bounds in rows.items())
 
-    def settle(self, predicate: str, sides: Mapping[int, Settled], unit: int) -> None:
+    def settle(self, predicate: str, sides: Sides, unit: int) -> None:
         """From here on a predicate goes on as its `sides` tell: what repeats is kept once, and dropped behind that."""
         rows = self._known[predicate].rows
         for row, bounds in rows.items():
@@ -94,9 +94,7 @@ class Interpretation:
         for row in [row for row, bounds in rows.items() if not bounds]:
             del rows[row]
 
-    def _fold(
-        self, predicate: str, row: Row, ranges: list[Times], side: int, sides: Mapping[int, Settled], unit: int
-    ) -> list[Times]:
+    def _fold(self, predicate: str, row: Row, ranges: list[Times], side: int, sides: Sides, unit: int) -> list[Times]:
         """What of a row's ranges does not repeat at one side; what does is noted."""
         settled = sides[side]
         if not settled.period:

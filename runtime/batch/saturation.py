@@ -25,7 +25,7 @@ from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.repetition import Range, find_repetition
-from tidelog.runtime.batch.sides import FUTURE, PAST, SIDES, Settled, mirrored
+from tidelog.runtime.batch.sides import FUTURE, PAST, SIDES, Settled, Sides, mirrored
 
 Stored = tuple[str, Row, Bounds]
 """A row of a predicate or of a step, and when it holds."""
@@ -67,7 +67,7 @@ class Saturation:
         plan: BatchPlan,
         stratum: Stratum,
         known: Interpretation,
-        below: Mapping[str, Mapping[int, Settled]],
+        below: Mapping[str, Sides],
         until: int,
     ) -> None:
         self._known = known
@@ -75,7 +75,7 @@ class Saturation:
         self._unit = 1 if plan.timeline.is_integer else 2
         self._parts = tuple(_parts(plan, stratum))
         self._text = frozenset(stratum.reads) | frozenset(stratum.predicates)
-        self.sides: dict[str, Mapping[int, Settled]] = dict(below)
+        self.sides: dict[str, Sides] = dict(below)
         for name in stratum.reads:
             if name not in self.sides and name not in stratum.predicates:
                 self.sides[name] = _constant(_finite_ends(known, [name]))
@@ -258,7 +258,7 @@ def _finite_ends(known: Interpretation, names: Iterable[str]) -> list[int]:
     return [min(ends), max(ends)] if ends else []
 
 
-def _constant(ends: Sequence[int]) -> Mapping[int, Settled]:
+def _constant(ends: Sequence[int]) -> Sides:
     """The sides of what changes at no time but between these."""
     edge = {side: max((side * end for end in ends), default=NEG) for side in SIDES}
     return {side: Settled(edge[side], 0, POS, edge[side]) for side in SIDES}

@@ -5,6 +5,7 @@ Times on the past side are mirrored (negated), so that both sides read the same.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 PAST, FUTURE = -1, 1
@@ -23,6 +24,10 @@ class Settled:
     period: int
     end: int
     edge: int
+
+
+Sides = Mapping[int, Settled]
+"""How a predicate goes on at both sides."""
 
 
 def mirrored(side: int, lo: int, hi: int) -> tuple[int, int]:

@@ -9,7 +9,7 @@ import pytest
 from batch.materialising import STRATEGIES, loaded, records, shown
 from tidelog.plans.errors import EndlessError, MethodError
 from tidelog.plans.repeating import format_repeating
-from tidelog.runtime.batch import materialisation, stratum
+from tidelog.runtime.batch import materialisation, sight
 from tidelog.runtime.batch.folding import fold
 from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.batch.repetition import Repetition, find_repetition
@@ -205,7 +205,7 @@ def test_rounds_go_no_further_than_asked() -> None:
 
 def test_periods_that_meet_too_late_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """What would have to be laid out for too long is refused, with how much it is."""
-    monkeypatch.setattr(stratum, "MOST_LAID_OUT", 100)
+    monkeypatch.setattr(sight, "MOST_LAID_OUT", 100)
     done = loaded("boxplus[7,7] p :- p. boxplus[11,11] q :- q. boxplus[13,13] r :- r. s :- a, not p, not q, not r.", ["p@0"])
     done.load([done.plan.record(name, time=0) for name in "qr"])
     done.load([done.plan.record("a", interval="[0,inf)")])
