@@ -67,6 +67,11 @@ class FactColumns:
     def __len__(self) -> int:
         return self._count
 
+    @property
+    def predicates(self) -> frozenset[str]:
+        """Those of the facts that are kept."""
+        return frozenset(self._columns)
+
     def add(self, records: Iterable[Record]) -> None:
         """Keep these facts."""
         columns, shared, only = self._columns, self._constants.setdefault, self._only

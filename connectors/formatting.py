@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from tidelog.plans.errors import SpecError
+from tidelog.plans.literals import UNIT_SECONDS
 from tidelog.plans.syntax import Time
 from tidelog.plans.timeline import Timeline, format_interval, format_time
 from tidelog.plans.times import EPOCH
@@ -63,9 +64,27 @@ class TimeFormatter:
         left, right = "(" if interval.left_open else "[", ")" if interval.right_open else "]"
         return f"{left}{self._end(interval.low, self._unit)},{self._end(interval.high, self._unit)}{right}"
 
+    def at(self, lo: int, hi: int) -> str:
+        """What stands behind a fact's `@`: a point where the range is one, otherwise an interval."""
+        return self.point(lo) if self.is_point(lo, hi) else self.range(lo, hi)
+
+    def length(self, ticks: int) -> str:
+        """An encoded length of time: `30`; with `iso`, `30 min`, in the unit that the program declares."""
+        length = self._timeline.decode_point(ticks)
+        if self._unit is None:
+            return format_time(length)
+        name = _unit_of(self._unit)
+        return f"{format_time(length * self._unit / UNIT_SECONDS[name])} {name}"
+
     def _end(self, time: Time, unit: Fraction) -> str:
         written = None if isinstance(time, float) else format_iso(time * unit)
         return written or format_time(time)
+
+
+def _unit_of(seconds: Fraction) -> str:
+    """The largest unit of which it is a whole number."""
+    largest_first = reversed(list(UNIT_SECONDS.items()))
+    return next((name for name, length in largest_first if (seconds / length).denominator == 1), "s")
 
 
 def format_iso(seconds: Fraction) -> str | None:

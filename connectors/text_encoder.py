@@ -31,7 +31,7 @@ class TextEncoder:
 
     def _range(self, key: tuple[int, int]) -> str:
         lo, hi = key
-        return (self._times.point(lo) if self._times.is_point(lo, hi) else self._times.range(lo, hi)) + "\n"
+        return self._times.at(lo, hi) + "\n"
 
 
 def _atom(key: tuple[str, Row]) -> str:

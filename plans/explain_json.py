@@ -12,10 +12,15 @@ from tidelog.plans.syntax import Program
 from tidelog.plans.timeline import Timeline, format_time
 
 
-def explain_json(plan: Plan, stage: str, program: Program | None) -> str:
-    """One JSON object; times are exact, and so are text: `5/2`, `inf`, `-inf`.
+def explain_program(program: Program, stage: str) -> str:
+    """One JSON object for the stages `text` and `normal`: `program` (its name), `stage`, `statements` (each as text)."""
+    return _text(
+        {"program": program.name, "stage": stage, "statements": [format_statement(item) for item in program.statements]}
+    )
 
-    Stages `text` and `normal`: `program` (its name), `stage`, `statements` (each as text). Stage `plan`:
+
+def explain_json(plan: Plan) -> str:
+    """One JSON object for the stage `plan`; times are exact, and so are text: `5/2`, `inf`, `-inf`.
 
     - `program`, `stage`, `timeline` (`kind`, `resolution`, `unit` in seconds or null)
     - `steps`, in the order in which they run: `id`, `predicate`, `operator`, `parameters`, `inputs` (`port` from 0, `role`,
@@ -27,11 +32,10 @@ def explain_json(plan: Plan, stage: str, program: Program | None) -> str:
     - `outputs`: predicate to step; `constraints`: step to rule; `backgrounds`: `predicate`, `path`; `facts`: how many
     - `questions`: `name`, `query`, `inputs` (predicate to delay in ticks), `rules` (times in ticks), `depth` or null
     """
-    fields: dict[str, object] = {"program": plan.name, "stage": stage}
-    if program is None:
-        fields |= plan_fields(plan)
-    else:
-        fields["statements"] = [format_statement(statement) for statement in program.statements]
+    return _text({"program": plan.name, "stage": "plan", **plan_fields(plan)})
+
+
+def _text(fields: dict[str, object]) -> str:
     return json.dumps(fields, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tidelog.plans.explain_json import explain_json
+from tidelog.plans.batch import BatchPlan
+from tidelog.plans.explain_json import explain_json, explain_program
 from tidelog.plans.explain_mermaid import explain_mermaid
 from tidelog.plans.explain_steps import PortView, StepView, view_of
 from tidelog.plans.normal.program import as_program
@@ -18,26 +19,29 @@ STAGES = ("text", "normal", "plan")
 FORMATS = ("text", "mermaid", "json")
 
 
-def explain(plan: Plan, stage: str = "plan", format: str = "text") -> str:
+def explain(plan: Plan | BatchPlan, stage: str = "plan", format: str = "text") -> str:
     """One stage of a program, each line ended.
 
     `stage` is `text` (the program as read), `normal` (one rule, one operator) or `plan` (the operators, what feeds them and
     how far behind they are). `format` is `text`, `json` (`explain_json` tells its fields) or, for the plan alone,
-    `mermaid`. ValueError for anything else.
+    `mermaid`. ValueError for anything else. A plan for batch reasoning has the first two stages alone.
     """
     if stage not in STAGES or format not in FORMATS:
         raise ValueError(f"cannot show the stage `{stage}` as `{format}`")
     if format == "mermaid" and stage != "plan":
         raise ValueError(f"mermaid draws the plan alone, not the stage `{stage}`")
-    if format == "json":
-        return explain_json(plan, stage, None if stage == "plan" else _program(plan, stage))
+    if stage != "plan":
+        program = _program(plan, stage)
+        return explain_program(program, stage) if format == "json" else format_program(program)
+    if not isinstance(plan, Plan):
+        raise ValueError("the stage `plan` is of streams: batch reasoning shows `text` and `normal`")
     if format == "mermaid":
         return explain_mermaid(plan)
-    return explain_plan(plan) if stage == "plan" else format_program(_program(plan, stage))
+    return explain_json(plan) if format == "json" else explain_plan(plan)
 
 
-def _program(plan: Plan, stage: str) -> Program:
-    return plan.program if stage == "text" else as_program(plan.normal)
+def _program(plan: Plan | BatchPlan, stage: str) -> Program:
+    return plan.program if stage == "text" else as_program(plan.normal, plan.name)
 
 
 def explain_plan(plan: Plan) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from tidelog.plans.facts import Row, format_record
 from tidelog.plans.timeline import Timeline, format_time
@@ -54,8 +55,41 @@ class Repeating:
         return any(low <= lo and hi <= high for low, high in self.between(lo, lo))
 
 
+Way = Literal["before", "after", "before and after"]
+
+
+def both_ways(facts: Iterable[Repeating]) -> Iterator[tuple[Repeating, Way]]:
+    """The facts, each with the way in which it leads on; one for two that are the same range, from one period to the next.
+
+    >>> back, on = Repeating("p", (), 4, 6, -10), Repeating("p", (), 14, 16, 10)
+    >>> [(fact.lo, way) for fact, way in both_ways([on, back])]
+    [(4, 'before and after')]
+    >>> [(fact.lo, way) for fact, way in both_ways([Repeating("p", (), 24, 26, 10), back])]  # not at 14 … 16
+    [(24, 'after'), (4, 'before')]
+    """
+    waiting = dict.fromkeys(facts)
+    for fact in list(waiting):
+        twin = Repeating(fact.predicate, fact.row, fact.lo - fact.period, fact.hi - fact.period, -fact.period)
+        if fact not in waiting:
+            continue
+        del waiting[fact]
+        if twin in waiting:
+            del waiting[twin]
+            yield (fact if fact.period < 0 else twin), "before and after"
+        else:
+            yield fact, _way(fact)
+
+
+def _way(fact: Repeating) -> Way:
+    return "after" if fact.period > 0 else "before"
+
+
 def format_repeating(fact: Repeating, timeline: Timeline) -> str:
     """A repeating fact as a line of a facts file, with a comment that tells how it goes on."""
     text = format_record((fact.predicate, fact.row, fact.lo, fact.hi), timeline)
-    period = timeline.decode_point(abs(fact.period))
-    return f"{text}  % and every {format_time(period)} {'after' if fact.period > 0 else 'before'} it, for ever"
+    return text + going_on(format_time(timeline.decode_point(abs(fact.period))), _way(fact))
+
+
+def going_on(period: str, way: Way) -> str:
+    """The comment behind a fact that repeats: how often, and in which way."""
+    return f"  % and every {period} {way} it, for ever"

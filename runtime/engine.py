@@ -27,6 +27,7 @@ from tidelog.runtime.actors import (
     everything_waiting,
     tell,
 )
+from tidelog.runtime.arguments import require_stream_plan
 from tidelog.runtime.emission import EmitMode, emission
 from tidelog.runtime.graph import Graph, PortMessage
 from tidelog.runtime.intake import Delivery, Intake

@@ -20,6 +20,7 @@ from tidelog.plans.records import make_record
 from tidelog.plans.syntax import Ask, Value
 from tidelog.plans.timeline import POS
 from tidelog.plans.times import TimeLike, TimeReader
+from tidelog.runtime.arguments import require_stream_plan
 from tidelog.runtime.emission import EmitMode, emission
 from tidelog.runtime.intake import Delivery, Intake, IntakeStatistics
 from tidelog.runtime.interfaces import Batch

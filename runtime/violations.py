@@ -18,14 +18,23 @@ from tidelog.plans.syntax import Arithmetic, Atom, Comparison, Constant, Express
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A constraint holds from some time on: its rule, its body with the constants that violate it, and the range."""
+    """A constraint holds from some time on: its rule, its body with the constants that violate it, and when.
+
+    `during` is the range `lo … hi` (encoded) as text.
+    """
 
     rule: str
     facts: tuple[str, ...]
     during: str
+    lo: int
+    hi: int
 
     def __str__(self) -> str:
-        return f"constraint violated at {self.during}: {', '.join(self.facts)} (rule: {self.rule})"
+        return self.told(self.during)
+
+    def told(self, during: str) -> str:
+        """The violation as text, its range written in another way."""
+        return f"constraint violated at {during}: {', '.join(self.facts)} (rule: {self.rule})"
 
 
 class Violations:
@@ -63,7 +72,7 @@ class Violations:
         rule = self._rules[constraint]
         binding = dict(zip(bound(*rule.body), row, strict=True))
         facts = tuple(format_formula(_bind(part, binding)) for part in rule.body)
-        return Violation(format_statement(rule), facts, self._timeline.format_range(lo, hi))
+        return Violation(format_statement(rule), facts, self._timeline.format_range(lo, hi), lo, hi)
 
 
 def _bind(formula: Formula, binding: Mapping[str, Value]) -> Formula:

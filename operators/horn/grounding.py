@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tidelog.operators.horn.builder import TheoryBuilder
 from tidelog.operators.horn.expand import Expander
@@ -86,7 +86,8 @@ class _Grounder:
         for step in self.plan.steps:
             for instance in found[step.id]:
                 self.builder.add(self._clauses_of(step, instance))
-        return self.builder.theory(tuple(given), is_dense=self.grid.is_dense)
+        theory = self.builder.theory(tuple(given), is_dense=self.grid.is_dense)
+        return replace(theory, unit=self.plan.timeline.decode_point(self.grid.unit))
 
     def _given(self, record: Record) -> Given:
         name, row, lo, hi = record

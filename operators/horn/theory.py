@@ -13,6 +13,7 @@ of an atom of the program holds at least where that atom has to hold.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 Literal = tuple[int, int]
 """A proposition (its number), and how many positions behind the clause's own it is looked at; before it, if negative."""
@@ -51,7 +52,7 @@ class Given:
 class Theory:
     """What has to have a model over all integers as positions; propositions are numbered in the order of `names`.
 
-    `is_dense`: even positions are points, odd ones gaps.
+    `is_dense`: even positions are points, odd ones gaps. `unit` is g, in the program's unit of time.
     """
 
     names: tuple[str, ...]
@@ -59,3 +60,4 @@ class Theory:
     always: tuple[Always, ...]
     given: tuple[Given, ...]
     is_dense: bool
+    unit: Fraction = Fraction(1)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tidelog.operators.ltl.formula import Formula, Kind
 from tidelog.operators.ltl.translation import Translation
+from tidelog.plans.timeline import format_time
 
 _UNARY = frozenset({Kind.NOT, Kind.NEXT, Kind.ALWAYS, Kind.EVENTUALLY})
 _CONSTANTS = frozenset({Kind.TRUE, Kind.FALSE})
@@ -50,11 +51,20 @@ def _joined(part: Formula, is_inside: bool) -> list[tuple[Formula, bool] | str]:
     return [*pieces, ")"] if is_inside else pieces
 
 
+def _times(translation: Translation) -> str:
+    """Which times the first positions are."""
+    step = 2 if translation.is_dense else 1
+    begin = (translation.begin or 0) // step * translation.unit
+    first = "position 0" if translation.begin is None else "position 0, where the data begin,"
+    return f"{first} is the time {format_time(begin)}, position {step} the time {format_time(begin + translation.unit)}"
+
+
 def describe(translation: Translation) -> Iterator[str]:
     """Lines: what the formula and its propositions are, behind `#`, and the formula itself as the last line."""
     formula = translation.formula
     yield f"# size: {formula.size:,} nodes, depth of X: {formula.depth:,}"
     yield "# r0, r1, … tell of the positions 0, 1, 2, …; l0, l1, … of -1, -2, -3, …"
+    yield f"# {_times(translation)}"
     if translation.is_dense:
         yield "# even positions are time points, odd ones the gaps between them"
     for copies, name in translation.names.items():

@@ -1,15 +1,17 @@
 """From a ground Horn theory over all integers to one LTL formula over 0, 1, 2, … (Wałęga et al. 2023, 4.2).
 
-The timeline is folded at 0: each proposition has two copies, `r` at n for the position n, `l` at n for the position
--1-n. So there are no operators into the past: what looks back on one side looks ahead on the other. A clause whose literals
-lie on one side is one `G`, at every position of that side; those of its instances that straddle the fold are written one
-by one. The formula is satisfiable exactly if the theory has a model.
+The data are moved to begin at 0, so that they nest as few `X` as there are positions between them, however far from 0 their
+times are. There the timeline is folded: each proposition has two copies, `r` at n for the position n, `l` at n for the
+position -1-n. So there are no operators into the past: what looks back on one side looks ahead on the other. A clause whose
+literals lie on one side is one `G`, at every position of that side; those of its instances that straddle the fold are
+written one by one. The formula is satisfiable exactly if the theory has a model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from tidelog.operators.horn.theory import Always, Clause, Given, Literal, Theory
 from tidelog.operators.ltl.formula import (
@@ -33,11 +35,17 @@ MAX_NODES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """An LTL formula that stands for a theory; `names` say what its propositions are, as `r0, l0` → `p(a)`."""
+    """An LTL formula that stands for a theory; `names` say what its propositions are, as `r0, l0` → `p(a)`.
+
+    `begin` is the theory's position where the formula's data begin, at 0; None where no data have a begin or an end. On
+    dense time it is even, and the data begin there or in the gap behind it. `unit` is the theory's.
+    """
 
     formula: Formula
     names: Mapping[str, str]
     is_dense: bool
+    begin: int | None
+    unit: Fraction
 
     @property
     def size(self) -> int:
@@ -53,13 +61,32 @@ class Translation:
 def translate(theory: Theory, max_nodes: int = MAX_NODES) -> Translation:
     """The formula that is satisfiable exactly if the theory has a model; MethodError if it is too large.
 
+    It is told from where the data begin: the formula's position n is the theory's at as much behind `begin`.
+
     >>> from tidelog.operators.ltl.printing import to_text
     >>> step = Clause((0, 1), ((0, 0),))
     >>> to_text(translate(Theory(("p",), (step,), (), (Given(0, 1, 1),), False)).formula)
-    '(l0 -> r0) & X r0 & G (r0 -> X r0) & G (X l0 -> l0)'
+    'r0 & (l0 -> r0) & G (r0 -> X r0) & G (X l0 -> l0)'
     """
-    translator = _Translator(theory, max_nodes)
-    return Translation(translator.formula(), _names(theory), theory.is_dense)
+    begin = _begin(theory)
+    moved = theory if begin is None else replace(theory, given=tuple(_moved(given, -begin) for given in theory.given))
+    formula = _Translator(moved, max_nodes).formula()
+    return Translation(formula, _names(theory), theory.is_dense, begin, theory.unit)
+
+
+def _begin(theory: Theory) -> int | None:
+    """The first finite position of the data; on dense time the even one before it, as parity has to stay what it is."""
+    ends = (given.high if given.low is None else given.low for given in theory.given)
+    first = min((end for end in ends if end is not None), default=None)
+    if first is None:
+        return None
+    has_parity = theory.is_dense or any(clause.parity is not None for clause in theory.clauses)
+    return first - first % 2 if has_parity else first
+
+
+def _moved(given: Given, by: int) -> Given:
+    low, high = given.low, given.high
+    return Given(given.atom, None if low is None else low + by, None if high is None else high + by)
 
 
 def _names(theory: Theory) -> dict[str, str]:
@@ -119,20 +146,17 @@ class _Translator:
             raise MethodError(f"the LTL formula would have more than {self.max_nodes:,} nodes")
 
     def _add_given(self, given: Given) -> None:
-        right, left = _copy("r", given.atom), _copy("l", given.atom)
-        high, low = given.high, given.low
-        if high is None or high >= 0:
-            self._hold(right, max(low, 0) if low is not None else 0, high)
-        if low is None or low < 0:
-            self._hold(left, max(-1 - high, 0) if high is not None else 0, None if low is None else -1 - low)
-
-    def _hold(self, atom: Formula, first: int, last: int | None) -> None:
-        if last is None:
-            self._start(first, always(atom))
-            return
-        self._require_room(last)
-        for position in range(first, last + 1):
-            self._start(position, atom)
+        """Its begin, or its end where it has no begin, is 0 or more."""
+        right = _copy("r", given.atom)
+        first = given.low or 0
+        if given.high is None:
+            self._start(first, always(right))
+        else:
+            self._require_room(given.high)
+            for position in range(first, given.high + 1):
+                self._start(position, right)
+        if given.low is None:
+            self._start(0, always(_copy("l", given.atom)))
 
     def _add_clock(self) -> None:
         even = proposition("even")

@@ -68,7 +68,7 @@ def told(decision: Decision | None) -> str:
     if decision is None or decision.answer == "undecided":
         raise MethodError(ENOUGH if decision is None else decision.reason)
     violation = decision.violation
-    shown = None if violation is None else (violation.rule, violation.facts, violation.during)
+    shown = None if violation is None else (violation.rule, violation.facts, violation.during, violation.lo, violation.hi)
     return json.dumps([decision.answer, shown])
 
 
@@ -77,5 +77,5 @@ def heard(message: str) -> Decision:
     answer, shown = json.loads(message)
     if shown is None:
         return Decision(answer)
-    rule, facts, during = shown
-    return Decision(answer, Violation(rule, tuple(facts), during))
+    rule, facts, during, lo, hi = shown
+    return Decision(answer, Violation(rule, tuple(facts), during, lo, hi))

@@ -18,7 +18,7 @@ from tidelog.plans.batch import BatchPlan
 from tidelog.plans.errors import DataError, EndlessError, MethodError
 from tidelog.plans.facts import Record
 from tidelog.plans.timeline import POS
-from tidelog.runtime.batch.arguments import records_of, require_batch_plan, require_record
+from tidelog.runtime.arguments import records_of, require_batch_plan, require_record
 from tidelog.runtime.batch.decision import (
     ENOUGH,
     METHODS,

@@ -13,10 +13,11 @@ from tidelog.plans.facts import Fact, Record
 from tidelog.plans.repeating import Repeating
 from tidelog.plans.timeline import LIMIT, NEG, POS
 from tidelog.plans.times import TimeLike, TimeReader
-from tidelog.runtime.batch.arguments import records_of, require_batch_plan, require_record
+from tidelog.runtime.arguments import records_of, require_batch_plan, require_record
 from tidelog.runtime.batch.interpretation import Interpretation, coalesced
+from tidelog.runtime.batch.sides import Sides
 from tidelog.runtime.batch.strategies import STRATEGIES, StrategyName
-from tidelog.runtime.batch.stratum import Sides, StratumRun
+from tidelog.runtime.batch.stratum import StratumRun
 from tidelog.runtime.batch.wiring import Derived
 from tidelog.runtime.violations import Violation, Violations
 

@@ -113,6 +113,72 @@ def test_what_repeats_for_ever_is_printed_once(here: Here) -> None:
     assert here.run("materialise")[0].splitlines()[:2] == ["p@10", "p@5"]
 
 
+def test_what_repeats_both_ways_is_one_line(here: Here) -> None:
+    """Each range once, where one period leads on from it to both sides; not where the sides have periods of their own."""
+    here.write("boxplus[7,7] p(X) :- p(X).\nboxminus[7,7] p(X) :- p(X).\n", "p(a)@0\np(b)@[0,2]\np(b)@3\n")
+    out, error, code = here.run("materialise")
+    assert (error, code) == ("", 0)
+    assert out.splitlines() == [
+        "p(a)@0  % and every 7 before and after it, for ever",
+        "p(b)@3  % and every 7 before and after it, for ever",
+        "p(b)@[0,2]  % and every 7 before and after it, for ever",
+    ]
+    here.write("boxplus[4,4] on :- on.\nboxminus[2,2] back :- back.\np :- on.\np :- back.\n", "on@0\nback@0\n")
+    told = [line for line in here.run("materialise")[0].splitlines() if line.startswith("p")]
+    assert len(told) == 2
+    assert told[0].endswith("every 2 before it, for ever")
+    assert told[1].endswith("every 4 after it, for ever")
+
+
+MONTHLY = """\
+timeline rational, unit 1 min.
+boxplus[43200,43200] due(B) :- due(B).
+boxplus[5,10) soon(B) :- due(B), on.
+bottom :- due(B), bad(B).
+"""
+DUE = "due(b7)@2010-07-01T00:00:30Z\n"
+
+
+def test_times_as_iso(here: Here) -> None:
+    """Points, intervals, violations and the period, which is in the program's unit; the output can be read again."""
+    here.write(MONTHLY, DUE + "on@2010-07-01T00:00:30Z\n")
+    out, error, code = here.run("materialise", "--iso")
+    assert (error, code) == ("", 0)
+    assert out.splitlines() == [
+        "due(b7)@2010-07-01T00:00:30Z  % and every 43200 min after it, for ever",
+        "on@2010-07-01T00:00:30Z",
+        "soon(b7)@[2010-07-01T00:05:30Z,2010-07-01T00:10:30Z)",
+    ]
+    here.write(MONTHLY, out)
+    assert here.run("materialise", "--iso") == (out, "", 0)
+
+
+@pytest.mark.parametrize(
+    ("timeline", "period"),
+    [
+        ("integer, unit 1 s", "30 s"),
+        ("integer, unit 1 d", "30 d"),
+        ("integer, unit 15 min", "450 min"),
+        ("rational, unit 90 s", "2700 s"),
+        ("rational, unit 1 ms", "30 ms"),
+    ],
+)
+def test_the_period_in_the_unit_of_the_program(here: Here, timeline: str, period: str) -> None:
+    """A unit that is several seconds, minutes, … is written in these."""
+    here.write(f"timeline {timeline}.\nboxplus[30,30] p :- p.\n", "p@0\n")
+    told = f"p@1970-01-01T00:00:00Z  % and every {period} after it, for ever\n"
+    assert here.run("materialise", "--iso") == (told, "", 0)
+
+
+def test_a_violation_as_iso(here: Here) -> None:
+    """In each command, on standard error."""
+    here.write(MONTHLY, DUE + "bad(b7)@[2010-07-01,2010-07-02T12:00:00Z]\n")
+    at = "violated at 2010-07-01T00:00:30Z: "
+    for command in (["materialise"], ["consistent"], ["entails", "--fact", "on@1"]):
+        assert at in here.run(*command, "--iso")[1]
+        assert at not in here.run(*command)[1]
+
+
 @pytest.mark.parametrize("time", ["1/3", "0.1234567", "5/2", "-7/3", "1e-9"])
 def test_times_are_exact(here: Here, time: str) -> None:
     """Whatever the program's resolution, data may be finer, and what is derived is exact."""
@@ -245,7 +311,18 @@ def test_entailment_with_every_bracket(here: Here, given: str, asked: str, ends:
 def test_entailment(here: Here, fact: str, answer: str) -> None:
     """Of derived and given facts, of constants and predicates that occur nowhere, at times finer than all else."""
     here.write(WEATHER, READINGS)
-    assert here.run("entails", "--fact", fact) == (f"{answer}\n", "", 0 if answer == "true" else 1)
+    unheard = "tidelog: note: neither the program nor the data has a predicate `unheard`\n" if "unheard" in fact else ""
+    assert here.run("entails", "--fact", fact) == (f"{answer}\n", unheard, 0 if answer == "true" else 1)
+
+
+def test_a_misspelt_predicate_is_noted(here: Here) -> None:
+    """The answer stays, and standard error tells; not where the data have it, or a constant alone is new."""
+    here.write(WEATHER, READINGS + "other(rome)@1\n")
+    out, error, code = here.run("entails", "--fact", "spel(rome)@3")
+    assert (out, code) == ("false\n", 1)
+    assert error == "tidelog: note: neither the program nor the data has a predicate `spel`; did you mean `spell`?\n"
+    assert here.run("entails", "--fact", "other(X)@1") == ("false\n", "", 1)
+    assert here.run("entails", "--fact", "spell(X)@1") == ("false\n", "", 1)
 
 
 def test_a_fact_of_the_data_alone(here: Here) -> None:
@@ -312,7 +389,7 @@ def test_inconsistent_by_every_method(here: Here, method: str) -> None:
     """The answer is the same; which constraint it is only materialisation tells."""
     here.write("boxplus[1,1] p :- p.\nbottom :- p, q.\n", "p@0\nq@[13/2,7]\n")
     told = "constraint violated at 7: p, q (rule: bottom :- p, q.)" if method == "auto" else "there is no model"
-    assert here.run("entails", "--fact", "r@1", "--method", method) == (
+    assert here.run("entails", "--fact", "q@1/2", "--method", method) == (
         "inconsistent\n",
         f"tidelog: inconsistent: {told}\n",
         3,
@@ -388,6 +465,10 @@ def test_without_constraints_all_is_consistent(here: Here) -> None:
         (["entails", "p.tide", "--fact", "spell(a,b)@1"], "--fact: `spell` takes 1 argument, got 2"),
         (["entails", "p.tide", "--fact", ""], "--fact: expected a fact"),
         (["entails", "p.tide", "--fact", "p@1", "--method", "magic"], "magic"),
+        (["entails", "p.tide", "--fact", "hot(a)@1", "facts.txt", "--fact", "hot(a)@1"], "--fact: asks for one fact"),
+        (["materialise", "p.tide", "nowhere.txt", "--iso"], "ISO-8601 output needs a unit"),
+        (["entails", "p.tide", "nowhere.txt", "--fact", "p@1", "--iso"], "ISO-8601 output needs a unit"),
+        (["consistent", "p.tide", "nowhere.txt", "--iso"], "ISO-8601 output needs a unit"),
         (["consistent", "p.tide", "facts.txt", "--until", "3"], "--until"),
         (["consistent", "p.tide", "facts.txt", "--method", "magic"], "magic"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidelog.plans.errors import MethodError
+from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.batch.decision import Decision, heard, told, undecided
 from tidelog.runtime.violations import Violation
 
@@ -14,8 +15,8 @@ from tidelog.runtime.violations import Violation
     [
         Decision("true"),
         Decision("inconsistent"),
-        Decision("inconsistent", Violation("bottom :- p(X).", ("p(a)", 'q("é\n")'), "(0,1)")),
-        Decision("inconsistent", Violation("bottom :- top.", (), "(-inf,inf)")),
+        Decision("inconsistent", Violation("bottom :- p(X).", ("p(a)", 'q("é\n")'), "(0,1)", 1, 1)),
+        Decision("inconsistent", Violation("bottom :- top.", (), "(-inf,inf)", NEG, POS)),
     ],
 )
 def test_a_decision_comes_over_as_it_was(decision: Decision) -> None:

@@ -107,20 +107,27 @@ def test_parity() -> None:
 @pytest.mark.parametrize(
     ("given", "formula"),
     [
-        (Given(0, 0, 0), "r0"),
-        (Given(0, 2, 3), "X X (r0 & X r0)"),
-        (Given(0, -3, -2), "X (l0 & X l0)"),
-        (Given(0, -1, 1), "r0 & l0 & X r0"),
-        (Given(0, 2, None), "X X G r0"),
-        (Given(0, -2, None), "G r0 & l0 & X l0"),
-        (Given(0, None, -2), "X G l0"),
-        (Given(0, None, 1), "r0 & G l0 & X r0"),
-        (Given(0, None, None), "G r0 & G l0"),
+        ([Given(0, 0, 0)], "r0"),
+        ([Given(0, 2, 3)], "r0 & X r0"),
+        ([Given(0, 10**15, 10**15 + 1), Given(1, 10**15 + 3, None)], "r0 & X (r0 & X X G r1)"),
+        ([Given(0, -3, -2), Given(1, 0, 0)], "r0 & X (r0 & X X r1)"),
+        ([Given(0, 2, None)], "G r0"),
+        ([Given(0, None, -2)], "r0 & G l0"),
+        ([Given(0, None, 7), Given(1, 5, 5)], "r0 & G l0 & r1 & X (r0 & X r0)"),
+        ([Given(0, None, None)], "G r0 & G l0"),
+        ([Given(0, None, None), Given(1, 4, 4)], "G r0 & G l0 & r1"),
     ],
 )
-def test_data(given: Given, formula: str) -> None:
-    """Facts on each side, over 0, and without an end: one chain of X, and G where there is no end."""
-    assert to_text(translate(theory(given=(given,))).formula) == formula
+def test_data(given: list[Given], formula: str) -> None:
+    """One chain of X from where they begin, wherever that is; and G where there is no end."""
+    assert to_text(translate(theory(given=tuple(given))).formula) == formula
+
+
+@pytest.mark.parametrize(("position", "begin", "formula"), [(7, 6, "X r0"), (-7, -8, "X r0"), (8, 8, "r0"), (-8, -8, "r0")])
+def test_data_on_dense_time(position: int, begin: int, formula: str) -> None:
+    """Points stay points: what begins in a gap begins at position 1."""
+    found = translate(theory(given=(Given(0, position, position),), is_dense=True))
+    assert (found.begin, to_text(found.formula)) == (begin, formula)
 
 
 @pytest.mark.parametrize(("future", "ahead", "behind"), [(True, "r", "l"), (False, "l", "r")])
@@ -151,7 +158,7 @@ def test_a_description_has_the_formula_last_and_comments_before() -> None:
 @pytest.mark.parametrize(
     "large",
     [
-        theory(given=(Given(0, 10**15, 10**15),)),
+        theory(given=(Given(0, 0, 0), Given(0, 10**15, 10**15))),
         theory(given=(Given(0, 0, 10**15),)),
         theory(Clause((1, 10**15), ((0, 0),))),
         theory(*(Clause((1, 0), ((0, -by), (2, 0))) for by in range(200))),
@@ -209,16 +216,18 @@ class Folded:
             return True
         return clause.head is not None and self.at(clause.head[0], position + clause.head[1])
 
-    def lasso(self, theory: Theory) -> tuple[list[frozenset[str]], int]:
-        """The folded timeline, with the clock and what `Always` needs."""
-        return [frozenset(self._letter(theory, step)) for step in range(LENGTH)], self.loop
+    def lasso(self, theory: Theory, begin: int) -> tuple[list[frozenset[str]], int]:
+        """The timeline folded at its position `begin`, with the clock and what `Always` needs."""
+        more = abs(begin)
+        return [frozenset(self._letter(theory, begin, step)) for step in range(LENGTH + more)], self.loop + more
 
-    def _letter(self, theory: Theory, step: int) -> set[str]:
-        letter = {f"{side}{atom}" for side, at in (("r", step), ("l", -1 - step)) for atom in range(3) if self.at(atom, at)}
+    def _letter(self, theory: Theory, begin: int, step: int) -> set[str]:
+        sides = (("r", begin + step), ("l", begin - 1 - step))
+        letter = {f"{side}{atom}" for side, at in sides for atom in range(3) if self.at(atom, at)}
         reached = {
             f"a{number}"
             for number, item in enumerate(theory.always)
-            if self.always(item, -1 - step if item.future else step)
+            if self.always(item, begin + (-1 - step if item.future else step))
         }
         return letter | reached | ({"even"} if step % 2 == 0 else set())
 
@@ -248,6 +257,7 @@ def test_true_exactly_on_the_models_of_the_theory() -> None:
         drawn = random_theory(rng)
         model = Folded(rng, 3)
         expected = model.satisfies(drawn)
-        assert holds(translate(drawn).formula, model.lasso(drawn)) == expected, drawn
+        found = translate(drawn)
+        assert holds(found.formula, model.lasso(drawn, found.begin or 0)) == expected, drawn
         seen[expected] += 1
     assert min(seen.values()) > 100

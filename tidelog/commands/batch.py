@@ -18,15 +18,18 @@ from tidelog.commands.outcome import say, show_diagnostics
 from tidelog.commands.streaming import collect_seldom
 from tidelog.compiling import compile_batch_path
 from tidelog.connectors.batch_files import BatchLoader, parse_batch_spec
+from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.spec import Spec
 from tidelog.plans.batch import BatchPlan
-from tidelog.plans.errors import ConnectorError, SpecError
+from tidelog.plans.errors import ConnectorError, ProgramError, SpecError
 from tidelog.plans.facts import Schema
 from tidelog.plans.timeline import Timeline
 from tidelog.runtime.batch.decision import METHODS
 from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.violations import Violation
 
+IN_BATCH = "batch reasoning can take this program (materialise, entails, consistent)"
+"""What is said of a program that is wrong for streams alone."""
 _WRITTEN_AT_ONCE = 4096
 
 
@@ -46,6 +49,14 @@ def load_batch_plan(path: str) -> BatchPlan:
         raise SpecError(f"cannot read `{path}`: {os.strerror(error.errno or 0)}") from error
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     return plan
+
+
+def batch_plan_if_any(path: str) -> BatchPlan | None:
+    """The batch plan of a program's file; None if batch reasoning cannot take it."""
+    try:
+        return compile_batch_path(path)
+    except ProgramError:
+        return None
 
 
 def parse_facts(specs: Sequence[str]) -> list[Spec]:
@@ -105,9 +116,15 @@ def _write(text: str) -> None:
             raise ConnectorError(f"cannot write to standard output: {os.strerror(error.errno or 0)}") from error
 
 
-def say_inconsistent(violation: Violation | None) -> None:
+def say_inconsistent(violation: Violation | None, times: TimeFormatter) -> None:
     """Say which constraint is violated, where and when; or that only materialisation tells."""
-    say(f"inconsistent: {'there is no model' if violation is None else violation}")
+    told = "there is no model" if violation is None else violation.told(times.at(violation.lo, violation.hi))
+    say(f"inconsistent: {told}")
+
+
+def add_iso(parser: argparse.ArgumentParser) -> None:
+    """Add `--iso`, as streams have it."""
+    parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
 
 
 def add_method(parser: argparse.ArgumentParser) -> None:

@@ -7,12 +7,11 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
+from tidelog.commands.batch import IN_BATCH, batch_plan_if_any
 from tidelog.commands.numbers import positive
-from tidelog.commands.outcome import BAD, DONE, load_plan, show_diagnostics
-from tidelog.compiling import compile_batch_path
+from tidelog.commands.outcome import BAD, DONE, load_plan, say, show_diagnostics
 from tidelog.plans.analysis.batch_report import batch_fields, batch_lines
 from tidelog.plans.analysis.report import analyse, analysis_fields, format_analysis
-from tidelog.plans.batch import BatchPlan
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.plan import Plan
 from tidelog.plans.preconditions import Unfolding
@@ -36,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         plan = load_plan(options.program)
     except ProgramError as error:
-        batch = _in_batch(options.program)
+        batch = batch_plan_if_any(options.program)
         if as_json:
             _print_json({"diagnostics": to_fields(error), "batch": batch_fields(batch) if batch else None})
             return BAD
@@ -44,25 +43,21 @@ def run(options: argparse.Namespace) -> int:
             show_diagnostics(error.diagnostics, error.name, error.text)
             _print_lines(["a stream cannot take this program, batch reasoning can", *batch_lines(batch)])
             return BAD
+        if batch is not None:
+            show_diagnostics(error.diagnostics, error.name, error.text)
+            say(IN_BATCH)
+            return BAD
         raise
     if as_json:
         _print_json(_fields(plan, options))
         return DONE
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     if options.verbose:
-        batch = _in_batch(options.program)
+        batch = batch_plan_if_any(options.program)
         sys.stdout.write(format_analysis(analyse(plan), objects=options.objects).rstrip("\n") + "\n")
         _print_lines(_unfolding_lines(_sizes(plan)))
         _print_lines(batch_lines(batch) if batch else ["in batch: not possible"])
     return DONE
-
-
-def _in_batch(path: str) -> BatchPlan | None:
-    """The batch plan of a program's file; None if batch reasoning cannot take it."""
-    try:
-        return compile_batch_path(path)
-    except ProgramError:
-        return None
 
 
 def _print_lines(lines: Iterable[str]) -> None:
@@ -98,7 +93,7 @@ def _fields(plan: Plan, options: argparse.Namespace) -> dict[str, object]:
     if options.verbose:
         fields["analysis"] = analysis_fields(analyse(plan), objects=options.objects)
         fields["unfolding"] = _sizes(plan)
-        batch = _in_batch(options.program)
+        batch = batch_plan_if_any(options.program)
         fields["batch"] = batch_fields(batch) if batch else None
     return fields
 

@@ -6,6 +6,7 @@ import argparse
 
 from tidelog.commands.batch import (
     add_batch_arguments,
+    add_iso,
     add_method,
     load,
     load_batch_plan,
@@ -16,6 +17,7 @@ from tidelog.commands.batch import (
 )
 from tidelog.commands.batch_progress import Progress
 from tidelog.commands.outcome import BAD, DONE, USAGE, say
+from tidelog.connectors.formatting import TimeFormatter
 from tidelog.runtime.batch.entailment import Question
 from tidelog.runtime.batch.relevance import predicates_read, refined, relevant_part
 
@@ -25,6 +27,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser("consistent", help="decide whether a program and facts have a model")
     add_batch_arguments(parser)
     add_method(parser)
+    add_iso(parser)
     parser.set_defaults(run=run)
 
 
@@ -32,16 +35,18 @@ def run(options: argparse.Namespace) -> int:
     """Print `true` or `false`, as soon as it is decided."""
     with stopped_by_signals(), Progress() as progress:
         plan = load_batch_plan(options.program)
+        TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
         specs = parse_facts(options.facts)
         part = relevant_part(plan)
         loader = load(plan, plan.timeline, specs, progress, predicates_read(part))
-        question = Question(refined(part, loader.timeline))
+        part = refined(part, loader.timeline)
+        question = Question(part)
         question.load(loader.drain())
         decision = question.decide(options.method, progress)
     if decision.answer == "undecided":
         say(f"error: whether there is a model is not decided: {decision.reason}")
         return USAGE
     if decision.answer == "false":
-        say_inconsistent(decision.violation)
+        say_inconsistent(decision.violation, TimeFormatter(part.timeline, options.iso))
     write_lines([decision.answer])
     return DONE if decision.answer == "true" else BAD

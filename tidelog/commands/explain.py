@@ -5,15 +5,27 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
-from tidelog.commands.batch import load, load_batch_plan, parse_facts, stopped_by_signals, write_lines
+from tidelog.commands.batch import (
+    IN_BATCH,
+    batch_plan_if_any,
+    load,
+    load_batch_plan,
+    parse_facts,
+    stopped_by_signals,
+    write_lines,
+)
 from tidelog.commands.batch_progress import Progress
-from tidelog.commands.outcome import DONE, USAGE, load_plan, say
+from tidelog.commands.outcome import BAD, DONE, USAGE, load_plan, say, show_diagnostics
 from tidelog.operators.horn.grounding import ground
 from tidelog.operators.ltl.printing import describe
 from tidelog.operators.ltl.translation import translate
-from tidelog.plans.errors import MethodError, SpecError
+from tidelog.plans.batch import BatchPlan
+from tidelog.plans.errors import MethodError, ProgramError, SpecError
 from tidelog.plans.explain_text import explain
+from tidelog.plans.parser import parse
+from tidelog.plans.plan import Plan
 from tidelog.runtime.batch.relevance import predicates_read, refined
 
 
@@ -33,7 +45,17 @@ def run(options: argparse.Namespace) -> int:
         return _as_formula(options.program, options.facts, options.format)
     if options.facts:
         raise SpecError(f"`--stage {options.stage}` shows a program alone: facts are for `--stage ltl`")
-    plan = load_plan(options.program)
+    try:
+        plan: Plan | BatchPlan = load_plan(options.program)
+    except ProgramError as error:
+        in_batch = batch_plan_if_any(options.program)
+        if in_batch is None:
+            raise
+        if options.stage == "plan":
+            show_diagnostics(error.diagnostics, error.name, error.text)
+            say(f"{IN_BATCH}: `--stage text` and `--stage normal` show it")
+            return BAD
+        plan = replace(in_batch, program=parse(in_batch.program.text, in_batch.name))  # with what it asks, too
     try:
         shown = explain(plan, options.stage, options.format)
     except ValueError as error:

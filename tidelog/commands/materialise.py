@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from tidelog.commands.batch import (
     add_batch_arguments,
+    add_iso,
     go_on,
     load,
     load_batch_plan,
@@ -20,11 +21,12 @@ from tidelog.commands.batch import (
 from tidelog.commands.batch_progress import Progress
 from tidelog.commands.numbers import whole
 from tidelog.commands.outcome import BAD, DONE, count, say
+from tidelog.connectors.formatting import TimeFormatter
 from tidelog.plans.batch import BatchPlan
 from tidelog.plans.errors import DataError, SpecError
-from tidelog.plans.facts import format_record
+from tidelog.plans.facts import format_atom
 from tidelog.plans.refining import read_exactly
-from tidelog.plans.repeating import format_repeating
+from tidelog.plans.repeating import both_ways, going_on
 from tidelog.plans.timeline import Timeline
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.batch.materialisation import Materialisation
@@ -39,6 +41,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--rounds", type=whole, metavar="K", help="apply the rules K times (default: until nothing is new)")
     parser.add_argument("--strategy", choices=("naive", "seminaive", "optimised"), default="seminaive")
     parser.add_argument("--stats", action="store_true", help="print what was done, on standard error")
+    add_iso(parser)
     parser.set_defaults(run=run)
 
 
@@ -47,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
     gc.disable()  # rows and coverage hold no circles, and the command ends: looking for them among millions is all cost
     with stopped_by_signals(), Progress() as progress:
         plan = load_batch_plan(options.program)
+        TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
         specs = parse_facts(options.facts)
         loader = load(plan, _timeline(plan, options.until), specs, progress)
         done = Materialisation(refined(plan, loader.timeline), options.strategy, options.until)
@@ -55,10 +59,11 @@ def run(options: argparse.Namespace) -> int:
         progress.clear()
         if options.stats:
             _show_statistics(done)
+        times = TimeFormatter(done.plan.timeline, options.iso)
         if done.violation() is not None:
-            say_inconsistent(done.violation())
+            say_inconsistent(done.violation(), times)
             return BAD
-        write_lines(sorted(_texts(done)))
+        write_lines(sorted(_texts(done, times)))
         return DONE
 
 
@@ -80,10 +85,12 @@ def _timeline(plan: BatchPlan, until: str | None) -> Timeline:
     return replace(plan.timeline, resolution=timeline.resolution)
 
 
-def _texts(done: Materialisation) -> Iterator[str]:
-    timeline = done.plan.timeline
-    yield from (format_record(record, timeline) for record in done.facts())
-    yield from (format_repeating(fact, timeline) for fact in done.repeating())
+def _texts(done: Materialisation, times: TimeFormatter) -> Iterator[str]:
+    for predicate, row, lo, hi in done.facts():
+        yield f"{format_atom(predicate, row)}@{times.at(lo, hi)}"
+    for fact, way in both_ways(done.repeating()):
+        text = f"{format_atom(fact.predicate, fact.row)}@{times.at(fact.lo, fact.hi)}"
+        yield text + going_on(times.length(abs(fact.period)), way)
 
 
 def _show_statistics(done: Materialisation) -> None:

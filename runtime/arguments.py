@@ -1,0 +1,49 @@
+"""What is given from Python: the wrong kind of plan, or a fact that is none, is told, and never answered with `false`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tidelog.plans.batch import BatchPlan
+from tidelog.plans.facts import Record
+from tidelog.plans.plan import Plan
+
+
+def require_stream_plan(plan: Plan) -> None:
+    """TypeError for anything but a plan for streams."""
+    if not isinstance(plan, Plan):
+        raise TypeError(f"a stream takes a plan of `compile`, got {type(plan).__name__}")
+
+
+def require_batch_plan(plan: BatchPlan) -> None:
+    """TypeError for anything but a plan for batch reasoning."""
+    if not isinstance(plan, BatchPlan):
+        raise TypeError(f"batch reasoning takes a plan of `compile_batch`, got {type(plan).__name__}")
+
+
+def require_record(record: Record) -> None:
+    """TypeError for anything that is no record."""
+    if not isinstance(record, tuple) or len(record) != 4:
+        raise TypeError(f'a fact is a record, such as plan.record("p", ["a"], time=1), got {_shown(record)}')
+
+
+def records_of(facts: Iterable[Record]) -> Iterator[Record]:
+    """The facts, one by one; TypeError at the first that is no record.
+
+    >>> list(records_of([("p", ("a",), 2, 2)]))
+    [('p', ('a',), 2, 2)]
+    """
+    if isinstance(facts, str | bytes):
+        raise TypeError(f'facts are records, such as [plan.record("p", ["a"], time=1)], got {_shown(facts)}')
+    return _each(facts)
+
+
+def _each(facts: Iterable[Record]) -> Iterator[Record]:
+    for record in facts:
+        if not isinstance(record, tuple) or len(record) != 4:
+            require_record(record)
+        yield record
+
+
+def _shown(value: object) -> str:
+    return f"a {type(value).__name__} of {len(value)}" if isinstance(value, tuple) else type(value).__name__
