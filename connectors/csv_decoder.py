@@ -52,11 +52,12 @@ class CsvDecoder:
         self._points: BoundedCache[str, int] = BoundedCache(self._reader.read_point, _length)
         self._values: BoundedCache[str, Value] = BoundedCache(_value, _length)
         self._columns: _Columns | None = None
+        self.header: bytes | None = None
 
     def for_stream(self, name: str) -> CsvDecoder:
         twin = copy.copy(self)
         twin.name = name
-        twin._columns = None
+        twin._columns = twin.header = None
         return twin
 
     def decode(self, lines: Sequence[bytes], first_line: int) -> Batch:
@@ -66,6 +67,7 @@ class CsvDecoder:
                 collector.skip()
             elif self._columns is None:
                 self._columns = self._read_header(line, collector.place)
+                self.header = line
                 collector.skip()
             else:
                 self._decode_row(line, self._columns, collector)

@@ -15,10 +15,10 @@ class DeadLetterWriter:
     """Writes rejected records: to a file as JSON lines, or for people to standard error, `place: reason: raw`.
 
     `count` says how many there were. The file is created or emptied at once, so that a path that cannot be written is
-    an OSError at the start. Bytes that are not UTF-8 are written as `\\xff`.
+    an OSError at the start; with `append`, what it holds is kept. Bytes that are not UTF-8 are written as `\\xff`.
     """
 
-    def __init__(self, path: str | None = None, *, fd: int = 2) -> None:
+    def __init__(self, path: str | None = None, *, fd: int = 2, append: bool = False) -> None:
         self.count = 0
         self._is_json = path is not None
         self._descriptor: Descriptor | None
@@ -28,7 +28,7 @@ class DeadLetterWriter:
             except OSError:  # standard error is closed: nobody wants to know
                 self._descriptor = Descriptor(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
         else:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+            flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_APPEND if append else os.O_TRUNC)
             self._descriptor = Descriptor(os.open(path, flags, 0o666))
 
     async def __aenter__(self) -> DeadLetterWriter:

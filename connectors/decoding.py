@@ -20,6 +20,8 @@ class Decoder(Protocol):
     """Bytes of one format to facts: pure, no I/O. A line that cannot be read is rejected and costs no other line."""
 
     name: str
+    header: bytes | None
+    """The line that says how to read the others, once it has been read, in a format that has one."""
 
     def decode(self, lines: Sequence[bytes], first_line: int) -> Batch:
         """The facts of these lines (without their newlines), the first of which is number `first_line`.
@@ -106,6 +108,8 @@ class Collector:
 
 class RefusingDecoder:
     """Rejects every line with the same reason: for a stream whose header is wrong, so that no row of it is lost unseen."""
+
+    header: bytes | None = None
 
     def __init__(self, name: str, reason: str) -> None:
         self.name = name

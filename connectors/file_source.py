@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import stat
+from typing import Any
 
 from tidelog.connectors.decoding import Decoder
 from tidelog.connectors.descriptors import Descriptor
 from tidelog.connectors.framing import MAX_LINE, LineReader, is_empty
+from tidelog.plans.errors import SnapshotError
 from tidelog.runtime.interfaces import Batch
+
+_COMPARED = 4096
+"""How many bytes, at the beginning and before the position, tell whether a file is the one that was read."""
 
 
 class FileSource:
     """Reads a file once, from its beginning to its end. Entered again, it goes on where it was.
 
     `size` is the file's length in bytes (None while closed, and where it has none, as a FIFO), `position` how many
-    bytes have been read: what a progress display needs.
+    bytes have been read: what a progress display needs. A regular file can be read again from where a batch ended, in a
+    later run, too (`resume`).
     """
 
     def __init__(self, path: str, decoder: Decoder, *, max_line: int = MAX_LINE) -> None:
@@ -50,5 +58,44 @@ class FileSource:
             self._is_finished = not chunk
             batch = self._reader.feed(chunk) if chunk else self._reader.finish()
             if not is_empty(batch):
+                batch.position = self._tell(self._descriptor)
                 return batch
         return None
+
+    @property
+    def is_replayable(self) -> bool:
+        """Whether it is a regular file, not a FIFO or a device. Raises OSError where it is gone."""
+        return stat.S_ISREG(os.stat(self._path).st_mode)
+
+    def _tell(self, descriptor: Descriptor) -> dict[str, Any] | None:
+        """Where the file and its lines stand; None for a FIFO or a device, which cannot be read again."""
+        if not descriptor.is_regular:
+            return None
+        return {
+            "offset": self.position,
+            "seen": _digest(descriptor.fd, self.position),
+            "lines": self._reader.snapshot(),
+        }
+
+    def resume(self, position: dict[str, Any]) -> None:
+        """Go on where a batch of an earlier run ended; SnapshotError where the file holds something else by now."""
+        offset = position["offset"]
+        try:
+            fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                seen = _digest(fd, offset)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise SnapshotError(f"`{self._path}` cannot be read again: {error.strerror}") from error
+        if seen != position["seen"]:
+            raise SnapshotError(f"`{self._path}` is not what was read before: its first {offset} bytes differ")
+        self.position = offset
+        self._reader.restore(position["lines"])
+
+
+def _digest(fd: int, offset: int) -> str:
+    """What tells the first `offset` bytes of a regular file from others, by their beginning and their end."""
+    before = min(_COMPARED, offset)
+    compared = os.pread(fd, before, 0) + os.pread(fd, before, offset - before)
+    return hashlib.sha256(compared).hexdigest()

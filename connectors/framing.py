@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from tidelog.connectors.decoding import RAW_LIMIT, Decoder, RefusingDecoder
 from tidelog.plans.errors import DataError
@@ -67,6 +68,14 @@ class LineFramer:
         self._tail = bytearray()
         return self._take([text] if text else [], text)
 
+    def snapshot(self) -> dict[str, Any]:
+        """What it keeps between two chunks, as plain data."""
+        return {"tail": self.tail, "next": self._next, "skipping": self._is_skipping}
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue where a snapshot was taken."""
+        self._tail, self._next, self._is_skipping = bytearray(data["tail"]), data["next"], data["skipping"]
+
     def _grow(self, chunk: bytes) -> Lines:
         """Keep the beginning of a line, or refuse it once it is too long."""
         framed = Lines([], self._next)
@@ -124,6 +133,16 @@ class LineReader:
         tail, place = self._framer.tail, self._framer.place
         self._framer.finish()
         return Batch(rejected=[Rejected(place, "connection lost before the line's end", tail[:RAW_LIMIT])] if tail else [])
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state between two chunks, as plain data."""
+        return {"framer": self._framer.snapshot(), "header": self._decoder.header}
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue, with a decoder that has read nothing yet, where a snapshot was taken."""
+        if data["header"] is not None:
+            self._decoder.decode([data["header"]], 1)
+        self._framer.restore(data["framer"])
 
     def _decode(self, framed: Lines) -> Batch:
         try:

@@ -71,6 +71,8 @@ class JsonDecoder:
     reason where a line does not even look like JSON.
     """
 
+    header: bytes | None = None
+
     def __init__(
         self, schema: Schema, name: str, predicate: str | None = None, *, timeless: bool = False, hint: str = ""
     ) -> None:

@@ -32,6 +32,8 @@ class TextDecoder:
     facts of any other are refused.
     """
 
+    header: bytes | None = None
+
     def __init__(self, schema: Schema, name: str, predicate: str | None = None, *, timeless: bool = False) -> None:
         self.name = name
         self._admission = Admission(schema, predicate)

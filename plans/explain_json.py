@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from tidelog.plans.analysis.stage_report import stage_fields
+from tidelog.plans.analysis.stages import stages_of
 from tidelog.plans.explain_steps import PortView, StepView, view_of
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_formula, format_statement
@@ -31,6 +33,7 @@ def explain_json(plan: Plan) -> str:
     - `loops`: `number`, `members`, `entries` (`step`, `port`), `holds`
     - `outputs`: predicate to step; `constraints`: step to rule; `backgrounds`: `predicate`, `path`; `facts`: how many
     - `questions`: `name`, `query`, `inputs` (predicate to delay in ticks), `rules` (times in ticks), `depth` or null
+    - `staged`: how it runs as several programs, each split by a key: see `plans/analysis/stage_report.py`
     """
     return _text({"program": plan.name, "stage": "plan", **plan_fields(plan)})
 
@@ -58,6 +61,7 @@ def plan_fields(plan: Plan) -> dict[str, object]:
         "backgrounds": [{"predicate": item.predicate, "path": item.path} for item in plan.backgrounds],
         "questions": [_question(question) for question in plan.questions],
         "facts": len(plan.facts),
+        "staged": stage_fields(stages_of(plan)),
     }
 
 

@@ -13,7 +13,7 @@ from tidelog.plans.errors import DataError
 from tidelog.plans.literals import UNIT_SECONDS
 from tidelog.plans.numerals import read_fraction, shorten
 from tidelog.plans.syntax import Interval, Time
-from tidelog.plans.timeline import LIMIT, Timeline
+from tidelog.plans.timeline import LIMIT, POS, Timeline
 
 EPOCH = date(1970, 1, 1).toordinal()
 """The day that ISO-8601 times are counted from."""
@@ -21,6 +21,9 @@ EPOCH = date(1970, 1, 1).toordinal()
 TimeLike = int | float | Fraction | Decimal | str | datetime
 """A time as callers give it: a number (a float stands for its shortest decimal), text as in data (`5/2`, ISO-8601), or,
 where a unit is declared, a `datetime` (UTC where it has no time zone)."""
+
+ENDLESS = 2 * POS
+"""An encoded duration that is longer than any two times lie apart."""
 
 _INFINITE = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 _ISO = re.compile(
@@ -72,7 +75,9 @@ class TimeReader:
         raise TypeError(f"a time is a number, text or a datetime, got {type(time).__name__}")
 
     def duration(self, length: TimeLike | timedelta) -> int:
-        """The encoded length of a duration of 0 or more: a number, text (`5`, `1/2`, `2 min`), or a `timedelta`."""
+        """The encoded length of a duration of 0 or more: a number or `math.inf`, text (`5`, `2 min`), a `timedelta`."""
+        if isinstance(length, float) and length == math.inf:
+            return ENDLESS
         if isinstance(length, timedelta):
             seconds = Fraction(length // timedelta(microseconds=1), 10**6)
             point = self._timeline.encode_point(seconds / self._unit(f"{length}"))

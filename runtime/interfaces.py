@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from tidelog.plans.facts import Record
 from tidelog.plans.questions import HypotheticalAnswer
@@ -32,13 +32,15 @@ class Batch:
     """What a source had to say at one moment: facts in order of arrival, and what could not be read.
 
     `watermark`, an encoded time, is a promise of the source's own: no later fact of it begins at or before that time.
-    `places`, where given, names the place of each record (for a late fact's dead letter).
+    `places`, where given, names the place of each record (for a late fact's dead letter). `position` is where a source
+    stands behind this batch that can be read again from there: plain data, for its `resume`.
     """
 
     records: list[Record] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
     watermark: int | None = None
     places: Sequence[str] | None = None
+    position: dict[str, Any] | None = None
 
 
 class Source(Protocol):
@@ -58,6 +60,20 @@ class Source(Protocol):
         ...
 
 
+@runtime_checkable
+class Replayable(Protocol):
+    """A source whose batches may tell their position, and that can go on from such a position in a later run."""
+
+    @property
+    def is_replayable(self) -> bool:
+        """Whether what it reads is still there in a later run."""
+        ...
+
+    def resume(self, position: dict[str, Any]) -> None:
+        """Go on behind this position once entered. SnapshotError where what was read is not there any more."""
+        ...
+
+
 class Sink(Protocol):
     """Where answers go. Used as an async context manager by one task at a time."""
 
@@ -69,6 +85,38 @@ class Sink(Protocol):
 
     async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Take these answers; waits while the sink cannot take more (that is the backpressure)."""
+        ...
+
+
+class AnswerLog(Protocol):
+    """Where derived facts are kept together with the state from which a run can go on: both, or neither, is there.
+
+    Its methods may wait for the disk. ConnectorError where it fails for good.
+    """
+
+    name: str
+    full: Literal["block", "stop"]
+    """What to do while there is no room: let the sources wait, or stop."""
+
+    @property
+    def pending(self) -> int:
+        """How many facts were appended and are not committed."""
+        ...
+
+    def append(self, records: Sequence[Record], frontier: int) -> None:
+        """Take facts that became known when the stream was complete up to `frontier` (encoded). Does not wait."""
+        ...
+
+    def commit(self, checkpoint: bytes) -> None:
+        """Store what was appended and this checkpoint, at once and for good."""
+        ...
+
+    def checkpoint(self) -> bytes | None:
+        """The last checkpoint committed; None if there is none."""
+        ...
+
+    def has_room(self) -> bool:
+        """Whether it can take more."""
         ...
 
 

@@ -23,7 +23,7 @@ from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.arguments import require_stream_plan
 from tidelog.runtime.emission import EmitMode, emission
 from tidelog.runtime.intake import Delivery, Intake, IntakeStatistics
-from tidelog.runtime.interfaces import Batch
+from tidelog.runtime.interfaces import Batch, Rejected
 from tidelog.runtime.network import Network, Outcome
 from tidelog.runtime.questions import Inquiry, answer_filter, inquiries
 from tidelog.runtime.violations import Violation, Violations
@@ -58,6 +58,9 @@ class Session:
     `prospects`, nothing sleeps while it cannot hold; the answers are the same. Where the program asks, only answers of
     `statuses` (without: all) are told, and what is possible only with `min_evidence` facts as evidence.
 
+    Where several hand in facts, each with a watermark of its own, `sources` names them: then `take`, `ignore` and `end` say
+    what comes from whom, in place of `push`, `advance` and `finish`, which speak for the first.
+
     >>> import tidelog
     >>> session = tidelog.Session(tidelog.compile("alarm(X) :- boxminus[0,2] hot(X)."))
     >>> for second in range(4):
@@ -77,13 +80,15 @@ class Session:
         prospects: bool = True,
         min_evidence: int = 0,
         statuses: Collection[Status] | None = None,
+        sources: Sequence[str] = (_SOURCE,),
     ) -> None:
         require_stream_plan(plan)
         self.plan = plan
         self._times = TimeReader(plan.timeline)
         begin = None if start is None else self._times.point(start)
         ahead = None if max_ahead is None else self._times.duration(max_ahead)
-        self._intake = Intake(plan, [_SOURCE], self._times.duration(lateness), begin, ahead)
+        self._source = sources[0]
+        self._intake = Intake(plan, sources, self._times.duration(lateness), begin, ahead)
         self._network = Network(plan, prospects, patience=emit == "intervals")
         self._emission = emission(emit, plan.outputs)
         self._emit: EmitMode = emit
@@ -128,12 +133,37 @@ class Session:
 
     def finish(self) -> None:
         """The stream has ended: everything that is still open becomes final. Nothing can be pushed any more."""
-        if self._is_finished:
+        if self.is_finished:
             return
         self._flush()
-        for delivery in self._intake.finish(_SOURCE):
+        self.end(self._source)
+
+    def take(self, source: str, batch: Batch) -> list[Rejected]:
+        """Hand in what a source says; returns what was refused of it: late, too far ahead, or too long to be asked for."""
+        delivery = self._intake.take(source, batch)
+        self._deliver(delivery)
+        return [*delivery.late, *delivery.ahead, *delivery.long]
+
+    def ignore(self, source: str) -> None:
+        """The source is idle: it no longer holds back the others, until it speaks again."""
+        self._deliver(self._intake.ignore(source))
+
+    def end(self, source: str) -> None:
+        """The source has ended, and with the last of them the stream."""
+        for delivery in self._intake.finish(source):
             self._deliver(delivery)
-        self._answers += self._emission.finish()
+        if self.is_finished:
+            self._answers += self._emission.finish()
+
+    @property
+    def frontier(self) -> int:
+        """Up to when (encoded) the stream is complete."""
+        return self._intake.frontier
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the stream has ended."""
+        return self._intake.frontier >= POS
 
     def pull(self) -> list[Answer]:
         """The answers since the last call, in the order in which they became known."""
@@ -180,17 +210,13 @@ class Session:
 
     # --- inside ---------------------------------------------------------------------------------------------------------
 
-    @property
-    def _is_finished(self) -> bool:
-        return self._intake.frontier >= POS
-
     def _check_open(self) -> None:
-        if self._is_finished:
+        if self.is_finished:
             raise LateError("the stream has finished")
 
     def _flush(self, batch: Batch | None = None) -> Delivery:
         waiting, self._waiting = self._waiting, []
-        delivery = self._intake.take(_SOURCE, Batch(waiting, watermark=batch.watermark if batch else None))
+        delivery = self._intake.take(self._source, Batch(waiting, watermark=batch.watermark if batch else None))
         self._deliver(delivery)
         return delivery
 

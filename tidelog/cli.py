@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any, NoReturn
 
-from tidelog.commands import ask, check, consistent, entails, explain, materialise, run
+from tidelog.commands import ask, check, consistent, entails, explain, materialise, run, spark
 from tidelog.commands.outcome import BAD, USAGE, say
 from tidelog.plans.errors import ConnectorError, ProgramError, SpecError, TidelogError
 from tidelog.plans.source import render
@@ -31,7 +31,8 @@ class _Command(_Parser):
     _is_inside = False
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        if self._is_inside:  # which is how intermixed arguments are parsed: first the options, then the rest
+        # inside it, intermixed arguments are parsed: first the options, then the rest; a command of commands has none
+        if self._is_inside or self._subparsers is not None:
             return super().parse_known_args(args, namespace)
         self._is_inside = True
         return self.parse_known_intermixed_args(args, namespace)
@@ -71,6 +72,6 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="tidelog", description="A stream reasoner for the edge.")
     parser.add_argument("--version", action="version", version=f"tidelog {version('tidelog')}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Command)
-    for module in (check, explain, run, ask, materialise, entails, consistent):
+    for module in (check, explain, run, ask, materialise, entails, consistent, spark):
         module.add_parser(commands)
     return parser

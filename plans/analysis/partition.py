@@ -6,10 +6,11 @@ are few, do not change, and every part can have them all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidelog.plans.analysis.components import components
+from tidelog.plans.normal.names import head_predicate
 from tidelog.plans.normal.traverse import children
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_statement
@@ -36,20 +37,24 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
-class _Link:
-    """What one rule ties together: its stream-fed atoms, which must agree on the key, and the rule of the text."""
+class Link:
+    """What one normalised rule ties together: its stream-fed atoms, which must agree on the key.
 
+    `head` is the predicate that the rule derives, also where it does not take part; `source` the rule of the text.
+    """
+
+    head: str
     atoms: tuple[Atom, ...]
     source: str
 
 
 def partitions_of(plan: Plan) -> tuple[Partition, ...]:
     """The keys of each weakly connected part. All told are keys; where an atom repeats a variable, some may be missed."""
-    links = list(_links(plan))
-    arities = {atom.predicate: len(atom.arguments) for link in links for atom in link.atoms}
+    links = list(links_of(plan))
+    arities = _arities(links)
     parts = components(_neighbours(arities, links))
     part_of = {name: number for number, members in enumerate(parts) for name in members}
-    links_in: list[list[_Link]] = [[] for _ in parts]
+    links_in: list[list[Link]] = [[] for _ in parts]
     for link in links:
         links_in[part_of[link.atoms[0].predicate]].append(link)
     return tuple(
@@ -58,31 +63,40 @@ def partitions_of(plan: Plan) -> tuple[Partition, ...]:
     )
 
 
-def _links(plan: Plan) -> Iterator[_Link]:
-    """The rules with at least one stream-fed atom in the body. What breaks a constraint need not show the key."""
+def _arities(links: Iterable[Link]) -> dict[str, int]:
+    return {atom.predicate: len(atom.arguments) for link in links for atom in link.atoms}
+
+
+def links_of(plan: Plan, loose: Collection[str] = ()) -> Iterator[Link]:
+    """The rules with at least one stream-fed atom in the body.
+
+    What breaks a constraint need not show the key, nor need the heads of the predicates `loose`.
+    """
+    loose = {*loose, *plan.normal.constraints}
     for rule, source in zip(plan.normal.rules, plan.normal.sources, strict=True):
         if isinstance(rule.body[0], Visits) and isinstance(rule.head, Atom):
             yield _counting(plan, rule.head, rule.body[0], source)
             continue
-        body = [atom for part in rule.body for atom in _atoms(part) if _is_fed(plan, atom)]
-        head = [rule.head] if isinstance(rule.head, Atom) and rule.head.predicate not in plan.normal.constraints else []
+        body = [atom for part in rule.body for atom in _atoms(part) if is_fed(plan, atom)]
+        head = [rule.head] if isinstance(rule.head, Atom) and rule.head.predicate not in loose else []
         if body:
-            yield _Link((*head, *body), format_statement(source))
+            yield Link(head_predicate(rule.head) or "", (*head, *body), format_statement(source))
 
 
-def _counting(plan: Plan, head: Atom, visits: Visits, source: Rule) -> _Link:
+def _counting(plan: Plan, head: Atom, visits: Visits, source: Rule) -> Link:
     """A tuple window counts facts whatever their arguments are, so that it ties together all predicates that it counts."""
     known = plan.schema.predicates
     names = [name for name in visits.window.of or plan.normal.inputs if name in known]
     atoms = [_anything(name, known[name].arity) for name in names]
-    return _Link((_anything(head.predicate, len(head.arguments)), *atoms), format_statement(source))
+    return Link(head.predicate, (_anything(head.predicate, len(head.arguments)), *atoms), format_statement(source))
 
 
 def _anything(predicate: str, arity: int) -> Atom:
     return Atom(predicate, (Wildcard(),) * arity)
 
 
-def _is_fed(plan: Plan, atom: Atom) -> bool:
+def is_fed(plan: Plan, atom: Atom) -> bool:
+    """Whether a stream, or the clock, has a part in what holds."""
     return atom.predicate != TOP and plan.leads.get(atom.predicate, POS) < POS
 
 
@@ -93,7 +107,7 @@ def _atoms(formula: Formula) -> Iterator[Atom]:
         yield from _atoms(child)
 
 
-def _neighbours(arities: Iterable[str], links: Iterable[_Link]) -> dict[str, list[str]]:
+def _neighbours(arities: Iterable[str], links: Iterable[Link]) -> dict[str, list[str]]:
     neighbours: dict[str, list[str]] = {name: [] for name in arities}
     for link in links:
         first = link.atoms[0].predicate
@@ -103,24 +117,42 @@ def _neighbours(arities: Iterable[str], links: Iterable[_Link]) -> dict[str, lis
     return neighbours
 
 
-def _partition(plan: Plan, members: list[str], arities: Mapping[str, int], links: list[_Link]) -> Partition:
+def _partition(plan: Plan, members: list[str], arities: Mapping[str, int], links: list[Link]) -> Partition:
     named = tuple(name for name in members if name not in plan.normal.origins) or tuple(members)
+    keys, culprit = common_keys(links)
+    return Partition(named, arities, keys, culprit)
+
+
+def common_keys(links: Sequence[Link]) -> tuple[tuple[Key, ...], str]:
+    """The keys on which all of these links agree, which hang together; without any, the rule that prevents them."""
+    arities = _arities(links)
     culprit = next((link.source for link in links if not all(atom.arguments for atom in link.atoms)), "")
     links = [link for link in links if len(link.atoms) > 1]
     candidates, emptied = _candidates(arities, links)
     culprit = culprit or emptied
-    seed = min(members, key=lambda name: len(candidates[name]))
+    seed = min(arities, key=lambda name: len(candidates[name]))
     keys: list[Key] = []
     for position in sorted(candidates[seed]):
-        key, conflict = _spread(seed, position, candidates, links)
+        key, conflict = _spread({seed: position}, candidates, links)
         if conflict:
             culprit = culprit or conflict
         elif key not in keys:
             keys.append(key)
-    return Partition(named, arities, tuple(keys), "" if keys else culprit)
+    return tuple(keys), "" if keys else culprit
 
 
-def _candidates(arities: Mapping[str, int], links: Sequence[_Link]) -> tuple[dict[str, set[int]], str]:
+def extend_key(links: Sequence[Link], key: Key) -> Key:
+    """The key with the places that follow from it in these links; ValueError if it is none of theirs."""
+    arities = _arities(links)
+    links = [link for link in links if len(link.atoms) > 1]
+    candidates, _ = _candidates(arities, links)
+    found, conflict = _spread(key, candidates, links)
+    if conflict:
+        raise ValueError(f"not a key of {conflict}")
+    return found
+
+
+def _candidates(arities: Mapping[str, int], links: Sequence[Link]) -> tuple[dict[str, set[int]], str]:
     """The arguments that could be a predicate's key: those whose term each of its rules has in all atoms, at a candidate.
 
     Also the rule that takes the last candidate from some predicate, if one does.
@@ -145,11 +177,11 @@ def _terms_at(atom: Atom, positions: Iterable[int]) -> set[object]:
     return {term for term in terms if isinstance(term, Variable | Constant)}
 
 
-def _spread(seed: str, position: int, candidates: Mapping[str, set[int]], links: Sequence[_Link]) -> tuple[Key, str]:
+def _spread(start: Key, candidates: Mapping[str, set[int]], links: Sequence[Link]) -> tuple[Key, str]:
     """The key that follows from one predicate's argument, rule by rule; or the rule in which it contradicts itself."""
-    key = {seed: position}
+    key = dict(start)
     links_of = _by_predicate(links)
-    waiting = [seed]
+    waiting = list(start)
     while waiting:
         name = waiting.pop()
         for link in links_of.get(name, []):
@@ -165,8 +197,8 @@ def _spread(seed: str, position: int, candidates: Mapping[str, set[int]], links:
     return key, ""
 
 
-def _by_predicate(links: Sequence[_Link]) -> dict[str, list[_Link]]:
-    found: dict[str, list[_Link]] = {}
+def _by_predicate(links: Sequence[Link]) -> dict[str, list[Link]]:
+    found: dict[str, list[Link]] = {}
     for link in links:
         for name in dict.fromkeys(atom.predicate for atom in link.atoms):
             found.setdefault(name, []).append(link)

@@ -18,6 +18,8 @@ from tidelog.plans.analysis.pruned import PrunedRule, pruned_rules
 from tidelog.plans.analysis.question_report import QuestionReport, question_fields, question_lines, question_reports
 from tidelog.plans.analysis.recursion import Recursion, recursions_of
 from tidelog.plans.analysis.retention import PredicateRetention, StoreRetention, predicate_retention, retention_of
+from tidelog.plans.analysis.stage_report import stage_fields, stage_lines
+from tidelog.plans.analysis.stages import StagePlan, stages_of
 from tidelog.plans.analysis.strata import Strata, strata_of
 from tidelog.plans.checks.walk import forward_part
 from tidelog.plans.plan import Plan
@@ -43,6 +45,7 @@ class Analysis:
     pruned: tuple[PrunedRule, ...]
     growth: tuple[GrowthHint, ...]
     partitions: tuple[Partition, ...]
+    stages: StagePlan
     questions: tuple[QuestionReport, ...] = ()
 
     @property
@@ -76,6 +79,7 @@ def analyse(plan: Plan, *, spacing: Fraction | None = None, step: Fraction | Non
         pruned=pruned_rules(plan.program, plan.normal.kept, asked),
         growth=growth_hints(plan),
         partitions=partitions_of(plan),
+        stages=stages_of(plan),
         questions=question_reports(plan),
     )
 
@@ -105,6 +109,7 @@ def format_analysis(analysis: Analysis, objects: int | None = None) -> str:
         _section("pruned rules", [f"{item.rule}  ({item.why})" for item in analysis.pruned]),
         _section("grows without end", [f"{item.why}; {item.help}  ({item.rule})" for item in analysis.growth]),
         _section("partition keys", [line for part in analysis.partitions for line in _partition(part)]),
+        _section("stages", stage_lines(analysis.stages)),
         _section("questions", [line for item in analysis.questions for line in question_lines(item)])
         if analysis.questions
         else (),
@@ -224,6 +229,7 @@ def analysis_fields(analysis: Analysis, objects: int | None = None) -> dict[str,
         "pruned": [{"rule": item.rule, "why": item.why} for item in analysis.pruned],
         "growth": [{"step": item.step, "rule": item.rule, "why": item.why, "help": item.help} for item in analysis.growth],
         "partitions": [_partition_fields(part) for part in analysis.partitions],
+        "staged": stage_fields(analysis.stages),
         "questions": [question_fields(item) for item in analysis.questions],
     }
 

@@ -38,6 +38,8 @@ def test_text_of_a_simple_program() -> None:
         "grows without end: none",
         "partition keys:",
         "  q(K), p(K)",
+        "stages:",
+        "  1: q(K) -> p(K)",
     ]
 
 
@@ -133,3 +135,25 @@ def test_fields_of_bounds() -> None:
     second = analysis_fields(analysis, objects=10**9)["memory"]
     assert isinstance(second, list)
     assert (second[0]["bound"], second[0]["exponent"]) == ("5.91e11", 1)
+
+
+def test_stages_as_text_and_as_fields() -> None:
+    """What crosses between stages, what each session holds, and what prevents a key, are told in words and as fields."""
+    text = "input q(x,y). e(1,2). s(X) :- q(X,Y), e(X,Y). p(X,Y) :- s(X), q(Y,Z), Z > X. boxminus[0,3] s(X) :- q(X,1)."
+    analysis = analyse(tidelog.compile(text))
+    shown = format_analysis(analysis).splitlines()
+    at = shown.index("stages:")
+    assert shown[at + 1 :] == [
+        "  1: q(K, _) -> s(K)",
+        "    each session has e",
+        "  2: q(_, _), s(_) -> p(_, _)",
+        "    one session, because of p(X, Y) :- s(X), q(Y, Z), Z > X.",
+        "    s comes from stage 1, to another key, up to 3 behind the watermark",
+    ]
+    fields = json.loads(json.dumps(analysis_fields(analysis)))["staged"]
+    assert fields["problems"] == []
+    first, second = fields["stages"]
+    assert (first["key"], first["outputs"], first["told"]) == ({"q": 1, "s": 1}, {"s": "3"}, ["s"])
+    crossing = {"name": "s", "predicate": "s", "stage": 1, "key": None, "rekeyed": True, "delay": "3"}
+    assert second["inputs"][1] == crossing
+    assert second["program"][-1] == "p(X, Y) :- s(X), q(Y, Z), Z > X."

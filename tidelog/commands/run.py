@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
+from tidelog.commands.outbox import add_outbox_options, outbox_of, refuse_outbox_options, run_durably
 from tidelog.commands.outcome import load_plan
 from tidelog.commands.streaming import add_stream_options, stream
 from tidelog.runtime.engine import Engine
@@ -17,10 +18,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_stream_options(parser)
     parser.add_argument("--emit", choices=("intervals", "final", "points"), default="intervals")
     parser.add_argument("--no-prospects", action="store_true", help="let nothing sleep while it cannot hold")
+    add_outbox_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run a program over its sources until they end, or until a signal asks to stop."""
     plan = load_plan(options.program)
+    outbox = outbox_of(plan, options)
+    if outbox is not None:
+        return run_durably(plan, options, outbox)
+    refuse_outbox_options(options)
     return stream(plan, options, partial(Engine, emit=options.emit, prospects=not options.no_prospects))

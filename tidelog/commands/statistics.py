@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 from tidelog.commands.outcome import count, say
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.analysis.notation import decode_distance
+from tidelog.plans.plan import Plan
 from tidelog.plans.timeline import format_time
-from tidelog.runtime.engine import Engine
+from tidelog.runtime.session import SessionStatistics
 
 
-def show_statistics(engine: Engine) -> None:
+class Running(Protocol):
+    """What streams facts through a plan: an engine, or a durable run."""
+
+    plan: Plan
+    rejected: int
+
+    async def run(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def statistics(self) -> SessionStatistics: ...
+
+    def unfinished(self) -> list[str]: ...
+
+
+def show_statistics(engine: Running) -> None:
     """Facts at the intake, then each step, and each question."""
     statistics = engine.statistics()
     intake = statistics.intake
@@ -25,7 +42,7 @@ def show_statistics(engine: Engine) -> None:
         say(f"ask {name}: {done}; stored: {stored}")
 
 
-def _show_steps(engine: Engine, steps: Mapping[str, OperatorStatistics]) -> None:
+def _show_steps(engine: Running, steps: Mapping[str, OperatorStatistics]) -> None:
     """A table with a row for each step; nothing where nothing is derived."""
     if not steps:
         return

@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from tidelog.commands.numbers import number_of_bytes, seconds
 from tidelog.commands.outcome import BAD, DONE, count, say, show_diagnostics
 from tidelog.commands.overlap import check_overlap, file_of
 from tidelog.commands.progress import show_progress
-from tidelog.commands.statistics import show_statistics
+from tidelog.commands.statistics import Running, show_statistics
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.framing import MAX_LINE
 from tidelog.connectors.spec import open_sink, open_source, parse_spec
@@ -45,19 +45,27 @@ def add_stream_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stats", action="store_true", help="print what was done and stored, on standard error")
 
 
-def stream(plan: Plan, options: argparse.Namespace, make_engine: Callable[..., Engine] = Engine) -> int:
+def stream(
+    plan: Plan,
+    options: argparse.Namespace,
+    make_engine: Callable[..., Running] = Engine,
+    *,
+    into_outbox: bool = False,
+) -> int:
     """Run a plan over the sources of the options until they end, or until a signal asks to stop; returns the exit code.
 
-    `make_engine` is the engine, with what only one command knows of.
+    `make_engine` is the engine, with what only one command knows of; `into_outbox` tells that it has its only sink itself,
+    and may go on from an earlier run.
     """
     logging.basicConfig(stream=sys.stderr, format="tidelog: %(message)s", level=logging.WARNING)
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     _check_times(plan, options)
-    _check_files(plan, options)
-    _check_formats(plan, options)
+    sinks = [] if into_outbox else options.sinks or ["-"]
+    _check_files(plan, options, sinks)
+    _check_formats(plan, sinks)
     collect_seldom()
     try:
-        return anyio.run(_Run(plan, options, make_engine).main, backend=options.backend)
+        return anyio.run(_Run(plan, options, make_engine, sinks).main, backend=options.backend)
     except BaseExceptionGroup as group:
         cause = first_cause(group)
     raise cause
@@ -72,20 +80,22 @@ def collect_seldom() -> None:
 class _Run:
     """One run of the engine: its ends, its signals, and what is said at the end."""
 
-    def __init__(self, plan: Plan, options: argparse.Namespace, make_engine: Callable[..., Engine]) -> None:
+    def __init__(
+        self, plan: Plan, options: argparse.Namespace, make_engine: Callable[..., Running], sinks: Sequence[str]
+    ) -> None:
         self._plan, self._options, self._make_engine = plan, options, make_engine
         self._signal: int | None = None
         schema, remote = plan.schema, options.allow_remote
         self._sources = [
             open_source(spec, schema, allow_remote=remote, max_line=options.max_line) for spec in options.sources or ["-"]
         ]
-        self._sinks = [open_sink(spec, schema, iso=options.iso, allow_remote=remote) for spec in options.sinks or ["-"]]
+        self._sinks = [open_sink(spec, schema, iso=options.iso, allow_remote=remote) for spec in sinks]
         if [parse_spec(spec, allow_remote=remote).scheme for spec in options.sources or []].count("-") > 1:
             raise SpecError("standard input can be read once only")
 
     async def main(self) -> int:
         async with AsyncExitStack() as stack:
-            letters = await stack.enter_async_context(DeadLetterWriter(self._options.dead_letter))
+            letters = await stack.enter_async_context(DeadLetterWriter(self._options.dead_letter, append=not self._sinks))
             engine = self._make_engine(
                 self._plan,
                 self._sources,
@@ -102,7 +112,7 @@ class _Run:
         return self._close(engine)
 
     @asynccontextmanager
-    async def _beside(self, engine: Engine) -> AsyncIterator[None]:
+    async def _beside(self, engine: Running) -> AsyncIterator[None]:
         """What runs beside the engine, and ends with it: signals and progress."""
         async with anyio.create_task_group() as tasks:
             await tasks.start(self._listen, engine)
@@ -110,7 +120,7 @@ class _Run:
             yield
             tasks.cancel_scope.cancel()
 
-    async def _listen(self, engine: Engine, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+    async def _listen(self, engine: Running, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         """The first signal stops the engine cleanly, a second one at once."""
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             task_status.started()
@@ -123,7 +133,7 @@ class _Run:
     def _show_violation(self, violation: Violation) -> None:
         say(str(violation))
 
-    def _close(self, engine: Engine) -> int:
+    def _close(self, engine: Running) -> int:
         statistics = engine.statistics()
         for line in engine.unfinished():
             say(f"note: {line}")
@@ -154,16 +164,16 @@ def _check_times(plan: Plan, options: argparse.Namespace) -> None:
             raise SpecError(f"{name}: {error}") from error
 
 
-def _check_files(plan: Plan, options: argparse.Namespace) -> None:
+def _check_files(plan: Plan, options: argparse.Namespace, sinks: Sequence[str]) -> None:
     """Refuse to overwrite what is read: the inputs, the program, its background."""
     inputs = [path for spec in options.sources or () for path in file_of(spec)]
     folder = Path(options.program).parent
     background = [str(folder / item.path) for item in plan.backgrounds]
-    check_overlap([*inputs, options.program, *background], options.sinks or (), options.dead_letter)
+    check_overlap([*inputs, options.program, *background], sinks, options.dead_letter)
 
 
-def _check_formats(plan: Plan, options: argparse.Namespace) -> None:
+def _check_formats(plan: Plan, sinks: Sequence[str]) -> None:
     """Refuse to ask where no answer could be written: text facts have no form for hypothetical answers."""
-    formats = {parse_spec(spec, allow_remote=True).format for spec in options.sinks or ["-"]}
+    formats = {parse_spec(spec, allow_remote=True).format for spec in sinks}
     if plan.questions and formats == {"facts"}:
         raise SpecError("text facts leave out what `ask` answers: add a sink of JSON lines, such as `--out -`")

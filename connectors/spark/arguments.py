@@ -1,0 +1,134 @@
+"""A fact's arguments as columns: texts of JSON, or a struct where their fields are known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from tidelog.connectors.outbox_file import OutboxPredicate
+from tidelog.plans.errors import ConnectorError, SpecError
+from tidelog.plans.numerals import shorten
+
+_TYPES: dict[str, DataType] = {
+    "text": StringType(),
+    "number": DoubleType(),
+    "integer": LongType(),
+    "boolean": BooleanType(),
+    "any": StringType(),
+}
+"""A field's type in Spark; what may be `any` is a text of JSON."""
+
+_FIELD = re.compile(r"\s*([A-Za-z_]\w*)\s*(?::\s*(\w+)\s*)?\Z", re.ASCII)
+
+_decode_texts = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_decode_values = msgspec.json.Decoder(list[Any]).decode
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentColumn:
+    """How the arguments of one predicate become a column; without fields they are an array of JSON texts.
+
+    `fields` and `types` are as a program declares them. Plain data: it is sent to Spark's workers.
+    """
+
+    fields: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+
+    @property
+    def type(self) -> DataType:
+        """The column's type in Spark."""
+        if not self.fields:
+            return ArrayType(StringType(), containsNull=False)
+        pairs = zip(self.fields, self.types, strict=True)
+        return StructType([StructField(name, _TYPES[kind], nullable=False) for name, kind in pairs])
+
+    def converter(self) -> Callable[[str], Any]:
+        """From the JSON array of a fact to the column's value.
+
+        The converter raises ConnectorError where an argument is not of its declared type.
+        """
+        if not self.fields:
+            return lambda text: [bytes(raw).decode() for raw in _decode_texts(text)]
+        return self._struct
+
+    def _struct(self, text: str) -> dict[str, Any]:
+        values = _decode_values(text)
+        if len(values) != len(self.fields):
+            raise ConnectorError(f"expected {len(self.fields)} arguments, got {shorten(text)}")
+        triples = zip(self.fields, self.types, values, strict=True)
+        return {name: _typed(name, kind, value) for name, kind, value in triples}
+
+
+PLAIN = ArgumentColumn()
+"""Arguments of any predicate."""
+
+
+def _typed(name: str, kind: str, value: object) -> object:
+    if kind == "any":
+        return msgspec.json.encode(value).decode()
+    if kind == "text" and isinstance(value, str):
+        return value
+    if kind == "boolean" and value in ("true", "false"):
+        return value == "true"
+    if kind == "integer" and isinstance(value, int):
+        return value
+    if kind == "number" and isinstance(value, int | float):
+        return float(value)
+    raise ConnectorError(f"field `{name}` is declared as {kind}, got {shorten(msgspec.json.encode(value).decode())}")
+
+
+def column_of(predicate: OutboxPredicate) -> ArgumentColumn:
+    """The column of a predicate, by what its program declares."""
+    return ArgumentColumn(predicate.fields, predicate.types) if predicate.fields else PLAIN
+
+
+def parse_fields(text: str) -> ArgumentColumn:
+    """The column that a user declares, such as `sensor: text, value: number`; SpecError if it is not of that form.
+
+    >>> parse_fields("sensor: text, value: number").types
+    ('text', 'number')
+    """
+    fields, types = [], []
+    for part in text.split(","):
+        match = _FIELD.match(part)
+        if match is None:
+            raise SpecError(f"expected fields such as `sensor: text, value: number`, got `{shorten(part.strip())}`")
+        kind = match[2] or "any"
+        if kind not in _TYPES:
+            raise SpecError(f"`{shorten(kind)}` is no type: {', '.join(_TYPES)}")
+        if match[1] in fields:
+            raise SpecError(f"field `{match[1]}` is there twice")
+        fields.append(match[1])
+        types.append(kind)
+    return ArgumentColumn(tuple(fields), tuple(types))
+
+
+def agreed(predicate: str, columns: Sequence[ArgumentColumn]) -> ArgumentColumn:
+    """The column that several outboxes agree on for a predicate; SpecError where they do not."""
+    first, *others = columns
+    for other in others:
+        if other != first:
+            raise SpecError(
+                f"the gateways do not agree on the fields of `{predicate}`: {_shown(first)} and {_shown(other)}"
+            )
+    return first
+
+
+def _shown(column: ArgumentColumn) -> str:
+    if not column.fields:
+        return "none"
+    return "(" + ", ".join(f"{name}: {kind}" for name, kind in zip(column.fields, column.types, strict=True)) + ")"

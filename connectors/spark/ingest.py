@@ -1,0 +1,289 @@
+"""The pipeline: facts of many outboxes into one Parquet table a predicate, each fact exactly once.
+
+Why exactly once: Spark runs a batch until it knows that it is done, and facts are acknowledged only then; a batch becomes a
+version of the tables, which appears in one step (`tables`); and what a batch adds is a union of intervals, so that a batch
+that is in the tables already, because Spark was killed before it knew, changes nothing when it is run again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import StreamingQueryException
+
+from tidelog.connectors.outbox_file import OutboxSchema
+from tidelog.connectors.spark.arguments import PLAIN, ArgumentColumn, agreed, column_of
+from tidelog.connectors.spark.columns import has_dates
+from tidelog.connectors.spark.origins import NO_ACCESS, Access, Origin, Reader, is_address, read_schemas
+from tidelog.connectors.spark.segments import Partition, runs_of
+from tidelog.connectors.spark.source import register
+from tidelog.connectors.spark.tables import Manifest, NodeTime, Segment, TableFields, Tables
+from tidelog.plans.errors import ConnectorError, SpecError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+ROWS = 100_000
+"""How many facts a batch takes at most, unless told otherwise."""
+
+_LOOKS = 1
+"""How many seconds pass between two looks at whether it is done."""
+_RESULT = "predicate string, node string, segments binary"
+_IDENTITY = "tidelog.json"
+_ERROR = re.compile(r"(?:tidelog\.plans\.errors\.)(?:\w+Error): ")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the facts of each node become rows. Plain data: it is sent to Spark's workers."""
+
+    dates: bool
+    nodes: Mapping[str, NodeTime]
+    arguments: Mapping[str, ArgumentColumn]
+
+
+class Ingestion:
+    """One run of the pipeline. Used with `with`: the tables are its own as long as it is open.
+
+    `sources` are directories of outboxes and addresses of gateways (asked with `access`), `fields` declares the arguments of
+    predicates (see `parse_fields`). SpecError where gateways do not agree with each other
+    or with the tables on what a column is.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        tables: str,
+        checkpoint: str,
+        *,
+        rows: int = ROWS,
+        fields: Mapping[str, ArgumentColumn] | None = None,
+        access: Access = NO_ACCESS,
+    ) -> None:
+        self._origins = tuple(Origin(_place(source), access) for source in sources)
+        self._checkpoint = os.path.abspath(checkpoint)
+        self._rows = rows
+        self._fields = dict(fields or {})
+        self._tables = Tables(tables)
+        self._writing = threading.Lock()
+        self._is_open = False
+
+    def __enter__(self) -> Ingestion:
+        schemas = read_schemas(self._origins)
+        self._tables.__enter__()
+        try:
+            self._layout = layout_of(schemas, self._fields, self._tables.manifest)
+            self._identity = _identity(self._checkpoint)
+            self._is_open = True
+        except BaseException:
+            self._tables.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        with self._writing:  # a batch that has begun ends first, and no other begins
+            self._is_open = False
+            self._tables.__exit__(None, None, None)
+
+    def start(self, spark: SparkSession, *, every: float = 1.0) -> StreamingQuery:
+        """Begin; a batch every so many seconds, as long as there are facts. Ends when the query is stopped."""
+        register(spark)
+        facts = (
+            spark.readStream.format("tidelog")
+            .options(**self._options())
+            .option("maxRowsPerBatch", str(self._rows))
+            .load()
+        )
+        writer = facts.writeStream.foreachBatch(self._take).option("checkpointLocation", self._checkpoint)
+        return writer.trigger(processingTime=f"{round(every * 1000)} milliseconds").start()
+
+    def _options(self) -> dict[str, str]:
+        """Where the source finds the outboxes."""
+        access = self._origins[0].access
+        options = {"tls": str(access.tls).lower() if isinstance(access.tls, bool) else access.tls}
+        if access.token is not None:
+            options["token"] = access.token
+        for key, is_remote in (("path", False), ("address", True)):
+            places = [origin.place for origin in self._origins if origin.is_remote == is_remote]
+            if places:
+                options[key] = ",".join(places)
+        return options
+
+    def run(
+        self,
+        spark: SparkSession,
+        *,
+        every: float = 1.0,
+        once: bool = False,
+        is_stopped: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Write tables until `is_stopped`; with `once` until what is in the outboxes now is written and acknowledged.
+
+        ConnectorError where it fails for good: what is written stays, and another run goes on behind it.
+        """
+        last = self._ends()
+        try:
+            query = self.start(spark, every=0.0 if once else every)
+            try:
+                while not query.awaitTermination(_LOOKS):
+                    if is_stopped() or (once and self._are_acknowledged(last)):
+                        break
+            finally:
+                query.stop()
+        except (Py4JError, StreamingQueryException, OSError) as error:
+            if not is_stopped():  # a signal to all processes ends Spark's, too
+                raise ConnectorError(f"Spark has given up: {_reason(str(error))}") from error
+
+    def _ends(self) -> list[int]:
+        return [self._ask(origin, lambda reader: reader.last()) for origin in self._origins]
+
+    def _are_acknowledged(self, last: Sequence[int]) -> bool:
+        firsts = (self._ask(origin, lambda reader: reader.first()) for origin in self._origins)
+        return all(first > end for first, end in zip(firsts, last, strict=True))
+
+    def _ask(self, origin: Origin, question: Callable[[Reader], int]) -> int:
+        with origin.open() as reader:
+            return question(reader)
+
+    def _take(self, facts: DataFrame, batch: int) -> None:
+        """Make the tables' next version of one batch."""
+        with self._writing:
+            manifest = self._tables.manifest
+            if not self._is_open:
+                raise ConnectorError("the tables are closed")
+            check_order(manifest, self._identity, batch)
+            staging = self._tables.begin()
+            self._tables.publish(staging, self._following(manifest, batch, self._merge(facts, staging)))
+
+    def _merge(self, facts: DataFrame, staging: str) -> dict[tuple[str, str], list[Segment]]:
+        merging = _Merging(self._layout, self._tables.manifest, self._tables.current, staging)
+
+        def merge(group: pa.Table) -> pa.Table:  # Spark goes by the arguments of a function, and wants no object
+            return merging.merge(group)
+
+        results = facts.groupBy("predicate", "node").applyInArrow(merge, _RESULT).collect()
+        decode = msgspec.json.Decoder(list[Segment]).decode
+        return {(row.predicate, row.node): decode(bytes(row.segments)) for row in results}
+
+    def _following(self, last: Manifest, batch: int, merged: Mapping[tuple[str, str], Sequence[Segment]]) -> Manifest:
+        kept = [segment for segment in last.segments if (segment.predicate, segment.node) not in merged]
+        new = [segment for key in sorted(merged) for segment in merged[key]]
+        columns = {name: self._layout.arguments.get(name, PLAIN) for name, _ in sorted(merged)}
+        tables = {name: TableFields(column.fields, column.types) for name, column in columns.items()}
+        return Manifest(
+            version=last.version + 1,
+            checkpoint=self._identity,
+            batch=batch,
+            dates=self._layout.dates,
+            nodes={**last.nodes, **self._layout.nodes},
+            tables={**last.tables, **tables},
+            segments=(*kept, *new),
+        )
+
+
+class _Merging:
+    """What a worker does with the facts of one predicate and one node."""
+
+    def __init__(self, layout: Layout, manifest: Manifest, current: str, staging: str) -> None:
+        self._layout = layout
+        self._version = manifest.version + 1
+        self._current, self._staging = current, staging
+        self._segments: dict[tuple[str, str], list[Segment]] = {}
+        for segment in manifest.segments:
+            self._segments.setdefault((segment.predicate, segment.node), []).append(segment)
+
+    def merge(self, facts: pa.Table) -> pa.Table:
+        predicate, node = facts.column("predicate")[0].as_py(), facts.column("node")[0].as_py()
+        arguments = self._layout.arguments.get(predicate, PLAIN)
+        time = self._layout.nodes[node]
+        part = Partition(
+            predicate, node, time, arguments, self._layout.dates, self._current, self._staging, self._version
+        )
+        segments = part.merge(runs_of(facts, arguments), self._segments.get((predicate, node), ()))
+        text = msgspec.json.encode(segments)
+        return pa.table({"predicate": [predicate], "node": [node], "segments": [text]})
+
+
+def check_order(manifest: Manifest, checkpoint: str, batch: int) -> None:
+    """ConnectorError where tables lack what came before a batch of a checkpoint."""
+    following = manifest.batch + 1 if manifest.checkpoint == checkpoint else 0
+    if batch > following:
+        raise ConnectorError(
+            f"the checkpoint is at batch {batch}, and the tables lack what was before: they are others, or an older copy; "
+            "a new checkpoint goes on from what is not acknowledged"
+        )
+
+
+def layout_of(schemas: Sequence[OutboxSchema], fields: Mapping[str, ArgumentColumn], manifest: Manifest) -> Layout:
+    """How facts of these outboxes become rows of these tables; SpecError where that cannot be."""
+    known: dict[str, list[ArgumentColumn]] = {}
+    for schema in schemas:
+        for name, predicate in schema.predicates.items():
+            column = fields.get(name) or column_of(predicate)
+            if column.fields and len(column.fields) != predicate.arity:
+                raise SpecError(
+                    f"`{name}` takes {predicate.arity} arguments, and {len(column.fields)} fields are named"
+                )
+            known.setdefault(name, []).append(column)
+    for name in fields:
+        if name not in known:
+            raise SpecError(f"no outbox holds `{name}`, whose fields are named")
+    layout = Layout(
+        has_dates(schemas),
+        {schema.node: NodeTime(schema.timeline, schema.unit) for schema in schemas},
+        {name: agreed(name, columns) for name, columns in known.items()},
+    )
+    _check_tables(layout, manifest)
+    return layout
+
+
+def _check_tables(layout: Layout, manifest: Manifest) -> None:
+    hint = "choose another folder for the tables"
+    if manifest.version and manifest.dates != layout.dates:
+        kinds = ("numbers", "dates")
+        raise SpecError(f"times in the tables are {kinds[manifest.dates]}, these are {kinds[layout.dates]}: {hint}")
+    for node, time in layout.nodes.items():
+        if manifest.nodes.get(node, time) != time:
+            raise SpecError(f"node `{node}` counts time in another way than in the tables: {hint}")
+    for name, column in layout.arguments.items():
+        table = manifest.tables.get(name)
+        if table is not None:
+            agreed(name, [ArgumentColumn(table.fields, table.types), column])
+
+
+def _place(source: str) -> str:
+    if "," in source:
+        raise SpecError(f"the name of an outbox must not hold a comma, got `{source}`")
+    return source if is_address(source) else os.path.abspath(source)
+
+
+def _reason(text: str) -> str:
+    """The line that says why, of the many of a failed query: the last error that Python tells, if there is one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    told = [line for line in lines if _ERROR.match(line)]
+    return _ERROR.sub("", told[-1]) if told else lines[0]
+
+
+def _identity(checkpoint: str) -> str:
+    """What tells this checkpoint from every other: batches are counted anew in each."""
+    path = Path(checkpoint, _IDENTITY)
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            new = path.with_name(f".{path.name}.new")
+            new.write_text(uuid.uuid4().hex, "utf-8")
+            os.replace(new, path)
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise SpecError(f"cannot write the checkpoint `{checkpoint}`: {error.strerror}") from None

@@ -1,0 +1,119 @@
+"""Where facts are read from: outboxes in directories or behind gateways, as a data source's options name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tidelog.connectors.outbox import OutboxReader
+from tidelog.connectors.outbox_client import OutboxClient
+from tidelog.connectors.outbox_file import OutboxRow, OutboxSchema
+from tidelog.connectors.outbox_server import load_token
+from tidelog.plans.errors import SpecError
+
+
+class Reader(Protocol):
+    """What is asked of an outbox, wherever it is; each method raises ConnectorError."""
+
+    def schema(self) -> OutboxSchema: ...
+
+    def first(self) -> int: ...
+
+    def last(self) -> int: ...
+
+    def read(self, after: int, limit: int) -> list[OutboxRow]: ...
+
+    def acknowledge(self, upto: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How gateways are asked: the token that they want, and whether over TLS: True, or a file of certificates to trust."""
+
+    token: str | None = field(default=None, repr=False)
+    tls: bool | str = False
+
+
+NO_ACCESS = Access()
+"""Without token and TLS, which is enough on this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """One outbox: its directory, or the address `tcp://HOST:PORT` of its gateway.
+
+    Plain data: it is sent to Spark's workers.
+    """
+
+    place: str
+    access: Access = NO_ACCESS
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it can be out of reach for a while."""
+        return is_address(self.place)
+
+    @contextmanager
+    def open(self) -> Iterator[Reader]:
+        """Its reader. SpecError where there is no outbox, ConnectorError where it cannot be read."""
+        if self.is_remote:
+            with OutboxClient(self.place, token=self.access.token, tls=self.access.tls) as client:
+                yield client
+        else:
+            with OutboxReader(self.place) as reader:
+                yield reader
+
+
+def is_address(place: str) -> bool:
+    """Whether it is the address of a gateway, not a directory."""
+    return place.lower().startswith("tcp:")
+
+
+def read_origins(options: Mapping[str, str]) -> tuple[Origin, ...]:
+    """The outboxes that the options of a data source name; SpecError where they name none."""
+    access = Access(_token(options), _tls(options.get("tls")))
+    paths, addresses = _parts(options.get("path")), _parts(options.get("address"))
+    if not paths and not addresses:
+        raise SpecError("say where the outbox is: `.option('path', DIR)` or `.option('address', 'tcp://HOST:PORT')`")
+    for address in addresses:
+        if not is_address(address):
+            raise SpecError(f"`{address}` is not of the form `tcp://HOST:PORT`")
+    return tuple(Origin(place, access) for place in (*paths, *addresses))
+
+
+def _parts(text: str | None) -> list[str]:
+    return [part for each in (text or "").split(",") if (part := each.strip())]
+
+
+def _token(options: Mapping[str, str]) -> str | None:
+    path = options.get("tokenFile")
+    return options.get("token") if path is None else load_token(path)
+
+
+def _tls(text: str | None) -> bool | str:
+    """`true`, `false`, or a path."""
+    if text is None or text.lower() == "false":
+        return False
+    return text.lower() == "true" or text
+
+
+def read_schemas(origins: Sequence[Origin]) -> tuple[OutboxSchema, ...]:
+    """What each outbox holds; SpecError where two of them are one, or their nodes have one name."""
+    schemas: list[OutboxSchema] = []
+    found: dict[str, str] = {}
+    for origin in origins:
+        with origin.open() as reader:
+            schema = reader.schema()
+        if schema.identity in found:
+            raise SpecError(f"`{origin.place}` and `{found[schema.identity]}` are one outbox")
+        for earlier in schemas:
+            if earlier.node == schema.node:
+                raise SpecError(
+                    f"`{origin.place}` and `{found[earlier.identity]}` are both of node `{schema.node}`: "
+                    "give each gateway its own name"
+                )
+        found[schema.identity] = origin.place
+        schemas.append(schema)
+    return tuple(schemas)

@@ -1,0 +1,58 @@
+"""How Spark is started on this machine: with this interpreter in its workers, on loopback, and silent."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # the name of a node is text, even if it reads like a number
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+
+
+def spark_session(
+    name: str = "tidelog", *, cores: int = 2, log: str = os.devnull, settings: Mapping[str, str] | None = None
+) -> SparkSession:
+    """The Spark session of this process, started on `cores` cores of this machine if there is none yet.
+
+    Its workers run this Python. It listens on loopback only, its time zone is UTC, and what it logs goes to the file `log`.
+    `settings` are further ones of Spark's own; they win.
+    """
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    # a batch has few groups: one task for each core is enough
+    chosen = {**_SETTINGS, "spark.sql.shuffle.partitions": str(cores), **(settings or {})}
+    builder = SparkSession.builder.master(f"local[{cores}]").appName(name)
+    for key, value in chosen.items():
+        builder = builder.config(key, value)
+    with _standard_error_in(log):  # the JVM inherits it, and with it all that Spark says
+        return builder.getOrCreate()
+
+
+@contextmanager
+def _standard_error_in(path: str) -> Iterator[None]:
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        before = os.dup(2)
+    except OSError:  # it is closed
+        before = None
+    os.dup2(log, 2)
+    os.close(log)
+    try:
+        yield
+    finally:
+        if before is None:
+            os.close(2)
+        else:
+            os.dup2(before, 2)
+            os.close(before)

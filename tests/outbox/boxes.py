@@ -1,0 +1,68 @@
+"""What the outbox's tests share: a program, its input, durable runs, and what an outbox holds in the end."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+import tidelog
+from tidelog.connectors.outbox import Outbox, OutboxReader, OutboxRow
+from tidelog.plans.facts import Record
+from tidelog.plans.plan import Plan
+from tidelog.runtime.durable import DurableRun, fingerprint
+from tidelog.runtime.interfaces import Source
+
+PROGRAM = """
+timeline integer.
+input temp(sensor: text, value: number).
+seen(X) :- temp(X, _).
+hot(X) :- temp(X, V), V > 22.
+alarm(X) :- boxminus[0,2] hot(X).
+spread(X) :- alarm(X).
+spread(X) :- diamondminus[1,3] spread(X), hot(X).
+quiet(X) :- diamondminus[0,1] seen(X), not hot(X).
+output alarm, spread, quiet.
+"""
+
+
+def write_csv(path: Path, times: int, seed: int = 0) -> Path:
+    """Temperatures of three sensors, with lines that cannot be read here and there."""
+    draw = random.Random(seed)  # noqa: S311 - seeded data
+    lines = ["time,sensor,value"]
+    for time in range(times):
+        lines += [f"{time},{sensor},{draw.randint(15, 30)}" for sensor in "abc"]
+        if draw.random() < 0.001:
+            lines += [f"{time},broken", ""]
+    path.write_text("\n".join(lines))
+    return path
+
+
+def source(plan: Plan, path: Path) -> Source:
+    return tidelog.open_source(f"{path}?predicate=temp" if path.suffix == ".csv" else str(path), plan.schema)
+
+
+def run_durably(plan: Plan, folder: Path, sources: Sequence[Source], *, backend: str = "trio", **options: Any) -> DurableRun:
+    """One durable run into the outbox of a directory, to its end."""
+    with Outbox(str(folder), plan, fingerprint(plan)) as outbox:
+        run = DurableRun(plan, sources, outbox, **options)
+        anyio.run(run.run, backend=backend)
+        return run
+
+
+def held(folder: Path) -> list[OutboxRow]:
+    """All that an outbox holds."""
+    with OutboxReader(str(folder)) as reader:
+        return reader.read(reader.first() - 1, 10**9)
+
+
+def untimed(rows: Sequence[OutboxRow]) -> list[OutboxRow]:
+    """The rows without the moments at which they were told, which no two runs share."""
+    return [row._replace(emitted_at=0) for row in rows]
+
+
+def alarm(time: int, sensor: str = "a") -> Record:
+    return ("alarm", (sensor,), time, time)

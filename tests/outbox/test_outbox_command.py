@@ -1,0 +1,176 @@
+"""`run --out spark+outbox:DIR`: options, mistakes, going on after a signal, and serving until all has been taken."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import tidelog
+from outbox.boxes import PROGRAM, held, run_durably, source, untimed, write_csv
+from tidelog.cli import main
+from tidelog.connectors.outbox import MAX_BYTES, OutboxReader
+from tidelog.connectors.outbox_client import OutboxClient
+from tidelog.connectors.outbox_spec import OutboxSpec, parse_outbox
+from tidelog.plans.errors import ConnectorError, SpecError
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.tide"
+    path.write_text(PROGRAM)
+    return path
+
+
+def start(program: Path, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tidelog", "run", str(program), *options]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_last(folder: Path, least: int) -> None:
+    """Wait until an outbox holds so many facts."""
+    for _ in range(2000):
+        try:
+            with OutboxReader(str(folder)) as reader:
+                if reader.last() >= least:
+                    return
+        except SpecError:
+            pass
+        time.sleep(0.01)
+    raise AssertionError(f"the outbox does not come to {least} facts")
+
+
+def test_a_spec_and_its_options() -> None:
+    """A directory, relative or absolute; bytes with their unit, facts, policy, seconds, and the node's name."""
+    assert parse_outbox("spark+outbox:box") == OutboxSpec("box", max=MAX_BYTES)
+    assert parse_outbox("spark+outbox:///var/box").path == "/var/box"
+    assert parse_outbox("SPARK+OUTBOX:/var/box").path == "/var/box"
+    told = parse_outbox("spark+outbox:box?max=20MB&rows=500&full=stop&every=0.25&node=edge-7")
+    assert told == OutboxSpec("box", 20_000_000, 500, "stop", 0.25, "edge-7")
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ("spark+outbox:", "names no directory"),
+        ("spark+outbox://host/box", "names a host"),
+        ("spark+outbox:box?size=1", "unknown option `size`: the options are max, rows, full, every, node"),
+        ("spark+outbox:box?max=0", "`max` is a number of bytes, such as `500MB` or `2GB`, got `0`"),
+        ("spark+outbox:box?max=1XB", "`max` is a number of bytes"),
+        ("spark+outbox:box?rows=-1", "`rows` is a number of facts above 0"),
+        ("spark+outbox:box?full=drop", "`full` is `block` or `stop`, got `drop`"),
+        ("spark+outbox:box?every=1e9", "`every` is a number of seconds"),
+        ("spark+outbox:box?node=a b", "`node` is a name of letters"),
+    ],
+)
+def test_a_spec_that_is_wrong(spec: str, reason: str) -> None:
+    """The error names the option, what it takes and what it got."""
+    with pytest.raises(SpecError, match=re.escape(reason)):
+        parse_outbox(spec)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--out", "spark+outbox:{box}", "--out", "-"], "an outbox is the only sink of its run"),
+        (["--out", "spark+outbox:{box}", "--iso"], "an outbox holds times as exact numbers"),
+        (["--out", "-", "--serve-outbox", "tcp+listen://127.0.0.1:0"], "`--serve-outbox` needs an outbox"),
+        (["--token-file", "f"], "`--token-file` needs an outbox"),
+        (
+            ["--out", "spark+outbox:{box}", "--serve-outbox", "tcp://127.0.0.1:0"],
+            "is not of the form `tcp+listen://HOST:PORT`",
+        ),
+        (["--out", "spark+outbox:{box}", "--serve-outbox", "tcp+listen://0.0.0.0:0"], "needs TLS and a token"),
+        (
+            ["--out", "spark+outbox:{box}", "--serve-outbox", "tcp+listen://127.0.0.1:0", "--tls-cert", "c"],
+            "`--tls-cert` and `--tls-key` belong together",
+        ),
+        (["--in", "spark+outbox:{box}"], "unknown scheme `spark+outbox`"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    program: Path, tmp_path: Path, options: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each is a mistake in usage (exit 2), told before anything is made."""
+    told = [option.format(box=tmp_path / "box") for option in options]
+    assert main(["run", str(program), *told]) == 2
+    assert reason in capsys.readouterr().err
+    assert not (tmp_path / "box").exists()
+
+
+def test_a_program_that_asks_has_no_outbox(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Hypothetical answers are no facts: it is said, and nothing is made."""
+    path = tmp_path / "asks.tide"
+    path.write_text("timeline integer. input hot(x). alarm(X) :- hot(X). ask alarm(X)@T.")
+    assert main(["run", str(path), "--out", f"spark+outbox:{tmp_path}/box"]) == 2
+    assert "an outbox holds derived facts" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_signal_commits_and_the_next_run_goes_on(program: Path, tmp_path: Path) -> None:
+    """SIGTERM ends a run cleanly (143) with what it has taken; run again, the rest follows; dead letters are kept."""
+    plan = tidelog.compile(PROGRAM)
+    first, path, pipe = tmp_path / "box", write_csv(tmp_path / "temp.csv", 5000), tmp_path / "more"
+    os.mkfifo(pipe)
+    options = ["--in", f"{path}?predicate=temp", "--in", f"facts+file:{pipe}", "--out", f"spark+outbox:{first}?node=edge"]
+    options += ["--dead-letter", str(tmp_path / "dead"), "--lateness", "10000"]
+    for turn in range(2):
+        process = start(program, *options)
+        with pipe.open("w") as writer:
+            writer.write("nonsense\n" if turn == 0 else "temp(d,30)@[0,2]\n")
+            writer.flush()
+            wait_for_last(first, 1)
+            time.sleep(0.2)
+            if turn == 0:
+                process.send_signal(signal.SIGTERM)
+                assert "could not be used" in process.communicate(timeout=20)[1]
+        process.communicate(timeout=20)
+        assert process.returncode == (143 if turn == 0 else 0)
+    rows = held(first)
+    assert [row.seq for row in rows] == list(range(1, len(rows) + 1))
+    run_durably(plan, tmp_path / "golden", [source(plan, path)], lateness=10000)
+    golden = held(tmp_path / "golden")
+    alone = [row for row in rows if row.arguments != '["d"]']
+    assert sorted(row[1:7] for row in alone) == sorted(row[1:7] for row in golden)
+    assert [row.predicate for row in rows if row.arguments == '["d"]'].count("alarm") == 1
+    dead = [json.loads(line)["raw"] for line in (tmp_path / "dead").read_text().splitlines()]
+    assert dead.count("nonsense") == 1
+
+
+@pytest.mark.slow
+def test_an_outbox_is_served_until_all_is_taken(program: Path, tmp_path: Path) -> None:
+    """A client with the token reads along; at the stream's end the process waits until everything is acknowledged."""
+    plan, path = tidelog.compile(PROGRAM), write_csv(tmp_path / "temp.csv", 300)
+    (tmp_path / "token").write_text("0123456789abcdef")
+    folder, port = tmp_path / "box", free_port()
+    options = ["--in", f"{path}?predicate=temp", "--out", f"spark+outbox:{folder}", "--token-file", str(tmp_path / "token")]
+    process = start(program, *options, "--serve-outbox", f"tcp+listen://127.0.0.1:{port}")
+    wait_for_last(folder, 1)
+    rows = []
+    with OutboxClient(f"tcp://127.0.0.1:{port}", token="0123456789abcdef") as client:  # noqa: S106 - it opens nothing
+        while not rows or rows[-1].horizon != "inf":
+            rows += client.read(len(rows))
+        time.sleep(0.3)
+        assert process.poll() is None
+        client.acknowledge(len(rows))
+    output = process.communicate(timeout=20)
+    assert output[0] == ""
+    assert f"the stream has ended; {len(rows)} facts left to be taken" in output[1]
+    assert process.returncode == 0
+    run_durably(plan, tmp_path / "golden", [source(plan, path)])
+    assert untimed(rows) == untimed(held(tmp_path / "golden"))
+    with pytest.raises(ConnectorError):
+        OutboxClient(f"tcp://127.0.0.1:{port}").last()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])

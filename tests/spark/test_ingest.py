@@ -1,0 +1,234 @@
+"""The pipeline: facts of many gateways become tables, each fact once, whatever is killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+
+from tidelog.cli import main
+from tidelog.connectors.outbox import OutboxReader, OutboxRow
+from tidelog.connectors.outbox_file import OutboxPredicate, OutboxSchema
+from tidelog.connectors.spark import Ingestion, parse_fields
+from tidelog.connectors.spark.arguments import PLAIN
+from tidelog.connectors.spark.ingest import check_order, layout_of
+from tidelog.connectors.spark.tables import Manifest, NodeTime, TableFields
+from tidelog.plans.errors import ConnectorError, SpecError
+from tidelog.plans.facts import Record
+
+from .conftest import Fill
+from .golden import Golden, golden, stored
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def facts(seed: int, number: int) -> list[Record]:
+    """Facts of a few rows that touch, overlap, come late and come twice."""
+    draw = random.Random(seed)  # noqa: S311 - the same facts each time
+    found: list[Record] = []
+    for place in range(number):
+        low = max(0, 2 * place + draw.randrange(-40, 4))
+        high = low + draw.randrange(0, 9)
+        row = draw.choice([("hot", ("a b", 1)), ("hot", ("a b", 1.5)), ("seen", ("x",)), ("seen", (1,)), ("on", ())])
+        found.append((*row, low, high))
+    return found
+
+
+def rows_of(*paths: str) -> list[tuple[str, OutboxRow]]:
+    found = []
+    for path in paths:
+        with OutboxReader(path) as reader:
+            found += [(reader.schema().node, row) for row in reader.read(reader.first() - 1, 100_000)]
+    return found
+
+
+def read_tables(tables: Path) -> Golden:
+    """All tables, as a reader of plain Parquet sees them."""
+    found: Golden = {}
+    for table in sorted(each for each in tables.iterdir() if not each.name.startswith(".")):
+        rows = []
+        for file in table.glob("node=*/*.parquet"):
+            node = file.parent.name.removeprefix("node=")
+            rows += [{**row, "node": node} for row in pq.ParquetFile(file).read().to_pylist()]
+        found |= stored(rows, table.name)
+    return found
+
+
+@pytest.mark.slow
+def test_tables_equal_the_golden_ones(spark: SparkSession, fill: Fill, tmp_path: Path) -> None:
+    """Over several runs and batches the tables hold the maximal intervals, and all that they hold is acknowledged.
+
+    A new checkpoint changes nothing of that, and Spark reads what Parquet holds.
+    """
+    tables, expected = tmp_path / "tables", []
+    for number in range(2):
+        paths = [fill(node, facts(10 * number + place, 40)) for place, node in enumerate(("n1", "2"))]
+        expected += rows_of(*paths)
+        with Ingestion(paths, os.fspath(tables), os.fspath(tmp_path / f"checkpoint-{number}"), rows=50) as ingestion:
+            ingestion.run(spark, once=True)
+        assert read_tables(tables) == golden(expected)
+        for path in paths:
+            with OutboxReader(path) as reader:
+                assert reader.first() == reader.last() + 1
+    frame = spark.read.parquet(os.fspath(tables / "hot"))
+    assert stored([row.asDict() for row in frame.collect()], "hot") == {
+        key: each for key, each in golden(expected).items() if key[0] == "hot"
+    }
+
+
+@pytest.mark.slow
+def test_named_fields_are_columns(spark: SparkSession, fill: Fill, tmp_path: Path) -> None:
+    """The fields that are named become a struct, merged as such across batches, and stay with the tables."""
+    path = fill("n1", [("hot", ("a", 1), 0, 4), ("hot", ("a", 2), 1, 1)])
+    named = {"hot": parse_fields("sensor: text, value: number")}
+    tables, checkpoint = os.fspath(tmp_path / "tables"), os.fspath(tmp_path / "checkpoint")
+    with Ingestion([path], tables, checkpoint, fields=named) as ingestion:
+        ingestion.run(spark, once=True)
+    fill("n1", [("hot", ("a", 1), 4, 6)])
+    with Ingestion([path], tables, checkpoint, fields=named) as ingestion:
+        ingestion.run(spark, once=True)
+    frame = spark.read.parquet(os.path.join(tables, "hot"))
+    assert sorted(
+        map(tuple, frame.select("arguments.*", "start", "end", "first_seq", "last_seq", "node").collect())
+    ) == [
+        ("a", 1.0, "0", "3", 1, 3, "n1"),
+        ("a", 2.0, "0", "1", 2, 2, "n1"),
+    ]
+    with pytest.raises(SpecError, match="do not agree on the fields of `hot`"):
+        Ingestion([path], tables, checkpoint).__enter__()
+
+
+@pytest.mark.slow
+def test_killed_at_random_points(fill: Fill, tmp_path: Path) -> None:
+    """The driver, and with it all of Spark, killed while it writes: in the end the tables are the golden ones."""
+    paths = [fill(node, facts(place, 300)) for place, node in enumerate(("n1", "n2"))]
+    expected = golden(rows_of(*paths))
+    draw = random.Random()  # noqa: S311
+    for kills in range(3):
+        target = _versions(tmp_path) + draw.randrange(1, 3)
+        process = _start(paths, tmp_path)
+        while kills < 2 and _versions(tmp_path) < target and process.poll() is None:
+            time.sleep(0.01)
+        if kills < 2:
+            time.sleep(draw.random())
+            if kills:
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+        told = process.communicate()[0]
+    assert process.returncode == 0, told
+    assert told == ""
+    assert read_tables(tmp_path / "tables") == expected
+    for path in paths:
+        with OutboxReader(path) as reader:
+            assert reader.first() == reader.last() + 1
+
+
+def _start(paths: Sequence[str], folder: Path) -> subprocess.Popen[str]:
+    places = ["--to", folder / "tables", "--checkpoint", folder / "checkpoint"]
+    command = [
+        sys.executable,
+        "-m",
+        "tidelog",
+        "spark",
+        "ingest",
+        "--from",
+        *paths,
+        *places,
+        "--rows",
+        "100",
+        "--once",
+        "--cores",
+        "1",
+    ]
+    quick = {
+        **os.environ,
+        "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.sql.codegen.wholeStage=false",
+    }
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command, stdout=pipe, stderr=subprocess.STDOUT, text=True, start_new_session=True, env=quick
+    )
+
+
+def _versions(folder: Path) -> int:
+    current = folder / "tables" / ".current"
+    return int(current.readlink().name) if current.is_symlink() else 0
+
+
+def _schema(node: str = "n1", unit: str | None = "1", fields: Sequence[str] = ()) -> OutboxSchema:
+    predicate = OutboxPredicate(1, tuple(fields), ("text",) * len(fields))
+    return OutboxSchema(node, node, "rational", unit, {"p": predicate})
+
+
+@pytest.mark.parametrize(
+    ("schemas", "fields", "manifest", "message"),
+    [
+        (
+            [_schema(), _schema("n2", fields=["a"])],
+            "",
+            Manifest(),
+            "do not agree on the fields of `p`: none and \\(a: text\\)",
+        ),
+        ([_schema()], "a, b", Manifest(), "`p` takes 1 arguments, and 2 fields are named"),
+        ([_schema(unit=None)], "", Manifest(1, dates=True), "times in the tables are dates, these are numbers"),
+        (
+            [_schema()],
+            "",
+            Manifest(1, dates=True, nodes={"n1": NodeTime("integer", "1")}),
+            "counts time in another way",
+        ),
+        ([_schema()], "", Manifest(1, dates=True, tables={"p": TableFields(("a",), ("text",))}), "do not agree"),
+    ],
+)
+def test_columns_that_do_not_agree(schemas: list[OutboxSchema], fields: str, manifest: Manifest, message: str) -> None:
+    """Gateways that do not agree with each other, or with the tables, are told apart before anything is written."""
+    with pytest.raises(SpecError, match=message):
+        layout_of(schemas, {"p": parse_fields(fields)} if fields else {}, manifest)
+
+
+def test_checkpoint_and_tables_belong_together() -> None:
+    """A checkpoint that is ahead of the tables is refused; one that is behind them, and a new one, go on."""
+    manifest = Manifest(version=9, checkpoint="a", batch=4)
+    for checkpoint, batch in (("a", 3), ("a", 4), ("a", 5), ("b", 0)):
+        check_order(manifest, checkpoint, batch)
+    for checkpoint, batch in (("a", 6), ("b", 1)):
+        with pytest.raises(ConnectorError, match=f"the checkpoint is at batch {batch}, and the tables lack"):
+            check_order(manifest, checkpoint, batch)
+
+
+def test_predicates_without_fields_are_plain() -> None:
+    """A predicate whose fields nobody names has an array of JSON texts."""
+    assert layout_of([_schema()], {}, Manifest()).arguments == {"p": PLAIN}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--from", "/nowhere"], "error: there is no outbox in `/nowhere`"),
+        (["--from", "a,b"], "error: the name of an outbox must not hold a comma, got `a,b`"),
+        (
+            ["--from", "a", "--fields", "hot"],
+            "error: expected fields such as `hot(sensor: text, value: number)`, got `hot`",
+        ),
+        (["--from", "a", "--fields", "hot(x: y)"], "error: `y` is no type"),
+        (["--from", "a", "--rows", "0"], "expected a whole number above 0, got `0`"),
+    ],
+)
+def test_command_line_mistakes(
+    options: list[str], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mistake on the command line is told in one line, with exit code 2, before Spark is started."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["spark", "ingest", "--to", "t", "--checkpoint", "c", *options]) == 2
+    assert message in capfd.readouterr().err

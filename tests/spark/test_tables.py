@@ -1,0 +1,184 @@
+"""Tables on disk: all of a batch or nothing of it, whatever happens in between, and few files."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Mapping, Sequence
+from itertools import count
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tidelog.connectors.spark import segments as segments_module
+from tidelog.connectors.spark.arguments import PLAIN
+from tidelog.connectors.spark.intervals import Run, coalesce
+from tidelog.connectors.spark.segments import Partition
+from tidelog.connectors.spark.tables import KEPT, Manifest, NodeTime, TableFields, Tables, table_paths
+from tidelog.plans.errors import ConnectorError, SpecError
+
+NO_FIELDS = TableFields((), ())
+Facts = Mapping[tuple[str, str], Sequence[Run]]
+
+
+def run(low: int, high: int, seq: int, key: str = '"k"') -> Run:
+    return Run((key,), str(low), str(high), False, False, seq, seq, None, seq)
+
+
+def write(path: Path, batch: int, facts: Facts) -> None:
+    """What the pipeline does with a batch, without Spark."""
+    with Tables(os.fspath(path)) as tables:
+        last = tables.manifest
+        staging = tables.begin()
+        merged = {}
+        for (predicate, node), runs in facts.items():
+            time = NodeTime("rational", None)
+            part = Partition(predicate, node, time, PLAIN, False, tables.current, staging, last.version + 1)
+            mine = [each for each in last.segments if (each.predicate, each.node) == (predicate, node)]
+            merged[predicate, node] = part.merge(runs, mine)
+        kept = [each for each in last.segments if (each.predicate, each.node) not in merged]
+        new = [each for found in merged.values() for each in found]
+        names = {**last.tables, **{predicate: NO_FIELDS for predicate, _ in facts}}
+        tables.publish(staging, Manifest(last.version + 1, "", batch, tables=names, segments=(*kept, *new)))
+
+
+def read(path: Path, table: str) -> list[tuple[str, str, str, int, int]]:
+    """All rows of a table, as any reader of Parquet sees them."""
+    found = []
+    for file in sorted((path / table).glob("node=*/*")):
+        node = file.parent.name.removeprefix("node=")
+        rows = pq.ParquetFile(file).read().to_pylist()
+        found += [(node, row["arguments"][0], row["start"], row["end"], row["last_seq"]) for row in rows]
+    return sorted(found)
+
+
+def expected(batches: Sequence[Facts], predicate: str) -> list[tuple[str, str, str, int, int]]:
+    nodes = {node for facts in batches for name, node in facts if name == predicate}
+    found = []
+    for node in nodes:
+        runs = coalesce([each for facts in batches for each in facts.get((predicate, node), ())], integer=False)
+        found += [(node, str(each.key[0]), each.start or "", each.end or "", each.last_seq) for each in runs]
+    return sorted(found)  # type: ignore[arg-type]
+
+
+BATCHES: list[Facts] = [
+    {("p", "n1"): [run(0, 2, 1), run(5, 6, 2)], ("_odd name", "n/1"): [run(0, 0, 1)]},
+    {("p", "n1"): [run(2, 5, 3)], ("p", "n2"): [run(9, 9, 1)]},
+    {("q", "n2"): [run(7, 9, 2)], ("p", "n1"): [run(20, 21, 4), run(-5, -4, 5)]},
+]
+
+
+def test_intervals_coalesce_across_batches(tmp_path: Path) -> None:
+    """What one batch leaves apart and the next one joins is one row."""
+    for number, facts in enumerate(BATCHES):
+        write(tmp_path, number, facts)
+    assert read(tmp_path, "p") == expected(BATCHES, "p")
+    assert [row[2:4] for row in read(tmp_path, "p")] == [("-5", "-4"), ("0", "6"), ("20", "21"), ("9", "9")]
+    assert read(tmp_path, "%5Fodd name") == [("n%2F1", '"k"', "0", "0", 1)]
+
+
+def _crash(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    """Let the process die before the call number `at` that changes the disk."""
+    calls = count()
+
+    def patch(name: str) -> None:
+        real = getattr(os, name)
+
+        def call(*args: object, **options: object) -> object:
+            if next(calls) >= at:
+                raise _Killed
+            return real(*args, **options)
+
+        monkeypatch.setattr(os, name, call)
+
+    for name in ("replace", "rename", "link", "fsync", "mkdir", "symlink", "unlink"):
+        patch(name)
+
+
+class _Killed(BaseException):
+    pass
+
+
+@pytest.mark.slow
+def test_a_batch_is_there_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed at any step of the second batch, tables are those of the first or the second; run again, of the second."""
+    both = [{name: expected(BATCHES[:number], name) for name in ("p", "q")} for number in (1, 2)]
+    states = []
+    for at in range(200):
+        folder = tmp_path / str(at)
+        write(folder, 0, BATCHES[0])
+        with monkeypatch.context() as patch:
+            _crash(patch, at)
+            try:
+                write(folder, 1, BATCHES[1])
+                is_killed = False
+            except _Killed:
+                is_killed = True
+        seen = {name: read(folder, name) for name in ("p", "q")}
+        assert seen in both
+        states.append(both.index(seen))
+        write(folder, 1, BATCHES[1])
+        assert {name: read(folder, name) for name in ("p", "q")} == both[1]
+        if not is_killed:
+            break
+    assert not is_killed
+    assert len(states) > 20
+    assert states == sorted(states)
+    assert states[0] == 0
+    assert states[-2] == 1
+
+
+def test_a_batch_written_again_changes_nothing(tmp_path: Path) -> None:
+    """Batches that the tables hold already change no row, to the last column."""
+    for number in (0, 1, 2, 2, 1):
+        write(tmp_path, number, BATCHES[number])
+    assert read(tmp_path, "p") == expected(BATCHES, "p")
+
+
+def test_one_process_writes(tmp_path: Path) -> None:
+    """A second writer is refused while the first one has the tables."""
+    with Tables(os.fspath(tmp_path)), pytest.raises(SpecError, match="another process writes the tables"):
+        Tables(os.fspath(tmp_path)).__enter__()
+
+
+def test_older_versions_are_kept_for_a_while(tmp_path: Path) -> None:
+    """The folder that `table_paths` tells stays as it is for some batches to come, and is then taken away."""
+    write(tmp_path, 0, {("p", "n1"): [run(0, 0, 1)]})
+    first = table_paths(os.fspath(tmp_path))["p"]
+    for number in range(1, KEPT + 1):
+        assert [path.name for path in Path(first, "node=n1").iterdir()] == ["part-00000001-000.parquet"]
+        write(tmp_path, number, {("p", "n1"): [run(number, number, number)]})
+    assert not Path(first).exists()
+    assert len(read(tmp_path, "p")) == KEPT + 1
+
+
+@pytest.mark.slow
+def test_files_stay_few_and_old_ones_untouched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Full files are left alone, and merged when there are eight of one size; late facts find the file that they touch."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    monkeypatch.setattr(segments_module, "FULL", 4)
+    monkeypatch.setattr(segments_module, "LARGEST", 4 * 8 * 8)
+    draw = random.Random(7)  # noqa: S311 - the same facts each time
+    batches: list[Facts] = []
+    for number in range(40):
+        late = draw.randrange(0, 40 * number + 1)
+        runs = [run(40 * number + 3 * each, 40 * number + 3 * each + 1, 100 * number + each) for each in range(8)]
+        batches.append({("p", "n1"): [*runs, run(late, late + 2, 100 * number + 50)]})
+        write(tmp_path, number, batches[-1])
+    assert read(tmp_path, "p") == expected(batches, "p")
+    assert len(list((tmp_path / "p" / "node=n1").iterdir())) < 30
+
+
+def test_damaged_tables_are_told(tmp_path: Path) -> None:
+    """A manifest that cannot be read, or a format of another version, is told; no tables at all, too."""
+    with pytest.raises(SpecError, match="there are no tables"):
+        table_paths(os.fspath(tmp_path))
+    write(tmp_path, 0, BATCHES[0])
+    manifest = tmp_path / ".current" / "_manifest.json"
+    manifest.write_text(manifest.read_text().replace('"format":1', '"format":9'))
+    with pytest.raises(SpecError, match="have format 9, and this version reads 1"):
+        table_paths(os.fspath(tmp_path))
+    manifest.write_text("{")
+    with pytest.raises(ConnectorError, match="are damaged"):
+        write(tmp_path, 1, BATCHES[1])

@@ -1,0 +1,117 @@
+"""`tidelog spark`: what is done with Spark. `ingest` writes the facts of outboxes to Parquet tables."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from tidelog.commands.numbers import positive, seconds
+from tidelog.commands.outcome import DONE
+from tidelog.connectors import spark
+from tidelog.connectors.outbox_server import load_token
+from tidelog.plans.errors import SpecError
+
+if TYPE_CHECKING:
+    from tidelog.connectors.spark.arguments import ArgumentColumn
+
+_DECLARATION = re.compile(r"\s*(?:'([^']+)'|([^\s('\"]+))\s*\((.*)\)\s*\Z", re.DOTALL)
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("spark", help="with Spark: write derived facts to tables")
+    _add_ingest(parser.add_subparsers(metavar="COMMAND", required=True))
+
+
+def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("ingest", help="write the facts of outboxes to Parquet tables, each exactly once")
+    parser.add_argument(
+        "--from",
+        dest="sources",
+        metavar="FROM",
+        nargs="+",
+        action="extend",
+        required=True,
+        help="outboxes: directories, or `tcp://HOST:PORT`",
+    )
+    parser.add_argument("--to", dest="tables", metavar="DIR", required=True, help="where the tables are, or will be")
+    parser.add_argument("--checkpoint", metavar="DIR", required=True, help="where Spark keeps how far it has come")
+    parser.add_argument("--once", action="store_true", help="end once all that is there now is written")
+    parser.add_argument("--every", type=seconds, default=10.0, metavar="S", help="seconds between two batches (default 10)")
+    parser.add_argument("--rows", type=positive, default=100_000, metavar="N", help="facts a batch (default 100000)")
+    parser.add_argument("--cores", type=positive, default=os.cpu_count() or 1, metavar="N", help="default: all")
+    parser.add_argument(
+        "--fields",
+        action="append",
+        default=[],
+        metavar="F",
+        help="the arguments of a predicate, such as 'hot(sensor: text, value: number)'",
+    )
+    parser.add_argument("--token-file", metavar="FILE", help="a file with the token that gateways want")
+    parser.add_argument("--tls", action="store_true", help="speak TLS with gateways")
+    parser.add_argument("--tls-ca", metavar="FILE", help="the certificates to trust, in place of the system's; means --tls")
+    parser.add_argument("--log", default=os.devnull, metavar="FILE", help="where Spark's own log goes (default: nowhere)")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write tables until a signal asks to stop; with `--once` until there is nothing left."""
+    spark.check_requirements()
+    fields = _parse_fields(options.fields)
+    token = None if options.token_file is None else load_token(options.token_file)
+    access = spark.Access(token, options.tls_ca or options.tls)
+    with spark.Ingestion(
+        options.sources, options.tables, options.checkpoint, rows=options.rows, fields=fields, access=access
+    ) as ingestion:
+        try:
+            session = spark.spark_session("tidelog ingest", cores=options.cores, log=options.log)
+        except OSError as error:
+            raise SpecError(f"cannot write `{options.log}`: {error.strerror}") from error
+        with _signals() as arrived:
+            try:
+                ingestion.run(session, every=options.every, once=options.once, is_stopped=lambda: bool(arrived))
+            finally:
+                with suppress(Exception):  # it may have ended before us, and what is written is written
+                    session.stop()
+    return 128 + arrived[0] if arrived else DONE
+
+
+def _parse_fields(declarations: Sequence[str]) -> dict[str, ArgumentColumn]:
+    found: dict[str, ArgumentColumn] = {}
+    for declaration in declarations:
+        match = _DECLARATION.match(declaration)
+        if match is None:
+            raise SpecError(f"expected fields such as `hot(sensor: text, value: number)`, got `{declaration}`")
+        found[match[1] or match[2]] = spark.parse_fields(match[3])
+    return found
+
+
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """The signals to stop that arrive meanwhile: what is being done is finished first.
+
+    From then on nothing is said: where the signal goes to all processes, Spark's end before this one, and PySpark complains.
+    """
+    arrived: list[int] = []
+    said = sys.stderr
+    nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - closed below
+
+    def note(number: int, _: FrameType | None) -> None:
+        arrived.append(number)
+        sys.stderr = nowhere
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield arrived
+    finally:
+        sys.stderr = said
+        nowhere.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
