@@ -122,9 +122,7 @@ def agreed(predicate: str, columns: Sequence[ArgumentColumn]) -> ArgumentColumn:
     first, *others = columns
     for other in others:
         if other != first:
-            raise SpecError(
-                f"the gateways do not agree on the fields of `{predicate}`: {_shown(first)} and {_shown(other)}"
-            )
+            raise SpecError(f"the gateways do not agree on the fields of `{predicate}`: {_shown(first)} and {_shown(other)}")
     return first
 
 

@@ -100,10 +100,7 @@ class Ingestion:
         """Begin; a batch every so many seconds, as long as there are facts. Ends when the query is stopped."""
         register(spark)
         facts = (
-            spark.readStream.format("tidelog")
-            .options(**self._options())
-            .option("maxRowsPerBatch", str(self._rows))
-            .load()
+            spark.readStream.format("tidelog").options(**self._options()).option("maxRowsPerBatch", str(self._rows)).load()
         )
         writer = facts.writeStream.foreachBatch(self._take).option("checkpointLocation", self._checkpoint)
         return writer.trigger(processingTime=f"{round(every * 1000)} milliseconds").start()
@@ -207,9 +204,7 @@ class _Merging:
         predicate, node = facts.column("predicate")[0].as_py(), facts.column("node")[0].as_py()
         arguments = self._layout.arguments.get(predicate, PLAIN)
         time = self._layout.nodes[node]
-        part = Partition(
-            predicate, node, time, arguments, self._layout.dates, self._current, self._staging, self._version
-        )
+        part = Partition(predicate, node, time, arguments, self._layout.dates, self._current, self._staging, self._version)
         segments = part.merge(runs_of(facts, arguments), self._segments.get((predicate, node), ()))
         text = msgspec.json.encode(segments)
         return pa.table({"predicate": [predicate], "node": [node], "segments": [text]})
@@ -232,9 +227,7 @@ def layout_of(schemas: Sequence[OutboxSchema], fields: Mapping[str, ArgumentColu
         for name, predicate in schema.predicates.items():
             column = fields.get(name) or column_of(predicate)
             if column.fields and len(column.fields) != predicate.arity:
-                raise SpecError(
-                    f"`{name}` takes {predicate.arity} arguments, and {len(column.fields)} fields are named"
-                )
+                raise SpecError(f"`{name}` takes {predicate.arity} arguments, and {len(column.fields)} fields are named")
             known.setdefault(name, []).append(column)
     for name in fields:
         if name not in known:

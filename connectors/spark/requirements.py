@@ -57,9 +57,7 @@ def _check_java() -> None:
         done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
         place = (
-            f"`{java}` cannot be run: set JAVA_HOME aright"
-            if home
-            else "none is on the path: install one, or set JAVA_HOME"
+            f"`{java}` cannot be run: set JAVA_HOME aright" if home else "none is on the path: install one, or set JAVA_HOME"
         )
         raise ConnectorError(f"{hint}, and {place}") from None
     found = _JAVA_VERSION.search(done.stderr + done.stdout)

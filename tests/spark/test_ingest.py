@@ -98,9 +98,7 @@ def test_named_fields_are_columns(spark: SparkSession, fill: Fill, tmp_path: Pat
     with Ingestion([path], tables, checkpoint, fields=named) as ingestion:
         ingestion.run(spark, once=True)
     frame = spark.read.parquet(os.path.join(tables, "hot"))
-    assert sorted(
-        map(tuple, frame.select("arguments.*", "start", "end", "first_seq", "last_seq", "node").collect())
-    ) == [
+    assert sorted(map(tuple, frame.select("arguments.*", "start", "end", "first_seq", "last_seq", "node").collect())) == [
         ("a", 1.0, "0", "3", 1, 3, "n1"),
         ("a", 2.0, "0", "1", 2, 2, "n1"),
     ]
@@ -156,9 +154,7 @@ def _start(paths: Sequence[str], folder: Path) -> subprocess.Popen[str]:
         "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.sql.codegen.wholeStage=false",
     }
     pipe = subprocess.PIPE
-    return subprocess.Popen(
-        command, stdout=pipe, stderr=subprocess.STDOUT, text=True, start_new_session=True, env=quick
-    )
+    return subprocess.Popen(command, stdout=pipe, stderr=subprocess.STDOUT, text=True, start_new_session=True, env=quick)
 
 
 def _versions(folder: Path) -> int:

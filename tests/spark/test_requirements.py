@@ -84,9 +84,7 @@ def test_old_java(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_else_needs_spark() -> None:
     """The command line and the connectors load without PySpark."""
-    code = (
-        "import sys, tidelog.cli, tidelog.connectors.spark; print('pyspark' in sys.modules, 'pyarrow' in sys.modules)"
-    )
+    code = "import sys, tidelog.cli, tidelog.connectors.spark; print('pyspark' in sys.modules, 'pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False False\n"
 
