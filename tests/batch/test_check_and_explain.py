@@ -45,10 +45,19 @@ def test_the_plan_is_of_streams(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_check_says_who_can_take_it(capfd: pytest.CaptureFixture[str]) -> None:
     """The error and the exit code stay; one more line tells."""
+    Path("plain.tide").write_text(WALK.replace("ask at(X)@T.\n", ""))
+    out, error, code = said(capfd, "check", "plain.tide")
+    assert (out, code) == ("", 1)
+    assert "error[infinite-delay]" in error
+    assert error.endswith(f"\n{CAN}\n")
+
+
+def test_check_offers_nothing_to_who_asks(capfd: pytest.CaptureFixture[str]) -> None:
+    """Batch reasoning does not answer what a program asks."""
     out, error, code = said(capfd, "check", "walk.tide")
     assert (out, code) == ("", 1)
     assert "error[endless-ask]" in error
-    assert error.endswith(f"\n{CAN}\n")
+    assert "batch" not in error
 
 
 @pytest.mark.parametrize("arguments", [["check"], ["explain"], ["explain", "--stage", "text"]])

@@ -12,11 +12,14 @@ from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import BAD, DONE, load_plan, say, show_diagnostics
 from tidelog.plans.analysis.batch_report import batch_fields, batch_lines
 from tidelog.plans.analysis.report import analyse, analysis_fields, format_analysis
+from tidelog.plans.batch import BatchPlan
 from tidelog.plans.errors import ProgramError
+from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.printing import format_formula
 from tidelog.plans.source import diagnostics_to_fields, to_fields
+from tidelog.plans.syntax import Ask
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -35,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         plan = load_plan(options.program)
     except ProgramError as error:
-        batch = batch_plan_if_any(options.program)
+        batch = _batch_plan_instead(options.program)
         if as_json:
             _print_json({"diagnostics": to_fields(error), "batch": batch_fields(batch) if batch else None})
             return BAD
@@ -58,6 +61,13 @@ def run(options: argparse.Namespace) -> int:
         _print_lines(_unfolding_lines(_sizes(plan)))
         _print_lines(batch_lines(batch) if batch else ["in batch: not possible"])
     return DONE
+
+
+def _batch_plan_instead(path: str) -> BatchPlan | None:
+    """The batch plan of a program that streams cannot take; None where it asks, which is for streams alone."""
+    plan = batch_plan_if_any(path)
+    asks = plan is not None and any(isinstance(item, Ask) for item in parse(plan.program.text, plan.name).statements)
+    return None if asks else plan
 
 
 def _print_lines(lines: Iterable[str]) -> None:
