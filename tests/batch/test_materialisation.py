@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from batch.materialising import derived, loaded, plan_of, records, shown
+from batch.worked import UNARY
 from tidelog.plans.analysis.ends import Ending
 from tidelog.plans.batch import compile_batch
 from tidelog.plans.compile import compile_program
@@ -17,27 +18,7 @@ from tidelog.runtime.batch.materialisation import MOST_ROUNDS, Materialisation
 # --- operators ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("operator", "closed", "open_"),
-    [
-        ("diamondminus[1,2]", "[1,6]", "(1,6)"),
-        ("diamondminus(1,2]", "(1,6]", "(1,6)"),
-        ("diamondminus[1,2)", "[1,6)", "(1,6)"),
-        ("diamondminus(1,2)", "(1,6)", "(1,6)"),
-        ("diamondplus[1,2]", "[-2,3]", "(-2,3)"),
-        ("diamondplus(1,2]", "[-2,3)", "(-2,3)"),
-        ("diamondplus[1,2)", "(-2,3]", "(-2,3)"),
-        ("diamondplus(1,2)", "(-2,3)", "(-2,3)"),
-        ("boxminus[1,2]", "[2,5]", "(2,5)"),
-        ("boxminus(1,2]", "[2,5]", "(2,5]"),
-        ("boxminus[1,2)", "[2,5]", "[2,5)"),
-        ("boxminus(1,2)", "[2,5]", "[2,5]"),
-        ("boxplus[1,2]", "[-1,2]", "(-1,2)"),
-        ("boxplus(1,2]", "[-1,2]", "[-1,2)"),
-        ("boxplus[1,2)", "[-1,2]", "(-1,2]"),
-        ("boxplus(1,2)", "[-1,2]", "[-1,2]"),
-    ],
-)
+@pytest.mark.parametrize(("operator", "closed", "open_"), UNARY)
 def test_unary_operators(operator: str, closed: str, open_: str) -> None:
     """Over p@[0,4] and over p@(0,4), each operator with each kind of bracket gives exactly what Table 1 says."""
     assert derived(f"h :- {operator} p.", ["p@[0,4]"], "h") == [f"h@{closed}"]

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 from batch.materialising import plan_of, records
+from batch.worked import UNARY
 
 from decide.theories import least_model, shown, theory_of
 from oracle.evaluate import evaluate
@@ -18,27 +19,7 @@ from tidelog.plans.parser import parse
 # --- operators, worked by hand ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("operator", "closed", "open_"),
-    [
-        ("diamondminus[1,2]", "[1,6]", "(1,6)"),
-        ("diamondminus(1,2]", "(1,6]", "(1,6)"),
-        ("diamondminus[1,2)", "[1,6)", "(1,6)"),
-        ("diamondminus(1,2)", "(1,6)", "(1,6)"),
-        ("diamondplus[1,2]", "[-2,3]", "(-2,3)"),
-        ("diamondplus(1,2]", "[-2,3)", "(-2,3)"),
-        ("diamondplus[1,2)", "(-2,3]", "(-2,3)"),
-        ("diamondplus(1,2)", "(-2,3)", "(-2,3)"),
-        ("boxminus[1,2]", "[2,5]", "(2,5)"),
-        ("boxminus(1,2]", "[2,5]", "(2,5]"),
-        ("boxminus[1,2)", "[2,5]", "[2,5)"),
-        ("boxminus(1,2)", "[2,5]", "[2,5]"),
-        ("boxplus[1,2]", "[-1,2]", "(-1,2)"),
-        ("boxplus(1,2]", "[-1,2]", "[-1,2)"),
-        ("boxplus[1,2)", "[-1,2]", "(-1,2]"),
-        ("boxplus(1,2)", "[-1,2]", "[-1,2]"),
-    ],
-)
+@pytest.mark.parametrize(("operator", "closed", "open_"), UNARY)
 def test_unary_operators(operator: str, closed: str, open_: str) -> None:
     """Over p@[0,4] and over p@(0,4), each operator with each kind of bracket holds exactly where Table 1 says."""
     assert shown(theory_of(f"h :- {operator} p. bottom :- h, z.", ["p@[0,4]", "z@1"]), "h") == [closed]
