@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -268,9 +268,10 @@ class _RowEncoder:
         return OutboxRow(seq, predicate, arguments, start, end, interval.left_open, interval.right_open, horizon, now)
 
 
-def _row(columns: Sequence[object]) -> OutboxRow:
+def _row(columns: Sequence[Any]) -> OutboxRow:
+    """A fact from the columns of the table, which holds them as they were written."""
     seq, predicate, arguments, start, end, left, right, horizon, emitted_at = columns
-    return OutboxRow(seq, predicate, arguments, start, end, bool(left), bool(right), horizon, emitted_at)  # type: ignore[arg-type]
+    return OutboxRow(seq, predicate, arguments, start, end, bool(left), bool(right), horizon, emitted_at)
 
 
 def _size(row: OutboxRow) -> int:

@@ -20,16 +20,17 @@ def has_model(plan: BatchPlan, facts: Iterable[Record], search: Search = "automa
     """Whether a program and facts are consistent; MethodError where the search cannot take them, or has met its limits."""
     if not plan.constraints:
         return True
-    from tidelog.operators.horn.grounding import ground  # noqa: PLC0415 - only where materialisation does not decide
+    # imported here, since materialisation decides nearly always, and the command line starts faster without
+    from tidelog.operators.horn.grounding import ground  # noqa: PLC0415 - see above
 
     theory = ground(plan, facts)
     if search == "automata":
-        from tidelog.operators.automata import procedure  # noqa: PLC0415
+        from tidelog.operators.automata import procedure  # noqa: PLC0415 - see above
 
         return procedure.has_model(theory)
 
-    from tidelog.operators.ltl.tableau import satisfiable  # noqa: PLC0415
-    from tidelog.operators.ltl.translation import translate  # noqa: PLC0415
+    from tidelog.operators.ltl.tableau import satisfiable  # noqa: PLC0415 - see above
+    from tidelog.operators.ltl.translation import translate  # noqa: PLC0415 - see above
 
     return satisfiable(translate(theory).formula)
 

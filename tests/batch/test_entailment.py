@@ -201,7 +201,7 @@ def test_one_after_the_other(monkeypatch: pytest.MonkeyPatch, fact: str, answer:
 def test_no_such_method() -> None:
     """A mistake of the caller."""
     with pytest.raises(ValueError, match="a method is one of auto, materialise, automata, ltl; got `magic`"):
-        ask(WALK, [], "at(0)@0", "magic")  # type: ignore[arg-type]
+        ask(WALK, [], "at(0)@0", "magic")
 
 
 @pytest.mark.parametrize("method", ["automata", "ltl"])

@@ -108,14 +108,14 @@ def _agree(rng: random.Random, count: int, sizes: int) -> tuple[int, int]:
 
 def test_random_formulas_equal_trying_all_lassos() -> None:
     """Small formulas have small models, if any: the tableau finds one exactly if there is one."""
-    satisfied, not_satisfied = _agree(random.Random(7), 30, 8)  # noqa: S311 - drawn for a test
+    satisfied, not_satisfied = _agree(random.Random(7), 30, 8)
     assert min(satisfied, not_satisfied) > 5
 
 
 @pytest.mark.slow
 def test_many_random_formulas_equal_trying_all_lassos() -> None:
     """The same with more and larger formulas."""
-    satisfied, not_satisfied = _agree(random.Random(8), 200, 12)  # noqa: S311 - drawn for a test
+    satisfied, not_satisfied = _agree(random.Random(8), 200, 12)
     assert min(satisfied, not_satisfied) > 40
 
 

@@ -251,7 +251,7 @@ def random_theory(rng: random.Random) -> Theory:
 
 def test_true_exactly_on_the_models_of_the_theory() -> None:
     """On random interpretations of random theories, the formula is true on the folded timeline where the theory is."""
-    rng = random.Random(42)  # noqa: S311 - drawn for a test
+    rng = random.Random(42)
     seen = {True: 0, False: 0}
     for _ in range(700):
         drawn = random_theory(rng)

@@ -52,10 +52,10 @@ def begin(folder: str, at: int) -> None:
 
     def watched(self: OutboxFile, *arguments: object, **options: object) -> None:
         configure = self._configure
-        self._configure = lambda create: (cut(self, at), configure(create))[1]  # type: ignore[method-assign]
-        connect(self, *arguments, **options)  # type: ignore[arg-type]
+        self._configure = lambda create: (cut(self, at), configure(create))[1]
+        connect(self, *arguments, **options)
 
-    OutboxFile.__init__ = watched  # type: ignore[method-assign]
+    OutboxFile.__init__ = watched
     Outbox(folder, PLAN, "f", node="n")
 
 

@@ -31,7 +31,7 @@ PIECE = 8192
 def read_pieces() -> None:
     """Read small pieces from now on."""
     read = Descriptor.read
-    Descriptor.read = lambda self, limit=PIECE: read(self, limit)  # type: ignore[method-assign]
+    Descriptor.read = lambda self, limit=PIECE: read(self, limit)
 
 
 def begin(arguments: list[str]) -> int:
@@ -94,7 +94,7 @@ if __name__ == "__main__":
     read_pieces()
     durable._PAUSE = 0
     seed, kills, program, outbox, *sources = sys.argv[1:]
-    draw = random.Random(int(seed))  # noqa: S311 - seeded moments
+    draw = random.Random(int(seed))
     inputs = [text for source in sources for text in ("--in", source)]
     arguments = ["run", program, *inputs, "--out", f"spark+outbox:{outbox}?every=0.002"]
     rows, killed = torment(int(kills), outbox, arguments, draw)

@@ -177,7 +177,7 @@ class StoppingSource:
         self.name, self._file = file.name, file
 
     def resume(self, position: dict[str, Any]) -> None:
-        self._file.resume(position)  # type: ignore[attr-defined]
+        self._file.resume(position)
 
     async def __aenter__(self) -> StoppingSource:
         await self._file.__aenter__()

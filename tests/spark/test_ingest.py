@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def facts(seed: int, number: int) -> list[Record]:
     """Facts of a few rows that touch, overlap, come late and come twice."""
-    draw = random.Random(seed)  # noqa: S311 - the same facts each time
+    draw = random.Random(seed)
     found: list[Record] = []
     for place in range(number):
         low = max(0, 2 * place + draw.randrange(-40, 4))
@@ -111,7 +111,7 @@ def test_killed_at_random_points(fill: Fill, tmp_path: Path) -> None:
     """The driver, and with it all of Spark, killed while it writes: in the end the tables are the golden ones."""
     paths = [fill(node, facts(place, 300)) for place, node in enumerate(("n1", "n2"))]
     expected = golden(rows_of(*paths))
-    draw = random.Random()  # noqa: S311
+    draw = random.Random()
     for kills in range(3):
         target = _versions(tmp_path) + draw.randrange(1, 3)
         process = _start(paths, tmp_path)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def rows(**options: str) -> list[dict[str, Any]]:
     """What a batch read gives, without Spark."""
-    source = TidelogDataSource(CaseInsensitiveDict(options))  # type: ignore[arg-type]
+    source = TidelogDataSource(CaseInsensitiveDict(options))
     reader = source.reader(source.schema())
     return [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
 
@@ -127,7 +127,7 @@ def test_wrong_options_are_told(fill: Fill, options: dict[str, str], message: st
 @pytest.mark.parametrize("options", [{"maxRowsPerBatch": "0"}, {"maxRowsPerBatch": "x"}, {"acknowledge": "maybe"}])
 def test_wrong_stream_options_are_told(fill: Fill, options: dict[str, str]) -> None:
     """So are those of streams."""
-    source = TidelogDataSource(CaseInsensitiveDict({"path": fill("n1", []), **options}))  # type: ignore[arg-type]
+    source = TidelogDataSource(CaseInsensitiveDict({"path": fill("n1", []), **options}))
     with pytest.raises(SpecError, match=next(iter(options))):
         source.streamReader(source.schema())
 

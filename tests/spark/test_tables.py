@@ -59,7 +59,7 @@ def expected(batches: Sequence[Facts], predicate: str) -> list[tuple[str, str, s
     for node in nodes:
         runs = coalesce([each for facts in batches for each in facts.get((predicate, node), ())], integer=False)
         found += [(node, str(each.key[0]), each.start or "", each.end or "", each.last_seq) for each in runs]
-    return sorted(found)  # type: ignore[arg-type]
+    return sorted(found)
 
 
 BATCHES: list[Facts] = [
@@ -159,7 +159,7 @@ def test_files_stay_few_and_old_ones_untouched(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(os, "fsync", lambda _: None)
     monkeypatch.setattr(segments_module, "FULL", 4)
     monkeypatch.setattr(segments_module, "LARGEST", 4 * 8 * 8)
-    draw = random.Random(7)  # noqa: S311 - the same facts each time
+    draw = random.Random(7)
     batches: list[Facts] = []
     for number in range(40):
         late = draw.randrange(0, 40 * number + 1)
