@@ -332,3 +332,12 @@ def test_standard_error_may_be_closed_or_full(alarm: str) -> None:
         given = FACTS + "nonsense\n"
         done = subprocess.run(["bash", "-c", command], input=given, capture_output=True, text=True, check=False)
         assert (done.stdout, done.returncode) == ("alarm(a)@3\nalarm(a)@4\n", 0)
+
+
+def test_violations_are_written_as_iso_too(tmp_path: Path) -> None:
+    """With `--iso`, a violated constraint tells its time as answers do."""
+    (tmp_path / "p.tide").write_text("timeline integer, unit 1 s.\nbottom :- hot(X), cold(X).\nq(X) :- hot(X).\n")
+    (tmp_path / "f.txt").write_text("hot(a)@2020-01-01T00:00:07Z\ncold(a)@2020-01-01T00:00:07Z\n")
+    done = run("run", "p.tide", "--in", "f.txt", "--iso", "--out", "facts+-", cwd=tmp_path)
+    assert (done.stdout, done.returncode) == ("q(a)@2020-01-01T00:00:07Z\n", 1)
+    assert "violated at 2020-01-01T00:00:07Z: hot(a), cold(a)" in done.stderr

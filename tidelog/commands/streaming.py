@@ -20,6 +20,7 @@ from tidelog.commands.overlap import check_overlap, file_of
 from tidelog.commands.progress import show_progress
 from tidelog.commands.statistics import Running, show_statistics
 from tidelog.connectors.dead_letters import DeadLetterWriter
+from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.framing import MAX_LINE
 from tidelog.connectors.spec import open_sink, open_source, parse_spec
 from tidelog.plans.errors import DataError, SpecError
@@ -85,6 +86,7 @@ class _Run:
     ) -> None:
         self._plan, self._options, self._make_engine = plan, options, make_engine
         self._signal: int | None = None
+        self._times = TimeFormatter(plan.timeline, options.iso)
         schema, remote = plan.schema, options.allow_remote
         self._sources = [
             open_source(spec, schema, allow_remote=remote, max_line=options.max_line) for spec in options.sources or ["-"]
@@ -131,7 +133,7 @@ class _Run:
                 engine.stop()
 
     def _show_violation(self, violation: Violation) -> None:
-        say(str(violation))
+        say(violation.told(self._times.at(violation.lo, violation.hi)))
 
     def _close(self, engine: Running) -> int:
         statistics = engine.statistics()
