@@ -6,7 +6,7 @@ compute with (`start_time`, `end_time`): TIMESTAMP where every program declares 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import pyarrow as pa
@@ -39,12 +39,28 @@ def time_type(dates: bool) -> DataType:
     return TimestampType() if dates else DoubleType()
 
 
+Column = tuple[str, DataType, bool]
+"""A column's name, its type, and whether it may be NULL."""
+
+TOLD_COLUMNS: tuple[Column, ...] = (("horizon", StringType(), True), ("emitted_at", TimestampType(), False))
+"""When a fact was told, and how much was known then."""
+
+
 def fact_type(arguments: ArgumentColumn, dates: bool) -> StructType:
     """The columns of the data source."""
-    columns: list[tuple[str, DataType, bool]] = [
+    columns: list[Column] = [
         ("node", StringType(), False),
         ("seq", LongType(), False),
         ("predicate", StringType(), False),
+        *interval_columns(arguments, dates),
+        *TOLD_COLUMNS,
+    ]
+    return row_type(columns)
+
+
+def interval_columns(arguments: ArgumentColumn, dates: bool) -> list[Column]:
+    """What holds, and when."""
+    return [
         ("arguments", arguments.type, False),
         ("start", StringType(), True),
         ("end", StringType(), True),
@@ -52,9 +68,11 @@ def fact_type(arguments: ArgumentColumn, dates: bool) -> StructType:
         ("end_time", time_type(dates), True),
         ("start_open", BooleanType(), False),
         ("end_open", BooleanType(), False),
-        ("horizon", StringType(), True),
-        ("emitted_at", TimestampType(), False),
     ]
+
+
+def row_type(columns: Iterable[Column]) -> StructType:
+    """The type of rows with these columns."""
     return StructType([StructField(name, kind, nullable) for name, kind, nullable in columns])
 
 

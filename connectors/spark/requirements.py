@@ -54,7 +54,7 @@ def _check_java() -> None:
     java = os.path.join(home, "bin", "java") if home else "java"
     hint = f"Spark needs Java {JAVA} or newer"
     try:
-        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603 - a program's own name, and no shell
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603 - the user's own Java, no shell
     except (OSError, subprocess.TimeoutExpired):
         place = (
             f"`{java}` cannot be run: set JAVA_HOME aright" if home else "none is on the path: install one, or set JAVA_HOME"

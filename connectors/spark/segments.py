@@ -19,10 +19,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import BooleanType, DataType, LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import LongType, StructType
 
 from tidelog.connectors.spark.arguments import ArgumentColumn
-from tidelog.connectors.spark.columns import TimeColumn, exact, time_type
+from tidelog.connectors.spark.columns import TOLD_COLUMNS, TimeColumn, exact, interval_columns, row_type
 from tidelog.connectors.spark.intervals import Key, Run, Time, coalesce
 from tidelog.connectors.spark.tables import NodeTime, Segment
 from tidelog.plans.errors import ConnectorError
@@ -37,20 +37,8 @@ LARGEST = FULL * MERGED * MERGED
 
 def table_type(arguments: ArgumentColumn, dates: bool) -> StructType:
     """The columns of a table, beside `node`, by which it is partitioned."""
-    columns: list[tuple[str, DataType, bool]] = [
-        ("arguments", arguments.type, False),
-        ("start", StringType(), True),
-        ("end", StringType(), True),
-        ("start_time", time_type(dates), True),
-        ("end_time", time_type(dates), True),
-        ("start_open", BooleanType(), False),
-        ("end_open", BooleanType(), False),
-        ("first_seq", LongType(), False),
-        ("last_seq", LongType(), False),
-        ("horizon", StringType(), True),
-        ("emitted_at", TimestampType(), False),
-    ]
-    return StructType([StructField(name, kind, nullable) for name, kind, nullable in columns])
+    numbers = (("first_seq", LongType(), False), ("last_seq", LongType(), False))
+    return row_type((*interval_columns(arguments, dates), *numbers, *TOLD_COLUMNS))
 
 
 @dataclass(frozen=True, slots=True)

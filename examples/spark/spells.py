@@ -41,7 +41,7 @@ def derive(city: str, outbox: Path) -> None:
         "--out",
         f"spark+outbox:{outbox}?node={city}",
     ]
-    subprocess.run(list(map(str, command)), check=True, stderr=subprocess.DEVNULL)  # noqa: S603 - no shell
+    subprocess.run(list(map(str, command)), check=True, stderr=subprocess.DEVNULL)
 
 
 def main(spark: SparkSession, folder: Path) -> None:

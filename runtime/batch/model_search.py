@@ -20,17 +20,17 @@ def has_model(plan: BatchPlan, facts: Iterable[Record], search: Search = "automa
     """Whether a program and facts are consistent; MethodError where the search cannot take them, or has met its limits."""
     if not plan.constraints:
         return True
-    # imported here, since materialisation decides nearly always, and the command line starts faster without
-    from tidelog.operators.horn.grounding import ground  # noqa: PLC0415 - see above
+    # materialisation decides nearly always, and these four take a tenth of the time of `import tidelog`
+    from tidelog.operators.horn.grounding import ground  # noqa: PLC0415 - seldom needed, slow to load
 
     theory = ground(plan, facts)
     if search == "automata":
-        from tidelog.operators.automata import procedure  # noqa: PLC0415 - see above
+        from tidelog.operators.automata import procedure  # noqa: PLC0415 - seldom needed, slow to load
 
         return procedure.has_model(theory)
 
-    from tidelog.operators.ltl.tableau import satisfiable  # noqa: PLC0415 - see above
-    from tidelog.operators.ltl.translation import translate  # noqa: PLC0415 - see above
+    from tidelog.operators.ltl.tableau import satisfiable  # noqa: PLC0415 - seldom needed, slow to load
+    from tidelog.operators.ltl.translation import translate  # noqa: PLC0415 - seldom needed, slow to load
 
     return satisfiable(translate(theory).formula)
 

@@ -352,7 +352,7 @@ def test_misuse_of_the_interface() -> None:
     with pytest.raises(RuntimeError, match="before the first round"):
         done.load([])
     with pytest.raises(ValueError, match="one of seminaive, naive, optimised; got `fast`"):
-        Materialisation(done.plan, "fast")  # type: ignore[arg-type] # what a user without a type checker may write
+        Materialisation(done.plan, "fast")
     with pytest.raises(DataError, match="finer than the resolution"):
         Materialisation(done.plan, until="1/3")
     with pytest.raises(ValueError, match="above 0"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import signal
 import socket
 import subprocess
@@ -149,13 +150,14 @@ def test_a_signal_commits_and_the_next_run_goes_on(program: Path, tmp_path: Path
 def test_an_outbox_is_served_until_all_is_taken(program: Path, tmp_path: Path) -> None:
     """A client with the token reads along; at the stream's end the process waits until everything is acknowledged."""
     plan, path = tidelog.compile(PROGRAM), write_csv(tmp_path / "temp.csv", 300)
-    (tmp_path / "token").write_text("0123456789abcdef")
+    token = secrets.token_hex(8)
+    (tmp_path / "token").write_text(token)
     folder, port = tmp_path / "box", free_port()
     options = ["--in", f"{path}?predicate=temp", "--out", f"spark+outbox:{folder}", "--token-file", str(tmp_path / "token")]
     process = start(program, *options, "--serve-outbox", f"tcp+listen://127.0.0.1:{port}")
     wait_for_last(folder, 1)
     rows = []
-    with OutboxClient(f"tcp://127.0.0.1:{port}", token="0123456789abcdef") as client:  # noqa: S106 - it opens nothing
+    with OutboxClient(f"tcp://127.0.0.1:{port}", token=token) as client:
         while not rows or rows[-1].horizon != "inf":
             rows += client.read(len(rows))
         time.sleep(0.3)
