@@ -184,12 +184,10 @@ class Question:
         reason = ""
         try:
             self._done.run(None, stop)
-        except EndlessError as error:
-            reason = str(EndlessError(error.predicates, error.rounds, _without_hint(error.reason)))
+        except (EndlessError, MethodError) as error:
+            reason = str(error)
         except DataError as error:  # it has left the times that the timeline can hold
             reason = error.reason
-        except MethodError as error:
-            reason = str(error)
         return self._conclude(is_paused, reason)
 
     def _conclude(self, is_paused: bool, reason: str) -> Decision | None:
@@ -242,11 +240,6 @@ class Question:
 
 
 # --- when to pause -----------------------------------------------------------------------------------------------------
-
-
-def _without_hint(reason: str) -> str:
-    """Why there was no end; options of `materialise` are none here."""
-    return "there was always something new" if "--" in reason else reason
 
 
 def _never() -> bool:

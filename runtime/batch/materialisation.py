@@ -227,8 +227,7 @@ class Materialisation:
                 continue
             most = MOST_ROUNDS if component.ending == "unbounded" else MOST_ROUNDS_TO_REPEAT
             if current.all_rounds >= most or current.ranges >= MOST_RANGES:
-                reason = f"give it an end with {'--until (a time) or ' * (self._until >= POS)}--rounds (a number)"
-                raise EndlessError(component.predicates, current.all_rounds, reason)
+                raise EndlessError(component.predicates, current.all_rounds, "there was always something new")
 
     def _must_end(self, component: Component) -> bool:
         return component.ending == "finite" or (component.ending == "forward" and self._until < POS)

@@ -227,9 +227,9 @@ def test_ends_are_known_before(program: str, ending: Ending) -> None:
 
 
 def test_a_recursion_that_makes_values_is_stopped() -> None:
-    """After 10,000 rounds without an end the error names the predicates and what to do; what is derived stays."""
+    """After 10,000 rounds without an end the error names the predicates; what is derived stays."""
     done = loaded("p(Y) :- p(X), Y = X+1.", ["p(1)@0"])
-    with pytest.raises(EndlessError, match=r"`p` has not come to an end after 10,000 rounds: .*--until .*--rounds"):
+    with pytest.raises(EndlessError, match="`p` has not come to an end after 10,000 rounds: there was always something new"):
         done.run()
     assert done.statistics().rounds == MOST_ROUNDS
 

@@ -23,7 +23,7 @@ from tidelog.commands.numbers import whole
 from tidelog.commands.outcome import BAD, DONE, count, say
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.plans.batch import BatchPlan
-from tidelog.plans.errors import DataError, SpecError
+from tidelog.plans.errors import DataError, EndlessError, SpecError
 from tidelog.plans.facts import format_atom
 from tidelog.plans.refining import read_exactly
 from tidelog.plans.repeating import both_ways, going_on
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         loader = load(plan, _timeline(plan, options.until), specs, progress)
         done = Materialisation(refined(plan, loader.timeline), options.strategy, options.until)
         done.load(loader.drain())
-        _go_on(done, progress, options.rounds)
+        _go_on(done, progress, options.rounds, has_end=options.until is not None)
         progress.clear()
         if options.stats:
             _show_statistics(done)
@@ -67,11 +67,14 @@ def run(options: argparse.Namespace) -> int:
         return DONE
 
 
-def _go_on(done: Materialisation, progress: Progress, rounds: int | None) -> None:
+def _go_on(done: Materialisation, progress: Progress, rounds: int | None, *, has_end: bool) -> None:
     try:
         go_on(done, progress, rounds)
     except DataError as error:  # it has left the times that the timeline can hold
         raise DataError(f"{error.reason}: use --until") from None
+    except EndlessError as error:
+        ends = "--rounds (a number)" if has_end else "--until (a time) or --rounds (a number)"
+        raise EndlessError(error.predicates, error.rounds, f"give it an end with {ends}") from None
 
 
 def _timeline(plan: BatchPlan, until: str | None) -> Timeline:
