@@ -216,6 +216,12 @@ class Plan:
     unfoldings: tuple[Unfolding, ...] = field(default=(), repr=False)
     delays: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def follows_time(self) -> bool:
+        """Whether what recurs without an end, or turns times into rows, is followed as far as the stream goes."""
+        counts = any(feed.kind == "clock" for step in self.steps for feed in step.inputs)
+        return counts or any(loop.holds for loop in self.loops)
+
     def step(self, name: str) -> Step:
         """The step with this id; KeyError if there is none."""
         for step in self.steps:

@@ -83,7 +83,7 @@ class Intake:
         self._delays = plan.delays
         self._behind = max(plan.delays.values(), default=0)
         self._counted = counted(plan)
-        self._follows = any(loop.holds for loop in plan.loops) or bool(ports_fed_by(plan, "clock"))
+        self._follows = plan.follows_time
         self._lateness = lateness
         self._max_ahead = _NO_BOUND if max_ahead is None else max_ahead
         self._latest = dict.fromkeys(sources, NEG)

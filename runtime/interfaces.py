@@ -7,12 +7,14 @@ answers are sent again, so those of that one call may arrive twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from tidelog.plans.analysis.stages import Stage
 from tidelog.plans.facts import Record
 from tidelog.plans.questions import HypotheticalAnswer
+from tidelog.plans.syntax import Value
 
 AnyAnswer = Record | HypotheticalAnswer
 """What sinks take: a derived fact, or, where the program asks, what is known of an answer."""
@@ -118,6 +120,60 @@ class AnswerLog(Protocol):
     def has_room(self) -> bool:
         """Whether it can take more."""
         ...
+
+
+Told = tuple[str, tuple[str, ...], str, int, int]
+"""A constraint that is violated: its rule, its body with the constants that violate it, and when, as text and encoded."""
+
+
+@dataclass(slots=True)
+class StageAnswers:
+    """What a stage has to say: answers for users, facts for later stages, and the constraints that are violated."""
+
+    told: list[Record] = field(default_factory=list)
+    passed: list[Record] = field(default_factory=list)
+    violations: list[Told] = field(default_factory=list)
+
+
+class StageSession(Protocol):
+    """One stage of a program (`plans.analysis.stages`) for some values of its key, wherever it runs. Times are encoded."""
+
+    def take(self, records: Sequence[Record]) -> list[Rejected]:
+        """Take facts, named as the stage's program names them; returns those that are late."""
+        ...
+
+    def advance(self, watermark: int) -> None:
+        """All facts up to the watermark are there, and what earlier stages told when they got it."""
+        ...
+
+    def finish(self, last: int | None) -> None:
+        """All facts are there. `last` is when the last fact of the stream begins, None where there is none, or where it
+        does not matter."""
+        ...
+
+    def pull(self) -> StageAnswers:
+        """What became known since the last call."""
+        ...
+
+    def unfinished(self) -> list[str]:
+        """After `finish`: what is recursive without an end, and was followed only as far as the stream went."""
+        ...
+
+    def snapshot(self) -> bytes:
+        """The whole state; what was not pulled is not part of it."""
+        ...
+
+    def restore(self, state: bytes) -> None:
+        """Go on from a snapshot of the same stage. SnapshotError where it is not one."""
+        ...
+
+
+class OpenStage(Protocol):
+    """Begins the session of a stage for those values of its key that it `owns`, with the start of the stream, if known."""
+
+    def __call__(
+        self, stage: Stage, owns: Callable[[Value], bool], *, is_final: bool, start: int | None
+    ) -> StageSession: ...
 
 
 class DeadLetters(Protocol):

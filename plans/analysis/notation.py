@@ -21,6 +21,13 @@ def decode_distance(distance: int, timeline: Timeline) -> Time:
     return Fraction(distance) if timeline.is_integer else Fraction(distance, 2) * timeline.resolution
 
 
+def encode_distance(distance: Time, timeline: Timeline) -> int:
+    """The encoded distance: what `decode_distance` has decoded."""
+    if isinstance(distance, float):
+        return POS if distance > 0 else NEG
+    return int(distance if timeline.is_integer else distance * 2 / timeline.resolution)
+
+
 def decode_metric(metric: Metric, timeline: Timeline) -> Interval:
     """An operator's interval as the program would write it (on integers, closed).
 

@@ -1,8 +1,7 @@
-"""Stages run as plain sessions, one for each stage and key: the reference for whatever runs them elsewhere."""
+"""Stages run side by side, one session for each stage and key: the reference for whatever runs them elsewhere."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
@@ -11,33 +10,41 @@ from tidelog.plans.analysis.stages import Stage, stages_of
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
 from tidelog.plans.syntax import Value
+from tidelog.runtime.interfaces import StageSession
+from tidelog.runtime.staged import open_stage
 
 Key = Value | None
 
 
 class Worker:
-    """One stage: its sessions by key, and the facts that wait for the next watermark."""
+    """One stage: its sessions by key, and the facts that wait for the next watermark.
 
-    def __init__(self, stage: Stage, start: Fraction | None) -> None:
+    With `stores`, no session lives longer than until the next watermark: another one goes on from its snapshot.
+    """
+
+    def __init__(self, stage: Stage, start: int | None, *, is_final: bool, stores: bool) -> None:
         self.stage = stage
         self._start = start
-        self._sessions: dict[Key, Session] = {}
+        self._is_final, self._stores = is_final, stores
+        self._sessions: dict[Key, StageSession] = {}
         self._waiting: dict[Key, list[Record]] = {}
+        self.told: list[Record] = []
+        self._violations: set[tuple[str, tuple[str, ...]]] = set()
         for key in self._first_keys():
-            self._open(key)
+            self._sessions[key] = self._open(key)
 
     def _first_keys(self) -> list[Key]:
         if self.stage.key is None:
             return [None]
         if self.stage.seeds is None:
             return []
-        session = Session(self.stage.seeds, start=self._start)
+        start = None if self._start is None else self.stage.plan.timeline.decode_point(self._start)
+        session = Session(self.stage.seeds, start=start)
         session.finish()
         return [row[0] for _, row, _, _ in session.pull_records()]
 
-    def _open(self, key: Key) -> None:
-        if key not in self._sessions:
-            self._sessions[key] = Session(self.stage.plan, lateness=math.inf, start=self._start)
+    def _open(self, key: Key) -> StageSession:
+        return open_stage(self.stage, lambda value: value == key, is_final=self._is_final, start=self._start)
 
     def take(self, source: int | None, record: Record) -> None:
         """A fact of the stream (`source` is None) or of an earlier stage, if this stage reads it."""
@@ -47,39 +54,46 @@ class Worker:
                 key = None if item.position is None else row[item.position]
                 self._waiting.setdefault(key, []).append((item.name, row, lo, hi))
 
-    def advance(self, watermark: Fraction | None) -> list[Record]:
-        """Hand the facts to their sessions, then tell all of them the watermark; what they answer."""
+    def advance(self, watermark: int | None) -> list[Record]:
+        """Hand the facts to their sessions, then tell all of them the watermark; what they pass on."""
         for key, records in self._waiting.items():
-            self._open(key)
-            self._sessions[key].push_records(records)
+            if key not in self._sessions:
+                self._sessions[key] = self._open(key)
+            assert self._sessions[key].take(records) == []
         self._waiting.clear()
         if watermark is not None:
             for session in self._sessions.values():
                 session.advance(watermark)
-        return self._answers()
+        passed = self._pull()
+        if self._stores:
+            self._sessions = {key: self._stored(key, session) for key, session in self._sessions.items()}
+        return passed
 
     def finish(self) -> list[Record]:
         """The stream has ended."""
-        answers = self.advance(None)
+        passed = self.advance(None)
         for session in self._sessions.values():
-            session.finish()
-        return answers + self._answers()
+            session.finish(None)
+        return passed + self._pull()
 
-    def _answers(self) -> list[Record]:
-        return [
-            record for key, session in self._sessions.items() for record in session.pull_records() if self._own(key, record)
-        ]
+    def _stored(self, key: Key, session: StageSession) -> StageSession:
+        following = self._open(key)
+        following.restore(session.snapshot())
+        return following
 
-    def _own(self, key: Key, record: Record) -> bool:
-        name, row, _, _ = record
-        if name not in self.stage.outputs:
-            return False
-        return self.stage.key is None or name not in self.stage.key or row[self.stage.key[name]] == key
+    def _pull(self) -> list[Record]:
+        passed: list[Record] = []
+        for session in self._sessions.values():
+            answers = session.pull()
+            passed += answers.passed
+            self.told += answers.told
+            self._violations |= {(rule, facts) for rule, facts, *_ in answers.violations}
+        return passed
 
     def violations(self) -> set[tuple[str, tuple[str, ...]]]:
-        """The constraints violated, and by what."""
-        sessions = self._sessions.values()
-        return {(found.rule, found.facts) for session in sessions for found in session.pull_violations()}
+        """The constraints violated since the last call, and by what."""
+        found, self._violations = self._violations, set()
+        return found
 
     @property
     def sessions(self) -> int:
@@ -90,8 +104,11 @@ class Worker:
 class StagedRun:
     """All stages of a plan, one after another for each watermark."""
 
-    def __init__(self, plan: Plan, start: Fraction | None = None) -> None:
-        self.workers = [Worker(stage, start) for stage in stages_of(plan).stages]
+    def __init__(self, plan: Plan, start: Fraction | None = None, *, is_final: bool = False, stores: bool = False) -> None:
+        self._plan = plan
+        begin = None if start is None else plan.timeline.encode_point(start)
+        stages = stages_of(plan).stages
+        self.workers = [Worker(stage, begin, is_final=is_final, stores=stores) for stage in stages]
 
     def push(self, records: Iterable[Record]) -> None:
         """Facts of the stream, in order of arrival."""
@@ -100,8 +117,9 @@ class StagedRun:
                 worker.take(None, record)
 
     def advance(self, watermark: Fraction | None) -> list[Record]:
-        """No later fact begins at or before the watermark, but for the delays that inputs declare."""
-        return self._pass_on(lambda worker: worker.advance(watermark))
+        """No later fact begins at or before the watermark, but for the delays that inputs declare; what users are told."""
+        encoded = None if watermark is None else self._plan.timeline.encode_point(watermark)
+        return self._pass_on(lambda worker: worker.advance(encoded))
 
     def finish(self) -> list[Record]:
         """The stream has ended."""
@@ -114,9 +132,9 @@ class StagedRun:
     def _pass_on(self, run: Callable[[Worker], list[Record]]) -> list[Record]:
         told: list[Record] = []
         for worker in self.workers:
-            answers = run(worker)
-            for record in answers:
+            for record in run(worker):
                 for later in self.workers[worker.stage.number :]:
                     later.take(worker.stage.number, record)
-            told += [record for record in answers if record[0] in worker.stage.told]
+            told += worker.told
+            worker.told = []
         return told

@@ -1,0 +1,1 @@
+"""A program on Spark: its stages, each split by keys, over history and over streams."""

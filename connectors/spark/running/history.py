@@ -1,0 +1,175 @@
+"""A program over history: all facts are there, each bucket gets its own in order of time, and then the stream has ended.
+
+A stage's facts go to the partition of their bucket, sorted by time, and run through its session as a stream would, so that a
+worker holds what the operators keep, not the bucket's facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import reduce
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F
+
+from tidelog.connectors.spark.running.job import Job
+from tidelog.connectors.spark.running.parcels import (
+    COLUMNS,
+    OUT,
+    SCHEMA,
+    SPAN,
+    WAKE,
+    Parcels,
+    Routes,
+    RowCache,
+    bucket_of,
+)
+from tidelog.plans.analysis.stages import Stage
+from tidelog.plans.errors import ConnectorError
+from tidelog.plans.facts import Record
+from tidelog.plans.syntax import Value
+from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.interfaces import OpenStage, StageSession
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+BUSY = "nanoseconds in operators"
+"""What the time is counted as that sessions take."""
+
+
+def run_history(inputs: Sequence[DataFrame], job: Job, open_stage: OpenStage) -> DataFrame:
+    """What follows from all facts of these inputs, as parcels for users. Nothing runs before it is asked for, but for a look
+    at when the stream starts and ends, where the program needs to know."""
+    parcels = reduce(lambda one, other: one.unionAll(other), inputs)
+    if job.needs_span:
+        job = _with_span(parcels, job)
+    for stage in job.stages:
+        parcels = _run_stage(parcels, stage, job, open_stage)
+    return parcels
+
+
+def _with_span(parcels: DataFrame, job: Job) -> Job:
+    """The job with the start of the stream, unless it was told, and its last begin."""
+    spans = parcels.where(F.col("kind") == SPAN)
+    row = spans.agg(F.min("lo").alias("first"), F.max("hi").alias("last")).collect()[0]
+    if row["first"] is None:
+        return job
+    start = row["first"] if job.start is None and row["first"] > NEG else job.start
+    return replace(job, start=start, last=row["last"])
+
+
+def _run_stage(parcels: DataFrame, stage: Stage, job: Job, open_stage: OpenStage) -> DataFrame:
+    """The stage's parcels become what it tells, and all others stay as they are."""
+    buckets = job.buckets if stage.key is not None else 1
+    number = stage.number
+    id = F.col("id").cast("int")
+    wake = parcels.sparkSession.range(buckets).select(
+        F.lit(number).alias("stage"),
+        id.alias("bucket"),
+        F.lit(WAKE).alias("kind"),
+        F.lit("").alias("name"),
+        F.lit(b"").alias("row"),
+        F.lit(NEG).alias("lo"),
+        F.lit(NEG).alias("hi"),
+        F.lit(None).cast("binary").alias("place"),
+    )
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:  # Spark wants a function, not an object
+        return _HistoryOfBucket(job, number, open_stage).run(batches)
+
+    parted = parcels.unionAll(wake).repartitionById(job.buckets, F.col("bucket"))
+    ordered = parted.sortWithinPartitions(F.col("stage") == number, "lo", F.col("kind") != WAKE, "place")
+    return ordered.mapInArrow(run, COLUMNS)
+
+
+class _HistoryOfBucket:
+    """What a worker does with one partition: the parcels of one bucket of a stage, in order, and others before them."""
+
+    def __init__(self, job: Job, number: int, open_stage: OpenStage) -> None:
+        self._job = job
+        self._stage = job.stages[number - 1]
+        self._open = open_stage
+        self._routes = Routes(job.stages, job.buckets)
+        self._rows = RowCache()
+        self._parcels = Parcels()
+        self._bucket: int | None = None
+        self._busy = 0
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The parcels for others, and what the stage tells."""
+        session: StageSession | None = None
+        for batch in batches:
+            is_own = pc.equal(batch.column("stage"), self._stage.number)
+            others = batch.filter(pc.invert(is_own))
+            if others.num_rows:
+                yield pa.RecordBatch.from_arrays(others.columns, schema=SCHEMA)  # as what we make, to the last flag
+            own = batch.filter(is_own)
+            if own.num_rows:
+                session = self._begin(own) if session is None else session
+                yield from self._take(session, own)
+        if session is not None:
+            yield self._finish(session)
+
+    def _begin(self, own: pa.RecordBatch) -> StageSession:
+        self._bucket = own.column("bucket")[0].as_py()
+        began = perf_counter_ns()
+        owns = owner(self._stage, self._bucket, self._job.buckets)
+        session = self._open(self._stage, owns, is_final=self._job.is_final, start=self._job.start)
+        self._busy += perf_counter_ns() - began
+        return session
+
+    def _take(self, session: StageSession, own: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        low, high = pc.min_max(own.column("bucket")).as_py().values()
+        if (low, high) != (self._bucket, self._bucket):
+            raise ConnectorError(f"parcels of buckets {low} and {high} came to one partition")
+        records = records_in(own, self._rows)
+        began = perf_counter_ns()
+        self._parcels.letters(session.take(records))
+        if records:
+            watermark = min(records[-1][2] - 1, POS if self._job.last is None else self._job.last)
+            if watermark > NEG:
+                session.advance(watermark)
+        self._busy += perf_counter_ns() - began
+        self._tell(session)
+        if len(self._parcels):
+            yield self._parcels.take()
+
+    def _finish(self, session: StageSession) -> pa.RecordBatch:
+        began = perf_counter_ns()
+        session.finish(self._job.last)
+        self._busy += perf_counter_ns() - began
+        self._tell(session)
+        self._parcels.notes(session.unfinished())
+        self._parcels.count(BUSY, self._busy)
+        return self._parcels.take()
+
+    def _tell(self, session: StageSession) -> None:
+        tell(session, self._stage, self._bucket or 0, self._routes, self._parcels)
+
+
+def tell(session: StageSession, stage: Stage, bucket: int, routes: Routes, parcels: Parcels) -> None:
+    """Address what a stage's session has to say."""
+    answers = session.pull()
+    for record in answers.told:
+        parcels.fact(OUT, bucket, record)
+    for record in answers.passed:
+        routes.send(stage.number, record, parcels)
+    parcels.violations(answers.violations)
+
+
+def owner(stage: Stage, bucket: int, buckets: int) -> Callable[[Value], bool]:
+    """Whether a value of the stage's key falls into the bucket."""
+    if stage.key is None:
+        return lambda _: True
+    return lambda value: bucket_of(value, buckets) == bucket
+
+
+def records_in(batch: pa.RecordBatch, rows: RowCache) -> list[Record]:
+    """The facts among these parcels, in their order."""
+    columns = [batch.column(name).to_pylist() for name in ("kind", "name", "row", "lo", "hi")]
+    return [(name, rows[row], lo, hi) for kind, name, row, lo, hi in zip(*columns, strict=True) if kind != WAKE]

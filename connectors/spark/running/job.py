@@ -1,0 +1,74 @@
+"""What Spark's workers have to know of a run, as plain data, and how they make stages of it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import msgspec
+
+from tidelog.plans.analysis.stages import Stage, stages_of
+from tidelog.plans.compile import compile_program
+from tidelog.plans.errors import ProgramError
+from tidelog.plans.facts import Record
+from tidelog.plans.parser import parse
+from tidelog.plans.plan import Plan
+
+_decode_facts = msgspec.msgpack.Decoder(list[tuple[str, tuple[str | int | float, ...], int, int]]).decode
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A run of a program: its text and what it is called, the facts that it begins with, and what the run was told.
+
+    A stage with a key has `buckets` sessions, each for the keys that fall into it. `start` and `last` (encoded) are when the
+    stream starts, and its last fact begins, where that is known. With `is_final`, answers are maximal intervals.
+    """
+
+    program: str
+    name: str
+    facts: bytes
+    buckets: int
+    is_final: bool = False
+    start: int | None = None
+    last: int | None = None
+
+    @property
+    def plan(self) -> Plan:
+        """The program's plan."""
+        return _compiled(self.program, self.name, self.facts)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The plan's stages, in order."""
+        return _stages(self.program, self.name, self.facts)
+
+    @property
+    def needs_span(self) -> bool:
+        """Whether it matters when the stream starts and ends: for clipped windows, and for what recurs through time."""
+        return any(stage.needs_start or stage.plan.follows_time for stage in self.stages)
+
+
+def job_of(plan: Plan, buckets: int, *, is_final: bool = False, start: int | None = None) -> Job:
+    """A run of this plan; ProgramError with every reason if it cannot be split into stages."""
+    stages = stages_of(plan)
+    if stages.problems:
+        raise ProgramError(stages.problems, plan.name, plan.program.text)
+    return Job(plan.program.text, plan.name, msgspec.msgpack.encode(plan.facts), buckets, is_final, start)
+
+
+@lru_cache(maxsize=4)
+def _compiled(program: str, name: str, facts: bytes) -> Plan:
+    known: Sequence[Record] = _decode_facts(facts)
+    return replace(compile_program(parse(program, name)), facts=tuple(known))
+
+
+@lru_cache(maxsize=4)
+def _stages(program: str, name: str, facts: bytes) -> tuple[Stage, ...]:
+    return stages_of(_compiled(program, name, facts)).stages
+
+
+def shared(job: Job) -> Mapping[int, str]:
+    """The stages that run in one session for all data, by their number: the rule that prevents a key."""
+    return {stage.number: stage.prevented_by for stage in job.stages if stage.prevented_by}

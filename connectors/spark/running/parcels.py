@@ -1,0 +1,158 @@
+"""Parcels: the rows that pass between the stages of a program on Spark, each addressed to a stage and to a bucket in it.
+
+A parcel is a fact, or something else that has to come out in the end: a record that could not be used, a constraint that is
+violated, a count. What is addressed to stage `OUT` is for users; stages pass it on as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from zlib import crc32
+
+import msgspec
+import pyarrow as pa
+
+from tidelog.connectors.cache import BoundedCache
+from tidelog.plans.analysis.stages import Stage
+from tidelog.plans.facts import Record, Row
+from tidelog.plans.syntax import Value
+from tidelog.runtime.interfaces import Rejected, Told
+
+OUT = 0
+"""The address of what is for users; stages are numbered from 1."""
+
+FACT, LETTER, VIOLATION, COUNT, NOTE, SPAN, WAKE = range(7)
+"""Kinds of parcels. A span tells the first and the last begin of some facts of the stream, read by a stage or not; to wake
+is to let a bucket's session begin, though no fact may ever come."""
+
+SCHEMA = pa.schema(
+    [
+        pa.field("stage", pa.int32(), nullable=False),
+        pa.field("bucket", pa.int32(), nullable=False),
+        pa.field("kind", pa.int32(), nullable=False),
+        pa.field("name", pa.string(), nullable=False),
+        pa.field("row", pa.binary(), nullable=False),
+        pa.field("lo", pa.int64(), nullable=False),
+        pa.field("hi", pa.int64(), nullable=False),
+        pa.field("place", pa.binary()),
+    ]
+)
+COLUMNS = "stage int, bucket int, kind int, name string, row binary, lo bigint, hi bigint, place binary"
+"""The same for Spark.
+
+`name` and `row` are a fact's predicate and arguments, `lo … hi` (encoded) is when it holds, and `place` sorts facts that
+begin at the same time by their arrival, where that matters. A letter's row holds its place, its reason and what it said;
+that of a violation its rule and its facts; a count is in `lo`, and what is counted in `name`, as is the text of a note.
+"""
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_row: Callable[[bytes], Row] = msgspec.msgpack.Decoder(tuple[str | int | float, ...]).decode
+_decode_letter = msgspec.msgpack.Decoder(tuple[str, str, bytes]).decode
+_decode_violation = msgspec.msgpack.Decoder(tuple[str, tuple[str, ...], str]).decode
+
+
+def bucket_of(value: Value, buckets: int) -> int:
+    """The bucket of a key; the same for the same value, in every process."""
+    text = f"t{value}" if isinstance(value, str) else f"n{value!r}"
+    return crc32(text.encode()) % buckets
+
+
+class RowCache(BoundedCache[bytes, Row]):
+    """The rows of encoded rows, remembered."""
+
+    def __init__(self) -> None:
+        super().__init__(_decode_row, lambda key, _: len(key))
+
+
+class Parcels:
+    """Parcels to be sent: columns that grow, taken as Arrow batches."""
+
+    def __init__(self) -> None:
+        self._columns: list[list[object]] = []
+        self._clear()
+        self._rows: BoundedCache[Row, bytes] = BoundedCache(_encode, lambda _, text: len(text))
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def fact(self, stage: int, bucket: int, record: Record, place: bytes | None = None) -> None:
+        """A fact for a stage, or for users."""
+        name, row, lo, hi = record
+        self._add(stage, bucket, FACT, name, self._rows[row], lo, hi, place)
+
+    def letters(self, rejected: Sequence[Rejected]) -> None:
+        """Records that cannot be used."""
+        for item in rejected:
+            self._add(OUT, 0, LETTER, "", _encode((item.place, item.reason, item.raw)), 0, 0, None)
+
+    def violations(self, violations: Iterable[Told]) -> None:
+        """Constraints that are violated."""
+        for rule, facts, during, lo, hi in violations:
+            self._add(OUT, 0, VIOLATION, "", _encode((rule, facts, during)), lo, hi, None)
+
+    def count(self, name: str, number: int) -> None:
+        """So many of something."""
+        if number:
+            self._add(OUT, 0, COUNT, name, b"", number, 0, None)
+
+    def notes(self, lines: Iterable[str]) -> None:
+        """What users should know."""
+        for line in lines:
+            self._add(OUT, 0, NOTE, line, b"", 0, 0, None)
+
+    def span(self, first: int, last: int) -> None:
+        """Facts of the stream begin between these times."""
+        self._add(OUT, 0, SPAN, "", b"", first, last, None)
+
+    def take(self) -> pa.RecordBatch:
+        """What was added since the last call."""
+        arrays = [pa.array(column, field.type) for column, field in zip(self._columns, SCHEMA, strict=True)]
+        self._clear()
+        return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+    def _add(self, *values: object) -> None:
+        for column, value in zip(self._columns, values, strict=True):
+            column.append(value)
+
+    def _clear(self) -> None:
+        self._columns = [[] for _ in SCHEMA]
+
+
+class Routes:
+    """Where facts go: from the stream, or from a stage, to those stages that read them."""
+
+    def __init__(self, stages: Sequence[Stage], buckets: int) -> None:
+        self._buckets = buckets
+        self._routes: dict[tuple[int | None, str], list[tuple[int, str, int | None]]] = {}
+        for stage in stages:
+            for item in stage.inputs:
+                route = (stage.number, item.name, item.position)
+                self._routes.setdefault((item.source, item.predicate), []).append(route)
+
+    def reads(self, predicate: str) -> bool:
+        """Whether a stage reads it from the stream."""
+        return (None, predicate) in self._routes
+
+    def send(self, source: int | None, record: Record, parcels: Parcels, place: bytes | None = None) -> bool:
+        """Address a fact of the stream (`source` is None) or of a stage; False where no stage reads it."""
+        predicate, row, lo, hi = record
+        routes = self._routes.get((source, predicate), ())
+        for stage, name, position in routes:
+            bucket = 0 if position is None else bucket_of(row[position], self._buckets)
+            parcels.fact(stage, bucket, (name, row, lo, hi), place)
+        return bool(routes)
+
+
+def letter_of(row: bytes) -> Rejected:
+    """The record that could not be used, from its parcel's row."""
+    return Rejected(*_decode_letter(row))
+
+
+def violation_of(row: bytes, lo: int, hi: int) -> Told:
+    """The violation, from its parcel."""
+    return *_decode_violation(row), lo, hi
+
+
+def record_of(name: str, row: bytes, lo: int, hi: int) -> Record:
+    """The fact, from its parcel."""
+    return name, _decode_row(row), lo, hi

@@ -1,0 +1,167 @@
+"""A program over a stream: each bucket of a stage keeps its session's snapshot as Spark's state.
+
+Spark tells all operators of a batch the same watermark: what it was when the batch began. A bucket is given the batch's
+facts first, and then the watermark; one to which none came is woken by a timer, which it sets behind the last watermark
+that it was told, so that a key that is silent learns of time as all others do. What it tells passes on to later stages
+within the batch, before these get the same watermark.
+
+Spark's times count milliseconds. Ours are integers of the program's own timeline, so a tick is a millisecond to Spark, and
+our 0 is moved so far that all our watermarks are above Spark's 0, which means that there is none yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from tidelog.connectors.spark.running.history import BUSY, owner, tell
+from tidelog.connectors.spark.running.job import Job
+from tidelog.connectors.spark.running.parcels import COLUMNS, SCHEMA, SPAN, Parcels, Routes, RowCache
+from tidelog.plans.facts import Record
+from tidelog.plans.timeline import Timeline
+from tidelog.runtime.interfaces import OpenStage, StageSession
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+STREAM_SETTINGS = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    # what changed is written with a batch, not all that there is
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+}
+"""What Spark has to be set to, so that it keeps state as a stream's stages want it."""
+
+_ORIGIN = 1 << 52
+"""Where Spark's time has our 0; what lies further from it is told as this far."""
+_STATE = "state binary, timer bigint"
+
+
+def run_stream(inputs: Sequence[DataFrame], job: Job, open_stage: OpenStage, lateness: int) -> DataFrame:
+    """What follows from streams of facts, as a stream of parcels for users.
+
+    Each input has a watermark of its own, the last begin of its facts less the `lateness` (encoded), and the least of them
+    counts; it moves between batches. Facts behind it become letters.
+    """
+    timeline = job.plan.timeline
+    parcels = reduce(lambda one, other: one.unionAll(other), [_timed(each, timeline, lateness) for each in inputs])
+    for stage in job.stages:
+        processor = StageProcessor(job, stage.number, open_stage)
+        buckets = job.buckets if stage.key is not None else 1
+        wake = parcels.sparkSession.range(buckets).select(F.col("id").cast("int").alias("session")).groupBy("session")
+        others = -1 - F.pmod(F.col("bucket"), F.lit(job.buckets))
+        parted = parcels.withColumn("session", F.when(F.col("stage") == stage.number, F.col("bucket")).otherwise(others))
+        parcels = parted.groupBy("session").transformWithStateInPandas(
+            processor, COLUMNS, outputMode="Append", timeMode="EventTime", initialState=wake
+        )
+    return parcels
+
+
+def _timed(parcels: DataFrame, timeline: Timeline, lateness: int) -> DataFrame:
+    """The parcels of one input, with its watermark. The column itself goes, so that Spark drops nothing that is late: the
+    sessions do, and tell."""
+    bound = F.lit(_ORIGIN - 1)
+    ticks = F.greatest(-bound, F.least(bound, _ticks(F.col("hi"), timeline)))
+    at = F.timestamp_millis(F.when(F.col("kind") == SPAN, ticks + F.lit(_ORIGIN)).otherwise(F.lit(0)))
+    delay = lateness if timeline.is_integer else lateness // 2
+    return parcels.withColumn("at", at).withWatermark("at", f"{delay} milliseconds").drop("at")
+
+
+def _ticks(time: Column, timeline: Timeline) -> Column:
+    """Encoded times as ticks; the gap behind a point belongs to its tick."""
+    return time if timeline.is_integer else F.shiftright(time, 1)
+
+
+def watermark_of(milliseconds: int, timeline: Timeline) -> int | None:
+    """The encoded watermark that Spark's stands for; None where there is none yet.
+
+    A fact that begins at the last begin less the lateness is not late (`runtime.intake`).
+    """
+    if milliseconds <= 0:
+        return None
+    ticks = milliseconds - _ORIGIN
+    return (ticks if timeline.is_integer else 2 * ticks) - 1
+
+
+class StageProcessor(StatefulProcessor):
+    """One stage as Spark's stateful operator: a key is a bucket, or negative for parcels of others, which pass."""
+
+    def __init__(self, job: Job, number: int, open_stage: OpenStage) -> None:
+        self._job = job
+        self._number = number
+        self._open = open_stage
+
+    def init(self, handle: Any) -> None:
+        """A task begins."""
+        self._handle = handle
+        self._state = handle.getValueState("session", _STATE)
+        self._stage = self._job.stages[self._number - 1]
+        self._timeline = self._job.plan.timeline
+        self._routes = Routes(self._job.stages, self._job.buckets)
+        self._rows = RowCache()
+        self._parcels = Parcels()
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        """The stream begins: the bucket's session does, with the first watermark."""
+        self._handle.registerTimer(1)
+        self._state.update((b"", 1))
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
+        """A batch brings parcels: facts of this bucket, or what passes."""
+        if key[0] < 0:
+            for frame in rows:
+                yield frame[SCHEMA.names]
+        else:
+            now = timerValues.getCurrentWatermarkInMs()
+            yield self._step(key[0], now, _records_in(rows, self._rows), is_woken=False)
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[pd.DataFrame]:
+        """The watermark has moved, and no fact came."""
+        yield self._step(key[0], timerValues.getCurrentWatermarkInMs(), [], is_woken=True)
+
+    def close(self) -> None:
+        """The task ends."""
+
+    def _step(self, bucket: int, now: int, records: list[Record], *, is_woken: bool) -> pd.DataFrame:
+        """Let the bucket's session take facts, tell it the watermark, and keep its state; what it tells."""
+        began = perf_counter_ns()
+        session, timer = self._resume(bucket)
+        self._parcels.letters(session.take(records))
+        watermark = watermark_of(now, self._timeline)
+        if watermark is not None:
+            session.advance(watermark)
+        tell(session, self._stage, bucket, self._routes, self._parcels)
+        self._state.update((session.snapshot(), now + 1))
+        if timer != now + 1:
+            if not is_woken:  # otherwise it would be now; the timer that has woken us goes by itself
+                self._handle.deleteTimer(timer)
+            self._handle.registerTimer(now + 1)
+        self._parcels.count(BUSY, perf_counter_ns() - began)
+        return self._parcels.take().to_pandas()
+
+    def _resume(self, bucket: int) -> tuple[StageSession, int]:
+        """The bucket's session as the last batch left it, and when it would have been woken."""
+        owns = owner(self._stage, bucket, self._job.buckets)
+        session = self._open(self._stage, owns, is_final=self._job.is_final, start=self._job.start)
+        state, timer = self._state.get()
+        if state:
+            session.restore(bytes(state))
+        return session, timer
+
+
+def _records_in(frames: Iterator[pd.DataFrame], rows: RowCache) -> list[Record]:
+    """The facts of a batch in order of time; those of the same time in order of arrival, where it matters."""
+    found: list[tuple[int, bytes, Record]] = []
+    for frame in frames:
+        columns = [frame[name].tolist() for name in ("name", "row", "lo", "hi", "place")]
+        for name, row, lo, hi, place in zip(*columns, strict=True):
+            found.append((lo, place or b"", (name, rows[bytes(row)], lo, hi)))
+    found.sort(key=lambda item: item[:2])
+    return [record for *_, record in found]
