@@ -8,30 +8,18 @@ from __future__ import annotations
 import copy
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from tidelog.connectors.cache import BoundedCache
-from tidelog.connectors.decoding import Admission, Collector, as_text, suggest
+from tidelog.connectors.csv_header import Columns, read_columns
+from tidelog.connectors.decoding import Admission, Collector, as_text
 from tidelog.connectors.values import read_argument
 from tidelog.plans.errors import DataError
-from tidelog.plans.facts import PredicateSchema, Record, Schema
-from tidelog.plans.numerals import shorten
+from tidelog.plans.facts import Record, Schema
 from tidelog.plans.syntax import Interval, Value
 from tidelog.plans.timeline import NEG, POS
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.interfaces import Batch
-
-
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """What the header says: how many columns, which are arguments (in the predicate's order), which hold the time."""
-
-    count: int
-    arguments: tuple[tuple[int, bool], ...]
-    """For each argument its column, and whether it stays text even where it reads as a number."""
-    time: int | None = None
-    bounds: tuple[int, int] | None = None
 
 
 class CsvDecoder:
@@ -51,7 +39,7 @@ class CsvDecoder:
         self._reader = TimeReader(schema.timeline)
         self._points: BoundedCache[str, int] = BoundedCache(self._reader.read_point, _length)
         self._values: BoundedCache[str, Value] = BoundedCache(_value, _length)
-        self._columns: _Columns | None = None
+        self._columns: Columns | None = None
         self.header: bytes | None = None
 
     def for_stream(self, name: str) -> CsvDecoder:
@@ -73,13 +61,13 @@ class CsvDecoder:
                 self._decode_row(line, self._columns, collector)
         return collector.batch()
 
-    def _decode_row(self, line: bytes, columns: _Columns, collector: Collector) -> None:
+    def _decode_row(self, line: bytes, columns: Columns, collector: Collector) -> None:
         try:
             collector.records.append(self._read_row(line, columns))
         except DataError as error:
             collector.reject(error.reason, line)
 
-    def _read_row(self, line: bytes, columns: _Columns) -> Record:
+    def _read_row(self, line: bytes, columns: Columns) -> Record:
         cells = split_row(line)
         if len(cells) != columns.count:
             raise DataError(f"expected {columns.count} columns, got {len(cells)}")
@@ -88,7 +76,7 @@ class CsvDecoder:
         lo, hi = self._range(cells, columns)
         return self._predicate, self._admission.canonical_row(self._predicate, values), lo, hi
 
-    def _range(self, cells: list[str], columns: _Columns) -> tuple[int, int]:
+    def _range(self, cells: list[str], columns: Columns) -> tuple[int, int]:
         if columns.time is not None:
             point = self._points[cells[columns.time]]
             return point, point
@@ -103,60 +91,11 @@ class CsvDecoder:
             return self._schema.timeline.encode_interval(interval)
         return lo, hi
 
-    def _read_header(self, line: bytes, place: str) -> _Columns:
+    def _read_header(self, line: bytes, place: str) -> Columns:
         try:
-            header = split_row(line)
-            for name in header:
-                if header.count(name) > 1:
-                    raise DataError(f"column `{shorten(name)}` stands twice in the header")
-            return self._columns_of(header)
+            return read_columns(self._schema, self._predicate, split_row(line), timeless=self._timeless)
         except DataError as error:
             raise DataError(error.reason, place) from None
-
-    def _columns_of(self, header: list[str]) -> _Columns:
-        schema = self._schema.predicates.get(self._predicate)
-        fields = schema.fields if schema else ()
-        times = self._time_columns(header, fields)
-        rest = [name for name in header if name not in times]
-        if fields:
-            _match_fields(self._predicate, fields, rest)
-        elif schema is not None and len(rest) != schema.arity:
-            expected = f"{schema.arity} columns beside the time, got {len(rest)}"
-            raise DataError(f"`{self._predicate}` has {expected}: {', '.join(rest) or 'none'}")
-        arguments = tuple((header.index(name), _is_text(schema, name)) for name in fields or rest)
-        places = [header.index(name) for name in times]
-        if len(places) == 2:
-            return _Columns(len(header), arguments, bounds=(places[0], places[1]))
-        return _Columns(len(header), arguments, time=places[0] if places else None)
-
-    def _time_columns(self, header: list[str], fields: tuple[str, ...]) -> tuple[str, ...]:
-        """The columns that hold the time; a field of that name gives way only where the other form is there."""
-        if self._timeless:
-            return ()
-        has_bounds = "from" in header and "to" in header
-        if "time" in header and not (has_bounds and "time" in fields):
-            if has_bounds and not {"from", "to"} & set(fields):
-                raise DataError("the header has `time`, and `from` and `to`: one of them is enough")
-            return ("time",)
-        if has_bounds:
-            return ("from", "to")
-        raise DataError(f"the header needs a column `time`, or `from` and `to`, got: {shorten(', '.join(header), 80)}")
-
-
-def _match_fields(predicate: str, fields: tuple[str, ...], columns: list[str]) -> None:
-    """DataError unless the columns are the declared fields, in whatever order."""
-    for name in columns:
-        if name not in fields:
-            raise DataError(f"`{predicate}` has no field `{shorten(name)}`{suggest(name, fields)}")
-    for name in fields:
-        if name not in columns:
-            raise DataError(f"the header lacks the field `{name}` of `{predicate}`")
-
-
-def _is_text(schema: PredicateSchema | None, name: str) -> bool:
-    if schema is None or name not in schema.fields or not schema.types:
-        return False
-    return schema.types[schema.fields.index(name)] == "text"
 
 
 def _value(cell: str) -> Value:

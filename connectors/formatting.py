@@ -10,7 +10,7 @@ from typing import Protocol
 from tidelog.plans.errors import SpecError
 from tidelog.plans.literals import UNIT_SECONDS
 from tidelog.plans.syntax import Time
-from tidelog.plans.timeline import Timeline, format_interval, format_time
+from tidelog.plans.timeline import NEG, POS, Timeline, format_interval, format_time
 from tidelog.plans.times import EPOCH
 from tidelog.runtime.interfaces import AnyAnswer
 
@@ -85,6 +85,18 @@ def _unit_of(seconds: Fraction) -> str:
     """The largest unit of which it is a whole number."""
     largest_first = reversed(list(UNIT_SECONDS.items()))
     return next((name for name, length in largest_first if (seconds / length).denominator == 1), "s")
+
+
+def exact_ends(timeline: Timeline, lo: int, hi: int) -> tuple[str | None, str | None, bool, bool]:
+    """A range as `start`, `end`, `start_open`, `end_open`: exact numbers as text, None where it has no end on that side.
+
+    >>> exact_ends(Timeline("integer"), 1, 3)
+    ('1', '3', False, False)
+    """
+    interval = timeline.decode_interval(lo, hi)
+    start = None if lo == NEG else str(interval.low)
+    end = None if hi == POS else str(interval.high)
+    return start, end, interval.left_open, interval.right_open
 
 
 def format_iso(seconds: Fraction) -> str | None:

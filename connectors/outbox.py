@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from tidelog.connectors.formatting import exact_ends
 from tidelog.connectors.outbox_file import OutboxFile, OutboxRow, OutboxSchema, describe
 from tidelog.plans.errors import ConnectorError, SpecError
 from tidelog.plans.facts import Record
@@ -261,11 +262,8 @@ class _RowEncoder:
 
     def row(self, seq: int, record: Record, horizon: str | None, now: int) -> OutboxRow:
         predicate, values, lo, hi = record
-        interval = self._timeline.decode_interval(lo, hi)
-        start = None if lo == NEG else str(interval.low)
-        end = None if hi == POS else str(interval.high)
         arguments = self._encode(values).decode()
-        return OutboxRow(seq, predicate, arguments, start, end, interval.left_open, interval.right_open, horizon, now)
+        return OutboxRow(seq, predicate, arguments, *exact_ends(self._timeline, lo, hi), horizon, now)
 
 
 def _row(columns: Sequence[Any]) -> OutboxRow:

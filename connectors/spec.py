@@ -94,7 +94,7 @@ def parse_spec(spec: str, *, allow_remote: bool = False) -> Spec:
     Spec(scheme='file', format='csv', path='a.csv', address=None, predicate='temp')
     """
     told = _FORMAT.match(spec)
-    rest, predicate = _split_options(spec, told[2] if told else spec)
+    rest, predicate = split_options(spec, told[2] if told else spec)
     kind = told[1] if told else None
     if rest == "-":
         return Spec("-", kind or "jsonl", predicate=predicate, is_format_told=kind is not None)
@@ -116,7 +116,7 @@ def parse_spec(spec: str, *, allow_remote: bool = False) -> Spec:
     return Spec(name, kind or "jsonl", address=address, predicate=predicate, is_format_told=kind is not None)
 
 
-def _split_options(spec: str, rest: str) -> tuple[str, str | None]:
+def split_options(spec: str, rest: str) -> tuple[str, str | None]:
     """What stands before `?predicate=NAME`, and the name."""
     match = _OPTIONS.match(rest)
     if not match:

@@ -8,7 +8,7 @@ what sources deliver and sinks take. They are plain tuples since millions of the
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tidelog.plans.errors import DataError
@@ -79,15 +79,17 @@ def _constant(value: object) -> Value:
     raise DataError(f"an argument must be text, a number or a boolean, got {type(value).__name__}")
 
 
+_MATCHES: Mapping[FieldType, Callable[[Value], bool]] = {
+    "any": lambda value: True,
+    "text": lambda value: isinstance(value, str),
+    "number": lambda value: not isinstance(value, str),
+    "integer": lambda value: isinstance(value, int),
+    "boolean": lambda value: value in ("true", "false"),
+}
+
+
 def _check_type(predicate: str, name: str, kind: FieldType, value: Value) -> None:
-    matches = {
-        "any": True,
-        "text": isinstance(value, str),
-        "number": not isinstance(value, str),
-        "integer": isinstance(value, int),
-        "boolean": value in ("true", "false"),
-    }[kind]
-    if not matches:
+    if not _MATCHES[kind](value):
         raise DataError(f"`{predicate}` expects {kind} for `{name}`, got {format_constant(value)}")
 
 

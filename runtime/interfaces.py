@@ -138,8 +138,8 @@ class StageAnswers:
 class StageSession(Protocol):
     """One stage of a program (`plans.analysis.stages`) for some values of its key, wherever it runs. Times are encoded."""
 
-    def take(self, records: Sequence[Record]) -> list[Rejected]:
-        """Take facts, named as the stage's program names them; returns those that are late."""
+    def take(self, records: Sequence[Record]) -> list[tuple[Record, str]]:
+        """Take facts, named as the stage's program names them; returns those that are late, and says why."""
         ...
 
     def advance(self, watermark: int) -> None:

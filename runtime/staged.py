@@ -21,7 +21,7 @@ from tidelog.plans.plan import Plan
 from tidelog.plans.syntax import Value
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.emission import Final
-from tidelog.runtime.interfaces import Batch, Rejected, StageAnswers
+from tidelog.runtime.interfaces import Batch, StageAnswers
 from tidelog.runtime.session import Session
 
 _SOURCE = "stage"
@@ -49,9 +49,11 @@ class StageRun:
         self._answers = StageAnswers()
         self._collect(NEG)
 
-    def take(self, records: Sequence[Record]) -> list[Rejected]:
-        """Take facts, named as the stage's program names them; returns those that are late."""
-        return self._session.take(_SOURCE, Batch(list(records)))
+    def take(self, records: Sequence[Record]) -> list[tuple[Record, str]]:
+        """Take facts, named as the stage's program names them; returns those that are late, and says why."""
+        numbers = list(map(str, range(len(records))))
+        late = self._session.take(_SOURCE, Batch(list(records), places=numbers))
+        return [(records[int(item.place)], item.reason) for item in late]
 
     def advance(self, watermark: int) -> None:
         """All facts up to the watermark are there, and what earlier stages told when they got it."""

@@ -8,7 +8,6 @@ that is in the tables already, because Spark was killed before it knew, changes 
 from __future__ import annotations
 
 import os
-import re
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -18,13 +17,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pyarrow as pa
-from py4j.protocol import Py4JError
-from pyspark.errors import StreamingQueryException
 
 from tidelog.connectors.outbox_file import OutboxSchema
 from tidelog.connectors.spark.arguments import PLAIN, ArgumentColumn, agreed, column_of
 from tidelog.connectors.spark.columns import has_dates
 from tidelog.connectors.spark.origins import NO_ACCESS, Access, Origin, Reader, is_address, read_schemas
+from tidelog.connectors.spark.queries import run_query
 from tidelog.connectors.spark.segments import Partition, runs_of
 from tidelog.connectors.spark.source import register
 from tidelog.connectors.spark.tables import Manifest, NodeTime, Segment, TableFields, Tables
@@ -37,11 +35,8 @@ if TYPE_CHECKING:
 ROWS = 100_000
 """How many facts a batch takes at most, unless told otherwise."""
 
-_LOOKS = 1
-"""How many seconds pass between two looks at whether it is done."""
 _RESULT = "predicate string, node string, segments binary"
 _IDENTITY = "tidelog.json"
-_ERROR = re.compile(r"(?:tidelog\.plans\.errors\.)(?:\w+Error): ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +125,11 @@ class Ingestion:
         ConnectorError where it fails for good: what is written stays, and another run goes on behind it.
         """
         last = self._ends()
-        try:
-            query = self.start(spark, every=0.0 if once else every)
-            try:
-                while not query.awaitTermination(_LOOKS):
-                    if is_stopped() or (once and self._are_acknowledged(last)):
-                        break
-            finally:
-                query.stop()
-        except (Py4JError, StreamingQueryException, OSError) as error:
-            if not is_stopped():  # a signal to all processes ends Spark's, too
-                raise ConnectorError(f"Spark has given up: {_reason(str(error))}") from error
+        run_query(
+            lambda: self.start(spark, every=0.0 if once else every),
+            is_stopped,
+            is_done=lambda: once and self._are_acknowledged(last),
+        )
 
     def _ends(self) -> list[int]:
         return [self._ask(origin, lambda reader: reader.last()) for origin in self._origins]
@@ -259,13 +248,6 @@ def _place(source: str) -> str:
     if "," in source:
         raise SpecError(f"the name of an outbox must not hold a comma, got `{source}`")
     return source if is_address(source) else os.path.abspath(source)
-
-
-def _reason(text: str) -> str:
-    """The line that says why, of the many of a failed query: the last error that Python tells, if there is one."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    told = [line for line in lines if _ERROR.match(line)]
-    return _ERROR.sub("", told[-1]) if told else lines[0]
 
 
 def _identity(checkpoint: str) -> str:

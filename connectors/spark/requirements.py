@@ -18,8 +18,9 @@ _PACKAGES: dict[str, tuple[_Version, _Version]] = {
     "pyspark": ((4, 1), (4, 2)),
     "pandas": ((2, 2), (3,)),
     "pyarrow": ((15,), (1000,)),
+    "protobuf": ((6, 33), (8,)),
 }
-"""From which version on, and below which."""
+"""From which version on, and below which; the last is what PySpark keeps the state of streams with."""
 
 _HINT = "pip install 'tidelog[spark]'"
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")

@@ -1,4 +1,4 @@
-"""How Spark is started on this machine: with this interpreter in its workers, on loopback, and silent."""
+"""How Spark is started: silent, and on this machine with this interpreter in its workers, on loopback."""
 
 from __future__ import annotations
 
@@ -15,25 +15,37 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     # the name of a node is text, even if it reads like a number
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
+    # the default is a form that others read as nanoseconds, which end in the year 2262
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
+_LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
 def spark_session(
-    name: str = "tidelog", *, cores: int = 2, log: str = os.devnull, settings: Mapping[str, str] | None = None
+    name: str = "tidelog",
+    *,
+    cores: int = 2,
+    master: str | None = None,
+    log: str = os.devnull,
+    settings: Mapping[str, str] | None = None,
 ) -> SparkSession:
     """The Spark session of this process, started on `cores` cores of this machine if there is none yet.
 
     Its workers run this Python. It listens on loopback only, its time zone is UTC, and what it logs goes to the file `log`.
-    `settings` are further ones of Spark's own; they win.
+    `settings` are further ones of Spark's own; they win. With the `master` of a cluster, which has cores of its own, it
+    listens as Spark does, and `PYSPARK_PYTHON` tells what Python the workers run, if not that of this path.
     """
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    # a batch has few groups: one task for each core is enough
-    chosen = {**_SETTINGS, "spark.sql.shuffle.partitions": str(cores), **(settings or {})}
-    builder = SparkSession.builder.master(f"local[{cores}]").appName(name)
-    for key, value in chosen.items():
+    chosen = {**_SETTINGS}
+    if master is None or master.startswith("local"):
+        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+        # a batch has few groups: one task for each core is enough
+        chosen |= {**_LOOPBACK, "spark.sql.shuffle.partitions": str(cores)}
+    else:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master(master or f"local[{cores}]").appName(name)
+    for key, value in (chosen | dict(settings or {})).items():
         builder = builder.config(key, value)
     with _standard_error_in(log):  # the JVM inherits it, and with it all that Spark says
         return builder.getOrCreate()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tidelog.commands import spark as command
+from tidelog.commands.signals import noted_signals
 from tidelog.connectors.spark import requirements
 from tidelog.connectors.spark.origins import Access, Origin, read_origins
 from tidelog.plans.errors import ConnectorError
@@ -50,6 +50,11 @@ def _package(monkeypatch: pytest.MonkeyPatch, name: str, found: str | None) -> N
             "Spark needs pandas 2.2 or newer, below 3, and 3.0.1 is installed: pip install 'tidelog[spark]'",
         ),
         ("pyarrow", "14.0", "Spark needs pyarrow 15 or newer, and 14.0 is installed: pip install 'tidelog[spark]'"),
+        (
+            "protobuf",
+            "5.29.3",
+            "Spark needs protobuf 6.33 or newer, below 8, and 5.29.3 is installed: pip install 'tidelog[spark]'",
+        ),
     ],
 )
 def test_packages_that_do_not_fit(monkeypatch: pytest.MonkeyPatch, name: str, found: str | None, message: str) -> None:
@@ -104,7 +109,7 @@ def test_access_to_gateways(tmp_path: Any) -> None:
 def test_signals_are_noted() -> None:
     """A signal to stop is noted, what is said from then on is not shown, and afterwards all is as before."""
     before = signal.getsignal(signal.SIGTERM), sys.stderr
-    with command._signals() as arrived:
+    with noted_signals() as arrived:
         os.kill(os.getpid(), signal.SIGTERM)
         assert arrived == [signal.SIGTERM]
         assert sys.stderr is not before[1]

@@ -1,19 +1,18 @@
-"""`tidelog spark`: what is done with Spark. `ingest` writes the facts of outboxes to Parquet tables."""
+"""`tidelog spark`: what is done with Spark. `ingest` writes facts of outboxes to Parquet tables; `run` is `spark_run`."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import re
-import signal
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from types import FrameType
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from tidelog.commands import spark_run
 from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import DONE
+from tidelog.commands.signals import noted_signals
 from tidelog.connectors import spark
 from tidelog.connectors.outbox_server import load_token
 from tidelog.plans.errors import SpecError
@@ -26,8 +25,10 @@ _DECLARATION = re.compile(r"\s*(?:'([^']+)'|([^\s('\"]+))\s*\((.*)\)\s*\Z", re.D
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("spark", help="with Spark: write derived facts to tables")
-    _add_ingest(parser.add_subparsers(metavar="COMMAND", required=True))
+    parser = commands.add_parser("spark", help="with Spark: run a program, write derived facts to tables")
+    subcommands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _add_ingest(subcommands)
+    spark_run.add_parser(subcommands)
 
 
 def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -74,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
             session = spark.spark_session("tidelog ingest", cores=options.cores, log=options.log)
         except OSError as error:
             raise SpecError(f"cannot write `{options.log}`: {error.strerror}") from error
-        with _signals() as arrived:
+        with noted_signals() as arrived:
             try:
                 ingestion.run(session, every=options.every, once=options.once, is_stopped=lambda: bool(arrived))
             finally:
@@ -91,27 +92,3 @@ def _parse_fields(declarations: Sequence[str]) -> dict[str, ArgumentColumn]:
             raise SpecError(f"expected fields such as `hot(sensor: text, value: number)`, got `{declaration}`")
         found[match[1] or match[2]] = spark.parse_fields(match[3])
     return found
-
-
-@contextmanager
-def _signals() -> Iterator[list[int]]:
-    """The signals to stop that arrive meanwhile: what is being done is finished first.
-
-    From then on nothing is said: where the signal goes to all processes, Spark's end before this one, and PySpark complains.
-    """
-    arrived: list[int] = []
-    said = sys.stderr
-    nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - closed below
-
-    def note(number: int, _: FrameType | None) -> None:
-        arrived.append(number)
-        sys.stderr = nowhere
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield arrived
-    finally:
-        sys.stderr = said
-        nowhere.close()
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -129,7 +129,7 @@ class _HistoryOfBucket:
             raise ConnectorError(f"parcels of buckets {low} and {high} came to one partition")
         records = records_in(own, self._rows)
         began = perf_counter_ns()
-        self._parcels.letters(session.take(records))
+        session.take(records)
         if records:
             watermark = min(records[-1][2] - 1, POS if self._job.last is None else self._job.last)
             if watermark > NEG:

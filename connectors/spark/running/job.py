@@ -14,6 +14,7 @@ from tidelog.plans.errors import ProgramError
 from tidelog.plans.facts import Record
 from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
+from tidelog.plans.printing import format_program
 
 _decode_facts = msgspec.msgpack.Decoder(list[tuple[str, tuple[str | int | float, ...], int, int]]).decode
 
@@ -49,13 +50,19 @@ class Job:
         """Whether it matters when the stream starts and ends: for clipped windows, and for what recurs through time."""
         return any(stage.needs_start or stage.plan.follows_time for stage in self.stages)
 
+    def first_read_by(self, number: int) -> Mapping[str, str]:
+        """What a stage reads of the stream, and none before it does: its own names, and those of the data."""
+        earlier = {item.predicate for stage in self.stages[: number - 1] for item in stage.inputs if item.source is None}
+        inputs = self.stages[number - 1].inputs
+        return {item.name: item.predicate for item in inputs if item.source is None and item.predicate not in earlier}
+
 
 def job_of(plan: Plan, buckets: int, *, is_final: bool = False, start: int | None = None) -> Job:
     """A run of this plan; ProgramError with every reason if it cannot be split into stages."""
     stages = stages_of(plan)
     if stages.problems:
         raise ProgramError(stages.problems, plan.name, plan.program.text)
-    return Job(plan.program.text, plan.name, msgspec.msgpack.encode(plan.facts), buckets, is_final, start)
+    return Job(format_program(plan.program), plan.name, msgspec.msgpack.encode(plan.facts), buckets, is_final, start)
 
 
 @lru_cache(maxsize=4)

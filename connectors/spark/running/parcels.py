@@ -7,6 +7,7 @@ violated, a count. What is addressed to stage `OUT` is for users; stages pass it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 from zlib import crc32
 
 import msgspec
@@ -68,9 +69,7 @@ class Parcels:
     """Parcels to be sent: columns that grow, taken as Arrow batches."""
 
     def __init__(self) -> None:
-        self._columns: list[list[object]] = []
-        self._clear()
-        self._rows: BoundedCache[Row, bytes] = BoundedCache(_encode, lambda _, text: len(text))
+        self._columns: list[list[Any]] = [[] for _ in SCHEMA]
 
     def __len__(self) -> int:
         return len(self._columns[0])
@@ -78,9 +77,9 @@ class Parcels:
     def fact(self, stage: int, bucket: int, record: Record, place: bytes | None = None) -> None:
         """A fact for a stage, or for users."""
         name, row, lo, hi = record
-        self._add(stage, bucket, FACT, name, self._rows[row], lo, hi, place)
+        self._add(stage, bucket, FACT, name, _encode(row), lo, hi, place)
 
-    def letters(self, rejected: Sequence[Rejected]) -> None:
+    def letters(self, rejected: Iterable[Rejected]) -> None:
         """Records that cannot be used."""
         for item in rejected:
             self._add(OUT, 0, LETTER, "", _encode((item.place, item.reason, item.raw)), 0, 0, None)
@@ -107,22 +106,27 @@ class Parcels:
     def take(self) -> pa.RecordBatch:
         """What was added since the last call."""
         arrays = [pa.array(column, field.type) for column, field in zip(self._columns, SCHEMA, strict=True)]
-        self._clear()
+        self._columns = [[] for _ in SCHEMA]
         return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
-    def _add(self, *values: object) -> None:
-        for column, value in zip(self._columns, values, strict=True):
-            column.append(value)
-
-    def _clear(self) -> None:
-        self._columns = [[] for _ in SCHEMA]
+    def _add(self, *parcel: Any) -> None:
+        stages, buckets, kinds, names, rows, los, his, places = self._columns  # a loop over them takes twice as long
+        stage, bucket, kind, name, row, lo, hi, place = parcel
+        stages.append(stage)
+        buckets.append(bucket)
+        kinds.append(kind)
+        names.append(name)
+        rows.append(row)
+        los.append(lo)
+        his.append(hi)
+        places.append(place)
 
 
 class Routes:
     """Where facts go: from the stream, or from a stage, to those stages that read them."""
 
     def __init__(self, stages: Sequence[Stage], buckets: int) -> None:
-        self._buckets = buckets
+        self._bucket: BoundedCache[Value, int] = BoundedCache(lambda value: bucket_of(value, buckets), _size)
         self._routes: dict[tuple[int | None, str], list[tuple[int, str, int | None]]] = {}
         for stage in stages:
             for item in stage.inputs:
@@ -138,9 +142,13 @@ class Routes:
         predicate, row, lo, hi = record
         routes = self._routes.get((source, predicate), ())
         for stage, name, position in routes:
-            bucket = 0 if position is None else bucket_of(row[position], self._buckets)
+            bucket = 0 if position is None else self._bucket[row[position]]
             parcels.fact(stage, bucket, (name, row, lo, hi), place)
         return bool(routes)
+
+
+def _size(value: Value, _: object) -> int:
+    return len(value) if isinstance(value, str) else 1
 
 
 def letter_of(row: bytes) -> Rejected:

@@ -23,9 +23,9 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from tidelog.connectors.spark.running.history import BUSY, owner, tell
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.parcels import COLUMNS, SCHEMA, SPAN, Parcels, Routes, RowCache
-from tidelog.plans.facts import Record
+from tidelog.plans.facts import Record, format_record
 from tidelog.plans.timeline import Timeline
-from tidelog.runtime.interfaces import OpenStage, StageSession
+from tidelog.runtime.interfaces import OpenStage, Rejected, StageSession
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -105,6 +105,7 @@ class StageProcessor(StatefulProcessor):
         self._stage = self._job.stages[self._number - 1]
         self._timeline = self._job.plan.timeline
         self._routes = Routes(self._job.stages, self._job.buckets)
+        self._reported = self._job.first_read_by(self._number)
         self._rows = RowCache()
         self._parcels = Parcels()
 
@@ -133,7 +134,7 @@ class StageProcessor(StatefulProcessor):
         """Let the bucket's session take facts, tell it the watermark, and keep its state; what it tells."""
         began = perf_counter_ns()
         session, timer = self._resume(bucket)
-        self._parcels.letters(session.take(records))
+        self._parcels.letters(self._letters(session.take(records)))
         watermark = watermark_of(now, self._timeline)
         if watermark is not None:
             session.advance(watermark)
@@ -145,6 +146,13 @@ class StageProcessor(StatefulProcessor):
             self._handle.registerTimer(now + 1)
         self._parcels.count(BUSY, perf_counter_ns() - began)
         return self._parcels.take().to_pandas()
+
+    def _letters(self, late: list[tuple[Record, str]]) -> Iterator[Rejected]:
+        """What is late, as it was read; told by the first of the stages that read it."""
+        for (name, row, lo, hi), reason in late:
+            if name in self._reported:
+                text = format_record((self._reported[name], row, lo, hi), self._timeline)
+                yield Rejected("stream", reason, text.encode())
 
     def _resume(self, bucket: int) -> tuple[StageSession, int]:
         """The bucket's session as the last batch left it, and when it would have been woken."""

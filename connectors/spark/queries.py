@@ -1,0 +1,57 @@
+"""Spark's work from the outside: streaming queries that are waited for, and the line that says why something failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from tidelog.plans.errors import ConnectorError
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_LOOKS = 1
+"""How many seconds pass between two looks at whether it is done."""
+_ERROR = re.compile(r"(?:tidelog\.plans\.errors\.)(?:\w+Error): ")
+_OTHER_ERROR = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception): ")
+_TRACEBACK = "Traceback (most recent call last):"
+
+
+def run_query(
+    start: Callable[[], StreamingQuery], is_stopped: Callable[[], bool], is_done: Callable[[], bool] = lambda: False
+) -> None:
+    """Start a query and wait until it has ended, or it `is_stopped` or `is_done`; then it is stopped.
+
+    ConnectorError where it fails for good.
+    """
+    with told_in_a_line(is_stopped):
+        query = start()
+        try:
+            while not query.awaitTermination(_LOOKS):
+                if is_stopped() or is_done():
+                    break
+        finally:
+            query.stop()
+
+
+@contextmanager
+def told_in_a_line(is_stopped: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """What Spark raises inside, as a ConnectorError; nothing once it `is_stopped`."""
+    try:
+        yield
+    except (Py4JError, PySparkException, OSError) as error:
+        if not is_stopped():  # a signal to all processes ends Spark's, too
+            raise ConnectorError(f"Spark has given up: {reason(str(error))}") from error
+
+
+def reason(text: str) -> str:
+    """The line that says why, of the many of a failure: the last error that Python tells, if any, rather one of ours."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    told = [line for line in lines if _ERROR.match(line)]
+    others = [line for line in lines if _OTHER_ERROR.match(line)] if _TRACEBACK in lines else []
+    return _ERROR.sub("", told[-1]) if told else (others[-1:] or lines[:1] or ["it does not say why"])[0]

@@ -1,0 +1,92 @@
+"""What a worker has read of an input, on its way to the stages: facts are addressed, counted and sent in batches."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidelog.connectors.spark.running.job import Job
+from tidelog.connectors.spark.running.parcels import Parcels, Routes
+from tidelog.plans.facts import Record
+from tidelog.runtime.interfaces import Rejected
+
+FACTS, UNUSED = "facts", "unused"
+"""What is counted: facts that are accepted, and facts of predicates that the program does not have."""
+BATCH = 10_000
+"""About how many parcels go out together."""
+
+_number = struct.Struct(">Q").pack
+
+
+class Arrivals:
+    """The facts of one input that one task reads, and the records in it that are none.
+
+    The *origin* of facts is what they are read from in order, a part of a file: input number `number`, the file, and where
+    in it the part begins. Where a stage needs the order of arrival, facts are sorted by origin, and within it as they come.
+    """
+
+    def __init__(self, job: Job, number: int) -> None:
+        self._input = struct.pack(">I", number)
+        self._routes = Routes(job.stages, job.buckets)
+        self._known = job.plan.schema.predicates
+        self._is_ordered = any(stage.needs_order for stage in job.stages)
+        self._parcels = Parcels()
+        self._origin = b""
+        self._place = self._facts = self._unused = 0
+        self._span: tuple[int, int] | None = None
+
+    def begin(self, path: str, start: int) -> None:
+        """What comes now is read from this file, or partition, beginning at this byte."""
+        # no path holds a 0, so that what is sorted as bytes is sorted by path, then by start
+        self._origin = self._input + path.encode() + b"\0" + _number(start)
+        self._place = 0
+
+    def take(self, records: Sequence[Record], rejected: Sequence[Rejected] = ()) -> Iterator[pa.RecordBatch]:
+        """Facts, and what is none; yields what is enough for a batch."""
+        if records:
+            if self._is_ordered:
+                self._send_in_order(records)
+            else:
+                self._send(records)
+            begins = [record[2] for record in records]
+            first, last = self._span or (begins[0], begins[0])
+            self._span = min(first, *begins), max(last, *begins)
+            self._facts += len(records)
+        self._parcels.letters(rejected)
+        if len(self._parcels) >= BATCH:
+            yield self._parcels.take()
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """What is left, and what was counted."""
+        self._parcels.count(FACTS, self._facts - self._unused)
+        self._parcels.count(UNUSED, self._unused)
+        if self._span is not None:
+            self._parcels.span(*self._span)
+        if len(self._parcels):
+            yield self._parcels.take()
+
+    def _send(self, records: Sequence[Record]) -> None:
+        send, parcels, known = self._routes.send, self._parcels, self._known
+        for record in records:
+            if not send(None, record, parcels) and record[0] not in known:
+                self._unused += 1
+
+    def _send_in_order(self, records: Sequence[Record]) -> None:
+        for place, record in enumerate(records, self._place):
+            if not self._routes.send(None, record, self._parcels, self._origin + _number(place)):
+                self._unused += record[0] not in self._known
+        self._place += len(records)
+
+
+def runs(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:
+    """Where the rows begin and end that are from one block of one file: columns `file_path` and `file_block_start`."""
+    ends: set[int] = set()
+    for name in ("file_path", "file_block_start"):
+        ends.update(pc.run_end_encode(batch.column(name)).run_ends.to_pylist())
+    begin = 0
+    for end in sorted(ends):
+        yield begin, end
+        begin = end

@@ -1,0 +1,168 @@
+"""Delivery: parcels for users leave Spark, each kind to where it belongs.
+
+A stream's batch may be delivered again after a crash. Tables then hold it once, since it replaces what it had written;
+lines, and what is said of violations and of records that could not be used, come again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from pyspark import StorageLevel
+from pyspark.sql import functions as F
+
+from tidelog.connectors.outbox_file import describe
+from tidelog.connectors.spark.running.folders import (
+    LocalFolder,
+    RemoteFolder,
+    claim_tables,
+    is_remote,
+    uri_of,
+)
+from tidelog.connectors.spark.running.lines import sorted_lines, writing
+from tidelog.connectors.spark.running.parcels import COUNT, FACT, LETTER, NOTE, VIOLATION, letter_of, violation_of
+from tidelog.connectors.spark.running.sinks import Lines, Tables, parse_sinks
+from tidelog.connectors.spark.running.table_rows import table_rows
+from tidelog.connectors.spark.tables import folder_of
+from tidelog.plans.facts import Schema
+from tidelog.plans.plan import Plan
+from tidelog.runtime.interfaces import Rejected, Told
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FACTS, LETTERS, VIOLATIONS = "facts told", "records that could not be used", "violations"
+"""What `Delivery.counts` counts besides what parcels count."""
+
+FILE_BYTES = 32_000_000
+"""How many bytes of facts, about, one file of a table takes."""
+_LETTERS_AT_ONCE = 1000
+_ROW_BYTES = 32
+"""What a fact counts besides its arguments."""
+
+
+class Delivery:
+    """Delivers a run's parcels to its sinks (SPECs), and says what else there is to say.
+
+    `on_letters` is told of records that could not be used, `on_violation` of each violation, once in a delivery. A stream
+    has a `checkpoint`, which tells it from all others. SpecError where a sink cannot be, or a folder of tables holds
+    something else; for folders that only Spark reaches by `open`.
+
+    `counts` is what was delivered and counted, `notes` what users should know, `failure` with what a delivery has ended.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        sinks: Sequence[str],
+        *,
+        iso: bool = False,
+        checkpoint: str = "",
+        on_letters: Callable[[Sequence[Rejected]], None],
+        on_violation: Callable[[Told], None],
+    ) -> None:
+        self.counts: Counter[str] = Counter()
+        self.notes: dict[str, None] = {}
+        self.failure: BaseException | None = None
+        self._schema = Schema(plan.timeline)
+        self._tables = describe(plan, "", "")
+        self._outputs = tuple(plan.outputs)
+        self._sinks = parse_sinks(sinks, self._schema, iso=iso, is_stream=bool(checkpoint))
+        self._iso, self._checkpoint = iso, checkpoint
+        self._on_letters, self._on_violation = on_letters, on_violation
+        for path in self._folders(remote=False):
+            claim_tables(LocalFolder(path), checkpoint)
+
+    def _folders(self, *, remote: bool) -> list[str]:
+        return [sink.path for sink in self._sinks if isinstance(sink, Tables) and is_remote(sink.path) == remote]
+
+    def open(self, spark: SparkSession) -> None:
+        """Look at the folders that only Spark reaches."""
+        for uri in self._folders(remote=True):
+            claim_tables(RemoteFolder(spark, uri), self._checkpoint)
+
+    def deliver(self, parcels: DataFrame, batch: int | None = None) -> None:
+        """Deliver all of these parcels; `batch` is the number of a stream's batch, None over history.
+
+        ConnectorError where a sink cannot take its facts.
+        """
+        kept = parcels.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            sizes = self._count(kept)
+            self._say(kept)
+            self._write(kept.where(F.col("kind") == FACT), sizes, batch)
+        except BaseException as error:
+            self.failure = error  # Spark hands on the text of it alone
+            raise
+        finally:
+            kept.unpersist()
+
+    def _count(self, parcels: DataFrame) -> dict[str, int]:
+        """Count what there is; about how many bytes the facts of each predicate have."""
+        counted = F.when(F.col("kind") == COUNT, F.col("lo")).otherwise(0)
+        found = parcels.groupBy("kind", "name").agg(
+            F.count("*").alias("number"),
+            F.sum(counted).alias("total"),
+            F.sum(F.length("row") + F.lit(_ROW_BYTES)).alias("size"),
+        )
+        sizes = {}
+        self._present = set[int]()
+        for kind, name, number, total, size in found.collect():
+            self._present.add(kind)
+            if kind == FACT:
+                self.counts[FACTS] += number
+                sizes[name] = size
+            elif kind == COUNT:
+                self.counts[name] += total
+            elif kind == NOTE:
+                self.notes[name] = None
+        return sizes
+
+    def _say(self, parcels: DataFrame) -> None:
+        if LETTER in self._present:
+            rows = parcels.where(F.col("kind") == LETTER).select("row").toLocalIterator()
+            letters = (letter_of(bytes(row.row)) for row in rows)
+            while some := list(islice(letters, _LETTERS_AT_ONCE)):
+                self.counts[LETTERS] += len(some)
+                self._on_letters(some)
+        if VIOLATION in self._present:
+            for told in _violations(parcels.where(F.col("kind") == VIOLATION)):
+                self.counts[VIOLATIONS] += 1
+                self._on_violation(told)
+
+    def _write(self, facts: DataFrame, sizes: dict[str, int], batch: int | None) -> None:
+        for sink in self._sinks:
+            if isinstance(sink, Tables):
+                self._write_tables(facts, sizes, batch, uri_of(sink.path))
+            else:
+                self._write_lines(facts, sum(sizes.values()), sink)
+
+    def _write_lines(self, facts: DataFrame, size: int, sink: Lines) -> None:
+        with writing(sink.path) as write:
+            if size:
+                for piece in sorted_lines(facts, size, self._schema, sink.format, iso=self._iso):
+                    write(piece)
+
+    def _write_tables(self, facts: DataFrame, sizes: dict[str, int], batch: int | None, folder: str) -> None:
+        """Over history a table for each output, also an empty one; on a stream for those that the batch has facts of."""
+        for predicate in self._outputs if batch is None else sizes:
+            own = facts.where(F.col("name") == predicate).coalesce(1 + sizes.get(predicate, 0) // FILE_BYTES)
+            rows = table_rows(own, predicate, self._tables, self._schema.timeline)
+            table = f"{folder}/{folder_of(predicate)}"
+            if batch is None:
+                rows.write.mode("error").parquet(table)
+            else:
+                rows.write.mode("overwrite").parquet(f"{table}/batch={batch}")
+
+
+def _violations(parcels: DataFrame) -> Iterator[Told]:
+    """Each violation once, by its end and begin, though several buckets have found it."""
+    last: tuple[int, int, bytes] | None = None
+    for hi, lo, row in parcels.select("hi", "lo", "row").orderBy("hi", "lo", "row").toLocalIterator():
+        found = (hi, lo, bytes(row))
+        if found != last:
+            yield violation_of(found[2], lo, hi)
+        last = found

@@ -1,0 +1,46 @@
+"""What a program on Spark reads, as parcels: files and folders of text or of Parquet, and tables."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from tidelog.connectors.spark.running.blocks import read_lines
+from tidelog.connectors.spark.running.frames import read_frame
+from tidelog.connectors.spark.running.job import Job
+from tidelog.connectors.spark.running.locations import Input, check_streamed, parse_input
+from tidelog.plans.errors import SpecError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Input", "check_streamed", "parse_input", "read_input"]
+
+_CODES = re.compile(r"^\[[A-Z_.0-9]+\]\s*|\.?\s*SQLSTATE: \w+.*$")
+
+
+def read_input(spark: SparkSession, item: Input, job: Job, *, streaming: bool) -> DataFrame:
+    """The parcels of all that an input holds; as a stream, of all that it will hold. Nothing runs yet but for a look at
+    what is there.
+
+    What is no fact becomes a letter. SpecError where there is nothing to read, or its columns are not those of a fact;
+    DataError where a CSV header is wrong.
+    """
+    if streaming:
+        check_streamed(item)
+    read = read_frame if item.format in ("parquet", "table") else read_lines
+    try:
+        return read(spark, item, job, streaming=streaming)
+    except (PySparkException, Py4JError) as error:
+        raise SpecError(f"cannot read `{item.path}`: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what Spark says, without its codes."""
+    java = getattr(error, "java_exception", None)
+    text = str(java.getMessage() if java is not None else error).strip()
+    first = _CODES.sub("", text.splitlines()[0]) if text else type(error).__name__
+    return first[:1].lower() + first[1:]

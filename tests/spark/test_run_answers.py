@@ -1,0 +1,220 @@
+"""A program on Spark answers as it does in one process: over history, and over a stream, also after a restart."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import tidelog
+from oracle.agreement import records_of, runs_of
+from oracle.programs import NON_RECURSIVE, programs, streams
+from tidelog.connectors.batch_files import BatchLoader
+from tidelog.connectors.formats import make_decoder
+from tidelog.connectors.spark.running.history import run_history
+from tidelog.connectors.spark.running.inputs import parse_input, read_input
+from tidelog.connectors.spark.running.job import Job, job_of
+from tidelog.connectors.spark.running.parcels import (
+    FACT,
+    LETTER,
+    VIOLATION,
+    Parcels,
+    Routes,
+    letter_of,
+    record_of,
+    violation_of,
+)
+from tidelog.connectors.spark.running.stream import STREAM_SETTINGS, run_stream
+from tidelog.plans.analysis.stages import stages_of
+from tidelog.plans.compile import compile_program
+from tidelog.plans.errors import ProgramError
+from tidelog.plans.facts import Record, format_record
+from tidelog.plans.plan import Plan
+from tidelog.plans.syntax import Program
+from tidelog.runtime.staged import open_stage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def answers_of(rows: Iterable[Row]) -> list[Record]:
+    return [record_of(row.name, row.row, row.lo, row.hi) for row in rows if row.kind == FACT]
+
+
+def texts(records: Iterable[Record], plan: Plan) -> list[str]:
+    return sorted(format_record(record, plan.timeline) for record in records)
+
+
+def in_one_process(plan: Plan, records: Iterable[Record]) -> list[Record]:
+    session = tidelog.Session(plan, emit="final")
+    session.push_records(sorted(records, key=lambda record: record[2]))
+    session.finish()
+    return session.pull_records()
+
+
+# --- history ------------------------------------------------------------------------------------------------------------
+
+
+def loaded(plan: Plan, specs: Sequence[str]) -> list[Record]:
+    loader = BatchLoader(plan.schema)
+    for spec in specs:
+        loader.load(spec)
+    return list(loader.drain())
+
+
+SIGNALS = (EXAMPLES / "network" / "signals.txt").read_text("utf-8").splitlines()
+COOLING = [f"temp({value})@{time}" for time, value in enumerate([102, 120, 151, 99, 7, 40, 100, 5, 5, 5, 101, 130], 4)]
+STOPS = [f"{name}(v{(7 * time + place) % 9})@{time}" for time in range(90) for place, name in enumerate(("Pos", "NotOnMap"))]
+GATEWAY = [
+    *(f"temp(m{time % 3},{70 + time % 40})@{time}/2" for time in range(0, 600, 3)),
+    *(f"fan(m{time % 2})@{time}" for time in range(0, 300, 37)),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("example", "facts"),
+    [
+        ("weather/weather.tide", None),
+        ("network/network.tide", SIGNALS),
+        ("cooling/cooling.tide", COOLING),
+        ("shortstop/shortstop.tide", STOPS),
+        ("gateway/gateway.tide", GATEWAY),
+    ],
+    ids=["weather", "network", "cooling", "shortstop", "gateway"],
+)
+def test_examples_over_history(spark: SparkSession, tmp_path: Path, example: str, facts: list[str] | None) -> None:
+    """Whatever the program has (keys and none, background, recursion, clipped windows, negation), it answers the same."""
+    plan = tidelog.compile_path(EXAMPLES / example)
+    specs = [f"{EXAMPLES}/weather/{city}.csv?predicate=temp" for city in ("sf", "sea")]
+    if facts is not None:
+        file = tmp_path / "facts.txt"
+        file.write_text("\n".join(facts), "utf-8")
+        specs = [os.fspath(file)]
+    job = job_of(plan, 3, is_final=True)
+    inputs = [read_input(spark, parse_input(spec, number), job, streaming=False) for number, spec in enumerate(specs)]
+    rows = run_history(inputs, job, open_stage).collect()
+    expected = in_one_process(plan, loaded(plan, specs))
+    assert expected
+    assert texts(answers_of(rows), plan) == texts(expected, plan)
+
+
+def parcels_of(job: Job, records: Sequence[Record]) -> pa.Table:
+    """What an input makes of these facts."""
+    parcels, routes = Parcels(), Routes(job.stages, job.buckets)
+    for record in records:
+        routes.send(None, record, parcels)
+    if records:
+        parcels.span(min(record[2] for record in records), max(record[2] for record in records))
+    return pa.Table.from_batches([parcels.take()])
+
+
+@pytest.mark.slow
+@given(program=programs("rational", NON_RECURSIVE), data=st.data())
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_program_over_history(spark: SparkSession, program: Program, data: st.DataObject) -> None:
+    """Programs as they come, with facts as they come: answers and violations are those of one session."""
+    try:
+        plan = compile_program(program)
+    except ProgramError:
+        assume(False)
+        raise
+    assume(not stages_of(plan).problems)
+    records = records_of(plan, data.draw(streams(program, last=6)))
+    job = job_of(plan, 2)
+    rows = run_history([spark.createDataFrame(parcels_of(job, records))], job, open_stage).collect()
+    session = tidelog.Session(plan, lateness=math.inf)
+    session.push_records(records)
+    session.finish()
+    assert runs_of(answers_of(rows)) == runs_of(session.pull_records())
+    violated = {violation_of(row.row, row.lo, row.hi)[:2] for row in rows if row.kind == VIOLATION}
+    assert violated == {(found.rule, found.facts) for found in session.pull_violations()}
+
+
+# --- streams ------------------------------------------------------------------------------------------------------------
+
+MOVING = """
+    timeline integer.
+    input a(x, y).
+    input e(x).
+    known(1). known(2). known(9).
+    b(Y) :- a(X, Y), diamondminus[0,3] a(X, Y).
+    c(X, Y) :- a(X, Y), not d(X) in [3].
+    d(X) :- sometime a(X, _) in [5], e(X).
+    f(Y) :- b(Y), not c(Y, Y).
+    silent(X) :- known(X), not diamondminus[0,4] e(X).
+    bottom :- b(1), e(1).
+"""
+
+
+class Stream:
+    """A program over a folder of files, started and stopped, and what it tells."""
+
+    def __init__(self, spark: SparkSession, folder: Path, plan: Plan, lateness: int) -> None:
+        self._spark, self._folder, self._plan, self._lateness = spark, folder, plan, lateness
+        self._job = job_of(plan, 3, is_final=True)
+        self._files = 0
+        self.answers: list[Record] = []
+        self.letters: list[str] = []
+        self.violated: set[tuple[str, ...]] = set()
+        (folder / "in").mkdir()
+        for key, value in {**STREAM_SETTINGS, "spark.sql.shuffle.partitions": "1"}.items():
+            spark.conf.set(key, value)
+
+    def run(self, files: Sequence[Sequence[str]]) -> None:
+        """Start where the last run stopped, and take these files one by one."""
+        spec = parse_input(f"facts+file:{self._folder}/in", 0)
+        parcels = run_stream(
+            [read_input(self._spark, spec, self._job, streaming=True)], self._job, open_stage, self._lateness
+        )
+        writer = parcels.writeStream.foreachBatch(self._take)
+        query = writer.option("checkpointLocation", os.fspath(self._folder / "checkpoint")).start()
+        try:
+            for lines in files:
+                self._files += 1
+                draft = self._folder / "draft"
+                draft.write_text("\n".join(lines), "utf-8")
+                draft.rename(self._folder / "in" / f"{self._files}.txt")
+                query.processAllAvailable()
+        finally:
+            query.stop()
+
+    def _take(self, parcels: DataFrame, _: int) -> None:
+        rows = parcels.collect()
+        self.answers += answers_of(rows)
+        self.letters += [letter_of(row.row).raw.decode() for row in rows if row.kind == LETTER]
+        self.violated |= {violation_of(row.row, row.lo, row.hi)[1] for row in rows if row.kind == VIOLATION}
+
+
+@pytest.mark.slow
+def test_a_stream_goes_on_from_its_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+    """Several stages, facts out of order within the lateness, a restart: the answers are those of one process by then.
+
+    A key of which nothing comes any more, or never did, learns of time as the others do; of what is late it is told.
+    """
+    plan = tidelog.compile(MOVING)
+    facts = [f"a({time % 5},{time * time % 7})@{time - time % 4}" for time in range(4, 80)]
+    facts += [f"e({time % 3})@{time}" for time in range(0, 80, 5)]
+    facts.sort(key=lambda fact: int(fact.partition("@")[2]) // 4)
+    stream = Stream(spark, tmp_path, plan, lateness=4)
+    stream.run([facts[:50]])
+    stream.run([facts[50:], ["e(1)@3"]])
+    session = tidelog.Session(plan, emit="final", lateness=4)
+    session.push_records(record for fact in facts for record in read(plan, fact))
+    assert texts(stream.answers, plan) == texts(session.pull_records(), plan)
+    assert {name for name, *_ in stream.answers} >= {"b", "c", "d", "f"}
+    assert stream.letters == ["e(1)@3"]
+    assert stream.violated == {found.facts for found in session.pull_violations()} != set()
+
+
+def read(plan: Plan, fact: str) -> list[Record]:
+    return make_decoder("facts", plan.schema, "facts", None).decode([fact.encode()], 1).records

@@ -1,0 +1,223 @@
+"""`tidelog spark run`: what is refused before Spark is started, and to whom a checkpoint and tables belong."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+import tidelog
+from tidelog.cli import main
+from tidelog.commands.spark_run import shared
+from tidelog.commands.spark_start import described, interruptible
+from tidelog.connectors.spark import requirements
+from tidelog.connectors.spark.queries import reason
+from tidelog.connectors.spark.running.folders import LocalFolder, claim_checkpoint, claim_tables, is_remote, uri_of
+from tidelog.connectors.spark.running.job import job_of
+from tidelog.connectors.spark.running.locations import Input
+from tidelog.connectors.spark.running.sinks import Lines, Tables, parse_sinks
+from tidelog.plans.errors import ConnectorError, SpecError
+from tidelog.plans.facts import Schema
+from tidelog.plans.timeline import Timeline
+
+PROGRAM = "timeline rational, resolution 1.\nhot(S) :- temp(S, V), V > 2.\n"
+CLIPPED = "timeline integer.\nhot(S) :- always temp(S) in [3].\n"
+SHARED = "timeline integer.\nboth(X, Y) :- p(X), q(Y).\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with programs and facts, to be in; Spark is not to be started in it."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("p.tide", PROGRAM), ("clipped.tide", CLIPPED), ("shared.tide", SHARED)):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/temp.facts").write_text("temp(a,3)@1\n")
+
+    def check() -> None:
+        raise ConnectorError("here Spark would be started")
+
+    monkeypatch.setattr("tidelog.connectors.spark.check_requirements", check)
+    return tmp_path
+
+
+def told(capfd: pytest.CaptureFixture[str], *options: str, program: str = "p.tide", source: str = "in") -> tuple[int, str]:
+    code = main(["spark", "run", program, "--in", source, *options])
+    seen = capfd.readouterr()
+    assert seen.out == ""
+    return code, seen.err
+
+
+STREAM = ("--checkpoint", "c")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--emit", "points"],
+            "`--emit points` tells what holds at the time points of all inputs, which no session alone sees",
+        ),
+        (["--lateness", "1"], "`--lateness` is for streams, which have a `--checkpoint`: over history nothing is late"),
+        (["--every", "1"], "`--every` is for streams, which have a `--checkpoint`: history is read once"),
+        (["--once"], "`--once` is for streams, which have a `--checkpoint`: history is read once anyway"),
+        (["--start", "1/3"], "--start: time 1/3 is finer than the resolution 1"),
+        ([*STREAM, "--lateness", "-1"], "--lateness: expected a duration of 0 or more"),
+        (["--iso"], "ISO-8601 output needs a unit"),
+        (["--cores", "2", "--master", "yarn"], "`--cores` are those of this machine"),
+        (["--buckets", "0"], "expected a whole number above 0, got `0`"),
+        (["--out", "tcp://127.0.0.1:9"], "what runs on Spark writes to `-`, to files and to `parquet:DIR`"),
+        (["--out", "csv+a.csv"], "csv can be read, not written"),
+        (["--out", "parquet:"], "`parquet:` names no folder"),
+        (["--out", "nowhere/a.facts"], "cannot write `nowhere/a.facts`: there is no directory `nowhere`"),
+        ([*STREAM, "--out", "a.facts"], "`a.facts`: a stream writes to `-` and to `parquet:DIR`"),
+        (["--out", "parquet:t", "--out", "parquet+file:t"], "tables are written to `t` twice in one run"),
+        (["--out", "p.tide"], "`p.tide` is read and written in one run"),
+        (["--out", "in/out.facts"], "`in/out.facts` is written, and `"),
+        (["--out", "parquet:in/t"], "`in/t` is written, and `"),
+        (["--out", "parquet:."], "`.` is written, and `"),
+        (["--dead-letter", "in/letters"], "`in/letters` is written, and `"),
+        (["--checkpoint", "in/c"], "`in/c` is written, and `"),
+        (["--in", "nowhere"], "cannot read `nowhere`: No such file or directory"),
+    ],
+)
+def test_mistakes(folder: Path, capfd: pytest.CaptureFixture[str], options: list[str], message: str) -> None:
+    """A mistake on the command line is told in one line, with exit code 2, before Spark is started or anything is made."""
+    code, said = told(capfd, *options)
+    assert (code, message in said) == (2, True), said
+    assert sorted(os.listdir()) == ["clipped.tide", "in", "p.tide", "shared.tide"]
+
+
+def test_globs_that_would_be_read(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A file that a glob among the inputs would find is not written; one beside them is."""
+    assert told(capfd, "--out", "in/b.facts", source="facts+in/*.facts")[0] == 2
+    assert told(capfd, "--out", "in/b.jsonl", source="facts+in/*.facts") == (
+        1,
+        "tidelog: error: here Spark would be started\n",
+    )
+
+
+def test_a_stream_that_needs_its_start(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Where windows are clipped, a stream is told when it starts; over history that is found."""
+    code, said = told(capfd, *STREAM, program="clipped.tide")
+    assert (code, "`--start` is needed: windows are clipped" in said) == (2, True)
+    assert told(capfd, *STREAM, "--start", "0", program="clipped.tide")[0] == 1
+    assert told(capfd, program="clipped.tide")[0] == 1
+
+
+def test_stages_without_a_key(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A stage that cannot be split is warned of, with the rule that prevents it."""
+    code, said = told(capfd, program="shared.tide")
+    assert (code, "warning: stage 1 runs in one session, on one core, because of both(X, Y) :- p(X), q(Y)" in said) == (
+        1,
+        True,
+    )
+    assert told(capfd)[1] == "tidelog: error: here Spark would be started\n"
+    assert shared(job_of(tidelog.compile(PROGRAM), 8)) == {}
+
+
+def test_programs_without_stages(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A program that cannot be split into stages is refused with the place of the reason."""
+    (folder / "ask.tide").write_text("timeline integer.\np(X) :- q(X).\nask p(X)@T.\n")
+    code, said = told(capfd, program="ask.tide")
+    assert code == 1
+    assert "error[no-stages]" in said
+    assert "ask.tide:3:" in said
+
+
+def test_spark_is_missing(folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is missing of Spark is told in one line, with exit code 1, and nothing is made."""
+    requirements.check_requirements.cache_clear()
+    monkeypatch.setattr("tidelog.connectors.spark.check_requirements", requirements.check_requirements)
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    code, said = told(capfd, *STREAM, "--out", "parquet:t")
+    requirements.check_requirements.cache_clear()
+    assert (code, "Spark needs Java 17 or newer" in said) == (1, True)
+    assert not Path("c").exists()
+    assert not Path("t").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[PATH_NOT_FOUND] no such path\n== SQL ==", "[PATH_NOT_FOUND] no such path"),
+        ("[X] failed\nTraceback (most recent call last):\n  File\nKeyError: 'a'\n\tat java", "KeyError: 'a'"),
+        ("Traceback (most recent call last):\ntidelog.plans.errors.SpecError: no\npy4j.Py4JError: b", "no"),
+        ("", "it does not say why"),
+    ],
+)
+def test_the_line_that_says_why(text: str, line: str) -> None:
+    """Of the pages that Spark tells of a failure one line is shown: the error of a worker, if there is one."""
+    assert reason(text) == line
+
+
+def test_work_that_can_be_left() -> None:
+    """Work is waited for, and its error is raised; once a signal has come it is cancelled until it ends, in silence."""
+    cancelled = threading.Event()
+
+    def fail() -> None:
+        raise SpecError("no such table")
+
+    def wait() -> None:
+        cancelled.wait(60)
+        fail()
+
+    with pytest.raises(SpecError, match="no such table"):
+        interruptible(fail, lambda: False, cancelled.set)
+    assert not cancelled.is_set()
+    interruptible(wait, lambda: True, cancelled.set)
+    assert cancelled.is_set()
+
+
+def test_sinks() -> None:
+    """SPECs of sinks: lines in a format, and folders of tables, here or far away."""
+    specs = ["-", "facts+-", "a.jsonl", "jsonl+file:a.txt", "parquet:t", "parquet+file:///t", "parquet:s3a://b/t/"]
+    assert parse_sinks(specs, Schema(Timeline()), iso=False, is_stream=False) == [
+        Lines("jsonl"),
+        Lines("facts"),
+        Lines("jsonl", "a.jsonl"),
+        Lines("jsonl", "a.txt"),
+        Tables("t"),
+        Tables("/t"),
+        Tables("s3a://b/t"),
+    ]
+    assert [is_remote(path) for path in ("s3a://b/t", "file:///t", "/t:x", "hdfs:///t")] == [True, False, False, True]
+    assert [uri_of(path) for path in ("/a b", "file:///t", "s3a://b/t")] == ["file:///a b", "file:///t", "s3a://b/t"]
+
+
+def test_a_checkpoint_belongs_to_its_run(tmp_path: Path) -> None:
+    """A checkpoint is found again by the same run; another is told what of it differs."""
+    checkpoint = LocalFolder(os.fspath(tmp_path / "deep" / "c"))
+    job = job_of(tidelog.compile(PROGRAM), 32)
+    inputs = [Input(0, "jsonl", "in"), Input(1, "csv", "s3a://b/temp/", "temp")]
+    mine = claim_checkpoint(checkpoint, described(job, inputs, 0))
+    assert claim_checkpoint(checkpoint, described(job, [Input(0, "jsonl", os.path.abspath("in")), inputs[1]], 0)) == mine
+    other = job_of(tidelog.compile(PROGRAM + "cold(S) :- temp(S, V), V < 0."), 8, is_final=True, start=0)
+    for described_so, names in (
+        (described(job, inputs[:1], 2), "--in, --lateness"),
+        (described(other, inputs, 0), "program, --emit, --buckets, --start"),
+    ):
+        with pytest.raises(SpecError, match=f"is that of a run with another {names}: choose another folder"):
+            claim_checkpoint(checkpoint, described_so)
+    assert claim_checkpoint(LocalFolder(os.fspath(tmp_path / "d")), described(job, inputs, 0)) != mine
+
+
+@pytest.mark.parametrize("name", ["tidelog.json", "offsets"])
+def test_a_folder_of_something_else(tmp_path: Path, name: str) -> None:
+    """A folder with anything else in it, such as the checkpoint of another query, is no checkpoint."""
+    (tmp_path / name).write_text("8a1b")
+    with pytest.raises(SpecError, match="holds something else than a checkpoint of `spark run`"):
+        claim_checkpoint(LocalFolder(os.fspath(tmp_path)), {})
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    """Where a checkpoint or tables cannot be, that is a mistake on the command line."""
+    (tmp_path / "file").touch()
+    for path in ("file", "file/c"):
+        folder = LocalFolder(os.fspath(tmp_path / path))
+        with pytest.raises(SpecError, match="cannot write the checkpoint"):
+            claim_checkpoint(folder, {})
+        with pytest.raises(SpecError, match="cannot write tables to"):
+            claim_tables(folder, "c1")

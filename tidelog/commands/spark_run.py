@@ -1,0 +1,156 @@
+"""`tidelog spark run`: a program on Spark, over history or as a stream. Here is what is asked for, and what is refused."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatch
+from importlib import import_module
+from pathlib import Path
+
+from tidelog.commands.numbers import positive, seconds
+from tidelog.commands.outcome import load_plan, say, show_diagnostics
+from tidelog.commands.overlap import check_overlap
+from tidelog.connectors import spark
+from tidelog.connectors.spark.running.folders import is_remote, local_path
+from tidelog.connectors.spark.running.job import Job, job_of, shared
+from tidelog.connectors.spark.running.locations import Input, check_streamed, parse_input
+from tidelog.connectors.spark.running.sinks import Lines, parse_sinks
+from tidelog.plans.errors import DataError, SpecError
+from tidelog.plans.plan import Plan
+from tidelog.plans.times import TimeReader
+
+_STREAM_BUCKETS = 32
+"""What a stream has by default: a checkpoint keeps the number, whatever machine goes on with it."""
+_LEAST_BUCKETS = 8
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to those of `tidelog spark`."""
+    parser = commands.add_parser("run", help="run a program over history, or, with --checkpoint, as a stream")
+    parser.add_argument("program", metavar="PROGRAM")
+    parser.add_argument(
+        "--in", dest="sources", action="append", required=True, metavar="SPEC", help="where facts come from: files, folders"
+    )
+    parser.add_argument(
+        "--out", dest="sinks", action="append", metavar="SPEC", help="where answers go, such as `parquet:DIR` (default -)"
+    )
+    parser.add_argument(
+        "--emit",
+        choices=("intervals", "final", "points"),
+        help="how answers are told (default: final over history, intervals on a stream)",
+    )
+    parser.add_argument("--start", metavar="T", help="when the stream starts (default, over history: with its first fact)")
+    parser.add_argument("--buckets", type=positive, metavar="N", help="how many sessions a stage has, each for some keys")
+    parser.add_argument("--cores", type=positive, metavar="N", help="cores of this machine (default: all)")
+    parser.add_argument("--master", metavar="URL", help="the cluster to run on (default: this machine)")
+    parser.add_argument("--dead-letter", metavar="F", help="where records go that cannot be used (default: standard error)")
+    parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
+    parser.add_argument("--stats", action="store_true", help="print what was counted, on standard error")
+    parser.add_argument("--log", default=os.devnull, metavar="FILE", help="where Spark's own log goes (default: nowhere)")
+    stream = parser.add_argument_group("as a stream")
+    stream.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps how far it has come, and the state")
+    stream.add_argument("--lateness", metavar="D", help="how late facts may come (default 0)")
+    stream.add_argument("--every", type=seconds, metavar="S", help="seconds between two batches (default 1)")
+    stream.add_argument("--once", action="store_true", help="end once all that is there is told")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run a program on Spark: over history to its end, as a stream until a signal asks to stop; returns the exit code."""
+    check_options(options)
+    plan = load_plan(options.program)
+    job, lateness = job_for(plan, options)
+    inputs = [parse_input(spec, number) for number, spec in enumerate(options.sources)]
+    if options.checkpoint is not None:
+        for item in inputs:
+            check_streamed(item)
+    check_files(plan, inputs, options)
+    show_diagnostics(plan.warnings, plan.name, plan.program.text)
+    for number, rule in shared(job).items():
+        say(f"warning: stage {number} runs in one session, on one core, because of {rule}")
+    spark.check_requirements()
+    start: Callable[..., int] = import_module("tidelog.commands.spark_start").start  # now that PySpark is there
+    return start(plan, job, inputs, lateness, options)
+
+
+def check_options(options: argparse.Namespace) -> None:
+    """SpecError for options that do not go together."""
+    if options.emit == "points":
+        why = "tells what holds at the time points of all inputs, which no session alone sees"
+        raise SpecError(f"`--emit points` {why}: use `tidelog run`")
+    if options.cores is not None and options.master is not None:
+        raise SpecError("`--cores` are those of this machine: with `--master`, the cluster's own settings tell them")
+    if options.checkpoint is not None:
+        return
+    for name, why in (
+        ("lateness", "over history nothing is late"),
+        ("every", "history is read once"),
+        ("once", "history is read once anyway"),
+    ):
+        if getattr(options, name) not in (None, False):
+            raise SpecError(f"`--{name}` is for streams, which have a `--checkpoint`: {why}")
+
+
+def job_for(plan: Plan, options: argparse.Namespace) -> tuple[Job, int]:
+    """What is run, and how late facts may come (encoded).
+
+    ProgramError where the program has no stages, SpecError for times that are none, or a start that a stream must be told.
+    """
+    times = TimeReader(plan.timeline)
+    start = None if options.start is None else _encoded("--start", options.start, times.point)
+    lateness = _encoded("--lateness", options.lateness or "0", times.duration)
+    is_stream = options.checkpoint is not None
+    job = job_of(plan, _buckets(options), is_final=_emit(options) == "final", start=start)
+    if is_stream and start is None and any(stage.needs_start for stage in job.stages):
+        raise SpecError("`--start` is needed: windows are clipped where the stream starts, which no session alone sees")
+    return job, lateness
+
+
+def _encoded(name: str, text: str, read: Callable[[str], int]) -> int:
+    try:
+        return read(text)
+    except DataError as error:
+        raise SpecError(f"{name}: {error}") from error
+
+
+def _emit(options: argparse.Namespace) -> str:
+    return options.emit or ("final" if options.checkpoint is None else "intervals")
+
+
+def _buckets(options: argparse.Namespace) -> int:
+    cores = options.cores or os.cpu_count() or 1
+    default = max(_LEAST_BUCKETS, 2 * cores) if options.checkpoint is None else _STREAM_BUCKETS
+    return int(options.buckets or default)
+
+
+def check_files(plan: Plan, inputs: Sequence[Input], options: argparse.Namespace) -> None:
+    """SpecError where what is written is, or lies in, what is read, or the other way round."""
+    program = Path(options.program)
+    read = [local_path(item.path) for item in inputs if item.format != "table" and not is_remote(item.path)]
+    stated = [str(program), *(str(program.parent / item.path) for item in plan.backgrounds)]
+    sinks = parse_sinks(options.sinks or ["-"], plan.schema, iso=options.iso, is_stream=options.checkpoint is not None)
+    lines = [f"file:{sink.path}" for sink in sinks if isinstance(sink, Lines) and sink.path]
+    check_overlap([*read, *stated], lines, options.dead_letter)
+    paths = [sink.path for sink in sinks if sink.path] + [path for path in (options.dead_letter, options.checkpoint) if path]
+    for path in paths:
+        if not is_remote(path):
+            _check_apart(path, read)
+
+
+def _check_apart(path: str, read: Sequence[str]) -> None:
+    written = os.path.realpath(local_path(path))
+    for each in read:
+        other = os.path.realpath(each)
+        if _lies_in(written, other) or _lies_in(other, written) or _is_among(written, other):
+            raise SpecError(f"`{path}` is written, and `{each}` read, in one run: keep them apart")
+
+
+def _is_among(path: str, read: str) -> bool:
+    """Whether a glob finds it, or it is the same folder; of files and devices, `check_overlap` has told."""
+    return fnmatch(path, read) if set(read) & set("*?[") else path == read and os.path.isdir(path)
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return path.startswith(os.path.join(folder, ""))

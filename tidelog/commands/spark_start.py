@@ -1,0 +1,218 @@
+"""A run on Spark: it is started, waited for and stopped, and what it has to say is said. PySpark has to be there."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import anyio
+
+from tidelog.commands.outcome import BAD, DONE, count, say
+from tidelog.commands.signals import noted_signals
+from tidelog.connectors.dead_letters import DeadLetterWriter
+from tidelog.connectors.formatting import TimeFormatter
+from tidelog.connectors.spark.queries import run_query, told_in_a_line
+from tidelog.connectors.spark.running.arrivals import UNUSED
+from tidelog.connectors.spark.running.delivery import LETTERS, VIOLATIONS, Delivery
+from tidelog.connectors.spark.running.folders import (
+    LocalFolder,
+    RemoteFolder,
+    claim_checkpoint,
+    is_remote,
+    local_path,
+    uri_of,
+)
+from tidelog.connectors.spark.running.history import run_history
+from tidelog.connectors.spark.running.inputs import Input, read_input
+from tidelog.connectors.spark.running.job import Job
+from tidelog.connectors.spark.running.stream import STREAM_SETTINGS, run_stream
+from tidelog.connectors.spark.session import spark_session
+from tidelog.plans.errors import ConnectorError, SpecError, TidelogError
+from tidelog.plans.plan import Plan
+from tidelog.runtime.interfaces import Told
+from tidelog.runtime.staged import open_stage
+from tidelog.runtime.violations import Violation
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_EVERY = 1.0
+"""How many seconds pass between two batches unless told otherwise."""
+_LOOKS = 0.2
+"""How many seconds pass between two looks for a signal."""
+_PATIENCE = 10.0
+"""How many seconds jobs that are cancelled have to end."""
+
+
+def start(plan: Plan, job: Job, inputs: Sequence[Input], lateness: int, options: argparse.Namespace) -> int:
+    """Run a job from its inputs to the sinks of the options; returns the exit code. `lateness` is encoded."""
+    return _Run(plan, job, inputs, lateness, options).main()
+
+
+class _Run:
+    """One run: its ends, and what is said at its end."""
+
+    def __init__(self, plan: Plan, job: Job, inputs: Sequence[Input], lateness: int, options: argparse.Namespace) -> None:
+        self._plan, self._job, self._inputs, self._lateness, self._options = plan, job, inputs, lateness, options
+        self._times = TimeFormatter(plan.timeline, options.iso)
+        self._is_stream = options.checkpoint is not None
+        self._spark: SparkSession | None = None
+        self._delivery: Delivery | None = None
+        self._arrived: Sequence[int] = ()
+
+    def main(self) -> int:
+        with noted_signals() as self._arrived:
+            # beside the main thread, in which PySpark would take SIGINT for itself, and where a call could not be left
+            interruptible(self._run, self._is_stopped, self._cancel)
+        return self._close()
+
+    def _is_stopped(self) -> bool:
+        return bool(self._arrived)
+
+    def _cancel(self) -> None:
+        with suppress(Exception):  # the signal may have ended Spark, too
+            if self._spark is not None:
+                self._spark.sparkContext.cancelAllJobs()
+
+    def _run(self) -> None:
+        """Deliver all there is, and end Spark."""
+        try:
+            with closing(self._letters()) as letters:
+                delivery = self._delivery = Delivery(
+                    self._plan,
+                    self._options.sinks or ["-"],
+                    iso=self._options.iso,
+                    checkpoint=self._claim(),
+                    on_letters=lambda rejected: anyio.run(letters.send, rejected),
+                    on_violation=self._show_violation,
+                )
+                spark = self._session()
+                if not self._is_stopped():
+                    self._go(spark, delivery)
+        finally:
+            with suppress(Exception):  # it may have ended before us, and what is written is written
+                if self._spark is not None:
+                    self._spark.stop()
+
+    def _letters(self) -> DeadLetterWriter:
+        path = self._options.dead_letter
+        try:
+            return DeadLetterWriter(path, append=self._is_stream)
+        except OSError as error:
+            raise SpecError(f"cannot write `{path}`: {error.strerror}") from error
+
+    def _claim(self) -> str:
+        """What tells the checkpoint from others; nothing over history."""
+        path = self._options.checkpoint
+        if path is None:
+            return ""
+        folder = RemoteFolder(self._session(), path) if is_remote(path) else LocalFolder(local_path(path))
+        return claim_checkpoint(folder, described(self._job, self._inputs, self._lateness))
+
+    def _session(self) -> SparkSession:
+        """Spark, started when it is first needed."""
+        if self._spark is None:
+            options = self._options
+            settings = STREAM_SETTINGS if self._is_stream else {}
+            cores = options.cores or os.cpu_count() or 1
+            try:
+                with told_in_a_line():
+                    self._spark = spark_session(
+                        "tidelog run", cores=cores, master=options.master, log=options.log, settings=settings
+                    )
+            except OSError as error:
+                raise SpecError(f"cannot write `{options.log}`: {error.strerror}") from error
+        return self._spark
+
+    def _go(self, spark: SparkSession, delivery: Delivery) -> None:
+        delivery.open(spark)
+        try:
+            if self._is_stream:
+                run_query(lambda: self._start(spark, delivery), self._is_stopped)
+            else:
+                with told_in_a_line(self._is_stopped):
+                    frames = [read_input(spark, item, self._job, streaming=False) for item in self._inputs]
+                    delivery.deliver(run_history(frames, self._job, open_stage))
+        except ConnectorError:
+            if isinstance(delivery.failure, TidelogError):  # what Spark has made of it is only text
+                raise delivery.failure from delivery.failure.__cause__
+            raise
+
+    def _start(self, spark: SparkSession, delivery: Delivery) -> StreamingQuery:
+        frames = [read_input(spark, item, self._job, streaming=True) for item in self._inputs]
+        parcels = run_stream(frames, self._job, open_stage, self._lateness)
+        writer = parcels.writeStream.foreachBatch(delivery.deliver).outputMode("append")
+        writer = writer.option("checkpointLocation", uri_of(self._options.checkpoint))
+        if self._options.once:  # it also lets time move on behind the last batch that has facts
+            return writer.trigger(availableNow=True).start()
+        milliseconds = round((self._options.every or _EVERY) * 1000)
+        return writer.trigger(processingTime=f"{milliseconds} milliseconds").start()
+
+    def _show_violation(self, told: Told) -> None:
+        violation = Violation(*told)
+        say(violation.told(self._times.at(violation.lo, violation.hi)))
+
+    def _close(self) -> int:
+        """Say what there was, as `tidelog run` does; returns the exit code."""
+        counts = Counter[str]() if self._delivery is None else self._delivery.counts
+        for line in () if self._delivery is None else self._delivery.notes:
+            say(f"note: {line}")
+        if counts[UNUSED]:
+            have = "has a predicate" if counts[UNUSED] == 1 else "have predicates"
+            say(f"note: {count(counts[UNUSED], 'fact')} {have} that the program does not use")
+        if counts[LETTERS]:
+            say(f"note: {count(counts[LETTERS], 'record')} could not be used")
+        if self._options.stats:
+            for name, number in sorted(counts.items()):
+                say(f"{name}: {number}")
+        if self._arrived:
+            return 128 + self._arrived[0]
+        return BAD if counts[VIOLATIONS] else DONE
+
+
+def interruptible(work: Callable[[], None], is_stopped: Callable[[], bool], cancel: Callable[[], None]) -> None:
+    """Wait for some work in a thread; raises what it raises. Once it `is_stopped`, it is cancelled, and soon left alone."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive() and not is_stopped():
+        thread.join(_LOOKS)
+    if is_stopped():
+        patience = monotonic() + _PATIENCE
+        while thread.is_alive() and monotonic() < patience:  # what is being planned may begin new jobs
+            cancel()
+            thread.join(_LOOKS)
+    elif failures:
+        raise failures[0]
+
+
+def described(job: Job, inputs: Sequence[Input], lateness: int) -> dict[str, str]:
+    """What a checkpoint is good for, each by what users call it."""
+    return {
+        "program": hashlib.sha256(job.program.encode()).hexdigest(),
+        "background": hashlib.sha256(job.facts).hexdigest(),
+        "--in": ", ".join(f"{item.format} {_place(item)} {item.predicate or ''}".rstrip() for item in inputs),
+        "--emit": "final" if job.is_final else "intervals",
+        "--buckets": str(job.buckets),
+        "--lateness": str(lateness),
+        "--start": str(job.start),
+    }
+
+
+def _place(item: Input) -> str:
+    return item.path if item.format == "table" else uri_of(item.path)
