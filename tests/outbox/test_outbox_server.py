@@ -171,8 +171,9 @@ def exchange(address: str, data: bytes) -> bytes:
     """What the server answers to these bytes until it hangs up."""
     host, port = address.removeprefix("tcp://").split(":")
     with socket.create_connection((host, int(port)), 10) as connection:
-        connection.sendall(data)
-        connection.shutdown(socket.SHUT_WR)
+        with suppress(OSError):  # it may have hung up before all is said
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
         answered = b""
         with suppress(ConnectionResetError):  # it has not read all that was said
             while chunk := connection.recv(4096):
