@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import random
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from tidelog.connectors.spark.running.job import Job, job_of
 from tidelog.connectors.spark.running.parcels import (
     FACT,
     LETTER,
+    NOTE,
     VIOLATION,
     Parcels,
     Routes,
@@ -140,6 +142,64 @@ def test_any_program_over_history(spark: SparkSession, program: Program, data: s
     assert violated == {(found.rule, found.facts) for found in session.pull_violations()}
 
 
+def drawn(*facts: tuple[str, int, int]) -> list[str]:
+    """For each predicate, its arity and how many: facts at random."""
+    draw = random.Random(3)
+    found = []
+    for name, arity, number in facts:
+        for _ in range(number):
+            row = ",".join(str(draw.randrange(4)) for _ in range(arity))
+            found.append(f"{name}({row})@{draw.randrange(60)}")
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        (
+            """timeline rational. input s(x,y). input q(x,y). m(Y) :- s(X,Y), not q(X,Y). a(X) :- m(X).
+            a(X) :- diamondminus[5,5] a(X). b(X,Y) :- a(X), diamondplus[0,3] q(Y,X), q(X,Y).""",
+            drawn(("s", 2, 4), ("q", 2, 60)),
+        ),
+        (
+            """timeline integer. input s(x,y). w(X,T) :- s(X,Y)@T in [5]. v(Y,T) :- w(X,T), s(X,Y).
+            u(Y) :- not v(Y,_), s(_,Y). z(Y) :- always v(Y,_) in [3].""",
+            drawn(("s", 2, 60)),
+        ),
+        (
+            """timeline integer. input s(x,y). input e(x). w(X) :- s(X,Y) in [#3 of s].
+            y(Y) :- w(X), s(X,Y), not e(Y).""",
+            drawn(("s", 2, 60), ("e", 1, 20)),
+        ),
+        (
+            """timeline rational. input s(x,y). boxplus[0,20] m(Y) :- s(X,Y). n(X) :- s(X,Y), boxplus[1,4] m(Y).
+            k(Y) :- boxminus[0,3] m(Y), not n(Y).""",
+            drawn(("s", 2, 60)),
+        ),
+    ],
+    ids=["recursion without an end", "times as values", "the last facts", "rows that move between keys"],
+)
+def test_what_needs_to_know_of_all_time_or_order(spark: SparkSession, tmp_path: Path, text: str, facts: list[str]) -> None:
+    """What follows the stream to its end, and no further; what counts facts as they come; answers far ahead of the facts."""
+    plan = tidelog.compile(text)
+    lines = sorted(facts, key=lambda fact: int(fact.partition("@")[2]))
+    (tmp_path / "facts.txt").write_text("\n".join(lines), "utf-8")
+    job = job_of(plan, 3, is_final=True)
+    spec = parse_input(os.fspath(tmp_path / "facts.txt"), 0)
+    rows = run_history([read_input(spark, spec, job, streaming=False)], job, open_stage).collect()
+    records = [record for line in lines for record in read(plan, line)]
+    session = tidelog.Session(plan, emit="final")
+    session.push_records(records)
+    session.finish()
+    assert texts(answers_of(rows), plan) == texts(session.pull_records(), plan) != []
+    assert {row.name for row in rows if row.kind == NOTE} == set(session.unfinished())
+
+
+def read(plan: Plan, fact: str) -> list[Record]:
+    return make_decoder("facts", plan.schema, "facts", None).decode([fact.encode()], 1).records
+
+
 # --- streams ------------------------------------------------------------------------------------------------------------
 
 MOVING = """
@@ -214,7 +274,3 @@ def test_a_stream_goes_on_from_its_checkpoint(spark: SparkSession, tmp_path: Pat
     assert {name for name, *_ in stream.answers} >= {"b", "c", "d", "f"}
     assert stream.letters == ["e(1)@3"]
     assert stream.violated == {found.facts for found in session.pull_violations()} != set()
-
-
-def read(plan: Plan, fact: str) -> list[Record]:
-    return make_decoder("facts", plan.schema, "facts", None).decode([fact.encode()], 1).records
