@@ -118,16 +118,15 @@ class OutboxClient:
 
     def _connect(self) -> socket.socket:
         """A connection on which the server has accepted us."""
-        plain = socket.create_connection((self._address.host, self._address.port), self._timeout)
+        connection = socket.create_connection((self._address.host, self._address.port), self._timeout)
         try:
-            connection = plain
             if self._context is not None:
-                connection = self._context.wrap_socket(plain, server_hostname=self._address.host)
+                connection = self._context.wrap_socket(connection, server_hostname=self._address.host)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection.sendall(pack(Hello(VERSION, self._token), MAX_REQUEST))
             self._receive(connection).check()
         except BaseException:
-            plain.close()
+            connection.close()
             raise
         return connection
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 from tidelog.connectors.outbox_file import OutboxSchema
 from tidelog.connectors.spark.arguments import PLAIN, ArgumentColumn, agreed, column_of
 from tidelog.connectors.spark.columns import has_dates
-from tidelog.connectors.spark.origins import NO_ACCESS, Access, Origin, Reader, is_address, read_schemas
+from tidelog.connectors.spark.origins import NO_ACCESS, Access, Origin, Reader, place_of, read_schemas, source_options
 from tidelog.connectors.spark.queries import run_query
 from tidelog.connectors.spark.segments import Partition, runs_of
 from tidelog.connectors.spark.source import register
@@ -66,7 +66,7 @@ class Ingestion:
         fields: Mapping[str, ArgumentColumn] | None = None,
         access: Access = NO_ACCESS,
     ) -> None:
-        self._origins = tuple(Origin(_place(source), access) for source in sources)
+        self._origins = tuple(Origin(place_of(source), access) for source in sources)
         self._checkpoint = os.path.abspath(checkpoint)
         self._rows = rows
         self._fields = dict(fields or {})
@@ -95,22 +95,13 @@ class Ingestion:
         """Begin; a batch every so many seconds, as long as there are facts. Ends when the query is stopped."""
         register(spark)
         facts = (
-            spark.readStream.format("tidelog").options(**self._options()).option("maxRowsPerBatch", str(self._rows)).load()
+            spark.readStream.format("tidelog")
+            .options(**source_options(self._origins))
+            .option("maxRowsPerBatch", str(self._rows))
+            .load()
         )
         writer = facts.writeStream.foreachBatch(self._take).option("checkpointLocation", self._checkpoint)
         return writer.trigger(processingTime=f"{round(every * 1000)} milliseconds").start()
-
-    def _options(self) -> dict[str, str]:
-        """Where the source finds the outboxes."""
-        access = self._origins[0].access
-        options = {"tls": str(access.tls).lower() if isinstance(access.tls, bool) else access.tls}
-        if access.token is not None:
-            options["token"] = access.token
-        for key, is_remote in (("path", False), ("address", True)):
-            places = [origin.place for origin in self._origins if origin.is_remote == is_remote]
-            if places:
-                options[key] = ",".join(places)
-        return options
 
     def run(
         self,
@@ -242,12 +233,6 @@ def _check_tables(layout: Layout, manifest: Manifest) -> None:
         table = manifest.tables.get(name)
         if table is not None:
             agreed(name, [ArgumentColumn(table.fields, table.types), column])
-
-
-def _place(source: str) -> str:
-    if "," in source:
-        raise SpecError(f"the name of an outbox must not hold a comma, got `{source}`")
-    return source if is_address(source) else os.path.abspath(source)
 
 
 def _identity(checkpoint: str) -> str:

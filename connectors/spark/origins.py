@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -69,6 +70,29 @@ class Origin:
 def is_address(place: str) -> bool:
     """Whether it is the address of a gateway, not a directory."""
     return place.lower().startswith("tcp:")
+
+
+def place_of(source: str) -> str:
+    """The place of an outbox, as users name it: an address as it is, a directory as its absolute path.
+
+    SpecError where it holds a comma, which separates places in the options of the data source.
+    """
+    if "," in source:
+        raise SpecError(f"the name of an outbox must not hold a comma, got `{source}`")
+    return source if is_address(source) else os.path.abspath(source)
+
+
+def source_options(origins: Sequence[Origin]) -> dict[str, str]:
+    """The options by which the data source finds these outboxes, all with the same access: what `read_origins` reads."""
+    access = origins[0].access
+    options = {"tls": str(access.tls).lower() if isinstance(access.tls, bool) else access.tls}
+    if access.token is not None:
+        options["token"] = access.token
+    for key, is_remote in (("path", False), ("address", True)):
+        places = [origin.place for origin in origins if origin.is_remote == is_remote]
+        if places:
+            options[key] = ",".join(places)
+    return options
 
 
 def read_origins(options: Mapping[str, str]) -> tuple[Origin, ...]:

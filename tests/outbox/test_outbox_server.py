@@ -142,6 +142,8 @@ def test_the_token_opens_the_door(box: str, monkeypatch: pytest.MonkeyPatch) -> 
     for token in (None, "", TOKEN + "0", "é" * 16):
         with pytest.raises(SpecError, match="the token is wrong"):
             serving(box, partial(last_of, token=token), token=TOKEN)
+    with pytest.raises(SpecError, match="the token is wrong"):
+        serving(box, partial(last_of, tls=CERTIFICATE), token=TOKEN, tls=load_certificate(CERTIFICATE, KEY))
 
 
 def test_tls(box: str) -> None:

@@ -167,10 +167,10 @@ def test_specs(folder: Path, spec: str, expected: tuple[str, str, str | None]) -
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("-", "Spark reads files, folders and tables"),
-        ("jsonl+-", "Spark reads files, folders and tables"),
-        ("tcp://127.0.0.1:9000", "Spark reads files, folders and tables"),
-        ("unix+listen:///x", "Spark reads files, folders and tables"),
+        ("-", "Spark reads files, folders, tables and outboxes"),
+        ("jsonl+-", "Spark reads files, folders, tables and outboxes"),
+        ("tcp://127.0.0.1:9000", "Spark reads files, folders, tables and outboxes"),
+        ("unix+listen:///x", "Spark reads files, folders, tables and outboxes"),
         ("xml+file:x.txt", "unknown format `xml`: the formats are facts, jsonl, csv, parquet"),
         ("gopher:x", "unknown scheme `gopher`: expected a path, `file:PATH`, `table:NAME`"),
         ("nowhere.csv", "cannot read `nowhere.csv`: No such file or directory"),

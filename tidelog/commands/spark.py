@@ -10,11 +10,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tidelog.commands import spark_run
+from tidelog.commands.access import access_of, add_access_options
 from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import DONE
 from tidelog.commands.signals import noted_signals
 from tidelog.connectors import spark
-from tidelog.connectors.outbox_server import load_token
 from tidelog.plans.errors import SpecError
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         metavar="F",
         help="the arguments of a predicate, such as 'hot(sensor: text, value: number)'",
     )
-    parser.add_argument("--token-file", metavar="FILE", help="a file with the token that gateways want")
-    parser.add_argument("--tls", action="store_true", help="speak TLS with gateways")
-    parser.add_argument("--tls-ca", metavar="FILE", help="the certificates to trust, in place of the system's; means --tls")
+    add_access_options(parser)
     parser.add_argument("--log", default=os.devnull, metavar="FILE", help="where Spark's own log goes (default: nowhere)")
     parser.set_defaults(run=run)
 
@@ -66,8 +64,7 @@ def run(options: argparse.Namespace) -> int:
     """Write tables until a signal asks to stop; with `--once` until there is nothing left."""
     spark.check_requirements()
     fields = _parse_fields(options.fields)
-    token = None if options.token_file is None else load_token(options.token_file)
-    access = spark.Access(token, options.tls_ca or options.tls)
+    access = access_of(options)
     with spark.Ingestion(
         options.sources, options.tables, options.checkpoint, rows=options.rows, fields=fields, access=access
     ) as ingestion:

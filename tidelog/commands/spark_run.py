@@ -9,13 +9,15 @@ from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
 
+from tidelog.commands.access import access_of, add_access_options
 from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import load_plan, say, show_diagnostics
 from tidelog.commands.overlap import check_overlap
 from tidelog.connectors import spark
 from tidelog.connectors.spark.running.folders import is_remote, local_path
 from tidelog.connectors.spark.running.job import Job, job_of, shared
-from tidelog.connectors.spark.running.locations import Input, check_streamed, parse_input
+from tidelog.connectors.spark.running.locations import FILES, Input, check_streamed, parse_input
+from tidelog.connectors.spark.running.outboxes import check_outboxes
 from tidelog.connectors.spark.running.sinks import Lines, parse_sinks
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
@@ -31,7 +33,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser("run", help="run a program over history, or, with --checkpoint, as a stream")
     parser.add_argument("program", metavar="PROGRAM")
     parser.add_argument(
-        "--in", dest="sources", action="append", required=True, metavar="SPEC", help="where facts come from: files, folders"
+        "--in",
+        dest="sources",
+        action="append",
+        required=True,
+        metavar="SPEC",
+        help="where facts come from: files, folders, outboxes",
     )
     parser.add_argument(
         "--out", dest="sinks", action="append", metavar="SPEC", help="where answers go, such as `parquet:DIR` (default -)"
@@ -54,6 +61,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     stream.add_argument("--lateness", metavar="D", help="how late facts may come (default 0)")
     stream.add_argument("--every", type=seconds, metavar="S", help="seconds between two batches (default 1)")
     stream.add_argument("--once", action="store_true", help="end once all that is there is told")
+    stream.add_argument("--files", type=positive, metavar="N", help=f"files a batch takes of each input (default {FILES})")
+    add_access_options(parser.add_argument_group("of gateways, `--in outbox:tcp://HOST:PORT`"))
     parser.set_defaults(run=run)
 
 
@@ -67,6 +76,7 @@ def run(options: argparse.Namespace) -> int:
         for item in inputs:
             check_streamed(item)
     check_files(plan, inputs, options)
+    check_outboxes(inputs, access_of(options), plan.timeline)
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     for number, rule in shared(job).items():
         say(f"warning: stage {number} runs in one session, on one core, because of {rule}")
@@ -88,6 +98,7 @@ def check_options(options: argparse.Namespace) -> None:
         ("lateness", "over history nothing is late"),
         ("every", "history is read once"),
         ("once", "history is read once anyway"),
+        ("files", "history is read as a whole"),
     ):
         if getattr(options, name) not in (None, False):
             raise SpecError(f"`--{name}` is for streams, which have a `--checkpoint`: {why}")

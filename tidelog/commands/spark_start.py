@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from tidelog.commands.access import access_of
 from tidelog.commands.outcome import BAD, DONE, count, say
 from tidelog.commands.signals import noted_signals
 from tidelog.connectors.dead_letters import DeadLetterWriter
@@ -32,6 +33,8 @@ from tidelog.connectors.spark.running.folders import (
 from tidelog.connectors.spark.running.history import run_history
 from tidelog.connectors.spark.running.inputs import Input, read_input
 from tidelog.connectors.spark.running.job import Job
+from tidelog.connectors.spark.running.locations import FILES, ROWS
+from tidelog.connectors.spark.running.outboxes import acknowledge
 from tidelog.connectors.spark.running.stream import STREAM_SETTINGS, run_stream
 from tidelog.connectors.spark.session import spark_session
 from tidelog.plans.errors import ConnectorError, SpecError, TidelogError
@@ -41,7 +44,7 @@ from tidelog.runtime.staged import open_stage
 from tidelog.runtime.violations import Violation
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 _EVERY = 1.0
@@ -63,9 +66,11 @@ class _Run:
     def __init__(self, plan: Plan, job: Job, inputs: Sequence[Input], lateness: int, options: argparse.Namespace) -> None:
         self._plan, self._job, self._inputs, self._lateness, self._options = plan, job, inputs, lateness, options
         self._times = TimeFormatter(plan.timeline, options.iso)
+        self._access = access_of(options)
         self._is_stream = options.checkpoint is not None
         self._spark: SparkSession | None = None
         self._delivery: Delivery | None = None
+        self._query: StreamingQuery | None = None
         self._arrived: Sequence[int] = ()
 
     def main(self) -> int:
@@ -137,24 +142,42 @@ class _Run:
         try:
             if self._is_stream:
                 run_query(lambda: self._start(spark, delivery), self._is_stopped)
+                if self._options.once and not self._is_stopped():
+                    self._acknowledge()
             else:
                 with told_in_a_line(self._is_stopped):
-                    frames = [read_input(spark, item, self._job, streaming=False) for item in self._inputs]
-                    delivery.deliver(run_history(frames, self._job, open_stage))
+                    delivery.deliver(run_history(self._read(spark), self._job, open_stage))
         except ConnectorError:
             if isinstance(delivery.failure, TidelogError):  # what Spark has made of it is only text
                 raise delivery.failure from delivery.failure.__cause__
             raise
 
+    def _read(self, spark: SparkSession) -> list[DataFrame]:
+        """The parcels of each input. With `--once` an outbox is asked once, and its facts are one batch (Spark 4.1)."""
+        options = self._options
+        rows = None if options.once else ROWS
+        files = options.files or FILES
+        return [
+            read_input(spark, item, self._job, streaming=self._is_stream, files=files, rows=rows, access=self._access)
+            for item in self._inputs
+        ]
+
     def _start(self, spark: SparkSession, delivery: Delivery) -> StreamingQuery:
-        frames = [read_input(spark, item, self._job, streaming=True) for item in self._inputs]
-        parcels = run_stream(frames, self._job, open_stage, self._lateness)
+        parcels = run_stream(self._read(spark), self._job, open_stage, self._lateness)
         writer = parcels.writeStream.foreachBatch(delivery.deliver).outputMode("append")
         writer = writer.option("checkpointLocation", uri_of(self._options.checkpoint))
         if self._options.once:  # it also lets time move on behind the last batch that has facts
-            return writer.trigger(availableNow=True).start()
-        milliseconds = round((self._options.every or _EVERY) * 1000)
-        return writer.trigger(processingTime=f"{milliseconds} milliseconds").start()
+            self._query = writer.trigger(availableNow=True).start()
+        else:
+            milliseconds = round((self._options.every or _EVERY) * 1000)
+            self._query = writer.trigger(processingTime=f"{milliseconds} milliseconds").start()
+        return self._query
+
+    def _acknowledge(self) -> None:
+        """Let go what is read of outboxes, once the stream has come to its end."""
+        progress = None if self._query is None else self._query.lastProgress
+        if progress is not None:
+            acknowledge(self._inputs, self._access, progress.json)
 
     def _show_violation(self, told: Told) -> None:
         violation = Violation(*told)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.parcels import Parcels, Routes
+from tidelog.connectors.spark.running.workers import collect_seldom
 from tidelog.plans.facts import Record
 from tidelog.runtime.interfaces import Rejected
 
@@ -29,6 +31,7 @@ class Arrivals:
     """
 
     def __init__(self, job: Job, number: int) -> None:
+        collect_seldom()
         self._input = struct.pack(">I", number)
         self._routes = Routes(job.stages, job.buckets)
         self._known = job.plan.schema.predicates
@@ -47,10 +50,7 @@ class Arrivals:
     def take(self, records: Sequence[Record], rejected: Sequence[Rejected] = ()) -> Iterator[pa.RecordBatch]:
         """Facts, and what is none; yields what is enough for a batch."""
         if records:
-            if self._is_ordered:
-                self._send_in_order(records)
-            else:
-                self._send(records)
+            self._send(records)
             begins = [record[2] for record in records]
             first, last = self._span or (begins[0], begins[0])
             self._span = min(first, *begins), max(last, *begins)
@@ -69,16 +69,16 @@ class Arrivals:
             yield self._parcels.take()
 
     def _send(self, records: Sequence[Record]) -> None:
-        send, parcels, known = self._routes.send, self._parcels, self._known
-        for record in records:
-            if not send(None, record, parcels) and record[0] not in known:
-                self._unused += 1
+        unread = self._routes.send_all(None, records, self._parcels, self._places(len(records)))
+        self._unused += sum(predicate not in self._known for predicate in unread)
 
-    def _send_in_order(self, records: Sequence[Record]) -> None:
-        for place, record in enumerate(records, self._place):
-            if not self._routes.send(None, record, self._parcels, self._origin + _number(place)):
-                self._unused += record[0] not in self._known
-        self._place += len(records)
+    def _places(self, count: int) -> Iterable[bytes | None]:
+        """What sorts so many facts by arrival; nothing where that does not matter."""
+        if not self._is_ordered:
+            return repeat(None)
+        first = self._place
+        self._place += count
+        return [self._origin + _number(place) for place in range(first, self._place)]
 
 
 def runs(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:

@@ -22,7 +22,7 @@ from tidelog.connectors.formats import make_decoder
 from tidelog.connectors.framing import LineReader
 from tidelog.connectors.spark.running.arrivals import Arrivals, runs
 from tidelog.connectors.spark.running.job import Job
-from tidelog.connectors.spark.running.locations import Input, escape, location
+from tidelog.connectors.spark.running.locations import FILES, Input, escape, location
 from tidelog.connectors.spark.running.parcels import COLUMNS
 from tidelog.plans.errors import DataError
 from tidelog.runtime.interfaces import Batch
@@ -46,9 +46,12 @@ class Header:
     path: str
 
 
-def read_lines(spark: SparkSession, item: Input, job: Job, *, streaming: bool) -> DataFrame:
-    """The parcels of text files. DataError where the header of the first CSV file is wrong."""
-    reader = spark.readStream.format("text") if streaming else spark.read.format("text")
+def read_lines(spark: SparkSession, item: Input, job: Job, *, streaming: bool, files: int = FILES) -> DataFrame:
+    """The parcels of text files; a batch of a stream has so many `files` at most.
+
+    DataError where the header of the first CSV file is wrong.
+    """
+    reader = spark.readStream.format("text").option("maxFilesPerTrigger", files) if streaming else spark.read.format("text")
     # a CSV file of a stream is one row: so it is never cut, and has its own header
     is_whole = streaming and item.format == "csv"
     frame = reader.option("lineSep", "\n").option("wholetext", is_whole).load(location(item))

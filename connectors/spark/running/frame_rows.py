@@ -123,7 +123,7 @@ class RowReader:
             name = "an argument" if self._kinds is None else f"`{self._names[values.index(None)]}`"
             raise DataError(f"{name} is NULL")
         if self._kinds is None:
-            return self._admission.row(self._predicate, tuple(map(_read_json, values)))
+            return self._admission.row(self._predicate, tuple(map(read_json, values)))
         read = [_read_value(kind, value) for kind, value in zip(self._kinds, values, strict=True)]
         return self._admission.row(self._predicate, tuple(read))
 
@@ -153,10 +153,14 @@ class RowReader:
 
 
 class Times:
-    """The times of columns, as points of one timeline; every method raises DataError for what it cannot read."""
+    """The times of columns, as points of one timeline; every method raises DataError for what it cannot read.
 
-    def __init__(self, timeline: Timeline) -> None:
+    A unit in which times of stored facts are counted is `scale` of the timeline's units.
+    """
+
+    def __init__(self, timeline: Timeline, scale: Fraction = Fraction(1)) -> None:
         self._timeline = timeline
+        self._scale = scale
         self._reader = TimeReader(timeline)
         resolution = Fraction(1) if timeline.is_integer else timeline.resolution
         self._ticks = Fraction(1, 1_000_000) / (timeline.unit or 1) / resolution
@@ -193,9 +197,12 @@ class Times:
         start, end, start_open, end_open = values
         if start_open is None or end_open is None:
             raise DataError(f"`{'start_open' if start_open is None else 'end_open'}` is NULL")
-        low = "-inf" if start is None else start
-        high = "inf" if end is None else end
+        low = "-inf" if start is None else self._scaled(start)
+        high = "inf" if end is None else self._scaled(end)
         return self._reader.read_interval(f"{'(' if start_open else '['}{low},{high}{')' if end_open else ']'}")
+
+    def _scaled(self, text: str) -> str:
+        return text if self._scale == 1 else str(Fraction(text) * self._scale)
 
     def _text(self, value: str | bytes) -> int:
         return self._reader.read_point(as_text(value) if isinstance(value, bytes) else value)
@@ -212,12 +219,13 @@ def _read_value(kind: ValueKind, value: Any) -> object:
     if kind == "decimal":
         return read_number(str(value))
     try:
-        return _read_json(value)
+        return read_json(value)
     except DataError:
         return value  # of a field of type `text`, which the program does not tell from `any`
 
 
-def _read_json(text: Any) -> str | int | float | bool:
+def read_json(text: Any) -> str | int | float | bool:
+    """What a text of JSON says; DataError where that is no argument."""
     if isinstance(text, bytes):
         text = as_text(text)
     try:

@@ -31,7 +31,7 @@ from pyspark.sql.types import (
 from tidelog.connectors.csv_header import match_fields, read_columns
 from tidelog.connectors.spark.running.frame_rows import EXACT, Layout, RowsOfTask, TimeKind, ValueKind
 from tidelog.connectors.spark.running.job import Job
-from tidelog.connectors.spark.running.locations import Input, location
+from tidelog.connectors.spark.running.locations import FILES, Input, location
 from tidelog.connectors.spark.running.parcels import COLUMNS
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.facts import PredicateSchema, Schema
@@ -43,9 +43,12 @@ if TYPE_CHECKING:
 _WHAT = "the table"
 
 
-def read_frame(spark: SparkSession, item: Input, job: Job, *, streaming: bool) -> DataFrame:
-    """The parcels of Parquet files, or of a table. SpecError where its columns are not those of the predicate's facts."""
-    frame = _open(spark, item, streaming=streaming)
+def read_frame(spark: SparkSession, item: Input, job: Job, *, streaming: bool, files: int = FILES) -> DataFrame:
+    """The parcels of Parquet files, or of a table; a batch of a stream has so many `files` at most.
+
+    SpecError where its columns are not those of the predicate's facts.
+    """
+    frame = _open(spark, item, streaming=streaming, files=files)
     try:
         layout, paths = layout_of(frame.schema, item.predicate or "", job.plan.schema)
     except DataError as error:
@@ -58,9 +61,10 @@ def read_frame(spark: SparkSession, item: Input, job: Job, *, streaming: bool) -
     return rows.mapInArrow(read, COLUMNS)
 
 
-def _open(spark: SparkSession, item: Input, *, streaming: bool) -> DataFrame:
+def _open(spark: SparkSession, item: Input, *, streaming: bool, files: int) -> DataFrame:
+    stream = spark.readStream.option("maxFilesPerTrigger", files)
     if item.format == "table":
-        return spark.readStream.table(item.path) if streaming else spark.read.table(item.path)
+        return stream.table(item.path) if streaming else spark.read.table(item.path)
     path = location(item, resolved=not streaming)
     try:
         frame = spark.read.parquet(path)
@@ -68,7 +72,7 @@ def _open(spark: SparkSession, item: Input, *, streaming: bool) -> DataFrame:
         if error.getCondition() != "UNABLE_TO_INFER_SCHEMA":
             raise
         raise SpecError(f"cannot read `{item.path}`: it holds no Parquet file that would tell its columns") from None
-    return spark.readStream.schema(frame.schema).parquet(path) if streaming else frame
+    return stream.schema(frame.schema).parquet(path) if streaming else frame
 
 
 def _origin(item: Input) -> tuple[Column, Column]:

@@ -28,6 +28,7 @@ from tidelog.connectors.spark.running.parcels import (
     RowCache,
     bucket_of,
 )
+from tidelog.connectors.spark.running.workers import collect_seldom
 from tidelog.plans.analysis.stages import Stage
 from tidelog.plans.errors import ConnectorError
 from tidelog.plans.facts import Record
@@ -102,6 +103,7 @@ class _HistoryOfBucket:
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The parcels for others, and what the stage tells."""
+        collect_seldom()
         session: StageSession | None = None
         for batch in batches:
             is_own = pc.equal(batch.column("stage"), self._stage.number)
@@ -157,8 +159,7 @@ def tell(session: StageSession, stage: Stage, bucket: int, routes: Routes, parce
     answers = session.pull()
     for record in answers.told:
         parcels.fact(OUT, bucket, record)
-    for record in answers.passed:
-        routes.send(stage.number, record, parcels)
+    routes.send_all(stage.number, answers.passed, parcels)
     parcels.violations(answers.violations)
 
 
@@ -171,5 +172,6 @@ def owner(stage: Stage, bucket: int, buckets: int) -> Callable[[Value], bool]:
 
 def records_in(batch: pa.RecordBatch, rows: RowCache) -> list[Record]:
     """The facts among these parcels, in their order."""
-    columns = [batch.column(name).to_pylist() for name in ("kind", "name", "row", "lo", "hi")]
-    return [(name, rows[row], lo, hi) for kind, name, row, lo, hi in zip(*columns, strict=True) if kind != WAKE]
+    facts = batch.filter(pc.not_equal(batch.column("kind"), WAKE))
+    names, encoded, los, his = (facts.column(name).to_pylist() for name in ("name", "row", "lo", "hi"))
+    return list(zip(names, map(rows.__getitem__, encoded), los, his, strict=True))

@@ -1,4 +1,4 @@
-"""What a program on Spark reads, as parcels: files and folders of text or of Parquet, and tables."""
+"""What a program on Spark reads, as parcels: files and folders of text or of Parquet, tables, and outboxes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from tidelog.connectors.spark.origins import NO_ACCESS, Access
 from tidelog.connectors.spark.running.blocks import read_lines
 from tidelog.connectors.spark.running.frames import read_frame
 from tidelog.connectors.spark.running.job import Job
-from tidelog.connectors.spark.running.locations import Input, check_streamed, parse_input
+from tidelog.connectors.spark.running.locations import FILES, ROWS, Input, check_streamed, parse_input
+from tidelog.connectors.spark.running.outbox_rows import read_outbox
 from tidelog.plans.errors import SpecError
 
 if TYPE_CHECKING:
@@ -22,18 +24,30 @@ __all__ = ["Input", "check_streamed", "parse_input", "read_input"]
 _CODES = re.compile(r"^\[[A-Z_.0-9]+\]\s*|\.?\s*SQLSTATE: \w+.*$")
 
 
-def read_input(spark: SparkSession, item: Input, job: Job, *, streaming: bool) -> DataFrame:
+def read_input(
+    spark: SparkSession,
+    item: Input,
+    job: Job,
+    *,
+    streaming: bool,
+    files: int = FILES,
+    rows: int | None = ROWS,
+    access: Access = NO_ACCESS,
+) -> DataFrame:
     """The parcels of all that an input holds; as a stream, of all that it will hold. Nothing runs yet but for a look at
     what is there.
 
+    A batch of a stream takes so many `files`, and so many `rows` of an outbox, at most; gateways are asked with `access`.
     What is no fact becomes a letter. SpecError where there is nothing to read, or its columns are not those of a fact;
     DataError where a CSV header is wrong.
     """
     if streaming:
         check_streamed(item)
-    read = read_frame if item.format in ("parquet", "table") else read_lines
     try:
-        return read(spark, item, job, streaming=streaming)
+        if item.format == "outbox":
+            return read_outbox(spark, item, job, streaming=streaming, access=access, rows=rows)
+        read = read_frame if item.format in ("parquet", "table") else read_lines
+        return read(spark, item, job, streaming=streaming, files=files)
     except (PySparkException, Py4JError) as error:
         raise SpecError(f"cannot read `{item.path}`: {_reason(error)}") from None
 

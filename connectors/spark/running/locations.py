@@ -10,16 +10,22 @@ from pathlib import PurePath
 from urllib.parse import unquote
 
 from tidelog.connectors.formats import format_of_path
+from tidelog.connectors.spark.origins import is_address
 from tidelog.connectors.spec import check_readable, parse_spec, split_options
 from tidelog.plans.errors import SpecError
 
 FORMATS = ("facts", "jsonl", "csv", "parquet")
 """What files may hold; a table is a table."""
 ACCEPTED = (
-    "a path, `file:PATH`, `table:NAME`, or a URI such as `s3a://BUCKET/PATH`; "
+    "a path, `file:PATH`, `table:NAME`, `outbox:DIR`, `outbox:tcp://HOST:PORT`, or a URI such as `s3a://BUCKET/PATH`; "
     "`facts+`, `jsonl+`, `csv+` or `parquet+` before it names the format"
 )
 """What a SPEC may be, for messages."""
+
+FILES = 1000
+"""How many files a batch of a stream takes of each input."""
+ROWS = 100_000
+"""How many facts a batch of a stream takes of each outbox."""
 
 _FORMAT = re.compile(rf"({'|'.join(FORMATS)})\+(.*)\Z", re.DOTALL)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)\Z", re.DOTALL)
@@ -33,8 +39,9 @@ _GLOB = re.compile(r"[{}\[\]*?\\]")
 class Input:
     """What to read. Plain data: it is sent to Spark's workers.
 
-    `number` is its place among all inputs. `path` is a file, a folder, a glob or a URI, and for a table its name. A CSV or
-    Parquet file, or a table, holds facts of `predicate`; of the others it is all that they may hold, if it is told.
+    `number` is its place among all inputs. `path` is a file, a folder, a glob or a URI, for a table its name, and for an
+    outbox its directory or the address `tcp://HOST:PORT`. A CSV or Parquet file, or a table, holds facts of `predicate`; of
+    text it is all that it may hold, if it is told.
     """
 
     number: int
@@ -55,10 +62,12 @@ def parse_input(spec: str, number: int) -> Input:
     found = _SCHEME.match(rest)
     scheme = found[1].lower() if found else "-" if rest == "-" else "file"
     if scheme in ("-", *_SOCKETS):
-        raise SpecError(f"`{spec}`: Spark reads files, folders and tables")
+        raise SpecError(f"`{spec}`: Spark reads files, folders, tables and outboxes")
     if scheme == "file":
         path = parse_spec(spec.removeprefix("parquet+")).path
         kind = _kind_of_local(spec, path, kind)
+    elif found and scheme == "outbox":
+        return _outbox(spec, found[2], kind, predicate, number)
     elif found and scheme == "table":
         return _table(spec, found[2], kind, predicate, number)
     elif found and found[2].startswith("//"):
@@ -76,7 +85,7 @@ def parse_input(spec: str, number: int) -> Input:
 
 def check_streamed(item: Input) -> None:
     """SpecError where it cannot be read as a stream."""
-    if item.format != "table" and os.path.isfile(item.path):
+    if item.format not in ("table", "outbox") and os.path.isfile(item.path):
         raise SpecError(f"cannot read `{item.path}` as a stream: a stream reads a folder, in which files appear")
 
 
@@ -99,6 +108,26 @@ def _table(spec: str, name: str, kind: str | None, predicate: str | None, number
     if not name:
         raise SpecError(f"`{spec}` names no table: expected `table:NAME`")
     return Input(number, "table", name, predicate or name.rpartition(".")[2].strip("`"))
+
+
+def _outbox(spec: str, place: str, kind: str | None, predicate: str | None, number: int) -> Input:
+    if kind is not None:
+        raise SpecError(f"`{spec}`: an outbox has no format: leave `{kind}+` away")
+    if predicate is not None:
+        raise SpecError(
+            f"`{spec}`: the facts of an outbox have predicates of their own: leave `?predicate={predicate}` away"
+        )
+    if is_address(place):
+        parsed = parse_spec(place, allow_remote=True)
+        if parsed.scheme != "tcp":
+            raise SpecError(f"`{spec}` is not of the form `outbox:tcp://HOST:PORT`")
+        return Input(number, "outbox", str(parsed.address))
+    path = place.removeprefix("//") if place.startswith("///") else place
+    if path.startswith("//"):
+        raise SpecError(f"`{spec}` names a host: expected `outbox:DIR` or `outbox:tcp://HOST:PORT`")
+    if not path or "\0" in path:
+        raise SpecError(f"`{spec}` names no directory: expected `outbox:DIR`")
+    return Input(number, "outbox", path)
 
 
 def _kind_of_local(spec: str, path: str, told: str | None) -> str:

@@ -7,6 +7,7 @@ violated, a count. What is addressed to stage `OUT` is for users; stages pass it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
 from typing import Any
 from zlib import crc32
 
@@ -79,6 +80,13 @@ class Parcels:
         name, row, lo, hi = record
         self._add(stage, bucket, FACT, name, _encode(row), lo, hi, place)
 
+    def facts(self, columns: Sequence[Sequence[Any]]) -> None:
+        """Facts: their stages, buckets, names, encoded rows, begins, ends and places."""
+        stages, buckets, names, rows, los, his, places = columns
+        kinds = repeat(FACT, len(stages))
+        for column, more in zip(self._columns, (stages, buckets, kinds, names, rows, los, his, places), strict=True):
+            column.extend(more)
+
     def letters(self, rejected: Iterable[Rejected]) -> None:
         """Records that cannot be used."""
         for item in rejected:
@@ -127,24 +135,39 @@ class Routes:
 
     def __init__(self, stages: Sequence[Stage], buckets: int) -> None:
         self._bucket: BoundedCache[Value, int] = BoundedCache(lambda value: bucket_of(value, buckets), _size)
-        self._routes: dict[tuple[int | None, str], list[tuple[int, str, int | None]]] = {}
+        self._routes: dict[int | None, dict[str, list[tuple[int, str, int | None]]]] = {}
         for stage in stages:
             for item in stage.inputs:
                 route = (stage.number, item.name, item.position)
-                self._routes.setdefault((item.source, item.predicate), []).append(route)
-
-    def reads(self, predicate: str) -> bool:
-        """Whether a stage reads it from the stream."""
-        return (None, predicate) in self._routes
+                self._routes.setdefault(item.source, {}).setdefault(item.predicate, []).append(route)
 
     def send(self, source: int | None, record: Record, parcels: Parcels, place: bytes | None = None) -> bool:
         """Address a fact of the stream (`source` is None) or of a stage; False where no stage reads it."""
-        predicate, row, lo, hi = record
-        routes = self._routes.get((source, predicate), ())
-        for stage, name, position in routes:
-            bucket = 0 if position is None else self._bucket[row[position]]
-            parcels.fact(stage, bucket, (name, row, lo, hi), place)
-        return bool(routes)
+        return not self.send_all(source, [record], parcels, [place])
+
+    def send_all(
+        self, source: int | None, records: Sequence[Record], parcels: Parcels, places: Iterable[bytes | None] = repeat(None)
+    ) -> list[str]:
+        """Address facts, as `send` does; the predicates of those that no stage reads."""
+        routes, bucket = self._routes.get(source, {}), self._bucket
+        columns: list[list[Any]] = [[] for _ in range(7)]
+        stages, buckets, names, rows, los, his, marks = columns
+        unread = []
+        for (predicate, row, lo, hi), place in zip(records, places, strict=False):
+            if predicate not in routes:
+                unread.append(predicate)
+                continue
+            encoded = _encode(row)
+            for stage, name, position in routes[predicate]:
+                stages.append(stage)
+                buckets.append(0 if position is None else bucket[row[position]])
+                names.append(name)
+                rows.append(encoded)
+                los.append(lo)
+                his.append(hi)
+                marks.append(place)
+        parcels.facts(columns)
+        return unread
 
 
 def _size(value: Value, _: object) -> int:

@@ -23,6 +23,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from tidelog.connectors.spark.running.history import BUSY, owner, tell
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.parcels import COLUMNS, SCHEMA, SPAN, Parcels, Routes, RowCache
+from tidelog.connectors.spark.running.workers import collect_seldom
 from tidelog.plans.facts import Record, format_record
 from tidelog.plans.timeline import Timeline
 from tidelog.runtime.interfaces import OpenStage, Rejected, StageSession
@@ -36,6 +37,8 @@ STREAM_SETTINGS = {
     ),
     # what changed is written with a batch, not all that there is
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # what is read once is read to its end, and lets time move on, also where an outbox is among the inputs
+    "spark.sql.streaming.triggerAvailableNowWrapper.enabled": "true",
 }
 """What Spark has to be set to, so that it keeps state as a stream's stages want it."""
 
@@ -100,6 +103,7 @@ class StageProcessor(StatefulProcessor):
 
     def init(self, handle: Any) -> None:
         """A task begins."""
+        collect_seldom()
         self._handle = handle
         self._state = handle.getValueState("session", _STATE)
         self._stage = self._job.stages[self._number - 1]
@@ -132,19 +136,21 @@ class StageProcessor(StatefulProcessor):
 
     def _step(self, bucket: int, now: int, records: list[Record], *, is_woken: bool) -> pd.DataFrame:
         """Let the bucket's session take facts, tell it the watermark, and keep its state; what it tells."""
+        state, timer = self._state.get()
         began = perf_counter_ns()
-        session, timer = self._resume(bucket)
+        session = self._resume(bucket, bytes(state))
         self._parcels.letters(self._letters(session.take(records)))
         watermark = watermark_of(now, self._timeline)
         if watermark is not None:
             session.advance(watermark)
         tell(session, self._stage, bucket, self._routes, self._parcels)
-        self._state.update((session.snapshot(), now + 1))
+        state = session.snapshot()
+        self._parcels.count(BUSY, perf_counter_ns() - began)
+        self._state.update((state, now + 1))
         if timer != now + 1:
             if not is_woken:  # otherwise it would be now; the timer that has woken us goes by itself
                 self._handle.deleteTimer(timer)
             self._handle.registerTimer(now + 1)
-        self._parcels.count(BUSY, perf_counter_ns() - began)
         return self._parcels.take().to_pandas()
 
     def _letters(self, late: list[tuple[Record, str]]) -> Iterator[Rejected]:
@@ -154,14 +160,13 @@ class StageProcessor(StatefulProcessor):
                 text = format_record((self._reported[name], row, lo, hi), self._timeline)
                 yield Rejected("stream", reason, text.encode())
 
-    def _resume(self, bucket: int) -> tuple[StageSession, int]:
-        """The bucket's session as the last batch left it, and when it would have been woken."""
+    def _resume(self, bucket: int, state: bytes) -> StageSession:
+        """The bucket's session as the last batch left it."""
         owns = owner(self._stage, bucket, self._job.buckets)
         session = self._open(self._stage, owns, is_final=self._job.is_final, start=self._job.start)
-        state, timer = self._state.get()
         if state:
-            session.restore(bytes(state))
-        return session, timer
+            session.restore(state)
+        return session
 
 
 def _records_in(frames: Iterator[pd.DataFrame], rows: RowCache) -> list[Record]:

@@ -1,0 +1,132 @@
+"""A stream of a program on Spark, killed at random points and started again: its tables hold each answer once."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+import pyarrow.parquet as pq
+import pytest
+
+import tidelog
+from tidelog.connectors.formats import make_decoder
+from tidelog.plans.plan import Plan
+
+PROGRAM = """
+timeline integer.
+input reading(sensor, machine).
+input fault(machine).
+output alone, trouble.
+moved(S) :- reading(S, M), diamondminus[1,6] reading(S, N), M != N.
+alone(S) :- reading(S, _), not moved(S).
+left(M) :- reading(S, M), moved(S).
+trouble(M) :- fault(M), not diamondminus[0,2] left(M).
+"""
+FILES, FACTS, LATENESS = 8, 60, 4
+TOO_LATE = '{"predicate":"fault","args":["too late"],"time":1}'
+
+Told = Counter[tuple[str, str, int]]
+"""How often it was told that a row of a predicate holds at a time."""
+
+
+def lines_of(draw: random.Random) -> list[str]:
+    """Facts of a few sensors and machines, out of order within the lateness, as lines of JSON."""
+    found = []
+    for number in range(FILES * FACTS):
+        at = LATENESS + number // 5 - draw.randint(0, LATENESS)
+        machine = f"m{draw.randrange(5)}"
+        name, row = draw.choice([("reading", [f"s{draw.randrange(20)}", machine])] * 3 + [("fault", [machine])])
+        found.append(msgspec.json.encode({"predicate": name, "args": row, "time": at}).decode())
+    return found
+
+
+def expected(plan: Plan, lines: Iterable[str]) -> Told:
+    """What one process that nothing disturbs has told by then."""
+    session = tidelog.Session(plan, emit="intervals", lateness=LATENESS)
+    session.push_records(
+        make_decoder("jsonl", plan.schema, "lines", None).decode([line.encode() for line in lines], 1).records
+    )
+    return Counter((name, shown(row), at) for name, row, lo, hi in session.pull_records() for at in range(lo, hi + 1))
+
+
+def shown(row: Iterable[object]) -> str:
+    return ",".join(msgspec.json.encode(value).decode() for value in row)
+
+
+def told(tables: Path) -> Told:
+    """What the tables hold, as a reader of plain Parquet sees them."""
+    found: Told = Counter()
+    for file in tables.glob("[!_.]*/batch=*/*.parquet"):
+        for row in pq.ParquetFile(file).read().to_pylist():
+            name, times = file.parts[-3], range(int(row["start"]), int(row["end"]) + 1)
+            found.update((name, ",".join(row["arguments"]), at) for at in times)
+    return found
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    """The stream over what is there, in a group of processes of its own."""
+    options = ["--in", "jsonl+in", "--out", "parquet:tables", "--checkpoint", "checkpoint", "--once", "--files", "1"]
+    options += ["--lateness", str(LATENESS), "--buckets", "2", "--cores", "1"]
+    command = [sys.executable, "-m", "tidelog", "spark", "run", "p.tide", *options]
+    quick = {
+        **os.environ,
+        "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.sql.codegen.wholeStage=false",
+    }
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command, cwd=folder, stdout=pipe, stderr=subprocess.STDOUT, text=True, start_new_session=True, env=quick
+    )
+
+
+def begun(folder: Path) -> int:
+    """How many batches have begun."""
+    offsets = folder / "checkpoint" / "offsets"
+    return sum(name.isdecimal() for name in os.listdir(offsets)) if offsets.is_dir() else 0
+
+
+def kill_somewhere(folder: Path, draw: random.Random, kill: Callable[[subprocess.Popen[str]], None]) -> None:
+    """Start the stream, and kill it in one of the batches that it begins."""
+    process = start(folder)
+    target = begun(folder) + draw.randint(1, 2)
+    while begun(folder) < target and process.poll() is None:
+        time.sleep(0.01)
+    time.sleep(draw.uniform(0, 2))
+    assert process.poll() is None, process.communicate()[0]
+    kill(process)
+    process.communicate()
+
+
+@pytest.mark.slow
+def test_killed_at_random_points(tmp_path: Path) -> None:
+    """Two stages, negation and facts that come late, a file a batch; the driver is killed, then all of Spark.
+
+    Nothing is lost, nothing is told twice, and what comes too late is found to do so.
+    """
+    draw = random.Random()
+    lines = lines_of(draw)
+    (tmp_path / "p.tide").write_text(PROGRAM, "utf-8")
+    (tmp_path / "in").mkdir()
+    for number in range(FILES):
+        some = lines[number * FACTS : (number + 1) * FACTS] + [TOO_LATE] * (number == FILES - 1)
+        path = tmp_path / "in" / f"{number}.jsonl"
+        path.write_text("\n".join(some), "utf-8")
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+    kill_somewhere(tmp_path, draw, lambda process: process.kill())
+    kill_somewhere(tmp_path, draw, lambda process: os.killpg(process.pid, signal.SIGKILL))
+    process = start(tmp_path)
+    said = process.communicate()[0]
+    assert process.returncode == 0, said
+    assert '("too late")@1' in said
+    assert begun(tmp_path) > FILES - 2  # what was found, and not begun, when it was killed comes with the next file
+    right = expected(tidelog.compile(PROGRAM), lines)
+    assert {name for name, *_ in right} == {"alone", "trouble"}
+    assert set(right.values()) == {1}
+    assert told(tmp_path / "tables") == right
