@@ -21,9 +21,10 @@ lint: $(VENV)/lint.stamp
 	cd build/installed && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p tidelog
 	cd build/installed && ../../$(BIN)/lint-imports --config ../../pyproject.toml
 
-# LARS=1: the benchmarks of the papers on LARS, with plots; BATCH=1: those of batch reasoning (FULL=1: a million facts, too).
+# LARS=1: the benchmarks of the papers on LARS, with plots; BATCH=1: those of batch reasoning (FULL=1: a million facts, too);
+# SPARK=1: a program on Spark, which needs Java.
 bench: $(VENV)/$(if $(LARS)$(BATCH),bench,test).stamp
-	$(BIN)/python -m benchmarks $(if $(LARS),--lars) $(if $(BATCH),--batch $(if $(FULL),--full))
+	$(BIN)/python -m benchmarks $(if $(LARS),--lars) $(if $(BATCH),--batch $(if $(FULL),--full)) $(if $(SPARK),--spark)
 
 clean:
 	rm -rf $(VENV) build *.egg-info

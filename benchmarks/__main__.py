@@ -1,7 +1,7 @@
 """Runs every benchmark, prints one table, and keeps the figures in `results/`: `python -m benchmarks`.
 
 With `--lars` those of the papers on LARS instead, with `--batch` those of batch reasoning (`--full`: over a million facts,
-too); with `--smoke` as well, over small streams and few facts, and nothing is kept.
+too), with `--spark` a program on Spark; with `--smoke` as well, over small streams and few facts, and nothing is kept.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from benchmarks import asking, latency, memory, operators, rules, shortstop, win
 from benchmarks.batch import suite as batch
 from benchmarks.figures import Figure, keep, print_table
 from benchmarks.lars import suite
+from benchmarks.spark import suite as spark
 
 
 def main() -> None:
@@ -21,17 +22,20 @@ def main() -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--lars", action="store_true", help="the benchmarks of the papers on LARS, instead of our own")
     which.add_argument("--batch", action="store_true", help="those of batch reasoning, instead of our own")
+    which.add_argument("--spark", action="store_true", help="a program on Spark and in one process, instead of our own")
     parser.add_argument("--smoke", action="store_true", help="those over little data, to see that all runs")
     parser.add_argument("--full", action="store_true", help="batch reasoning over 1,000,000 facts, too")
     options = parser.parse_args()
-    if options.smoke and not (options.lars or options.batch):
-        parser.error("--smoke goes with --lars or --batch")
+    if options.smoke and not (options.lars or options.batch or options.spark):
+        parser.error("--smoke goes with --lars, --batch or --spark")
     if options.full and (options.smoke or not options.batch):
         parser.error("--full goes with --batch, without --smoke")
     if options.lars:
         suite.run(options.smoke)
     elif options.batch:
         batch.run(options.smoke, options.full)
+    elif options.spark:
+        spark.run(options.smoke)
     else:
         _run_own()
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol, overload
 
 from tidelog.plans.errors import DataError
-from tidelog.plans.facts import Record, Row, Schema
+from tidelog.plans.facts import TYPE_TESTS, Record, Row, Schema
 from tidelog.plans.numerals import shorten
 from tidelog.runtime.interfaces import Batch, Rejected
 
@@ -137,11 +137,11 @@ class Admission:
     def __init__(self, schema: Schema, only: str | None = None) -> None:
         self._schema = schema
         self._only = only
-        # Of these only the number of arguments has to be checked, which the decoders' speed depends on.
-        self._arities = {
-            name: known.arity
+        # Of these only the number and the types of arguments have to be checked, which the decoders' speed depends on.
+        self._tests = {
+            name: (known.arity, [(i, TYPE_TESTS[kind]) for i, kind in enumerate(known.types) if kind != "any"])
             for name, known in schema.predicates.items()
-            if known.accepts_input and only in (None, name) and all(kind == "any" for kind in known.types)
+            if known.accepts_input and only in (None, name)
         }
 
     def row(self, predicate: str, values: tuple[object, ...]) -> Row:
@@ -152,8 +152,13 @@ class Admission:
 
     def canonical_row(self, predicate: str, values: Row) -> Row:
         """The row of values whose numbers are canonical already."""
-        if self._arities.get(predicate) == len(values):
-            return values
+        known = self._tests.get(predicate)
+        if known is not None and known[0] == len(values):
+            for i, is_of_type in known[1]:
+                if not is_of_type(values[i]):
+                    break
+            else:
+                return values
         return self.row(predicate, values)
 
 

@@ -79,17 +79,18 @@ def _constant(value: object) -> Value:
     raise DataError(f"an argument must be text, a number or a boolean, got {type(value).__name__}")
 
 
-_MATCHES: Mapping[FieldType, Callable[[Value], bool]] = {
+TYPE_TESTS: Mapping[FieldType, Callable[[Value], bool]] = {
     "any": lambda value: True,
     "text": lambda value: isinstance(value, str),
     "number": lambda value: not isinstance(value, str),
     "integer": lambda value: isinstance(value, int),
     "boolean": lambda value: value in ("true", "false"),
 }
+"""Whether a constant is of a declared type."""
 
 
 def _check_type(predicate: str, name: str, kind: FieldType, value: Value) -> None:
-    if not _MATCHES[kind](value):
+    if not TYPE_TESTS[kind](value):
         raise DataError(f"`{predicate}` expects {kind} for `{name}`, got {format_constant(value)}")
 
 

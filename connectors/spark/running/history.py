@@ -61,7 +61,8 @@ def _with_span(parcels: DataFrame, job: Job) -> Job:
     if row["first"] is None:
         return job
     start = row["first"] if job.start is None and row["first"] > NEG else job.start
-    return replace(job, start=start, last=row["last"])
+    gap = 0 if job.plan.timeline.is_integer else 1  # what begins in the gap behind a time arrives at that time
+    return replace(job, start=start, last=row["last"] - (row["last"] & gap))
 
 
 def _run_stage(parcels: DataFrame, stage: Stage, job: Job, open_stage: OpenStage) -> DataFrame:

@@ -1,0 +1,1 @@
+"""The turbine program on Spark, beside one process: what a row costs, and where the time goes."""
