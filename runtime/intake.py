@@ -90,7 +90,7 @@ class Intake:
         self._promised: dict[str, int] = dict.fromkeys(self._latest, NEG)
         self._ignored: set[str] = set()
         self.watermark = self.frontier = NEG
-        self._given_start = start
+        self.given_start = start
         self._earliest = POS
         self._start_told = False
         self.accepted = self.unused = self.late = self.ahead = self.long = 0
@@ -225,8 +225,8 @@ class Intake:
         return delivery
 
     def _find_start(self) -> int | None:
-        if self._given_start is not None:
-            return self._given_start
+        if self.given_start is not None:
+            return self.given_start
         return self._earliest if self._earliest <= self.frontier + 1 and self._earliest < POS else None
 
     def statistics(self) -> IntakeStatistics:

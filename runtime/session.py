@@ -138,6 +138,10 @@ class Session:
         self._flush()
         self.end(self._source)
 
+    def begin_at(self, start: int) -> None:
+        """The stream starts at this encoded time, which may be a gap, or `NEG`; before anything is handed in."""
+        self._intake.given_start = start
+
     def take(self, source: str, batch: Batch) -> list[Rejected]:
         """Hand in what a source says; returns what was refused of it: late, too far ahead, or too long to be asked for."""
         delivery = self._intake.take(source, batch)

@@ -41,8 +41,9 @@ class StageRun:
         self._stage = stage
         self._owns = owns
         plan = _impatient(stage.plan) if is_final else stage.plan
-        begin = None if start is None else plan.timeline.decode_point(start)
-        self._session = Session(plan, lateness=math.inf, start=begin, sources=(_SOURCE,))
+        self._session = Session(plan, lateness=math.inf, sources=(_SOURCE,))
+        if start is not None:
+            self._session.begin_at(start)
         self._behind = max(plan.delays.values(), default=0)
         self._delays = {name: encode_distance(delay, plan.timeline) for name, delay in stage.outputs.items()}
         self._final = Final(stage.told) if is_final else None

@@ -19,6 +19,7 @@ _LOOKS = 1
 """How many seconds pass between two looks at whether it is done."""
 _ERROR = re.compile(r"(?:tidelog\.plans\.errors\.)(?:\w+Error): ")
 _OTHER_ERROR = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception): ")
+_CALL = "An error occurred while calling "
 _TRACEBACK = "Traceback (most recent call last):"
 
 
@@ -52,6 +53,8 @@ def told_in_a_line(is_stopped: Callable[[], bool] = lambda: False) -> Iterator[N
 def reason(text: str) -> str:
     """The line that says why, of the many of a failure: the last error that Python tells, if any, rather one of ours."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if lines and lines[0].startswith(_CALL):  # what Java says follows
+        lines = [line.removeprefix(": ") for line in lines[1:]] or lines
     told = [line for line in lines if _ERROR.match(line)]
     others = [line for line in lines if _OTHER_ERROR.match(line)] if _TRACEBACK in lines else []
     return _ERROR.sub("", told[-1]) if told else (others[-1:] or lines[:1] or ["it does not say why"])[0]

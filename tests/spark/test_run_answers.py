@@ -19,6 +19,8 @@ from oracle.agreement import records_of, runs_of
 from oracle.programs import NON_RECURSIVE, programs, streams
 from tidelog.connectors.batch_files import BatchLoader
 from tidelog.connectors.formats import make_decoder
+from tidelog.connectors.spark.running.delivery import Delivery
+from tidelog.connectors.spark.running.folders import LocalFolder
 from tidelog.connectors.spark.running.history import run_history
 from tidelog.connectors.spark.running.inputs import parse_input, read_input
 from tidelog.connectors.spark.running.job import Job, job_of
@@ -33,6 +35,7 @@ from tidelog.connectors.spark.running.parcels import (
     record_of,
     violation_of,
 )
+from tidelog.connectors.spark.running.reached import Reached
 from tidelog.connectors.spark.running.stream import STREAM_SETTINGS, run_stream
 from tidelog.plans.analysis.stages import stages_of
 from tidelog.plans.compile import compile_program
@@ -40,6 +43,7 @@ from tidelog.plans.errors import ProgramError
 from tidelog.plans.facts import Record, format_record
 from tidelog.plans.plan import Plan
 from tidelog.plans.syntax import Program
+from tidelog.runtime.interfaces import Batch
 from tidelog.runtime.staged import open_stage
 
 if TYPE_CHECKING:
@@ -116,7 +120,7 @@ def parcels_of(job: Job, records: Sequence[Record]) -> pa.Table:
     for record in records:
         routes.send(None, record, parcels)
     if records:
-        parcels.span(min(record[2] for record in records), max(record[2] for record in records))
+        parcels.span(0, min(record[2] for record in records), max(record[2] for record in records))
     return pa.Table.from_batches([parcels.take()])
 
 
@@ -196,6 +200,31 @@ def test_what_needs_to_know_of_all_time_or_order(spark: SparkSession, tmp_path: 
     assert {row.name for row in rows if row.kind == NOTE} == set(session.unfinished())
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("timeline rational. a(X) :- always p(X) in [2].", ["p(1)@(1,9]"]),
+        (
+            "timeline integer. input q(x). a(X) :- always q(X) in [4]. b(X) :- q(X), not a(X).",
+            ["q(2)@(-inf,3]", "q(1)@[0,9]", "q(3)@[1,9]"],
+        ),
+        (
+            "timeline rational, resolution 1. input q. input r. boxplus[1,1] a :- a. a :- q. b :- r, a.",
+            ["q@0", "r@(2,5)"],
+        ),
+    ],
+    ids=["in a gap", "never", "and ends in a gap"],
+)
+def test_where_the_stream_starts(spark: SparkSession, text: str, facts: list[str]) -> None:
+    """Behind a time that is excluded, or nowhere: all buckets agree with one process."""
+    plan = tidelog.compile(text)
+    records = [record for fact in facts for record in read(plan, fact)]
+    job = job_of(plan, 5, is_final=True)
+    rows = run_history([spark.createDataFrame(parcels_of(job, records))], job, open_stage).collect()
+    assert texts(answers_of(rows), plan) == texts(in_one_process(plan, records), plan) != []
+
+
 def read(plan: Plan, fact: str) -> list[Record]:
     return make_decoder("facts", plan.schema, "facts", None).decode([fact.encode()], 1).records
 
@@ -217,7 +246,7 @@ MOVING = """
 
 
 class Stream:
-    """A program over a folder of files, started and stopped, and what it tells."""
+    """A program over two folders of files, started and stopped, and what it tells."""
 
     def __init__(self, spark: SparkSession, folder: Path, plan: Plan, lateness: int) -> None:
         self._spark, self._folder, self._plan, self._lateness = spark, folder, plan, lateness
@@ -226,29 +255,45 @@ class Stream:
         self.answers: list[Record] = []
         self.letters: list[str] = []
         self.violated: set[tuple[str, ...]] = set()
-        (folder / "in").mkdir()
+        for number in range(2):
+            (folder / f"in{number}").mkdir()
         for key, value in {**STREAM_SETTINGS, "spark.sql.shuffle.partitions": "1"}.items():
             spark.conf.set(key, value)
 
-    def run(self, files: Sequence[Sequence[str]]) -> None:
-        """Start where the last run stopped, and take these files one by one."""
-        spec = parse_input(f"facts+file:{self._folder}/in", 0)
-        parcels = run_stream(
-            [read_input(self._spark, spec, self._job, streaming=True)], self._job, open_stage, self._lateness
-        )
-        writer = parcels.writeStream.foreachBatch(self._take)
-        query = writer.option("checkpointLocation", os.fspath(self._folder / "checkpoint")).start()
+    def run(self, files: Sequence[Sequence[Sequence[str]]]) -> None:
+        """Start where the last run stopped, and take these files, those of both folders together."""
+        checkpoint = os.fspath(self._folder / "checkpoint")
+        reached = Reached(checkpoint, LocalFolder)
+        parcels = []
+        for number in range(2):
+            spec = parse_input(f"facts+file:{self._folder}/in{number}", number)
+            found = read_input(self._spark, spec, self._job, streaming=True)
+            parcels.append(found.unionAll(reached.tell(self._spark, number)))
+        told = run_stream(parcels, self._job, open_stage, self._lateness)
+        delivery = Delivery(self._plan, [], checkpoint="c", on_letters=lambda _: None, on_violation=lambda _: None)
+
+        def take(batch: DataFrame, number: int) -> None:
+            self._take(batch)
+            delivery.deliver(batch, number)
+            reached.remember(delivery.reached)
+
+        query = told.writeStream.foreachBatch(take).option("checkpointLocation", checkpoint).start()
         try:
-            for lines in files:
-                self._files += 1
-                draft = self._folder / "draft"
-                draft.write_text("\n".join(lines), "utf-8")
-                draft.rename(self._folder / "in" / f"{self._files}.txt")
+            for together in files:
+                self._put(together)
                 query.processAllAvailable()
         finally:
             query.stop()
 
-    def _take(self, parcels: DataFrame, _: int) -> None:
+    def _put(self, together: Sequence[Sequence[str]]) -> None:
+        self._files += 1
+        for number, lines in enumerate(together):
+            if lines:
+                draft = self._folder / "draft"
+                draft.write_text("\n".join(lines), "utf-8")
+                draft.rename(self._folder / f"in{number}" / f"{self._files}.txt")
+
+    def _take(self, parcels: DataFrame) -> None:
         rows = parcels.collect()
         self.answers += answers_of(rows)
         self.letters += [letter_of(row.row).raw.decode() for row in rows if row.kind == LETTER]
@@ -257,20 +302,22 @@ class Stream:
 
 @pytest.mark.slow
 def test_a_stream_goes_on_from_its_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
-    """Several stages, facts out of order within the lateness, a restart: the answers are those of one process by then.
+    """Several stages and inputs, facts out of order within the lateness, a restart: the answers are those of one process.
 
-    A key of which nothing comes any more, or never did, learns of time as the others do; of what is late it is told.
+    A key of which nothing comes any more, or never did, learns of time as the others do. An input that says nothing after
+    the restart counts as it stood before. What is late is told.
     """
     plan = tidelog.compile(MOVING)
-    facts = [f"a({time % 5},{time * time % 7})@{time - time % 4}" for time in range(4, 80)]
-    facts += [f"e({time % 3})@{time}" for time in range(0, 80, 5)]
-    facts.sort(key=lambda fact: int(fact.partition("@")[2]) // 4)
+    several = [f"a({time % 5},{time * time % 7})@{time - time % 4}" for time in range(4, 80)]
+    single = [f"e({time % 3})@{time}" for time in range(0, 80, 5)]
     stream = Stream(spark, tmp_path, plan, lateness=4)
-    stream.run([facts[:50]])
-    stream.run([facts[50:], ["e(1)@3"]])
-    session = tidelog.Session(plan, emit="final", lateness=4)
-    session.push_records(record for fact in facts for record in read(plan, fact))
+    stream.run([(several, single[:8])])
+    stream.run([((), single[8:]), ((), ["e(1)@3"])])
+    session = tidelog.Session(plan, emit="final", lateness=4, sources=("a", "e"))
+    for source, facts in (("a", several), ("e", single)):
+        assert not session.take(source, Batch([record for fact in facts for record in read(plan, fact)]))
     assert texts(stream.answers, plan) == texts(session.pull_records(), plan)
     assert {name for name, *_ in stream.answers} >= {"b", "c", "d", "f"}
+    assert max(lo for _, _, lo, _ in stream.answers) > 60
     assert stream.letters == ["e(1)@3"]
     assert stream.violated == {found.facts for found in session.pull_violations()} != set()

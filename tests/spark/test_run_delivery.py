@@ -138,7 +138,7 @@ def test_what_is_said(spark: SparkSession) -> None:
         parcels.letters(letters)
         parcels.violations([first])
         parcels.count("unused", 3)
-        parcels.span(0, 9)
+        parcels.span(0, 0, 9)
         parcels.notes(["it goes on"])
 
     said = Said(["-"])

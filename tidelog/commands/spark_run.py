@@ -14,6 +14,7 @@ from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import load_plan, say, show_diagnostics
 from tidelog.commands.overlap import check_overlap
 from tidelog.connectors import spark
+from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.folders import is_remote, local_path
 from tidelog.connectors.spark.running.job import Job, job_of, shared
 from tidelog.connectors.spark.running.locations import FILES, Input, check_streamed, parse_input
@@ -93,6 +94,8 @@ def check_options(options: argparse.Namespace) -> None:
     if options.cores is not None and options.master is not None:
         raise SpecError("`--cores` are those of this machine: with `--master`, the cluster's own settings tell them")
     if options.checkpoint is not None:
+        if not options.checkpoint or "\0" in options.checkpoint:
+            raise SpecError("`--checkpoint` names no folder")
         return
     for name, why in (
         ("lateness", "over history nothing is late"),
@@ -113,6 +116,8 @@ def job_for(plan: Plan, options: argparse.Namespace) -> tuple[Job, int]:
     start = None if options.start is None else _encoded("--start", options.start, times.point)
     lateness = _encoded("--lateness", options.lateness or "0", times.duration)
     is_stream = options.checkpoint is not None
+    if lateness > Clock.of(plan.timeline).limit:
+        raise SpecError(f"--lateness: `{options.lateness}` is longer than Spark can look back")
     job = job_of(plan, _buckets(options), is_final=_emit(options) == "final", start=start)
     if is_stream and start is None and any(stage.needs_start for stage in job.stages):
         raise SpecError("`--start` is needed: windows are clipped where the stream starts, which no session alone sees")

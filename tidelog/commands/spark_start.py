@@ -21,8 +21,10 @@ from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.spark.queries import run_query, told_in_a_line
 from tidelog.connectors.spark.running.arrivals import UNUSED
+from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.delivery import LETTERS, VIOLATIONS, Delivery
 from tidelog.connectors.spark.running.folders import (
+    Folder,
     LocalFolder,
     RemoteFolder,
     claim_checkpoint,
@@ -35,6 +37,7 @@ from tidelog.connectors.spark.running.inputs import Input, read_input
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.locations import FILES, ROWS
 from tidelog.connectors.spark.running.outboxes import acknowledge
+from tidelog.connectors.spark.running.reached import Reached
 from tidelog.connectors.spark.running.stream import STREAM_SETTINGS, run_stream
 from tidelog.connectors.spark.session import spark_session
 from tidelog.plans.errors import ConnectorError, SpecError, TidelogError
@@ -119,8 +122,10 @@ class _Run:
         path = self._options.checkpoint
         if path is None:
             return ""
-        folder = RemoteFolder(self._session(), path) if is_remote(path) else LocalFolder(local_path(path))
-        return claim_checkpoint(folder, described(self._job, self._inputs, self._lateness))
+        return claim_checkpoint(self._folder(path), described(self._job, self._inputs, self._lateness))
+
+    def _folder(self, path: str) -> Folder:
+        return RemoteFolder(self._session(), path) if is_remote(path) else LocalFolder(local_path(path))
 
     def _session(self) -> SparkSession:
         """Spark, started when it is first needed."""
@@ -128,13 +133,13 @@ class _Run:
             options = self._options
             settings = STREAM_SETTINGS if self._is_stream else {}
             cores = options.cores or os.cpu_count() or 1
-            try:
-                with told_in_a_line():
+            with told_in_a_line():
+                try:
                     self._spark = spark_session(
                         "tidelog run", cores=cores, master=options.master, log=options.log, settings=settings
                     )
-            except OSError as error:
-                raise SpecError(f"cannot write `{options.log}`: {error.strerror}") from error
+                except OSError as error:
+                    raise SpecError(f"cannot write `{options.log}`: {error.strerror}") from error
         return self._spark
 
     def _go(self, spark: SparkSession, delivery: Delivery) -> None:
@@ -163,8 +168,18 @@ class _Run:
         ]
 
     def _start(self, spark: SparkSession, delivery: Delivery) -> StreamingQuery:
-        parcels = run_stream(self._read(spark), self._job, open_stage, self._lateness)
-        writer = parcels.writeStream.foreachBatch(delivery.deliver).outputMode("append")
+        frames = self._read(spark)
+        reached = Reached(self._options.checkpoint, self._folder) if len(frames) > 1 else None
+        if reached is not None:
+            frames = [frame.unionAll(reached.tell(spark, number)) for number, frame in enumerate(frames)]
+        parcels = run_stream(frames, self._job, open_stage, self._lateness)
+
+        def take(batch: DataFrame, number: int) -> None:
+            delivery.deliver(batch, number)
+            if reached is not None:
+                reached.remember(delivery.reached)
+
+        writer = parcels.writeStream.foreachBatch(take).outputMode("append")
         writer = writer.option("checkpointLocation", uri_of(self._options.checkpoint))
         if self._options.once:  # it also lets time move on behind the last batch that has facts
             self._query = writer.trigger(availableNow=True).start()
@@ -188,6 +203,7 @@ class _Run:
         counts = Counter[str]() if self._delivery is None else self._delivery.counts
         for line in () if self._delivery is None else self._delivery.notes:
             say(f"note: {line}")
+        self._note_far_ahead()
         if counts[UNUSED]:
             have = "has a predicate" if counts[UNUSED] == 1 else "have predicates"
             say(f"note: {count(counts[UNUSED], 'fact')} {have} that the program does not use")
@@ -199,6 +215,13 @@ class _Run:
         if self._arrived:
             return 128 + self._arrived[0]
         return BAD if counts[VIOLATIONS] else DONE
+
+    def _note_far_ahead(self) -> None:
+        """Say where time has stopped, since facts begin beyond what Spark's watermark can tell."""
+        clock = Clock.of(self._plan.timeline)
+        if self._is_stream and self._delivery is not None and max(self._delivery.reached.values(), default=0) > clock.limit:
+            reached = self._plan.timeline.format_point(clock.limit)
+            say(f"note: facts begin after {reached}, and beyond that what waits for time to move on is not told")
 
 
 def interruptible(work: Callable[[], None], is_stopped: Callable[[], bool], cancel: Callable[[], None]) -> None:

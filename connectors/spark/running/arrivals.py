@@ -32,6 +32,7 @@ class Arrivals:
 
     def __init__(self, job: Job, number: int) -> None:
         collect_seldom()
+        self._number = number
         self._input = struct.pack(">I", number)
         self._routes = Routes(job.stages, job.buckets)
         self._known = job.plan.schema.predicates
@@ -64,7 +65,7 @@ class Arrivals:
         self._parcels.count(FACTS, self._facts - self._unused)
         self._parcels.count(UNUSED, self._unused)
         if self._span is not None:
-            self._parcels.span(*self._span)
+            self._parcels.span(self._number, *self._span)
         if len(self._parcels):
             yield self._parcels.take()
 

@@ -23,7 +23,7 @@ from tidelog.connectors.spark.running.folders import (
     uri_of,
 )
 from tidelog.connectors.spark.running.lines import sorted_lines, writing
-from tidelog.connectors.spark.running.parcels import COUNT, FACT, LETTER, NOTE, VIOLATION, letter_of, violation_of
+from tidelog.connectors.spark.running.parcels import COUNT, FACT, LETTER, NOTE, SPAN, VIOLATION, letter_of, violation_of
 from tidelog.connectors.spark.running.sinks import Lines, Tables, parse_sinks
 from tidelog.connectors.spark.running.table_rows import table_rows
 from tidelog.connectors.spark.tables import folder_of
@@ -51,7 +51,8 @@ class Delivery:
     has a `checkpoint`, which tells it from all others. SpecError where a sink cannot be, or a folder of tables holds
     something else; for folders that only Spark reaches by `open`.
 
-    `counts` is what was delivered and counted, `notes` what users should know, `failure` with what a delivery has ended.
+    `counts` is what was delivered and counted, `notes` what users should know, `reached` the last begin (encoded)
+    of the facts of each input, `failure` with what a delivery has ended.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Delivery:
     ) -> None:
         self.counts: Counter[str] = Counter()
         self.notes: dict[str, None] = {}
+        self.reached: dict[str, int] = {}
         self.failure: BaseException | None = None
         self._schema = Schema(plan.timeline)
         self._tables = describe(plan, "", "")
@@ -107,16 +109,19 @@ class Delivery:
             F.count("*").alias("number"),
             F.sum(counted).alias("total"),
             F.sum(F.length("row") + F.lit(_ROW_BYTES)).alias("size"),
+            F.max("hi").alias("last"),
         )
         sizes = {}
         self._present = set[int]()
-        for kind, name, number, total, size in found.collect():
+        for kind, name, number, total, size, last in found.collect():
             self._present.add(kind)
             if kind == FACT:
                 self.counts[FACTS] += number
                 sizes[name] = size
             elif kind == COUNT:
                 self.counts[name] += total
+            elif kind == SPAN:
+                self.reached[name] = max(last, self.reached.get(name, last))
             elif kind == NOTE:
                 self.notes[name] = None
         return sizes

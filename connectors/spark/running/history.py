@@ -60,7 +60,7 @@ def _with_span(parcels: DataFrame, job: Job) -> Job:
     row = spans.agg(F.min("lo").alias("first"), F.max("hi").alias("last")).collect()[0]
     if row["first"] is None:
         return job
-    start = row["first"] if job.start is None and row["first"] > NEG else job.start
+    start = row["first"] if job.start is None else job.start
     gap = 0 if job.plan.timeline.is_integer else 1  # what begins in the gap behind a time arrives at that time
     return replace(job, start=start, last=row["last"] - (row["last"] & gap))
 

@@ -44,7 +44,8 @@ COLUMNS = "stage int, bucket int, kind int, name string, row binary, lo bigint, 
 
 `name` and `row` are a fact's predicate and arguments, `lo … hi` (encoded) is when it holds, and `place` sorts facts that
 begin at the same time by their arrival, where that matters. A letter's row holds its place, its reason and what it said;
-that of a violation its rule and its facts; a count is in `lo`, and what is counted in `name`, as is the text of a note.
+that of a violation its rule and its facts; a count is in `lo`, and what is counted in `name`, as is the text of a note; the
+`name` of a span is the number of its input.
 """
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -107,9 +108,9 @@ class Parcels:
         for line in lines:
             self._add(OUT, 0, NOTE, line, b"", 0, 0, None)
 
-    def span(self, first: int, last: int) -> None:
-        """Facts of the stream begin between these times."""
-        self._add(OUT, 0, SPAN, "", b"", first, last, None)
+    def span(self, number: int, first: int, last: int) -> None:
+        """Facts of the input with this number begin between these times."""
+        self._add(OUT, 0, SPAN, str(number), b"", first, last, None)
 
     def take(self) -> pa.RecordBatch:
         """What was added since the last call."""

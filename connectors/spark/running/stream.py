@@ -4,9 +4,6 @@ Spark tells all operators of a batch the same watermark: what it was when the ba
 facts first, and then the watermark; one to which none came is woken by a timer, which it sets behind the last watermark
 that it was told, so that a key that is silent learns of time as all others do. What it tells passes on to later stages
 within the batch, before these get the same watermark.
-
-Spark's times count milliseconds. Ours are integers of the program's own timeline, so a tick is a millisecond to Spark, and
-our 0 is moved so far that all our watermarks are above Spark's 0, which means that there is none yet.
 """
 
 from __future__ import annotations
@@ -20,16 +17,16 @@ import pandas as pd
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from tidelog.connectors.spark.running.clock import ORIGIN, Clock
 from tidelog.connectors.spark.running.history import BUSY, owner, tell
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.parcels import COLUMNS, SCHEMA, SPAN, Parcels, Routes, RowCache
 from tidelog.connectors.spark.running.workers import collect_seldom
 from tidelog.plans.facts import Record, format_record
-from tidelog.plans.timeline import Timeline
 from tidelog.runtime.interfaces import OpenStage, Rejected, StageSession
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 STREAM_SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -42,8 +39,6 @@ STREAM_SETTINGS = {
 }
 """What Spark has to be set to, so that it keeps state as a stream's stages want it."""
 
-_ORIGIN = 1 << 52
-"""Where Spark's time has our 0; what lies further from it is told as this far."""
 _STATE = "state binary, timer bigint"
 
 
@@ -53,8 +48,8 @@ def run_stream(inputs: Sequence[DataFrame], job: Job, open_stage: OpenStage, lat
     Each input has a watermark of its own, the last begin of its facts less the `lateness` (encoded), and the least of them
     counts; it moves between batches. Facts behind it become letters.
     """
-    timeline = job.plan.timeline
-    parcels = reduce(lambda one, other: one.unionAll(other), [_timed(each, timeline, lateness) for each in inputs])
+    clock = Clock.of(job.plan.timeline)
+    parcels = reduce(lambda one, other: one.unionAll(other), [_timed(each, clock, lateness) for each in inputs])
     for stage in job.stages:
         processor = StageProcessor(job, stage.number, open_stage)
         buckets = job.buckets if stage.key is not None else 1
@@ -67,30 +62,16 @@ def run_stream(inputs: Sequence[DataFrame], job: Job, open_stage: OpenStage, lat
     return parcels
 
 
-def _timed(parcels: DataFrame, timeline: Timeline, lateness: int) -> DataFrame:
+def _timed(parcels: DataFrame, clock: Clock, lateness: int) -> DataFrame:
     """The parcels of one input, with its watermark. The column itself goes, so that Spark drops nothing that is late: the
     sessions do, and tell."""
-    bound = F.lit(_ORIGIN - 1)
-    ticks = F.greatest(-bound, F.least(bound, _ticks(F.col("hi"), timeline)))
-    at = F.timestamp_millis(F.when(F.col("kind") == SPAN, ticks + F.lit(_ORIGIN)).otherwise(F.lit(0)))
-    delay = lateness if timeline.is_integer else lateness // 2
-    return parcels.withColumn("at", at).withWatermark("at", f"{delay} milliseconds").drop("at")
-
-
-def _ticks(time: Column, timeline: Timeline) -> Column:
-    """Encoded times as ticks; the gap behind a point belongs to its tick."""
-    return time if timeline.is_integer else F.shiftright(time, 1)
-
-
-def watermark_of(milliseconds: int, timeline: Timeline) -> int | None:
-    """The encoded watermark that Spark's stands for; None where there is none yet.
-
-    A fact that begins at the last begin less the lateness is not late (`runtime.intake`).
-    """
-    if milliseconds <= 0:
-        return None
-    ticks = milliseconds - _ORIGIN
-    return (ticks if timeline.is_integer else 2 * ticks) - 1
+    reached = (
+        f"least(hi, {clock.limit}L)"  # what begins too late moves time as far as it goes, what begins too early does not
+    )
+    ticks = f"({reached} - pmod({reached}, {clock.unit}L)) div {clock.unit}L"
+    told = f"kind = {SPAN} AND hi > {-clock.limit}L"
+    at = F.expr(f"timestamp_millis(CASE WHEN {told} THEN {ticks} + {ORIGIN}L ELSE 0L END)")
+    return parcels.withColumn("at", at).withWatermark("at", f"{clock.delay(lateness)} milliseconds").drop("at")
 
 
 class StageProcessor(StatefulProcessor):
@@ -107,7 +88,7 @@ class StageProcessor(StatefulProcessor):
         self._handle = handle
         self._state = handle.getValueState("session", _STATE)
         self._stage = self._job.stages[self._number - 1]
-        self._timeline = self._job.plan.timeline
+        self._clock = Clock.of(self._job.plan.timeline)
         self._routes = Routes(self._job.stages, self._job.buckets)
         self._reported = self._job.first_read_by(self._number)
         self._rows = RowCache()
@@ -140,7 +121,7 @@ class StageProcessor(StatefulProcessor):
         began = perf_counter_ns()
         session = self._resume(bucket, bytes(state))
         self._parcels.letters(self._letters(session.take(records)))
-        watermark = watermark_of(now, self._timeline)
+        watermark = self._clock.watermark(now)
         if watermark is not None:
             session.advance(watermark)
         tell(session, self._stage, bucket, self._routes, self._parcels)
@@ -157,7 +138,7 @@ class StageProcessor(StatefulProcessor):
         """What is late, as it was read; told by the first of the stages that read it."""
         for (name, row, lo, hi), reason in late:
             if name in self._reported:
-                text = format_record((self._reported[name], row, lo, hi), self._timeline)
+                text = format_record((self._reported[name], row, lo, hi), self._clock.timeline)
                 yield Rejected("stream", reason, text.encode())
 
     def _resume(self, bucket: int, state: bytes) -> StageSession:
