@@ -37,6 +37,10 @@ _TABLES = (
 MetaValue = str | int | bytes
 
 
+FILE = "outbox.sqlite"
+"""What an outbox is called in its folder."""
+
+
 class OutboxRow(NamedTuple):
     """A derived fact as the outbox holds it.
 
@@ -100,7 +104,7 @@ class OutboxFile:
 
     def __init__(self, folder: str, *, create: bool = False) -> None:
         self.folder = folder
-        path = os.path.join(folder, "outbox.sqlite")
+        path = os.path.join(folder, FILE)
         if not create and not os.path.isfile(path):
             raise SpecError(f"there is no outbox in `{folder}`")
         with self.watched():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
@@ -51,10 +52,10 @@ def told_in_a_line(is_stopped: Callable[[], bool] = lambda: False) -> Iterator[N
 
 
 def reason(text: str) -> str:
-    """The line that says why, of the many of a failure: the last error that Python tells, if any, rather one of ours."""
+    """The line that says why, of the many of a failure: the last error that Python tells, if any, rather one of ours; or
+    what Java says of a call that has failed."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if lines and lines[0].startswith(_CALL):  # what Java says follows
-        lines = [line.removeprefix(": ") for line in lines[1:]] or lines
     told = [line for line in lines if _ERROR.match(line)]
-    others = [line for line in lines if _OTHER_ERROR.match(line)] if _TRACEBACK in lines else []
-    return _ERROR.sub("", told[-1]) if told else (others[-1:] or lines[:1] or ["it does not say why"])[0]
+    others = [line for line in lines if _OTHER_ERROR.match(line) and _CALL not in line] if _TRACEBACK in lines else []
+    calls = [line.removeprefix(": ") for call, line in pairwise(lines) if _CALL in call]
+    return _ERROR.sub("", told[-1]) if told else (others[-1:] or calls[:1] or lines[:1] or ["it does not say why"])[0]

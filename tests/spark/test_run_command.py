@@ -80,6 +80,13 @@ STREAM = ("--checkpoint", "c")
         (["--out", "parquet:."], "`.` is written, and `"),
         (["--dead-letter", "in/letters"], "`in/letters` is written, and `"),
         (["--checkpoint", "in/c"], "`in/c` is written, and `"),
+        ([*STREAM, "--lateness", "99999999999999999"], "is longer than Spark can look back"),
+        (["--checkpoint", ""], "`--checkpoint` names no folder"),
+        (["--out", "a.parquet"], "`a.parquet`: tables go to a folder, which `parquet:DIR` names"),
+        (
+            ["--in", "csv+in?predicate=tmp"],
+            "the program has no predicate `tmp`, of which `in` holds facts; did you mean `temp`?",
+        ),
         (["--in", "nowhere"], "cannot read `nowhere`: No such file or directory"),
     ],
 )
@@ -145,6 +152,10 @@ def test_spark_is_missing(folder: Path, capfd: pytest.CaptureFixture[str], monke
         ("[PATH_NOT_FOUND] no such path\n== SQL ==", "[PATH_NOT_FOUND] no such path"),
         ("[X] failed\nTraceback (most recent call last):\n  File\nKeyError: 'a'\n\tat java", "KeyError: 'a'"),
         ("Traceback (most recent call last):\ntidelog.plans.errors.SpecError: no\npy4j.Py4JError: b", "no"),
+        (
+            "[X] Return Message: Traceback (most recent call last):\nPy4JJavaError: An error occurred while calling o1.x.\n: b.C: d",
+            "b.C: d",
+        ),
         ("", "it does not say why"),
     ],
 )
@@ -197,6 +208,7 @@ def test_a_checkpoint_belongs_to_its_run(tmp_path: Path) -> None:
     other = job_of(tidelog.compile(PROGRAM + "cold(S) :- temp(S, V), V < 0."), 8, is_final=True, start=0)
     for described_so, names in (
         (described(job, inputs[:1], 2), "--in, --lateness"),
+        (described(job, inputs, 0, ["t"]), "--out"),
         (described(other, inputs, 0), "program, --emit, --buckets, --start"),
     ):
         with pytest.raises(SpecError, match=f"is that of a run with another {names}: choose another folder"):

@@ -14,11 +14,12 @@ from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import load_plan, say, show_diagnostics
 from tidelog.commands.overlap import check_overlap
 from tidelog.connectors import spark
+from tidelog.connectors.decoding import suggest
 from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.folders import is_remote, local_path
 from tidelog.connectors.spark.running.job import Job, job_of, shared
 from tidelog.connectors.spark.running.locations import FILES, Input, check_streamed, parse_input
-from tidelog.connectors.spark.running.outboxes import check_outboxes
+from tidelog.connectors.spark.running.outboxes import check_outboxes, gone_from
 from tidelog.connectors.spark.running.sinks import Lines, parse_sinks
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
@@ -77,10 +78,14 @@ def run(options: argparse.Namespace) -> int:
         for item in inputs:
             check_streamed(item)
     check_files(plan, inputs, options)
+    check_predicates(plan, inputs)
     check_outboxes(inputs, access_of(options), plan.timeline)
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     for number, rule in shared(job).items():
         say(f"warning: stage {number} runs in one session, on one core, because of {rule}")
+    if options.checkpoint is None:
+        for line in gone_from(inputs, access_of(options)):
+            say(f"warning: {line}")
     spark.check_requirements()
     start: Callable[..., int] = import_module("tidelog.commands.spark_start").start  # now that PySpark is there
     return start(plan, job, inputs, lateness, options)
@@ -105,6 +110,18 @@ def check_options(options: argparse.Namespace) -> None:
     ):
         if getattr(options, name) not in (None, False):
             raise SpecError(f"`--{name}` is for streams, which have a `--checkpoint`: {why}")
+
+
+def check_predicates(plan: Plan, inputs: Sequence[Input]) -> None:
+    """SpecError for an input whose rows are all of a predicate that the program does not have."""
+    known = plan.schema.predicates
+    for item in inputs:
+        if item.format in ("csv", "parquet", "table") and item.predicate is not None and item.predicate not in known:
+            near = suggest(item.predicate, known)
+            help = "" if near else ": say whose rows they are, such as `?predicate=NAME`"
+            raise SpecError(
+                f"the program has no predicate `{item.predicate}`, of which `{item.path}` holds facts{near}{help}"
+            )
 
 
 def job_for(plan: Plan, options: argparse.Namespace) -> tuple[Job, int]:

@@ -38,6 +38,7 @@ from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.locations import FILES, ROWS
 from tidelog.connectors.spark.running.outboxes import acknowledge
 from tidelog.connectors.spark.running.reached import Reached
+from tidelog.connectors.spark.running.sinks import Tables, parse_sinks
 from tidelog.connectors.spark.running.stream import STREAM_SETTINGS, run_stream
 from tidelog.connectors.spark.session import spark_session
 from tidelog.plans.errors import ConnectorError, SpecError, TidelogError
@@ -122,7 +123,14 @@ class _Run:
         path = self._options.checkpoint
         if path is None:
             return ""
-        return claim_checkpoint(self._folder(path), described(self._job, self._inputs, self._lateness))
+        return claim_checkpoint(self._folder(path), described(self._job, self._inputs, self._lateness, self._tables()))
+
+    def _tables(self) -> list[str]:
+        """The folders of tables, which hold what a checkpoint has told; lines hold nothing."""
+        sinks = parse_sinks(
+            self._options.sinks or ["-"], self._plan.schema, iso=self._options.iso, is_stream=self._is_stream
+        )
+        return [sink.path for sink in sinks if isinstance(sink, Tables)]
 
     def _folder(self, path: str) -> Folder:
         return RemoteFolder(self._session(), path) if is_remote(path) else LocalFolder(local_path(path))
@@ -247,12 +255,13 @@ def interruptible(work: Callable[[], None], is_stopped: Callable[[], bool], canc
         raise failures[0]
 
 
-def described(job: Job, inputs: Sequence[Input], lateness: int) -> dict[str, str]:
+def described(job: Job, inputs: Sequence[Input], lateness: int, tables: Sequence[str] = ()) -> dict[str, str]:
     """What a checkpoint is good for, each by what users call it."""
     return {
         "program": hashlib.sha256(job.program.encode()).hexdigest(),
         "background": hashlib.sha256(job.facts).hexdigest(),
         "--in": ", ".join(f"{item.format} {_place(item)} {item.predicate or ''}".rstrip() for item in inputs),
+        "--out": ", ".join(sorted(map(uri_of, tables))),
         "--emit": "final" if job.is_final else "intervals",
         "--buckets": str(job.buckets),
         "--lateness": str(lateness),

@@ -49,7 +49,11 @@ def read_input(
         read = read_frame if item.format in ("parquet", "table") else read_lines
         return read(spark, item, job, streaming=streaming, files=files)
     except (PySparkException, Py4JError) as error:
-        raise SpecError(f"cannot read `{item.path}`: {_reason(error)}") from None
+        raise SpecError(f"cannot read `{item.path}`: {_reason(error)}{_remedy(error)}") from None
+
+
+def _remedy(error: Exception) -> str:
+    return "; pandas writes times that Spark reads with `coerce_timestamps='us'`" if "(NANOS," in str(error) else ""
 
 
 def _reason(error: Exception) -> str:

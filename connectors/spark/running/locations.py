@@ -10,6 +10,7 @@ from pathlib import PurePath
 from urllib.parse import unquote
 
 from tidelog.connectors.formats import format_of_path
+from tidelog.connectors.outbox_file import FILE
 from tidelog.connectors.spark.origins import is_address
 from tidelog.connectors.spec import check_readable, parse_spec, split_options
 from tidelog.plans.errors import SpecError
@@ -151,6 +152,8 @@ def _kind_of_folder(spec: str, path: str) -> str:
         if len(kinds) > 1:
             found = ", ".join(sorted(kinds))
             raise SpecError(f"`{path}` holds files of several formats ({found}): say which it is, such as `csv+{spec}`")
+    if os.path.exists(os.path.join(path, FILE)):
+        raise SpecError(f"`{path}` is an outbox: say `outbox:{path}`")
     if not kinds:
         raise SpecError(f"`{path}` holds no files: say which format they will have, such as `csv+{spec}`")
     return kinds.pop()

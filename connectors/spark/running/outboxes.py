@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -29,6 +29,16 @@ def check_outboxes(inputs: Sequence[Input], access: Access, timeline: Timeline) 
     origins = [origin_of(item, access) for item in inputs if item.format == "outbox"]
     for origin, schema in zip(origins, read_schemas(origins), strict=True):
         scale_of(schema, timeline, origin.place)
+
+
+def gone_from(inputs: Sequence[Input], access: Access) -> Iterator[str]:
+    """What is not there any more of outboxes that are read as history, in words."""
+    for item in inputs:
+        if item.format == "outbox":
+            with origin_of(item, access).open() as reader:
+                first = reader.first()
+            if first > 1:
+                yield f"`outbox:{item.path}` begins with fact {first}: those before are acknowledged, and gone"
 
 
 def scale_of(schema: OutboxSchema, timeline: Timeline, place: str) -> Fraction:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,6 +53,8 @@ def _parse(spec: str, schema: Schema, iso: bool, is_stream: bool) -> Lines | Tab
             f"`{spec}`: a stream writes to `-` and to `parquet:DIR`; after a crash a batch is told again, "
             "which a file cannot take back"
         )
+    if parsed.path.endswith(".parquet") or os.path.isdir(parsed.path):
+        raise SpecError(f"`{spec}`: tables go to a folder, which `parquet:DIR` names")
     open_sink(spec, schema, iso=iso)  # for what it refuses
     return Lines(parsed.format, parsed.path)
 
