@@ -85,7 +85,7 @@ STREAM = ("--checkpoint", "c")
         (["--out", "a.parquet"], "`a.parquet`: tables go to a folder, which `parquet:DIR` names"),
         (
             ["--in", "csv+in?predicate=tmp"],
-            "the program has no predicate `tmp`, of which `in` holds facts; did you mean `temp`?",
+            "no predicate `tmp`, of which `in` holds facts; did you mean `temp`?",
         ),
         (["--in", "nowhere"], "cannot read `nowhere`: No such file or directory"),
     ],
@@ -153,7 +153,7 @@ def test_spark_is_missing(folder: Path, capfd: pytest.CaptureFixture[str], monke
         ("[X] failed\nTraceback (most recent call last):\n  File\nKeyError: 'a'\n\tat java", "KeyError: 'a'"),
         ("Traceback (most recent call last):\ntidelog.plans.errors.SpecError: no\npy4j.Py4JError: b", "no"),
         (
-            "[X] Return Message: Traceback (most recent call last):\nPy4JJavaError: An error occurred while calling o1.x.\n: b.C: d",
+            "[X] Message: Traceback (most recent call last):\nPy4JError: An error occurred while calling o1.x.\n: b.C: d",
             "b.C: d",
         ),
         ("", "it does not say why"),
