@@ -10,8 +10,12 @@ demo: $(VENV)/demo.stamp
 	    --in 'examples/weather/sf.csv?predicate=temp' --in 'examples/weather/sea.csv?predicate=temp' \
 	    --emit final --iso --out facts+-
 
+# The tests of Spark wait a lot: they run beside the others, and what they said is shown behind it.
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest
+	@mkdir -p build
+	@$(BIN)/python -m pytest tests/spark > build/spark-tests.txt 2>&1 & spark=$$!; \
+	$(BIN)/python -m pytest --ignore=tests/spark; code=$$?; \
+	wait $$spark || code=1; cat build/spark-tests.txt; exit $$code
 
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check .

@@ -28,8 +28,8 @@ class Clock:
     def of(cls, timeline: Timeline) -> Clock:
         """The finest that reaches all dates that people mean, where the timeline has any.
 
-        >>> Clock.of(Timeline(unit=Fraction(1), resolution=Fraction(1, 10**9))).grain
-        1777
+        >>> Clock.of(Timeline("integer")).watermark(ORIGIN + 7)
+        6
         """
         if timeline.unit is None:
             return cls(timeline, 1)
