@@ -58,7 +58,7 @@ def write_csv(folder: Path, found: Sequence[tuple[str, str, int]], files: int) -
 def write_parquet(folder: Path, found: Sequence[tuple[str, str, int]], files: int) -> None:
     """The same as Parquet."""
     import pyarrow as pa  # noqa: PLC0415 - the benchmarks that need no Spark do without
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+    import pyarrow.parquet as pq  # noqa: PLC0415 - the benchmarks that need no Spark do without
 
     folder.mkdir()
     for number, piece in enumerate(_cut(found, files)):

@@ -15,7 +15,6 @@ from typing import NoReturn
 
 from tidelog.commands.batch_progress import Progress
 from tidelog.commands.outcome import say, show_diagnostics
-from tidelog.commands.streaming import collect_seldom
 from tidelog.compiling import compile_batch_path
 from tidelog.connectors.batch_files import BatchLoader, parse_batch_spec
 from tidelog.connectors.formatting import TimeFormatter
@@ -26,6 +25,7 @@ from tidelog.plans.facts import Schema
 from tidelog.plans.timeline import Timeline
 from tidelog.runtime.batch.decision import METHODS
 from tidelog.runtime.batch.materialisation import Materialisation
+from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.violations import Violation
 
 IN_BATCH = "batch reasoning can take this program (materialise, entails, consistent)"

@@ -18,17 +18,16 @@ def noted_signals() -> Iterator[list[int]]:
     """
     arrived: list[int] = []
     said = sys.stderr
-    nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - closed below
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
 
-    def note(number: int, _: FrameType | None) -> None:
-        arrived.append(number)
-        sys.stderr = nowhere
+        def note(number: int, _: FrameType | None) -> None:
+            arrived.append(number)
+            sys.stderr = nowhere
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield arrived
-    finally:
-        sys.stderr = said
-        nowhere.close()
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield arrived
+        finally:
+            sys.stderr = said
+            for number, handler in before.items():
+                signal.signal(number, handler)

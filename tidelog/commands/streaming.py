@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import logging
 import os
 import signal
@@ -26,6 +25,7 @@ from tidelog.connectors.spec import open_sink, open_source, parse_spec
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
 from tidelog.plans.times import TimeReader
+from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.engine import Engine, first_cause
 from tidelog.runtime.violations import Violation
 
@@ -70,12 +70,6 @@ def stream(
     except BaseExceptionGroup as group:
         cause = first_cause(group)
     raise cause
-
-
-def collect_seldom() -> None:
-    """Rows and coverage hold no circles: looking for circles among millions of them is all cost."""
-    gc.freeze()
-    gc.set_threshold(300_000, 20, 50)
 
 
 class _Run:

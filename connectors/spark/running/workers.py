@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import gc
-
-_THRESHOLDS = (300_000, 20, 50)
+from tidelog.runtime import collecting
 
 
 def collect_seldom() -> None:
-    """Rows and parcels hold no circles: looking for circles among millions of them is all cost.
-
-    A worker runs many tasks: what it has loaded is put aside with the first.
-    """
-    if gc.get_threshold() != _THRESHOLDS:
-        gc.freeze()
-        gc.set_threshold(*_THRESHOLDS)
+    """Collect garbage seldom. A worker runs many tasks: what it has loaded is put aside with the first."""
+    if not collecting.collects_seldom():
+        collecting.collect_seldom()

@@ -1,0 +1,18 @@
+"""Garbage collection beside much data."""
+
+from __future__ import annotations
+
+import gc
+
+_THRESHOLDS = (300_000, 20, 50)
+
+
+def collect_seldom() -> None:
+    """Rows and coverage hold no circles: looking for circles among millions of them is all cost."""
+    gc.freeze()
+    gc.set_threshold(*_THRESHOLDS)
+
+
+def collects_seldom() -> bool:
+    """Whether this process has been told so."""
+    return gc.get_threshold() == _THRESHOLDS
