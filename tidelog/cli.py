@@ -10,13 +10,13 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any, NoReturn
 
 from tidelog.commands import ask, check, consistent, entails, explain, materialise, run, spark
 from tidelog.commands.outcome import BAD, USAGE, say
 from tidelog.plans.errors import ConnectorError, ProgramError, SpecError, TidelogError
 from tidelog.plans.source import render
+from tidelog.version import VERSION
 
 
 class _Parser(argparse.ArgumentParser):
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="tidelog", description="A stream reasoner for the edge.")
-    parser.add_argument("--version", action="version", version=f"tidelog {version('tidelog')}")
+    parser.add_argument("--version", action="version", version=f"tidelog {VERSION}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Command)
     for module in (check, explain, run, ask, materialise, entails, consistent, spark):
         module.add_parser(commands)

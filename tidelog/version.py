@@ -1,0 +1,3 @@
+"""The version of tidelog: read by the command line, and when the package is built."""
+
+VERSION = "0.1.0"
