@@ -10,6 +10,10 @@ from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from children import hear_signals
+
+hear_signals()
+
 settings.register_profile(
     "default",
     deadline=None,

@@ -12,6 +12,7 @@ import pytest
 from anyio import TypedAttributeProvider
 from anyio.abc import SocketAttribute, SocketStream
 
+from children import WAIT
 from tidelog.connectors import (
     CsvDecoder,
     ListenerSink,
@@ -37,7 +38,7 @@ async def receive(source: Source, count: int) -> tuple[list[Record], list[Reject
     records: list[Record] = []
     rejected: list[Rejected] = []
     places: list[str] = []
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         while len(records) + len(rejected) < count:
             batch = await source.receive()
             assert (batch is not None and batch.places is not None) or (batch is not None and not batch.records)
@@ -163,7 +164,7 @@ async def test_client_source_raises_oserror_and_connects_anew(integer: Schema) -
             await peer.send(b"p(a)@1\np(b")
             await receive(source, 1)
             await reset(peer)
-            with anyio.fail_after(10), pytest.raises(ConnectionResetError):
+            with anyio.fail_after(WAIT), pytest.raises(ConnectionResetError):
                 await source.receive()
         async with source:
             async with await server.accept() as peer:
@@ -177,7 +178,7 @@ async def test_client_source_raises_oserror_and_connects_anew(integer: Schema) -
 
 async def test_listening_sink_waits_for_the_first_and_sends_to_all(integer: Schema) -> None:
     """Answers wait for the first receiver; later ones get what comes after; one that has gone costs nobody else."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         async with ListenerSink(LOOPBACK, TextEncoder(integer)) as sink, anyio.create_task_group() as tasks:
             tasks.start_soon(sink.send, [("p", ("a",), 1, 1)])
             await anyio.wait_all_tasks_blocked()
@@ -197,7 +198,7 @@ async def test_listening_sink_waits_for_the_first_and_sends_to_all(integer: Sche
 async def test_client_sink_sends_and_raises_oserror(integer: Schema) -> None:
     """A sink that connects sends its lines; a broken connection is an OSError."""
     server = (await LOOPBACK.listen())[0]
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         async with server:
             address = TcpAddress("127.0.0.1", local_port(server))
             async with SocketSink(address, TextEncoder(integer)) as sink:
@@ -218,7 +219,7 @@ async def test_unix_sockets(tmp_path: Path, integer: Schema, leftover: bool) -> 
         with socket.socket(socket.AF_UNIX) as stale:
             stale.bind(str(path))
     address: Address = UnixAddress(str(path))
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         async with ListenerSource(address, TextDecoder(integer, str(address))) as source:
             assert path.stat().st_mode & 0o777 == 0o600
             async with SocketSink(address, TextEncoder(integer)) as sink:

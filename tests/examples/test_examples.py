@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import tidelog
+from children import WAIT, child
 from examples.documents import ROOT, run_command
 
 EXAMPLES = ROOT / "examples"
@@ -211,12 +212,12 @@ def test_gateway_answers_over_tcp_and_stops_cleanly() -> None:
         *("uncooled(press)@[20,21]", "uncooled(press)@(21,22)"),
     }
     command = [sys.executable, str(EXAMPLES / "gateway" / "gateway.py"), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as gateway:
+    with child(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as gateway:
         watchdog = threading.Timer(30, gateway.kill)
         watchdog.start()
         try:
             port = int(gateway.stderr.readline().rpartition(":")[2])
-            with socket.create_connection(("127.0.0.1", port), timeout=10) as machine:
+            with socket.create_connection(("127.0.0.1", port), timeout=WAIT) as machine:
                 for second in range(0, 28, 4):
                     reading = {"temp": {"machine": "press", "celsius": 85}, "time": second}
                     machine.sendall(json.dumps(reading).encode() + b"\n")

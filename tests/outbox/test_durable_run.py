@@ -11,6 +11,7 @@ import pytest
 from engine.running import BACKENDS, DeadLetterList
 
 import tidelog
+from children import WAIT
 from outbox.boxes import PROGRAM, held, run_durably, source, untimed, write_csv
 from tidelog import Engine, MemorySink, MemorySource, OperatorError, PushSource
 from tidelog.connectors.descriptors import Descriptor
@@ -264,7 +265,7 @@ def test_a_full_outbox_holds_back_the_sources(tmp_path: Path, plan: Plan, backen
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for something that another thread or process brings about."""
-    with anyio.fail_after(20):
+    with anyio.fail_after(WAIT):
         while True:
             if condition():
                 return

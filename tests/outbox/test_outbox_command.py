@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import tidelog
+from children import WAIT
 from outbox.boxes import PROGRAM, held, run_durably, source, untimed, write_csv
 from tidelog.cli import main
 from tidelog.connectors.outbox import MAX_BYTES, OutboxReader
@@ -132,8 +133,8 @@ def test_a_signal_commits_and_the_next_run_goes_on(program: Path, tmp_path: Path
             time.sleep(0.2)
             if turn == 0:
                 process.send_signal(signal.SIGTERM)
-                assert "could not be used" in process.communicate(timeout=20)[1]
-        process.communicate(timeout=20)
+                assert "could not be used" in process.communicate(timeout=WAIT)[1]
+        process.communicate(timeout=WAIT)
         assert process.returncode == (143 if turn == 0 else 0)
     rows = held(first)
     assert [row.seq for row in rows] == list(range(1, len(rows) + 1))
@@ -163,7 +164,7 @@ def test_an_outbox_is_served_until_all_is_taken(program: Path, tmp_path: Path) -
         time.sleep(0.3)
         assert process.poll() is None
         client.acknowledge(len(rows))
-    output = process.communicate(timeout=20)
+    output = process.communicate(timeout=WAIT)
     assert output[0] == ""
     assert f"the stream has ended; {len(rows)} facts left to be taken" in output[1]
     assert process.returncode == 0

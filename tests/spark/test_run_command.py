@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import tidelog
+from children import WAIT
 from tidelog.cli import main
 from tidelog.commands.spark_run import shared
 from tidelog.commands.spark_start import described, interruptible
@@ -172,7 +173,7 @@ def test_work_that_can_be_left() -> None:
         raise SpecError("no such table")
 
     def wait() -> None:
-        cancelled.wait(60)
+        cancelled.wait(WAIT)
         fail()
 
     with pytest.raises(SpecError, match="no such table"):

@@ -20,6 +20,7 @@ import pytest
 from outbox.test_outbox_server import CERTIFICATE, KEY
 
 import tidelog
+from children import WAIT
 from tidelog.commands.spark_start import described
 from tidelog.connectors.addresses import TcpAddress
 from tidelog.connectors.outbox import OutboxReader
@@ -276,7 +277,7 @@ def run_once(folder: Path, address: str) -> str:
     command = [sys.executable, "-m", "tidelog", "spark", "run", "p.tide", "--in", f"outbox:{address}", *options]
     java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.sql.codegen.wholeStage=false"
     quick = {**os.environ, "JDK_JAVA_OPTIONS": java}
-    done = subprocess.run(command, cwd=folder, env=quick, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=folder, env=quick, capture_output=True, text=True, timeout=WAIT, check=False)
     assert done.returncode == 0, done.stderr
     return done.stderr
 
