@@ -3,18 +3,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-all lint bench clean
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/tidelog run examples/weather/weather.tide \
 	    --in 'examples/weather/sf.csv?predicate=temp' --in 'examples/weather/sea.csv?predicate=temp' \
 	    --emit final --iso --out facts+-
 
-# The tests of Spark wait a lot: they run beside the others, and what they said is shown behind it.
-test: $(VENV)/test.stamp
+# `test` says within minutes whether it works; `test-all` draws more programs, and kills what it can kill. The tests of Spark
+# wait a lot: they run beside the others, and what they said is shown behind it.
+test: export HYPOTHESIS_PROFILE ?= quick
+test: chosen = -m 'not long'
+test test-all: $(VENV)/test.stamp
 	@mkdir -p build
-	@$(BIN)/python -m pytest tests/spark > build/spark-tests.txt 2>&1 & spark=$$!; \
-	$(BIN)/python -m pytest --ignore=tests/spark; code=$$?; \
+	@$(BIN)/python -m pytest $(chosen) tests/spark > build/spark-tests.txt 2>&1 & spark=$$!; \
+	$(BIN)/python -m pytest $(chosen) -n 2 --ignore=tests/spark; code=$$?; \
 	wait $$spark || code=1; cat build/spark-tests.txt; exit $$code
 
 lint: $(VENV)/lint.stamp

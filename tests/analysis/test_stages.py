@@ -9,11 +9,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 import tidelog
 from analysis.staged import StagedRun
+from drawing import drawn
 from oracle.agreement import Runs, records_of, runs_of
 from oracle.evaluate import GroundFact
 from oracle.lars_programs import EVERY_FORM, lars_programs, lars_streams
@@ -164,7 +165,7 @@ def arrivals(draw: st.DrawFn, plan: Plan, program: Program, kind: Kind) -> list[
 @pytest.mark.parametrize("kind", ["rational", "integer"])
 @pytest.mark.parametrize("fragment", FRAGMENTS)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@drawn(40, suppress_health_check=list(HealthCheck))
 def test_stages_give_what_one_session_gives(kind: Kind, fragment: str, data: st.DataObject) -> None:
     """Whatever the program, the stages' answers, and the constraints violated, are those of one session."""
     drawn = programs(kind, FRAGMENTS[fragment])
@@ -177,7 +178,7 @@ def test_stages_give_what_one_session_gives(kind: Kind, fragment: str, data: st.
 
 @pytest.mark.slow
 @given(program=lars_programs(replace(EVERY_FORM, recursion=True)), facts=lars_streams(), data=st.data())
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@drawn(100, suppress_health_check=list(HealthCheck))
 def test_times_and_steps_in_stages(program: Program, facts: list[GroundFact], data: st.DataObject) -> None:
     """Time variables, and windows that are stepped, clipped, or count the facts of some inputs, mean the same in stages."""
     assume(not stages_of(compiled(program)).problems)

@@ -28,7 +28,7 @@ def torment(seed: int, kills: int, program: Path, folder: Path, *sources: str) -
     return [OutboxRow(*row) for row in read["rows"]], read["killed"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_killed_run_leaves_out_nothing_and_repeats_nothing(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch

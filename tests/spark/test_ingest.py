@@ -106,7 +106,7 @@ def test_named_fields_are_columns(spark: SparkSession, fill: Fill, tmp_path: Pat
         Ingestion([path], tables, checkpoint).__enter__()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_at_random_points(fill: Fill, tmp_path: Path) -> None:
     """The driver, and with it all of Spark, killed while it writes: in the end the tables are the golden ones."""
     paths = [fill(node, facts(place, 300)) for place, node in enumerate(("n1", "n2"))]

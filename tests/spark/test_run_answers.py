@@ -300,7 +300,7 @@ class Stream:
         self.violated |= {violation_of(row.row, row.lo, row.hi)[1] for row in rows if row.kind == VIOLATION}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_stream_goes_on_from_its_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
     """Several stages and inputs, facts out of order within the lateness, a restart: the answers are those of one process.
 

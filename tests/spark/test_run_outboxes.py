@@ -282,7 +282,7 @@ def run_once(folder: Path, address: str) -> str:
     return done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_stream_of_a_gateway(fill: Fill, tmp_path: Path) -> None:
     """With TLS and a token, `--once` takes what a gateway has told, tells all that is known by then, and acknowledges.
 
