@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo java package test test-all lint bench clean
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/tidelog run examples/weather/weather.tide \
@@ -31,11 +31,19 @@ lint: $(VENV)/lint.stamp
 bench: $(VENV)/$(if $(LARS)$(BATCH),bench,test).stamp
 	$(BIN)/python -m benchmarks $(if $(LARS),--lars) $(if $(BATCH),--batch $(if $(FULL),--full)) $(if $(SPARK),--spark)
 
+# A wheel and a source distribution of what is committed, in build/package/dist, and the tests on them.
+package: $(VENV)/test.stamp $(VENV)/lint.stamp
+	@.ci/package
+
 clean:
 	rm -rf $(VENV) build *.egg-info
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/test.stamp: | java
+java:
+	@.ci/java
 
 $(VENV)/%.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet --editable '.[$*]'
