@@ -16,8 +16,14 @@ from tidelog.plans.facts import Record
 from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.syntax import Value
 
+StageMode = Literal["intervals", "final", "changes"]
+"""In which form the answers of a part of a program can be told (`run --emit`): the modes that look at one output alone."""
+EmitMode = Literal[StageMode, "points"]
+"""In which form answers are told; `runtime/emission.py` says what each means."""
+
 AnyAnswer = Record | HypotheticalAnswer
-"""What sinks take: a derived fact, or, where the program asks, what is known of an answer."""
+"""What sinks take: a derived fact (with `changes`, a `ChangeRecord`), or, where the program asks, what is known of an
+answer."""
 
 
 @dataclass(frozen=True, slots=True)
