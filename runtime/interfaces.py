@@ -178,7 +178,7 @@ class OpenStage(Protocol):
     """Begins the session of a stage for those values of its key that it `owns`, with the start of the stream, if known."""
 
     def __call__(
-        self, stage: Stage, owns: Callable[[Value], bool], *, is_final: bool, start: int | None
+        self, stage: Stage, owns: Callable[[Value], bool], *, emit: StageMode, start: int | None
     ) -> StageSession: ...
 
 

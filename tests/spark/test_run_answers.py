@@ -106,7 +106,7 @@ def test_examples_over_history(spark: SparkSession, tmp_path: Path, example: str
         file = tmp_path / "facts.txt"
         file.write_text("\n".join(facts), "utf-8")
         specs = [os.fspath(file)]
-    job = job_of(plan, 3, is_final=True)
+    job = job_of(plan, 3, emit="final")
     inputs = [read_input(spark, parse_input(spec, number), job, streaming=False) for number, spec in enumerate(specs)]
     rows = run_history(inputs, job, open_stage).collect()
     expected = in_one_process(plan, loaded(plan, specs))
@@ -189,7 +189,7 @@ def test_what_needs_to_know_of_all_time_or_order(spark: SparkSession, tmp_path: 
     plan = tidelog.compile(text)
     lines = sorted(facts, key=lambda fact: int(fact.partition("@")[2]))
     (tmp_path / "facts.txt").write_text("\n".join(lines), "utf-8")
-    job = job_of(plan, 3, is_final=True)
+    job = job_of(plan, 3, emit="final")
     spec = parse_input(os.fspath(tmp_path / "facts.txt"), 0)
     rows = run_history([read_input(spark, spec, job, streaming=False)], job, open_stage).collect()
     records = [record for line in lines for record in read(plan, line)]
@@ -220,7 +220,7 @@ def test_where_the_stream_starts(spark: SparkSession, text: str, facts: list[str
     """Behind a time that is excluded, or nowhere: all buckets agree with one process."""
     plan = tidelog.compile(text)
     records = [record for fact in facts for record in read(plan, fact)]
-    job = job_of(plan, 5, is_final=True)
+    job = job_of(plan, 5, emit="final")
     rows = run_history([spark.createDataFrame(parcels_of(job, records))], job, open_stage).collect()
     assert texts(answers_of(rows), plan) == texts(in_one_process(plan, records), plan) != []
 
@@ -250,7 +250,7 @@ class Stream:
 
     def __init__(self, spark: SparkSession, folder: Path, plan: Plan, lateness: int) -> None:
         self._spark, self._folder, self._plan, self._lateness = spark, folder, plan, lateness
-        self._job = job_of(plan, 3, is_final=True)
+        self._job = job_of(plan, 3, emit="final")
         self._files = 0
         self.answers: list[Record] = []
         self.letters: list[str] = []
