@@ -60,6 +60,7 @@ STREAM = ("--checkpoint", "c")
             ["--emit", "points"],
             "`--emit points` tells what holds at the time points of all inputs, which no session alone sees",
         ),
+        (["--emit", "changes", "--out", "parquet:t"], "`--emit changes` is told in lines: a table holds facts"),
         (["--lateness", "1"], "`--lateness` is for streams, which have a `--checkpoint`: over history nothing is late"),
         (["--every", "1"], "`--every` is for streams, which have a `--checkpoint`: history is read once"),
         (["--once"], "`--once` is for streams, which have a `--checkpoint`: history is read once anyway"),
