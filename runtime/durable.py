@@ -25,9 +25,8 @@ from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.actors import Channel
-from tidelog.runtime.emission import EmitMode
 from tidelog.runtime.engine import first_cause
-from tidelog.runtime.interfaces import AnswerLog, Batch, DeadLetters, Rejected, Replayable, Source
+from tidelog.runtime.interfaces import AnswerLog, Batch, DeadLetters, EmitMode, Rejected, Replayable, Source
 from tidelog.runtime.session import Session, SessionStatistics
 from tidelog.runtime.supervision import RestartPolicy, SourceActor, SourceEvent, check_seconds
 from tidelog.runtime.violations import Violation

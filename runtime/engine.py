@@ -28,10 +28,10 @@ from tidelog.runtime.actors import (
     tell,
 )
 from tidelog.runtime.arguments import require_stream_plan
-from tidelog.runtime.emission import EmitMode, emission
+from tidelog.runtime.emission import emission
 from tidelog.runtime.graph import Graph, PortMessage
 from tidelog.runtime.intake import Delivery, Intake
-from tidelog.runtime.interfaces import AnyAnswer, Batch, DeadLetters, Rejected, Sink, Source
+from tidelog.runtime.interfaces import AnyAnswer, Batch, DeadLetters, EmitMode, Rejected, Sink, Source
 from tidelog.runtime.questions import answer_filter, inquiries
 from tidelog.runtime.session import SessionStatistics
 from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceActor, SourceEvent

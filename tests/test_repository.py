@@ -28,6 +28,7 @@ def test_public_names_are_pinned() -> None:
     assert sorted(tidelog.__all__) == [
         "Answer",
         "BatchPlan",
+        "Change",
         "ConnectorError",
         "DataError",
         "Decision",

@@ -55,6 +55,7 @@ def test_answers_alone_go_to_standard_output(alarm: str) -> None:
     [
         ("intervals", "alarm(a)@3\nalarm(a)@4\n"),
         ("final", "alarm(a)@[3,4]\n"),
+        ("changes", "alarm(a)@[3..\nalarm(a)@[3,4]\n"),
         ("points", "alarm(a)@3\nalarm(a)@4\n"),
     ],
 )

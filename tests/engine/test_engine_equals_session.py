@@ -19,8 +19,7 @@ from oracle.programs import EVERYTHING, FORWARD, NON_RECURSIVE, programs, stream
 from tidelog import MemorySource, Session
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
-from tidelog.runtime.emission import EmitMode
-from tidelog.runtime.interfaces import Source
+from tidelog.runtime.interfaces import EmitMode, Source
 
 FRAGMENTS = {"forward": FORWARD, "non-recursive": NON_RECURSIVE, "everything": EVERYTHING}
 
@@ -90,7 +89,7 @@ def test_final_and_points_agree_with_the_session(backend: str, emit: EmitMode, d
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("emit", ["intervals", "final", "points"])
+@pytest.mark.parametrize("emit", ["intervals", "final", "changes", "points"])
 def test_loops_agree_in_every_mode(backend: str, emit: EmitMode) -> None:
     """Recursion through time and through joins, with an end and without: the engine answers what the session does."""
     text = """

@@ -117,6 +117,21 @@ def test_a_program_that_asks_has_no_outbox(tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.slow
+def test_changes_go_into_an_outbox(tmp_path: Path) -> None:
+    """`--emit changes`: a row when an alarm begins, and one when it has ended; they are no facts to go on with."""
+    (tmp_path / "p.tide").write_text("timeline integer. seen(X) :- p(X).")
+    (tmp_path / "facts.txt").write_text("p(a)@[3,5]\np(b)@[4,inf)\n")
+    box = tmp_path / "box"
+    options = ["run", str(tmp_path / "p.tide"), "--in", str(tmp_path / "facts.txt"), "--out", f"spark+outbox:{box}"]
+    assert main([*options, "--emit", "changes"]) == 0
+    assert [(row.arguments, row.start, row.end) for row in held(box)] == [
+        ('["a"]', "3", None),
+        ('["b"]', "4", None),
+        ('["a"]', "3", "5"),
+    ]
+    assert main([*options, "--emit", "final"]) == 2
+
+
 def test_a_signal_commits_and_the_next_run_goes_on(program: Path, tmp_path: Path) -> None:
     """SIGTERM ends a run cleanly (143) with what it has taken; run again, the rest follows; dead letters are kept."""
     plan = tidelog.compile(PROGRAM)

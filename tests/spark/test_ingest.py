@@ -193,6 +193,14 @@ def test_columns_that_do_not_agree(schemas: list[OutboxSchema], fields: str, man
         layout_of(schemas, {"p": parse_fields(fields)} if fields else {}, manifest)
 
 
+def test_changes_make_no_tables(fill: Fill, tmp_path: Path) -> None:
+    """A table holds facts, and what has only begun is none yet: an outbox of changes is refused before anything is made."""
+    path = fill("n1", [], holds_changes=True)
+    with pytest.raises(SpecError, match="holds changes: only `--emit intervals`, `final` and `points` fill it with facts"):
+        Ingestion([path], os.fspath(tmp_path / "tables"), os.fspath(tmp_path / "checkpoint")).__enter__()
+    assert not (tmp_path / "tables").exists()
+
+
 def test_checkpoint_and_tables_belong_together() -> None:
     """A checkpoint that is ahead of the tables is refused; one that is behind them, and a new one, go on."""
     manifest = Manifest(version=9, checkpoint="a", batch=4)

@@ -61,6 +61,7 @@ STREAM = ("--checkpoint", "c")
             ["--emit", "points"],
             "`--emit points` tells what holds at the time points of all inputs, which no session alone sees",
         ),
+        (["--emit", "changes", "--out", "parquet:t"], "`--emit changes` is told in lines: a table holds facts"),
         (["--lateness", "1"], "`--lateness` is for streams, which have a `--checkpoint`: over history nothing is late"),
         (["--every", "1"], "`--every` is for streams, which have a `--checkpoint`: history is read once"),
         (["--once"], "`--once` is for streams, which have a `--checkpoint`: history is read once anyway"),
@@ -206,7 +207,7 @@ def test_a_checkpoint_belongs_to_its_run(tmp_path: Path) -> None:
     inputs = [Input(0, "jsonl", "in"), Input(1, "csv", "s3a://b/temp/", "temp")]
     mine = claim_checkpoint(checkpoint, described(job, inputs, 0))
     assert claim_checkpoint(checkpoint, described(job, [Input(0, "jsonl", os.path.abspath("in")), inputs[1]], 0)) == mine
-    other = job_of(tidelog.compile(PROGRAM + "cold(S) :- temp(S, V), V < 0."), 8, is_final=True, start=0)
+    other = job_of(tidelog.compile(PROGRAM + "cold(S) :- temp(S, V), V < 0."), 8, emit="final", start=0)
     for described_so, names in (
         (described(job, inputs[:1], 2), "--in, --lateness"),
         (described(job, inputs, 0, ["t"]), "--out"),

@@ -116,11 +116,13 @@ def test_outboxes_are_looked_at_first(
     path = fill("n1", [])
     os.rename(path, "gw1")
     fill("n1", [])
+    fill("n2", [], holds_changes=True)
     Path("p.tide").write_text(PROGRAM, "utf-8")
     Path("none.tide").write_text("timeline integer.\np(X) :- q(X).\n", "utf-8")
     twins = f"`{tmp_path}/outbox-n1` and `{tmp_path}/gw1` are both of node `n1`: give each gateway its own name"
     for message, program, options in (
         (twins, "p.tide", ["--in", "outbox:outbox-n1"]),
+        (f"`{tmp_path}/outbox-n2` holds changes", "p.tide", ["--in", "outbox:outbox-n2"]),
         ("are one outbox", "p.tide", ["--in", "outbox:../" + tmp_path.name + "/gw1"]),
         ("there is no outbox in", "p.tide", ["--in", "outbox:nowhere"]),
         ("name of an outbox must not hold a comma", "p.tide", ["--in", "outbox:a,b"]),
