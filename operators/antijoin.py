@@ -135,6 +135,16 @@ class AntiJoin(Operator):
                 else:
                     self._leave_open(fact)
 
+    def deadline(self) -> tuple[int, int] | None:
+        due = self.waiting[0][0] if self.waiting else POS
+        if self._touched:
+            due = NEG
+        elif self.open and (not self.patient or self._opened <= PROMPT):
+            due = min(due, self.frontiers[NEGATIVE] + 1)
+        elif self.open and self._ends:
+            due = min(due, self._ends[0][0])
+        return (NEGATIVE, due) if due < POS else None
+
     def rest(self) -> list[Fact]:
         out: list[Fact] = []
         self._credit = self._opened

@@ -48,6 +48,10 @@ class Arrivals:
             time = heappop(self._times)
             yield time, list(self._waiting.pop(time))
 
+    def first(self) -> int | None:
+        """The first time at which a fact waits."""
+        return self._times[0] if self._times else None
+
     def entries(self) -> int:
         """How many facts wait."""
         return sum(map(len, self._waiting.values()))

@@ -89,6 +89,9 @@ class Bind(Operator):
                     self._wait(row, due + 1, hi)
         return out
 
+    def deadline(self) -> tuple[int, int] | None:
+        return (1, self.waiting[0][0]) if self.waiting else None
+
     def entries(self) -> int:
         return len(self.waiting)
 

@@ -73,6 +73,10 @@ class Operator(ABC):
     def settle(self, port: int) -> list[Fact]:
         """A port's frontier has moved: move `frontier`, forget what cannot matter, return what is known by it."""
 
+    def deadline(self) -> tuple[int, int] | None:
+        """A port, and its least frontier at which there is something to tell though nothing new comes; None if none."""
+        return None
+
     def rest(self) -> list[Fact]:
         """What is known and was not told yet, when the stream stops before its end."""
         return []

@@ -95,6 +95,10 @@ class TuplePoints(Operator):
             return inside - self.early.get(row, 0) == time - start + 1
         return inside == time - self.times[0][0] + 1
 
+    def deadline(self) -> tuple[int, int] | None:
+        first = self.arrivals.first()
+        return None if first is None else (0, first)
+
     def entries(self) -> int:
         return self.arrivals.entries() + len(self.ring) + len(self.times)
 

@@ -126,6 +126,12 @@ class TupleWindow(Operator):
                 if visit.told < POS:
                     heappush(leases, (visit.told, number, row))
 
+    def deadline(self) -> tuple[int, int] | None:
+        due = self.arrivals.first()
+        if self.leases:
+            due = self.leases[0][0] if due is None else min(due, self.leases[0][0])
+        return None if due is None else (0, due)
+
     def entries(self) -> int:
         return self.arrivals.entries() + len(self.ring) + len(self.leases)
 

@@ -33,6 +33,10 @@ class Agenda:
             self._count += 1
             heappush(self._due, (due, self._count, row))
 
+    def first(self) -> int | None:
+        """No row is due before this frontier; None if nothing is scheduled."""
+        return self._due[0][0] if self._due else None
+
     def reached(self, frontier: int) -> Iterator[Row]:
         """Take out the rows that are due by this frontier. Meanwhile rows may be scheduled for later ones."""
         due, scheduled = self._due, self._scheduled

@@ -45,6 +45,10 @@ class Emission(ABC):
         """Input facts arrived at these time points, and none will arrive any more at or before the watermark."""
         return []
 
+    def deadline(self, predicate: str) -> int:
+        """The least frontier of a predicate at which there is something to tell of it; POS if nothing waits."""
+        return POS
+
     @abstractmethod
     def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]: ...
 
@@ -106,6 +110,10 @@ class Final(Emission):
         answers.sort(key=lambda record: (record[3], record[2], format_atom(predicate, record[1])))
         return answers
 
+    def deadline(self, predicate: str) -> int:
+        due = self._agendas[predicate].first()
+        return POS if due is None else due
+
     def _finished(self, predicate: str, row: Row, frontier: int) -> list[Record]:
         bounds = self.coverage[predicate].rows[row]
         done = 0
@@ -160,6 +168,10 @@ class Changes(Emission):
         changes = [change for row in rows for change in self._decided(predicate, row)]
         changes.sort(key=lambda change: (*change.order, format_atom(predicate, change.row)))
         return [*changes]
+
+    def deadline(self, predicate: str) -> int:
+        due = self._agendas[predicate].first()
+        return POS if due is None else due
 
     def _decided(self, predicate: str, row: Row) -> list[ChangeRecord]:
         rows, begun, agenda = self.coverage[predicate].rows, self._begun[predicate], self._agendas[predicate]
@@ -226,6 +238,9 @@ class Points(Emission):
 
     def settle(self, predicate: str) -> list[Record]:
         return self._decided()
+
+    def deadline(self, predicate: str) -> int:
+        return self._points[0] if self._points else POS
 
     def _decided(self) -> list[Record]:
         """What holds at the points that are known: no earlier one can arrive, and no output can change there."""

@@ -35,7 +35,7 @@ class Graph:
         self.plan = plan
         wanted = plan.prospects if prospects else Prospects()
         self._watch = Watch(wanted)
-        self._gates = self._watch.gates
+        self._gates = self.gates = self._watch.gates
         self.operators: dict[str, Operator] = {
             step.id: build_operator(
                 step,
@@ -94,6 +94,20 @@ class Graph:
                 messages += [(step, port, facts, delivery.frontier) for step, port in ports]
         if delivery.arrivals or moved:
             messages += [(step, port, delivery.arrivals, delivery.frontier) for step, port in self._arrival_ports]
+        return messages
+
+    def bringing(self, delivery: Delivery) -> list[PortMessage]:
+        """The facts that a delivery of the intake brings to ports; how far these are known is for others to say."""
+        messages: list[PortMessage] = []
+        if self._gates:
+            messages += [(step, port, [], NEG) for step, port in self._watch.observe(delivery)]
+        if delivery.start is not None:
+            start: Fact = ((), delivery.start, delivery.start)
+            messages += [(step, port, [start], NEG) for step, port in self._start_ports]
+        for predicate, facts in delivery.facts.items():
+            messages += [(step, port, facts, NEG) for step, port in self._stream_ports.get(predicate, ())]
+        if delivery.arrivals:
+            messages += [(step, port, delivery.arrivals, NEG) for step, port in self._arrival_ports]
         return messages
 
     # --- one operator ---------------------------------------------------------------------------------------------------

@@ -87,6 +87,10 @@ class LoopControl:
         if moved:
             yield from self._move_on()
 
+    def reached(self, step: str, port: int) -> int:
+        """How far what feeds an entry is known, as it was told."""
+        return self._reached[step, port]
+
     def _advance(self, entry: tuple[str, int], frontier: int) -> bool:
         """Note the frontier of an entry; returns whether its origin's has moved, that of the slowest of its entries."""
         before = self._reached[entry]
@@ -114,7 +118,7 @@ class LoopControl:
         return min((shift(f, -lead) for f, lead in pairs if f < POS and lead < POS), default=NEG)
 
     def _release(self) -> list[LoopMessage]:
-        return [LoopMessage(name, RELEASE, (), max(self.present, self._frontier_of(name))) for name in self._holds]
+        return [LoopMessage(name, RELEASE, (), max(self.present, self.frontier_of(name))) for name in self._holds]
 
     def _move_on(self) -> Iterator[list[LoopMessage]]:
         """The frontiers outside have moved: let pass what is due, then tell every step."""
@@ -125,8 +129,8 @@ class LoopControl:
             yield self._release()
         if self._holds and ended:
             yield from self._follow_to_the_end()
-        yield [LoopMessage(step, port, (), self._frontier_of(source)) for step, port, source in self._inner]
-        yield [LoopMessage(step, SETTLED, (), self._frontier_of(step)) for step in self.loop.members]
+        yield [LoopMessage(step, port, (), self.frontier_of(source)) for step, port, source in self._inner]
+        yield [LoopMessage(step, SETTLED, (), self.frontier_of(step)) for step in self.loop.members]
 
     def _follow_to_the_end(self) -> Iterator[list[LoopMessage]]:
         """The stream has ended; answers are withheld until it is known that the loop comes to an end."""
@@ -140,7 +144,8 @@ class LoopControl:
             yield [LoopMessage(name, RELEASE, (), min(begins)) for name in self._holds]
         self.unfinished = True
 
-    def _frontier_of(self, step: str) -> int:
+    def frontier_of(self, step: str) -> int:
+        """How far a step of the loop is known."""
         leads, most = self.loop.leads[step], self._followed
         return min((shift(min(f, most), lead) for f, lead in zip(self.frontiers, leads, strict=True)), default=POS)
 

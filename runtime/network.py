@@ -1,101 +1,266 @@
-"""The graph run synchronously, in one thread: what sessions use, and what any other way of running must agree with."""
+"""The graph run synchronously, in one thread: what sessions use, and what any other way of running must agree with.
+
+Time is kept in one place. The watermark is known to the network, and told to nobody: how far a step is known is looked up
+when it matters, along what feeds it, at most once for each move of the watermark. A unit runs when facts have come for it,
+or when its **deadline** has: the watermark at which it has something to tell though nothing new has come (a negation that
+is decided, a fact that may pass on into a loop). So an event costs what it changes, and a moment at which nothing happens
+costs nothing, however many rules there are.
+
+Forgetting has no deadline: a unit catches up and forgets once it has taken as many facts as that costs.
+"""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from heapq import heapify, heappop, heappush
+from typing import Any, Protocol
 
+from tidelog.operators.operator import shift
 from tidelog.plans.facts import Fact
-from tidelog.plans.plan import Plan
-from tidelog.plans.timeline import NEG
-from tidelog.runtime.graph import Graph, PortMessage
+from tidelog.plans.plan import Feed, Plan, SteppedShape
+from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.graph import Graph
 from tidelog.runtime.intake import Delivery
-from tidelog.runtime.loop_control import SETTLED, LoopControl, LoopMessage
+from tidelog.runtime.readers import Message, Readers
+from tidelog.runtime.units import LoopUnit, StepUnit, Unit
 
-Outcome = tuple[str, list[Fact], int]
-"""New coverage of an output or a constraint: its step, the facts, and the frontier behind them."""
+
+class Outlet(Protocol):
+    """Who takes what comes out at the watched steps: outputs and constraints."""
+
+    def receive(self, step: str, facts: Sequence[Fact], frontier: int) -> None:
+        """Take new coverage, and how far the step is known now."""
+        ...
+
+    def deadline(self, step: str) -> int:
+        """The frontier of the step at which something is to be told though nothing new has come; POS if nothing is."""
+        ...
 
 
 class Network:
-    """Drives a graph: each message runs through all of it, step by step in the plan's order, each loop until it is idle."""
+    """Drives a graph: what a delivery brings runs through it unit by unit, in the plan's order.
 
-    def __init__(self, plan: Plan, prospects: bool = True, patience: bool = False) -> None:
+    With `eager`, every unit catches up at each move of the watermark, as the definition of a frontier has it; the answers
+    and their order are the same.
+    """
+
+    def __init__(
+        self, plan: Plan, outlet: Outlet, prospects: bool = True, patience: bool = False, *, eager: bool = False
+    ) -> None:
         self.graph = Graph(plan, prospects, patience)
-        self._pending: dict[str, list[tuple[int, Sequence[Fact], int]]] = {step.id: [] for step in plan.steps}
-        self._told: dict[str, int] = {step.id: NEG for step in plan.steps}
-        self._withheld: list[list[tuple[str, list[Fact]]]] = [[] for _ in plan.loops]
-        self._outcomes: list[Outcome] = []
+        self._outlet = outlet
+        self.eager = eager
+        self._watermark = NEG
+        self._version = 0
+        self._start_frontier = NEG
+        self._agenda: list[int] = []  # the units to run, by their place in the plan's order
+        self._deadlines: list[tuple[int, int]] = []  # a watermark, and the unit that is due at it
+        self._units: list[Unit] = []
+        self._unit_of: dict[str, Unit] = {}
+        self._watched: dict[int, list[str]] = {}
+        self._wanted: list[tuple[int, str]] = []  # a watermark, and the output of which the outlet wants to hear then
+        self._wanted_at = dict.fromkeys(self.graph.watched, POS)
+        self._build(plan)
+        self._readers = {name: Readers(self.graph, ports) for name, ports in self.graph.outer.items()}
 
-    def begin(self) -> list[Outcome]:
-        """Send the program's own facts; returns what comes out at the watched steps."""
-        return self._run(self.graph.beginning())
-
-    def deliver(self, delivery: Delivery) -> list[Outcome]:
-        """Run a delivery of the intake through the graph; returns what comes out at the watched steps."""
-        return self._run(self.graph.entering(delivery))
-
-    def _run(self, messages: list[PortMessage]) -> list[Outcome]:
-        for name, port, facts, frontier in messages:
-            self._pending[name].append((port, facts, frontier))
-        for step in self.graph.plan.steps:
-            waiting = self._pending[step.id]
-            if not waiting:
+    def _build(self, plan: Plan) -> None:
+        loops: dict[int, LoopUnit] = {}
+        for step in plan.steps:
+            unit: Unit
+            if step.loop is None:
+                unit = StepUnit(len(self._units), self.graph, self._send, step)
+            elif step.loop in loops:
+                self._unit_of[step.id] = loops[step.loop]
                 continue
-            self._pending[step.id] = []
-            for port, facts, frontier in waiting:
-                if step.loop is not None:
-                    self._admit(self.graph.controls[step.loop], step.id, port, facts, frontier)
-                else:
-                    out = self.graph.receive(step.id, port, facts, frontier)
-                    self._send(step.id, out, self.graph.operators[step.id].frontier)
-        outcomes, self._outcomes = self._outcomes, []
-        return outcomes
+            else:
+                unit = loops[step.loop] = LoopUnit(len(self._units), self.graph, self._send, plan.loops[step.loop])
+            self._unit_of[step.id] = unit
+            self._units.append(unit)
+        steps: dict[int, list[str]] = {}
+        for name, unit in self._unit_of.items():
+            steps.setdefault(unit.index, []).append(name)
+            if name in self.graph.watched:
+                self._watched.setdefault(unit.index, []).append(name)
+        for unit in self._units:
+            self._place(unit, steps[unit.index])
 
-    def _send(self, name: str, facts: list[Fact], frontier: int) -> None:
-        if not facts and frontier <= self._told[name]:
-            return
-        self._told[name] = max(frontier, self._told[name])
-        for step, port in self.graph.outer[name]:
-            self._pending[step].append((port, facts, frontier))
+    def _place(self, unit: Unit, names: Sequence[str]) -> None:
+        feeds = [feed for name in names for feed in self.graph.steps[name].inputs]
+        upstream = dict.fromkeys(self._unit_of[feed.name] for feed in feeds if feed.kind == "step")
+        unit.place([other for other in upstream if other is not unit], any(map(self._is_irregular, names)))
+
+    def _is_irregular(self, name: str) -> bool:
+        """Whether a step may be known further than its lead says, or be kept from facts meanwhile."""
+        step = self.graph.steps[name]
+        is_gated = any((name, port) in self.graph.gates for port in range(len(step.inputs)))
+        return is_gated or self.graph.operators[name].far_sighted or isinstance(step.shape, SteppedShape)
+
+    # --- what comes in --------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Send the program's own facts, which are complete from the start."""
+        self._bring([(step, port, facts) for step, port, facts, _ in self.graph.beginning()])
+        for unit in self._units:
+            self._enqueue(unit)
+        self._run()
+        self._catch_up_all()
+
+    def deliver(self, delivery: Delivery) -> None:
+        """Run a delivery of the intake through the graph."""
+        moved = delivery.frontier > self._watermark
+        if delivery.start is not None or delivery.frontier >= POS:
+            self._start_frontier = POS
+        if moved:
+            self._watermark = delivery.frontier
+            self._version += 1
+        self._bring([(step, port, facts) for step, port, facts, _ in self.graph.bringing(delivery)])
+        if moved or delivery.start is not None:
+            deadlines = self._deadlines
+            while deadlines and deadlines[0][0] <= self._watermark:
+                due, index = heappop(deadlines)
+                if self._units[index].due == due:
+                    self._units[index].due = POS
+                    self._enqueue(self._units[index])
+        self._run()
+        if moved and (self.eager or self._watermark >= POS):
+            self._catch_up_all()
+        self._tell_frontiers()
+
+    def look_at_outputs(self) -> None:
+        """What the outlet waits for has changed, though nothing was sent."""
+        for index in self._watched:
+            self._enqueue(self._units[index])
+        self._run()
+        self._tell_frontiers()
+
+    def _tell_frontiers(self) -> None:
+        """All that is due has run, so each regular output is known as far as its lead says: tell who waits for it."""
+        wanted = self._wanted
+        while wanted and wanted[0][0] <= self._watermark:
+            due, name = heappop(wanted)
+            if self._wanted_at[name] == due:
+                self._wanted_at[name] = POS
+                self._outlet.receive(name, (), shift(self._watermark, self.graph.plan.leads[name]))
+                self._want(name, self._watermark + 1)
+
+    def _want(self, name: str, earliest: int = NEG) -> None:
+        """Note at which watermark the outlet wants to hear of a regular output."""
+        frontier = self._outlet.deadline(name)
+        if frontier < POS:
+            due = max(earliest, shift(frontier, -self.graph.plan.leads[name]))
+            if due < self._wanted_at[name]:
+                self._wanted_at[name] = due
+                heappush(self._wanted, (due, name))
+
+    def _bring(self, messages: Sequence[Message]) -> None:
+        for message in messages:
+            unit = self._unit_of[message[0]]
+            unit.pending.append(message)
+            self._enqueue(unit)
+
+    def _send(self, name: str, facts: list[Fact]) -> None:
+        self._bring(self._readers[name].of(facts))
         if name in self.graph.watched:
-            self._outcomes.append((name, facts, frontier))
+            self._outlet.receive(name, facts, self._unit_of[name].frontier(name))
 
-    def _admit(self, control: LoopControl, step: str, port: int, facts: Sequence[Fact], frontier: int) -> None:
-        """Let a loop take a message from outside, and run it until nothing is in flight, as its control says."""
-        for messages in control.admit(step, port, facts, frontier):
-            if not control.withholding:
-                self._send_withheld(control)
-            in_flight = deque(messages)
-            while in_flight:
-                in_flight.extend(self._handle(control, in_flight.popleft()))
+    # --- running --------------------------------------------------------------------------------------------------------
 
-    def _send_withheld(self, control: LoopControl) -> None:
-        """The loop has come to its end, so what was withheld until then is an answer."""
-        number = control.loop.number
-        withheld, self._withheld[number] = self._withheld[number], []
-        for name, out in withheld:
-            self._send(name, out, NEG)
+    def _enqueue(self, unit: Unit) -> None:
+        if not unit.queued:
+            unit.queued = True
+            heappush(self._agenda, unit.index)
 
-    def _handle(self, control: LoopControl, message: LoopMessage) -> list[LoopMessage]:
-        """One handler inside a loop: what it sends to others inside; what goes outside is sent, or withheld."""
-        if message.port == SETTLED:
-            self._send(message.step, [], message.time)
-            return []
-        out = self.graph.receive_in_loop(message)
-        if not out:
-            return []
-        if control.withholding:
-            self._withheld[control.loop.number].append((message.step, out))
-        else:
-            self._send(message.step, out, NEG)
-        return [LoopMessage(step, port, out, NEG) for step, port in self.graph.inner[message.step]]
+    def _run(self) -> None:
+        agenda, units = self._agenda, self._units
+        while agenda:
+            unit = units[heappop(agenda)]
+            unit.queued = False
+            if unit.pending:
+                unit.take()
+            self._look_at(unit)
+
+    def _look_at(self, unit: Unit) -> None:
+        """Let a unit catch up if something is due, or much may be forgotten; then note when to look at it again."""
+        due = self._deadline(unit)
+        if due <= self._watermark or unit.credit >= unit.cost:
+            self._catch_up(unit)
+            due = self._deadline(unit)
+            if due <= self._watermark:  # it waits for something that no lead tells: perhaps the next move brings it
+                due = self._watermark + 1
+        if due < unit.due:
+            unit.due = due
+            heappush(self._deadlines, (due, unit.index))
+        if not unit.is_irregular:
+            for name in self._watched.get(unit.index, ()):
+                self._want(name)
+
+    def _deadline(self, unit: Unit) -> int:
+        due = unit.deadline(self._lead)
+        if unit.is_irregular and any(self._outlet.deadline(name) < POS for name in self._watched.get(unit.index, ())):
+            return NEG
+        return due
+
+    def _lead(self, feed: Feed) -> int:
+        if feed.kind == "step":
+            return self.graph.plan.leads[feed.name]
+        return 0
+
+    def _catch_up(self, unit: Unit) -> None:
+        """Come as far as the watermark allows: what is upstream first, and what that sends before its frontier."""
+        stack = [unit]
+        while stack:
+            top = stack[-1]
+            behind = [found for found in top.upstream if found.version != self._version]
+            if behind:
+                stack += behind
+                continue
+            stack.pop()
+            if top.version == self._version:
+                continue
+            top.version = self._version
+            top.credit = 0
+            if top.pending:
+                top.take()
+            top.settle(self._reach)
+            for name in self._watched.get(top.index, ()):
+                self._outlet.receive(name, (), top.frontier(name))
+
+    def _reach(self, feed: Feed) -> int:
+        if feed.kind == "step":
+            return self._unit_of[feed.name].frontier(feed.name)
+        if feed.kind == "start":
+            return self._start_frontier
+        return POS if feed.kind == "facts" else self._watermark
+
+    def _catch_up_all(self) -> None:
+        for unit in self._units:
+            self._catch_up(unit)
+            self._run()
+
+    # --- state ----------------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
         """The state of the graph, between two deliveries, as plain data."""
-        return {"graph": self.graph.snapshot(), "told": dict(self._told)}
+        return {"graph": self.graph.snapshot(), "watermark": self._watermark, "start": self._start_frontier}
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot was taken."""
         self.graph.restore(data["graph"])
-        self._told = dict(data["told"])
+        self._watermark, self._start_frontier = data["watermark"], data["start"]
+        self._version += 1
+        for unit in self._units:
+            if isinstance(unit, LoopUnit):
+                unit.restore_frontiers()
+            unit.due = POS
+        self._deadlines.clear()
+        for unit in self._units:
+            due = max(self._deadline(unit), self._watermark + 1)
+            if due < POS:
+                unit.due = due
+                self._deadlines.append((due, unit.index))
+        heapify(self._deadlines)
+        self._wanted.clear()
+        self._wanted_at = dict.fromkeys(self.graph.watched, POS)
+        for name in self.graph.watched:
+            if not self._unit_of[name].is_irregular:
+                self._want(name)

@@ -123,6 +123,11 @@ class Gate:
                 return self._release(())
         return (), min(self._held, self._least - 1)
 
+    @property
+    def awaits_frontier(self) -> bool:
+        """Whether something waits here that the next frontier decides."""
+        return self.rows is not None and self.rows.awaits_frontier
+
     def is_open(self) -> bool:
         """Whether facts that wait here have to go on."""
         useless = self.useless()

@@ -154,6 +154,11 @@ class RowGate:
         if not self._pause:
             self._sleep.askers += 1
 
+    @property
+    def awaits_frontier(self) -> bool:
+        """Whether facts wait here for the next frontier."""
+        return bool(self._waiting)
+
     def spared(self) -> int:
         """How many facts no operator has seen."""
         return self.dropped + self._spared

@@ -12,7 +12,7 @@ from typing import Any
 from tidelog.operators.ask.asker import AskerStatistics
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.errors import DataError, LateError, SnapshotError
-from tidelog.plans.facts import Answer, Record
+from tidelog.plans.facts import Answer, Fact, Record
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program, format_statement
 from tidelog.plans.questions import HypotheticalAnswer, Status
@@ -24,7 +24,7 @@ from tidelog.runtime.arguments import require_stream_plan
 from tidelog.runtime.emission import emission
 from tidelog.runtime.intake import Delivery, Intake, IntakeStatistics
 from tidelog.runtime.interfaces import Batch, EmitMode, Rejected
-from tidelog.runtime.network import Network, Outcome
+from tidelog.runtime.network import Network
 from tidelog.runtime.questions import Inquiry, answer_filter, inquiries
 from tidelog.runtime.violations import Violation, Violations
 
@@ -89,7 +89,7 @@ class Session:
         ahead = None if max_ahead is None else self._times.duration(max_ahead)
         self._source = sources[0]
         self._intake = Intake(plan, sources, self._times.duration(lateness), begin, ahead)
-        self._network = Network(plan, prospects, patience=emit == "intervals")
+        self._network = Network(plan, self, prospects, patience=emit == "intervals")
         self._emission = emission(emit, plan.outputs)
         self._emit: EmitMode = emit
         self._prospects = prospects
@@ -100,7 +100,7 @@ class Session:
         self._answers: list[Record] = []
         self._hypothetical: list[HypotheticalAnswer] = []
         self._violated: list[Violation] = []
-        self._collect(self._network.begin())
+        self._network.begin()
 
     def push(
         self, predicate: str, row: Sequence[Value] = (), time: TimeLike | None = None, interval: str | None = None
@@ -226,16 +226,22 @@ class Session:
 
     def _deliver(self, delivery: Delivery) -> None:
         self._answers += self._emission.arrive(delivery.points, delivery.frontier)
-        self._collect(self._network.deliver(delivery))
+        self._network.deliver(delivery)
+        if delivery.points and self._emit == "points":
+            self._network.look_at_outputs()
         for inquiry in self._inquiries:
             self._hypothetical += inquiry.take(delivery)
 
-    def _collect(self, outcomes: list[Outcome]) -> None:
-        for step, facts, frontier in outcomes:
-            if step in self.plan.constraints:
-                self._violated += self._violations.receive(step, facts, frontier)
-            else:
-                self._answers += self._emission.receive(step, facts, frontier)
+    def receive(self, step: str, facts: Sequence[Fact], frontier: int) -> None:
+        """Part of `runtime.network.Outlet`: new coverage of an output or a constraint."""
+        if step in self.plan.constraints:
+            self._violated += self._violations.receive(step, facts, frontier)
+        else:
+            self._answers += self._emission.receive(step, facts, frontier)
+
+    def deadline(self, step: str) -> int:
+        """Part of `runtime.network.Outlet`: the frontier at which there is something to tell."""
+        return POS if step in self.plan.constraints else self._emission.deadline(step)
 
     @cached_property
     def _fingerprint(self) -> str:
@@ -278,8 +284,8 @@ class Session:
             if (data["version"], data["plan"], data["emit"], data.get("prospects")) != expected:
                 raise SnapshotError("the snapshot was taken from another program, mode or version, or with other prospects")
             self._intake.restore(data["intake"])
-            self._network.restore(data["network"])
             self._emission.restore(data["emission"])
+            self._network.restore(data["network"])  # it asks the emission what is due
             self._violations.restore(data["violations"])
             for inquiry, state in zip(self._inquiries, data["questions"], strict=True):
                 inquiry.restore(state)

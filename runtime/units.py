@@ -1,0 +1,209 @@
+"""Units: what a network runs as one, a step by itself or the steps of a loop together.
+
+A unit is not told of each moment. What it has to take lies in `pending`; how far its ports have come is looked up when it
+matters (`Network`), and `deadline` tells until when it may be left alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from tidelog.operators.hold import Hold
+from tidelog.plans.facts import Fact
+from tidelog.plans.plan import Feed, Loop, Step
+from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.graph import Graph
+from tidelog.runtime.loop_control import SETTLED, LoopMessage
+
+Send = Callable[[str, list[Fact]], None]
+"""Passes on, outside the unit, what one of its steps has sent."""
+Reach = Callable[[Feed], int]
+"""How far what feeds a port from outside has come."""
+Lead = Callable[[Feed], int]
+"""How far that lies ahead of the watermark at the least."""
+
+_OFTEN = 16
+"""A unit that has nothing to tell catches up after so many facts at the earliest, in order to forget."""
+
+
+class Unit(ABC):
+    """A step, or a loop: what waits for it, and how far it has come.
+
+    `upstream` are the units that feed it, and `cost` bounds how many there are upstream in all: so many facts it takes
+    before it catches up only to forget. `version` is the move of the watermark up to which it has caught up, `due` the
+    watermark at which the network looks at it by itself. `is_irregular` tells that its frontier may be further than the
+    plan's lead says, so that nobody knows beforehand when something is due.
+    """
+
+    __slots__ = (
+        "_graph",
+        "_send",
+        "cost",
+        "credit",
+        "due",
+        "index",
+        "is_irregular",
+        "pending",
+        "queued",
+        "upstream",
+        "version",
+    )
+
+    def __init__(self, index: int, graph: Graph, send: Send) -> None:
+        self.index = index
+        self._graph = graph
+        self._send = send
+        self.upstream: tuple[Unit, ...] = ()
+        self.cost = _OFTEN
+        self.credit = 0
+        self.version = -1
+        self.due = POS
+        self.is_irregular = False
+        self.queued = False
+        self.pending: list[tuple[str, int, Sequence[Fact]]] = []
+
+    @abstractmethod
+    def take(self) -> None:
+        """Take what waits."""
+
+    @abstractmethod
+    def settle(self, reach: Reach) -> None:
+        """Come as far as what feeds the unit, all of which has caught up."""
+
+    @abstractmethod
+    def frontier(self, step: str) -> int:
+        """How far one of its steps is known, by what has been sent."""
+
+    @abstractmethod
+    def deadline(self, lead: Lead) -> int:
+        """The least watermark at which something is due though nothing new has come; POS if nothing is."""
+
+    def place(self, upstream: Sequence[Unit], is_irregular: bool) -> None:
+        """Tell who feeds it, and whether its own steps may promise more than the plan says."""
+        self.upstream = tuple(upstream)
+        self.cost = min(_OFTEN + sum(unit.cost for unit in upstream), 1 << 20)
+        self.is_irregular = is_irregular or any(unit.is_irregular for unit in upstream)
+
+
+class StepUnit(Unit):
+    """A step outside loops."""
+
+    __slots__ = ("_feeds", "_gates", "_operator", "_step")
+
+    def __init__(self, index: int, graph: Graph, send: Send, step: Step) -> None:
+        super().__init__(index, graph, send)
+        self._step = step
+        self._operator = graph.operators[step.id]
+        self._feeds = list(enumerate(step.inputs))
+        self._gates = [(port, gate) for port, _ in self._feeds if (gate := graph.gates.get((step.id, port))) is not None]
+
+    def take(self) -> None:
+        pending, self.pending = self.pending, []
+        name = self._step.id
+        out: list[Fact] = []
+        for _, port, facts in pending:
+            self.credit += len(facts)
+            out += self._graph.receive(name, port, facts, NEG)
+        if out:
+            self._send(name, out)
+
+    def settle(self, reach: Reach) -> None:
+        frontiers, name = self._operator.frontiers, self._step.id
+        gates = self._gates
+        out: list[Fact] = []
+        for port, feed in self._feeds:
+            frontier = reach(feed)
+            if frontier > frontiers[port] or gates:
+                out += self._graph.receive(name, port, (), frontier)
+        if out:
+            self._send(name, out)
+
+    def frontier(self, step: str) -> int:
+        return self._operator.frontier
+
+    def deadline(self, lead: Lead) -> int:
+        due = POS
+        wanted = self._operator.deadline()
+        if wanted is not None:
+            port, frontier = wanted
+            due = NEG if self.is_irregular else frontier - lead(self._step.inputs[port])
+        for _, gate in self._gates:
+            if gate.awaits_frontier:
+                due = NEG
+        return due
+
+
+class LoopUnit(Unit):
+    """The steps of a loop: one message is admitted at a time, and followed until nothing is in flight."""
+
+    __slots__ = ("_control", "_entries", "_holds", "_members", "_told", "_withheld")
+
+    def __init__(self, index: int, graph: Graph, send: Send, loop: Loop) -> None:
+        super().__init__(index, graph, send)
+        self._control = graph.controls[loop.number]
+        self._members = loop.members
+        self._entries = [(step, port, graph.steps[step].inputs[port]) for step, port in loop.entries]
+        holds = (graph.operators[name] for name in loop.holds)
+        self._holds = [hold for hold in holds if isinstance(hold, Hold)]
+        self._told = dict.fromkeys(loop.members, NEG)
+        self._withheld: list[tuple[str, list[Fact]]] = []
+
+    def take(self) -> None:
+        pending, self.pending = self.pending, []
+        for step, port, facts in pending:
+            self.credit += len(facts)
+            self._admit(step, port, facts, NEG)
+
+    def settle(self, reach: Reach) -> None:
+        for step, port, feed in self._entries:
+            frontier = reach(feed)
+            if frontier > self._control.reached(step, port):
+                self._admit(step, port, (), frontier)
+
+    def _admit(self, step: str, port: int, facts: Sequence[Fact], frontier: int) -> None:
+        """Let the loop take a message from outside, and run it until nothing is in flight, as its control says."""
+        for messages in self._control.admit(step, port, facts, frontier):
+            if not self._control.withholding:
+                self._send_withheld()
+            in_flight = deque(messages)
+            while in_flight:
+                in_flight.extend(self._handle(in_flight.popleft()))
+
+    def _send_withheld(self) -> None:
+        """The loop has come to its end, so what was withheld until then is an answer."""
+        withheld, self._withheld = self._withheld, []
+        for name, out in withheld:
+            self._send(name, out)
+
+    def _handle(self, message: LoopMessage) -> list[LoopMessage]:
+        """One handler inside the loop: what it sends to others inside; what goes outside is sent, or withheld."""
+        if message.port == SETTLED:
+            self._told[message.step] = max(self._told[message.step], message.time)
+            return []
+        out = self._graph.receive_in_loop(message)
+        if not out:
+            return []
+        if self._control.withholding:
+            self._withheld.append((message.step, out))
+        else:
+            self._send(message.step, out)
+        return [LoopMessage(step, port, out, NEG) for step, port in self._graph.inner[message.step]]
+
+    def frontier(self, step: str) -> int:
+        return self._told[step]
+
+    def restore_frontiers(self) -> None:
+        """The control has been restored: its steps are known as far as it says."""
+        self._told = {name: self._control.frontier_of(name) for name in self._members}
+
+    def deadline(self, lead: Lead) -> int:
+        begins = [begin for hold in self._holds if (begin := hold.next_begin()) is not None]
+        due = min(begins, default=POS)
+        for name in self._members:
+            wanted = self._graph.operators[name].deadline()
+            if wanted is not None:
+                port, frontier = wanted
+                due = min(due, frontier - lead(self._graph.steps[name].inputs[port]))
+        return NEG if self.is_irregular and due < POS else due

@@ -1,0 +1,117 @@
+"""Time is kept in one place: what a moment does not concern is not called, and nobody can tell the difference."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tidelog
+from engine import test_lars_equals_oracle as lars
+from engine.test_session_equals_oracle import compiled
+from oracle.agreement import records_of
+from oracle.lars_programs import EVERY_FORM, lars_programs, lars_streams
+from oracle.programs import EVERYTHING, programs, streams
+from tidelog import Session
+from tidelog.operators.operator import Operator
+from tidelog.plans.facts import Fact, Record
+from tidelog.plans.plan import Plan
+from tidelog.runtime.interfaces import EmitMode
+
+MODES = [mode for mode in get_args(EmitMode) if mode != "intervals"]  # which tells in pieces, cut as they become known
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("timeline", ["integer", "rational"])
+@given(data=st.data())
+def test_deadlines_change_nothing(timeline: str, data: st.DataObject) -> None:
+    """Each fact finds the same answers told as where every step catches up at each move of the watermark."""
+    program = data.draw(programs(timeline, EVERYTHING))
+    plan = compiled(program)
+    facts = records_of(plan, data.draw(streams(program)))
+    assert_nothing_is_changed(plan, facts, data.draw(st.sampled_from(MODES)))
+
+
+@pytest.mark.slow
+@given(data=st.data())
+def test_deadlines_change_nothing_in_lars(data: st.DataObject) -> None:
+    """Likewise with tuple windows, steps and times as values."""
+    plan = lars.compiled(data.draw(lars_programs(EVERY_FORM)))
+    facts = records_of(plan, data.draw(lars_streams()))
+    assert_nothing_is_changed(plan, facts, data.draw(st.sampled_from(MODES)))
+
+
+def assert_nothing_is_changed(plan: Plan, facts: Sequence[Record], emit: EmitMode) -> None:
+    lazy, eager = Session(plan, emit=emit), Session(plan, emit=emit)
+    eager._network.eager = True
+    for fact in facts:
+        for session in (lazy, eager):
+            session.push_records([fact])
+        assert Counter(map(repr, lazy.pull())) == Counter(map(repr, eager.pull()))
+    lazy.finish()
+    eager.finish()
+    assert Counter(map(repr, lazy.pull())) == Counter(map(repr, eager.pull()))
+
+
+class Calls:
+    """How often operators are called, and with how many facts."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls = self.facts = 0
+        receive = Operator.receive
+
+        def counted(operator: Operator, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+            self.calls += 1
+            self.facts += len(facts)
+            return receive(operator, port, facts, frontier)
+
+        monkeypatch.setattr(Operator, "receive", counted)
+
+    def during(self, session: Session, *facts: tuple[str, list[str], int]) -> tuple[int, int]:
+        """The calls, and the facts in them, while these facts are pushed, each alone."""
+        self.calls = self.facts = 0
+        for predicate, row, time in facts:
+            session.push(predicate, row, time)
+        return self.calls, self.facts
+
+
+RULES = {
+    "other predicates": ("alarm{i}(X) :- hot{i}(X), not diamondminus[1,5] hot{i}(X).\n", "hot0", ["a"]),
+    "boxes, which sleep": ("alarm{i}(X) :- boxminus[0,3] hot{i}(X).\n", "hot0", ["a"]),
+    "other constants": ("alarm(X, c{i}) :- temp(X, c{i}).\n", "temp", ["a", "c0"]),
+}
+
+
+@pytest.mark.parametrize(("rule", "predicate", "row"), RULES.values(), ids=RULES)
+def test_an_event_calls_the_rules_that_it_concerns(
+    rule: str, predicate: str, row: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside 200 rules that it does not concern, an event costs as many calls as beside one."""
+    calls = Calls(monkeypatch)
+    found = []
+    for count in (2, 200):
+        text = "timeline integer.\n" + "".join(rule.format(i=i) for i in range(count))
+        session = Session(tidelog.compile(text), emit="final")
+        calls.during(session, *((predicate, row, time) for time in range(20)))
+        found.append(calls.during(session, *((predicate, row, time) for time in range(20, 40))))
+    assert found[0] == found[1]
+    assert found[0][0] <= 20 * 12
+
+
+@pytest.mark.parametrize("count", [20, 2_000])
+def test_rows_to_which_nothing_happens_are_not_touched(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While rows wait for facts that do not come, a moment calls nobody."""
+    session = Session(tidelog.compile("timeline integer. input p(x). input q(x). r(X) :- p(X), not q(X)."))
+    for i in range(count):
+        session.push("p", [f"x{i}"], interval="[0,1000000]")
+    session.advance(1)
+    assert len(session.pull()) == count
+    calls = Calls(monkeypatch)
+    for time in range(2, 100):
+        session.advance(time)
+    assert calls.calls == 0
+    assert session.pull() == []
