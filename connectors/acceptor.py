@@ -77,7 +77,7 @@ class Acceptor:
         self._address = address
         self._serve = serve
         self._limits = limits
-        self._accepted = self._refused = self._silent = 0
+        self._count = self._accepted = self._refused = self._silent = 0
         self._connections: set[Connection] = set()
         self._told: dict[str, float] = {}
         self._listening: Listening | None = None
@@ -117,9 +117,10 @@ class Acceptor:
                 await self._refuse(stream)
                 continue
             self._accepted += 1
+            self._count += 1
             connection = Connection(stream, self._limits.timeout)
             self._connections.add(connection)
-            tasks.start_soon(self._run, connection, self._accepted)
+            tasks.start_soon(self._run, connection, self._count)
 
     async def _next(self, listener: SocketListener) -> Stream:
         """The next connection, however often the system cannot give one."""
@@ -175,7 +176,9 @@ class Acceptor:
             async with connection:
                 await self._serve(connection, number)
         except OSError as error:  # such as no descriptor left: it costs this client alone
-            self._tell("left", f"a client was left: {error}")
+            self._accepted -= 1
+            self._refused += 1
+            self._tell("left", f"a client could not be served: {error}")
         finally:
             self._silent += connection.is_given_up
             self._connections.discard(connection)

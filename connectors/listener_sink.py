@@ -136,10 +136,12 @@ class ListenerSink:
         if self._receivers:
             begin = min(item.outgoing.begin for item in self._receivers.values())
             until = max(broken.read, min(broken.handed, begin))
-            self._statistics += SinkStatistics(lost=self._backlog.lines(max(broken.read, self._read), until))
+            lost = self._backlog.lines(max(broken.read, self._read), until)
+            self._statistics += SinkStatistics(1 if lost else 0, lost)
         else:
             self._resume = min(self._resume, max(broken.resume, self._backlog.line_start(self._taken)))
-            self._statistics += broken.statistics(self._backlog, self._resume)
+            found = broken.statistics(self._backlog, self._resume)
+            self._statistics += found if found.lost or found.repeated else SinkStatistics()
         self._taken, self._read = max(self._taken, broken.taken), max(self._read, broken.read)
 
 
