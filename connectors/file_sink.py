@@ -39,6 +39,6 @@ class FileSink(OutgoingSink):
 
     def _opened(self) -> Medium:
         flags = os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC | self._beginning
-        medium = DescriptorMedium(Descriptor(os.open(self._path, flags, 0o666)))
+        medium = DescriptorMedium(Descriptor(os.open(self._path, flags, 0o666)), is_reopened=True)
         self._beginning = os.O_APPEND
         return medium

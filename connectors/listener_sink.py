@@ -100,7 +100,8 @@ class ListenerSink:
     async def _flush(self, receiver: _Receiver) -> None:
         """Give a receiver all that it was not given yet."""
         try:
-            await receiver.outgoing.flush()
+            async with receiver.turn:
+                await receiver.outgoing.flush()
             receiver.taken = receiver.outgoing.taken()
         except OSError as error:
             self._leave(receiver, error)
@@ -152,6 +153,7 @@ class _Receiver:
         self.number, self.medium, self.outgoing = number, medium, outgoing
         self.taken = outgoing.begin
         self.scope = anyio.CancelScope()
+        self.turn = anyio.Lock()
 
     async def watch(self, connection: Connection) -> None:
         """Notice that it goes: OSError; BrokenResourceError where it has ended its side, and its place is needed."""

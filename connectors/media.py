@@ -81,12 +81,14 @@ class Medium(ABC):
 
 
 class DescriptorMedium(Medium):
-    """A file, a terminal, or a pipe, of which the system tells how much nobody has read."""
+    """A file, a terminal, or a pipe. Of a pipe that may have another reader when it is opened again (`is_reopened`), the
+    system tells how much nobody has read.
+    """
 
-    def __init__(self, descriptor: Descriptor) -> None:
+    def __init__(self, descriptor: Descriptor, *, is_reopened: bool) -> None:
         super().__init__()
         self._descriptor = descriptor
-        self._is_pipe = stat.S_ISFIFO(os.fstat(descriptor.fd).st_mode)
+        self._is_pipe = is_reopened and stat.S_ISFIFO(os.fstat(descriptor.fd).st_mode)
         self.goes_on = not self._is_pipe
 
     async def write(self, data: memoryview) -> int:

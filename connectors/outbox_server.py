@@ -15,7 +15,7 @@ from anyio.abc import ByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 from anyio.streams.tls import TLSStream
 
-from tidelog.connectors.acceptor import MAX_CLIENTS, Acceptor, ClientLimits
+from tidelog.connectors.acceptor import Acceptor, ClientLimits
 from tidelog.connectors.addresses import TcpAddress
 from tidelog.connectors.connection import Connection
 from tidelog.connectors.outbox import OutboxReader
@@ -63,8 +63,8 @@ _GONE = (
 class OutboxServer:
     """Answers what clients ask of the outbox in a directory, as long as `async with`; `port` is the port once entered.
 
-    `clients` bounds how many there are, and after how long one that asks nothing is left: by default after ten
-    minutes, and always after ten seconds where it has not said who it is.
+    `clients` bounds how many there are, and how long one may ask nothing (ten minutes, unless it says so); to say who it is
+    each has ten seconds.
     SpecError for an address beyond this machine without TLS and a token.
     """
 
@@ -81,7 +81,7 @@ class OutboxServer:
             raise SpecError(f"`{address}` lies beyond this machine: serving an outbox there needs TLS and a token")
         self.name = str(address)
         self._folder, self._token, self._tls = folder, token, tls
-        limits = clients or ClientLimits(MAX_CLIENTS)
+        limits = clients or ClientLimits()
         self._idle_seconds = limits.timeout or IDLE_SECONDS
         self._acceptor = Acceptor(address, self._serve, ClientLimits(limits.most))
         self._threads: anyio.CapacityLimiter

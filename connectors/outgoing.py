@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import anyio
 import anyio.lowlevel
 
 from tidelog.connectors.backlog import Backlog
@@ -39,7 +38,6 @@ class Outgoing:
     def __init__(self, backlog: Backlog, medium: Medium, begin: int) -> None:
         self.medium, self.begin = medium, begin
         self._backlog = backlog
-        self._lock = anyio.Lock()
         backlog.mark(begin)
 
     @property
@@ -52,13 +50,12 @@ class Outgoing:
         return self.handed - self.medium.receipt().untaken
 
     async def flush(self) -> None:
-        """Hand over all there is. Raises OSError."""
-        async with self._lock:
-            await anyio.lowlevel.checkpoint()
-            while self.handed < self._backlog.end:
-                data = self._backlog.since(self.handed)
-                while data:
-                    data = data[await self.medium.write(data) :]
+        """Hand over all there is; one task at a time. Raises OSError."""
+        await anyio.lowlevel.checkpoint()
+        while self.handed < self._backlog.end:
+            data = self._backlog.since(self.handed)
+            while data:
+                data = data[await self.medium.write(data) :]
 
     def broken(self, error: OSError) -> Break:
         """What has become of all that was handed over, now that it ended with this error."""

@@ -20,7 +20,7 @@ class StdoutSink(OutgoingSink):
         self._fd = fd
 
     async def _open(self) -> Medium:
-        return DescriptorMedium(Descriptor(self._fd, owned=False))
+        return DescriptorMedium(Descriptor(self._fd, owned=False), is_reopened=False)
 
     async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Waits while the reader is behind. Raises ConnectorError once there is no reader: it will not come back."""
