@@ -27,6 +27,7 @@ class StdoutSink(OutgoingSink):
         try:
             await super().send(answers)
         except Interrupted as error:
-            if isinstance(error.__cause__, BrokenPipeError):
-                raise ConnectorError(f"{self.name}: nobody reads any more") from error
+            cause = error.__cause__
+            if isinstance(cause, BrokenPipeError):
+                raise ConnectorError(f"{self.name}: nobody reads any more") from cause
             raise
