@@ -3,6 +3,7 @@
 `open_source` and `open_sink` make them from a SPEC of the command line; the classes can be used by themselves.
 """
 
+from tidelog.connectors.acceptor import ClientLimits
 from tidelog.connectors.addresses import TcpAddress, UnixAddress
 from tidelog.connectors.background import load_facts
 from tidelog.connectors.batch_files import BatchLoader
@@ -27,6 +28,7 @@ from tidelog.connectors.text_encoder import TextEncoder
 
 __all__ = [
     "BatchLoader",
+    "ClientLimits",
     "CsvDecoder",
     "DeadLetterWriter",
     "Decoder",

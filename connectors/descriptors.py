@@ -47,10 +47,15 @@ class Descriptor:
         await anyio.lowlevel.checkpoint()
         view = memoryview(data)
         while view:
+            view = view[await self.write_some(view) :]
+
+    async def write_some(self, data: memoryview) -> int:
+        """Write some of it, waiting as long as the other side is not ready; returns how many bytes. Raises OSError."""
+        while True:
             if self._waits and not self._poll.poll(0):
                 await self._wait(anyio.wait_writable)
             try:
-                view = view[os.write(self.fd, view[:WRITE_SIZE] if self._waits else view) :]
+                return os.write(self.fd, data[:WRITE_SIZE] if self._waits else data)
             except BlockingIOError:
                 await self._wait(anyio.wait_writable)
 

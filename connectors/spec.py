@@ -8,6 +8,7 @@ import stat
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
+from tidelog.connectors.acceptor import ClientLimits
 from tidelog.connectors.addresses import Address, TcpAddress, UnixAddress
 from tidelog.connectors.file_sink import FileSink
 from tidelog.connectors.file_source import FileSource
@@ -51,8 +52,15 @@ class Spec:
         return self.scheme.endswith("+listen")
 
 
-def open_source(spec: str, schema: Schema, *, allow_remote: bool = False, max_line: int = MAX_LINE) -> Source:
-    """The source that a SPEC names, not yet entered.
+def open_source(
+    spec: str,
+    schema: Schema,
+    *,
+    allow_remote: bool = False,
+    max_line: int = MAX_LINE,
+    clients: ClientLimits | None = None,
+) -> Source:
+    """The source that a SPEC names, not yet entered. `clients` bounds who connects to one that listens.
 
     SpecError where the SPEC is not of the documented form, names no file that can be read, or would listen beyond this
     machine without `allow_remote`.
@@ -64,23 +72,27 @@ def open_source(spec: str, schema: Schema, *, allow_remote: bool = False, max_li
     hint = "" if parsed.is_format_told else f"for text facts say `--in facts+{spec}`"
     decoder = make_decoder(parsed.format, schema, name, parsed.predicate, hint)
     if parsed.address is not None:
-        maker = ListenerSource if parsed.listens else SocketSource
-        return maker(parsed.address, decoder, max_line=max_line)
+        if parsed.listens:
+            return ListenerSource(parsed.address, decoder, max_line=max_line, clients=clients)
+        return SocketSource(parsed.address, decoder, max_line=max_line)
     if parsed.scheme == "-":
         return StdinSource(decoder, max_line=max_line)
     check_readable(parsed.path)
     return FileSource(parsed.path, decoder, max_line=max_line)
 
 
-def open_sink(spec: str, schema: Schema, *, iso: bool = False, allow_remote: bool = False) -> Sink:
+def open_sink(
+    spec: str, schema: Schema, *, iso: bool = False, allow_remote: bool = False, clients: ClientLimits | None = None
+) -> Sink:
     """The sink that a SPEC names, not yet entered; SpecError as for `open_source`, and for `iso` without a unit."""
     parsed = parse_spec(spec, allow_remote=allow_remote)
     if parsed.predicate is not None:
         raise SpecError(f"`{spec}`: `predicate` is an option of sources")
     encoder = make_encoder(parsed.format, schema, iso)
     if parsed.address is not None:
-        maker = ListenerSink if parsed.listens else SocketSink
-        return maker(parsed.address, encoder)
+        if parsed.listens:
+            return ListenerSink(parsed.address, encoder, clients=clients)
+        return SocketSink(parsed.address, encoder)
     if parsed.scheme == "-":
         return StdoutSink(encoder)
     _check_writable(parsed.path)

@@ -26,7 +26,7 @@ from tidelog.plans.printing import format_program
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.actors import Channel
 from tidelog.runtime.engine import first_cause
-from tidelog.runtime.interfaces import AnswerLog, Batch, DeadLetters, EmitMode, Rejected, Replayable, Source
+from tidelog.runtime.interfaces import AnswerLog, Batch, DeadLetters, EmitMode, Rejected, Replayable, SinkStatistics, Source
 from tidelog.runtime.session import Session, SessionStatistics
 from tidelog.runtime.supervision import RestartPolicy, SourceActor, SourceEvent, check_seconds
 from tidelog.runtime.violations import Violation
@@ -163,6 +163,10 @@ class DurableRun:
     def unfinished(self) -> list[str]:
         """What is recursive without an end, and was followed only as far as the stream went, or as it was told to."""
         return self._session.unfinished() if self._session.is_finished else []
+
+    def sink_statistics(self) -> list[tuple[str, SinkStatistics]]:
+        """No sink can break: what the log has, it keeps."""
+        return []
 
     # --- going on -------------------------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ from tidelog.runtime.arguments import require_stream_plan
 from tidelog.runtime.emission import emission
 from tidelog.runtime.graph import Graph, PortMessage
 from tidelog.runtime.intake import Delivery, Intake
-from tidelog.runtime.interfaces import AnyAnswer, Batch, DeadLetters, EmitMode, Rejected, Sink, Source
+from tidelog.runtime.interfaces import AnyAnswer, Batch, DeadLetters, EmitMode, Rejected, Sink, SinkStatistics, Source
 from tidelog.runtime.questions import answer_filter, inquiries
 from tidelog.runtime.session import SessionStatistics
 from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceActor, SourceEvent
@@ -131,6 +131,10 @@ class Engine:
         """An immutable record of what has been done and what is stored."""
         questions = {inquiry.question.name: inquiry.statistics() for inquiry in self._inquiries}
         return SessionStatistics(self._intake.statistics(), self.graph.statistics(), self._violations.count, questions)
+
+    def sink_statistics(self) -> list[tuple[str, SinkStatistics]]:
+        """For each sink, with its name: how often it broke, and how many answers may be lost or there twice for that."""
+        return [(sink.name, sink.statistics()) for sink in self._sinks]
 
     def unfinished(self) -> list[str]:
         """What is recursive without an end, and was followed only as far as the stream went, or as it was told to."""

@@ -1,8 +1,9 @@
 """What the runtime asks of the ends: sources that deliver batches, and sinks that take answers.
 
 Delivery: a batch that `receive` has returned is processed exactly once by the engine that asked for it. A sink is given each
-answer once, in the order in which it became known; where `send` raises OSError the sink is opened again, and the same
-answers are sent again, so those of that one call may arrive twice.
+answer once, in the order in which it became known. Where `send` raises OSError the sink is opened again, and the same
+answers are sent again, so those of that one call may arrive twice; where it raises Interrupted, the sink goes on by itself
+from where it stopped.
 """
 
 from __future__ import annotations
@@ -82,8 +83,68 @@ class Replayable(Protocol):
         ...
 
 
+class Interrupted(OSError):
+    """A sink was cut off, and keeps what was not taken: opened again, it goes on from there when `send` is called.
+
+    It keeps `kept` answers; `progressed` tells whether any was taken since it was opened. `errno` is that of the cause.
+    """
+
+    def __init__(self, text: str, cause: OSError, *, kept: int, progressed: bool) -> None:
+        super().__init__(cause.errno, text)
+        self.kept, self.progressed = kept, progressed
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+@dataclass(frozen=True, slots=True)
+class SinkStatistics:
+    """What is not certain about a sink's answers: how often it broke, how many answers `lost` may never have been read and
+    how many `repeated` may have been read twice, at most.
+    """
+
+    breaks: int = 0
+    lost: int = 0
+    repeated: int = 0
+
+    def __add__(self, other: SinkStatistics) -> SinkStatistics:
+        return SinkStatistics(self.breaks + other.breaks, self.lost + other.lost, self.repeated + other.repeated)
+
+
+@runtime_checkable
+class Accountable(Protocol):
+    """A sink that knows what has become of its answers where it broke. One that does not may repeat all of a `send`."""
+
+    def statistics(self) -> SinkStatistics:
+        """What is not certain about the answers that it was given."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionStatistics:
+    """Those who connected: how many were served, refused as there was no place, and left as they were silent."""
+
+    accepted: int = 0
+    refused: int = 0
+    silent: int = 0
+
+
+@runtime_checkable
+class Listener(Protocol):
+    """A source, a sink or a server to which others connect."""
+
+    name: str
+
+    def connections(self) -> ConnectionStatistics:
+        """How many there were."""
+        ...
+
+
 class Sink(Protocol):
-    """Where answers go. Used as an async context manager by one task at a time."""
+    """Where answers go. Used as an async context manager by one task at a time.
+
+    Left without an error, it waits until all that it was given is taken, and raises OSError where that fails.
+    """
 
     name: str
 

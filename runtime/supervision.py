@@ -15,7 +15,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from tidelog.plans.errors import ConnectorError
 from tidelog.runtime.actors import everything_waiting
-from tidelog.runtime.interfaces import AnyAnswer, Batch, Sink, Source
+from tidelog.runtime.interfaces import Accountable, AnyAnswer, Batch, Interrupted, Sink, SinkStatistics, Source
 
 logger = logging.getLogger("tidelog")
 
@@ -190,28 +190,54 @@ class SinkActor:
         self.name = sink.name
         self._sink = sink
         self._attempts = _Attempts(sink.name, policy)
+        self._broken = SinkStatistics()
+        self._is_interrupted = False
+        self._unsent: list[AnyAnswer] = []
+        self._is_complete = False
+
+    def statistics(self) -> SinkStatistics:
+        """What is not certain about the answers that the sink was given."""
+        return self._broken + self._sink.statistics() if isinstance(self._sink, Accountable) else self._broken
 
     async def run(self, inbox: MemoryObjectReceiveStream[Sequence[AnyAnswer]]) -> None:
-        unsent: list[AnyAnswer] = []
         with inbox:
             while True:
                 try:
                     async with self._sink:
-                        await self._deliver(inbox, unsent)
+                        await self._deliver(inbox)
                     return
+                except Interrupted as error:
+                    self._is_interrupted = True
+                    if error.progressed:
+                        self._attempts.succeeded()
+                    if self._is_complete and not error.kept:
+                        logger.warning("%s: %s", self.name, error)
+                        return
+                    lost: OSError = error
                 except OSError as error:
                     lost = error
                 await self._attempts.failed(lost)
 
-    async def _deliver(self, inbox: MemoryObjectReceiveStream[Sequence[AnyAnswer]], unsent: list[AnyAnswer]) -> None:
-        """Pass on answers until there are no more; what a failure leaves in `unsent` is sent again."""
+    async def _deliver(self, inbox: MemoryObjectReceiveStream[Sequence[AnyAnswer]]) -> None:
+        """Pass on answers until there are no more, beginning with what a failure has left, here or in the sink."""
+        if self._unsent or self._is_interrupted:
+            await self._send()
         try:
             while True:
-                if not unsent:
-                    for answers in await everything_waiting(inbox):
-                        unsent += answers
-                await self._sink.send(unsent)
-                self._attempts.succeeded()
-                unsent.clear()
+                for answers in await everything_waiting(inbox):
+                    self._unsent += answers
+                await self._send()
         except anyio.EndOfStream:
-            return
+            self._is_complete = True
+
+    async def _send(self) -> None:
+        try:
+            await self._sink.send(self._unsent)
+        except Interrupted:
+            self._unsent.clear()
+            raise
+        except OSError:
+            self._broken += SinkStatistics(1, 0, len(self._unsent))
+            raise
+        self._attempts.succeeded()
+        self._unsent.clear()

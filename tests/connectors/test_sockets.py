@@ -141,7 +141,7 @@ async def test_wrong_header_costs_one_connection(integer: Schema) -> None:
 
 async def test_client_source_reads_to_the_end(integer: Schema) -> None:
     """A source that connects delivers all that the server sends, its last line without a newline too, then ends."""
-    server = (await LOOPBACK.listen())[0]
+    server = (await LOOPBACK.listen()).listeners[0]
     async with server:
         address = TcpAddress("127.0.0.1", local_port(server))
         async with SocketSource(address, TextDecoder(integer, str(address))) as source:
@@ -155,7 +155,7 @@ async def test_client_source_reads_to_the_end(integer: Schema) -> None:
 
 async def test_client_source_raises_oserror_and_connects_anew(integer: Schema) -> None:
     """A broken connection is an OSError; entered again, the source first tells the line that was cut off."""
-    server = (await LOOPBACK.listen())[0]
+    server = (await LOOPBACK.listen()).listeners[0]
     async with server:
         address = TcpAddress("127.0.0.1", local_port(server))
         source = SocketSource(address, TextDecoder(integer, "tcp"))
@@ -197,7 +197,7 @@ async def test_listening_sink_waits_for_the_first_and_sends_to_all(integer: Sche
 
 async def test_client_sink_sends_and_raises_oserror(integer: Schema) -> None:
     """A sink that connects sends its lines; a broken connection is an OSError."""
-    server = (await LOOPBACK.listen())[0]
+    server = (await LOOPBACK.listen()).listeners[0]
     with anyio.fail_after(WAIT):
         async with server:
             address = TcpAddress("127.0.0.1", local_port(server))

@@ -10,6 +10,7 @@ from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.analysis.notation import decode_distance
 from tidelog.plans.plan import Plan
 from tidelog.plans.timeline import format_time
+from tidelog.runtime.interfaces import SinkStatistics
 from tidelog.runtime.session import SessionStatistics
 
 
@@ -26,6 +27,8 @@ class Running(Protocol):
     def statistics(self) -> SessionStatistics: ...
 
     def unfinished(self) -> list[str]: ...
+
+    def sink_statistics(self) -> list[tuple[str, SinkStatistics]]: ...
 
 
 def show_statistics(engine: Running) -> None:

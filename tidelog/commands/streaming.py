@@ -13,11 +13,13 @@ from pathlib import Path
 
 import anyio
 
-from tidelog.commands.numbers import number_of_bytes, seconds
+from tidelog.commands.ends import client_limits, show_ends
+from tidelog.commands.numbers import number_of_bytes, positive, seconds
 from tidelog.commands.outcome import BAD, DONE, count, say, show_diagnostics
 from tidelog.commands.overlap import check_overlap, file_of
 from tidelog.commands.progress import show_progress
 from tidelog.commands.statistics import Running, show_statistics
+from tidelog.connectors.acceptor import MAX_CLIENTS
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.framing import MAX_LINE
@@ -41,6 +43,15 @@ def add_stream_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
     parser.add_argument("--idle-after", type=seconds, metavar="S", help="ignore a source that is silent for S seconds")
     parser.add_argument("--allow-remote", action="store_true", help="let sources and sinks listen beyond this machine")
+    parser.add_argument(
+        "--max-clients", type=positive, default=MAX_CLIENTS, metavar="N", help="serve N clients at once, where it listens"
+    )
+    parser.add_argument(
+        "--client-timeout",
+        type=seconds,
+        metavar="S",
+        help="leave a client that is silent for S seconds (default: if it is full)",
+    )
     parser.add_argument("--max-line", type=number_of_bytes, default=MAX_LINE, metavar="N", help="the longest line, in bytes")
     parser.add_argument("--backend", choices=("trio", "asyncio"), default="trio")
     parser.add_argument("--stats", action="store_true", help="print what was done and stored, on standard error")
@@ -81,11 +92,12 @@ class _Run:
         self._plan, self._options, self._make_engine = plan, options, make_engine
         self._signal: int | None = None
         self._times = TimeFormatter(plan.timeline, options.iso)
-        schema, remote = plan.schema, options.allow_remote
+        schema, remote, clients = plan.schema, options.allow_remote, client_limits(options)
         self._sources = [
-            open_source(spec, schema, allow_remote=remote, max_line=options.max_line) for spec in options.sources or ["-"]
+            open_source(spec, schema, allow_remote=remote, max_line=options.max_line, clients=clients)
+            for spec in options.sources or ["-"]
         ]
-        self._sinks = [open_sink(spec, schema, iso=options.iso, allow_remote=remote) for spec in sinks]
+        self._sinks = [open_sink(spec, schema, iso=options.iso, allow_remote=remote, clients=clients) for spec in sinks]
         if [parse_spec(spec, allow_remote=remote).scheme for spec in options.sources or []].count("-") > 1:
             raise SpecError("standard input can be read once only")
 
@@ -104,8 +116,11 @@ class _Run:
                 on_violation=self._show_violation,
             )
             await stack.enter_async_context(self._beside(engine))
-            await engine.run()
-        return self._close(engine)
+            try:
+                await engine.run()
+            finally:
+                is_certain = show_ends([*self._sources, *self._sinks], engine, self._options.stats)
+        return self._close(engine, is_certain)
 
     @asynccontextmanager
     async def _beside(self, engine: Running) -> AsyncIterator[None]:
@@ -129,7 +144,7 @@ class _Run:
     def _show_violation(self, violation: Violation) -> None:
         say(violation.told(self._times.at(violation.lo, violation.hi)))
 
-    def _close(self, engine: Running) -> int:
+    def _close(self, engine: Running, is_certain: bool) -> int:
         statistics = engine.statistics()
         for line in engine.unfinished():
             say(f"note: {line}")
@@ -142,7 +157,7 @@ class _Run:
             show_statistics(engine)
         if self._signal is not None:
             return 128 + self._signal
-        return BAD if statistics.violations else DONE
+        return DONE if is_certain and not statistics.violations else BAD
 
 
 def _check_times(plan: Plan, options: argparse.Namespace) -> None:
