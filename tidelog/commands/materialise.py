@@ -33,9 +33,8 @@ from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.batch.relevance import refined
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser("materialise", help="print everything that follows from a program and facts")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes to its parser."""
     add_batch_arguments(parser)
     parser.add_argument("--until", metavar="T", help="derive nothing beyond this time")
     parser.add_argument("--rounds", type=whole, metavar="K", help="apply the rules K times (default: until nothing is new)")

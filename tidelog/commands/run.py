@@ -11,9 +11,8 @@ from tidelog.commands.streaming import add_stream_options, stream
 from tidelog.runtime.engine import Engine
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser("run", help="stream facts through a program")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes to its parser."""
     parser.add_argument("program", metavar="PROGRAM")
     add_stream_options(parser)
     parser.add_argument("--emit", choices=("intervals", "final", "points"), default="intervals")

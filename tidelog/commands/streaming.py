@@ -6,7 +6,6 @@ import argparse
 import logging
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -58,7 +57,7 @@ def stream(
     `make_engine` is the engine, with what only one command knows of; `into_outbox` tells that it has its only sink itself,
     and may go on from an earlier run.
     """
-    logging.basicConfig(stream=sys.stderr, format="tidelog: %(message)s", level=logging.WARNING)
+    logging.basicConfig(handlers=[_SayingHandler()], format="%(message)s", level=logging.WARNING)
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     _check_times(plan, options)
     sinks = [] if into_outbox else options.sinks or ["-"]
@@ -70,6 +69,13 @@ def stream(
     except BaseExceptionGroup as group:
         cause = first_cause(group)
     raise cause
+
+
+class _SayingHandler(logging.Handler):
+    """Says what is logged, a line a record."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(self.format(record))
 
 
 class _Run:
