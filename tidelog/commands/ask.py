@@ -15,7 +15,7 @@ from tidelog.runtime.questions import TOLD
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes to its parser."""
-    parser.add_argument("program", metavar="PROGRAM")
+    parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
     parser.add_argument(
         "--query", dest="queries", action="append", metavar="Q", help="what to ask, such as 'malf(X)@T' (default: its `ask`)"
     )

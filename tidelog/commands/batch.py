@@ -32,7 +32,7 @@ _WRITTEN_AT_ONCE = 4096
 
 def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what every batch command takes: a program, and where its facts are."""
-    parser.add_argument("program", metavar="PROGRAM")
+    parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
     parser.add_argument(
         "facts", metavar="FACTS", nargs="*", help="files of facts, or `-`: text, .jsonl, .csv, [format+]path"
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes to its parser."""
-    parser.add_argument("program", metavar="PROGRAM", help="the program's file")
+    parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
     parser.add_argument("-v", "--verbose", action="store_true", help="show the analysis: delay, window, memory bound …")
     parser.add_argument("--objects", type=positive, metavar="N", help="how many constants the stream has, for the bounds")
     parser.add_argument(

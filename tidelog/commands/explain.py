@@ -29,10 +29,14 @@ from tidelog.runtime.batch.relevance import predicates_read, refined
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes to its parser."""
-    parser.add_argument("program", metavar="PROGRAM")
+    parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
     parser.add_argument("facts", metavar="FACTS", nargs="*", help="with `--stage ltl`: files of facts")
-    parser.add_argument("--stage", choices=("text", "normal", "plan", "ltl"), default="plan")
-    parser.add_argument("--format", choices=("text", "mermaid", "json"), default="text")
+    parser.add_argument(
+        "--stage", choices=("text", "normal", "plan", "ltl"), default="plan", help="which form of the program (default plan)"
+    )
+    parser.add_argument(
+        "--format", choices=("text", "mermaid", "json"), default="text", help="how to show it (default text)"
+    )
     parser.set_defaults(run=run)
 
 

@@ -13,9 +13,14 @@ from tidelog.runtime.engine import Engine
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes to its parser."""
-    parser.add_argument("program", metavar="PROGRAM")
+    parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
     add_stream_options(parser)
-    parser.add_argument("--emit", choices=("intervals", "final", "points"), default="intervals")
+    parser.add_argument(
+        "--emit",
+        choices=("intervals", "final", "points"),
+        default="intervals",
+        help="when answers are told: at once, once they can grow no more, or at each time point (default intervals)",
+    )
     parser.add_argument("--no-prospects", action="store_true", help="let nothing sleep while it cannot hold")
     add_outbox_options(parser)
     parser.set_defaults(run=run)
