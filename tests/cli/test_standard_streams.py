@@ -83,14 +83,15 @@ def test_json_lines_on_a_terminal(folder: Path) -> None:
     assert shown == '{"predicate":"seen","args":["a\\u001b]0;owned\\u0007\\u202e\\u2028\\u200b\\x9b2J"],"time":1}\n'
 
 
-def test_a_program_that_is_explained_on_a_terminal(tmp_path: Path) -> None:
-    """Constants in what `explain` and `check -v` print."""
+@pytest.mark.parametrize("stage", ["text", "plan"])
+def test_a_program_that_is_explained_on_a_terminal(tmp_path: Path, stage: str) -> None:
+    """Constants in what `explain` prints."""
     (tmp_path / "q.tide").write_text('seen(X) :- hot(X, "\u202e").\n')
-    for arguments in (["explain", "q.tide", "--stage", "text"], ["explain", "q.tide"]):
-        assert "\u202e" in piped(arguments, tmp_path).stdout
-        shown = on_terminal("stdout", arguments, tmp_path)
-        assert r"\u202e" in shown
-        assert "\u202e" not in shown
+    arguments = ["explain", "q.tide", "--stage", stage]
+    assert "\u202e" in piped(arguments, tmp_path).stdout
+    shown = on_terminal("stdout", arguments, tmp_path)
+    assert r"\u202e" in shown
+    assert "\u202e" not in shown
 
 
 @pytest.mark.parametrize(
