@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tidelog.connectors.descriptors import Descriptor
+from tidelog.plans.visible import visible
 from tidelog.runtime.interfaces import Rejected
 
 
@@ -56,9 +57,8 @@ def _json_line(item: Rejected) -> bytes:
 
 
 def _plain_line(item: Rejected) -> bytes:
-    """One line, whatever the record holds: a terminal must not obey it."""
-    line = f"{item.place}: {item.reason}: {_text(item.raw)}"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line).encode() + b"\n"
+    """One line, whatever the record holds."""
+    return visible(f"{item.place}: {item.reason}: {_text(item.raw)}").encode() + b"\n"
 
 
 def _text(raw: bytes) -> str:

@@ -57,6 +57,8 @@ class Medium(ABC):
 
     goes_on = False
     """Whether, opened again, it goes on within the line that was cut; otherwise lines begin anew."""
+    is_terminal = False
+    """Whether a person looks at it, so that data must not steer it."""
     unread_at_most = 0
     """How many bytes may have been taken, and not read."""
 
@@ -90,6 +92,7 @@ class DescriptorMedium(Medium):
         self._descriptor = descriptor
         self._is_pipe = is_reopened and stat.S_ISFIFO(os.fstat(descriptor.fd).st_mode)
         self.goes_on = not self._is_pipe
+        self.is_terminal = descriptor.is_terminal
 
     async def write(self, data: memoryview) -> int:
         written = await self._descriptor.write_some(data)

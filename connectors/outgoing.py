@@ -11,6 +11,7 @@ import anyio.lowlevel
 from tidelog.connectors.backlog import Backlog
 from tidelog.connectors.formatting import Encoder
 from tidelog.connectors.media import LARGEST_WINDOW, Medium
+from tidelog.connectors.terminals import for_terminal
 from tidelog.runtime.interfaces import AnyAnswer, Interrupted, SinkStatistics
 
 
@@ -109,7 +110,8 @@ class OutgoingSink(ABC):
         """Waits while the other side is behind. Raises Interrupted where it is lost: what was not taken is kept."""
         if self._outgoing is None:
             raise ValueError("a sink is used within `async with`")
-        self._backlog.append(self._encoder.encode(answers))
+        data = self._encoder.encode(answers)
+        self._backlog.append(for_terminal(data) if self._outgoing.medium.is_terminal else data)
         try:
             await self._outgoing.flush()
             self._backlog.take(self._outgoing.taken())

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from tidelog.connectors.acceptor import ClientLimits
 from tidelog.connectors.addresses import Address, TcpAddress, UnixAddress
+from tidelog.connectors.decoding import suggest
 from tidelog.connectors.file_sink import FileSink
 from tidelog.connectors.file_source import FileSource
 from tidelog.connectors.formats import FORMATS, format_of_path, make_decoder, make_encoder
@@ -30,6 +31,7 @@ ACCEPTED = (
 )
 """What a SPEC may be, for messages."""
 
+_SCHEMES = ("file", "tcp", "tcp+listen", "unix", "unix+listen")
 _FORMAT = re.compile(rf"({'|'.join(FORMATS)})\+(.*)\Z", re.DOTALL)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)\Z", re.DOTALL)
 _OTHER_FORMAT = re.compile(r"([A-Za-z0-9]+)\+(-|(?:file|tcp|tcp\+listen|unix|unix\+listen):.*)(?:\?[^?]*)?\Z", re.DOTALL)
@@ -112,7 +114,8 @@ def parse_spec(spec: str, *, allow_remote: bool = False) -> Spec:
         return Spec("-", kind or "jsonl", predicate=predicate, is_format_told=kind is not None)
     other = None if told else _OTHER_FORMAT.match(spec)
     if other and not (other[1].lower() in ("tcp", "unix") and other[2].startswith("listen")):
-        raise SpecError(f"`{spec}` has an unknown format `{other[1]}`: the formats are {', '.join(FORMATS)}")
+        near = suggest(other[1], FORMATS)
+        raise SpecError(f"`{spec}` has an unknown format `{other[1]}`: the formats are {', '.join(FORMATS)}{near}")
     scheme = _SCHEME.match(rest)
     if not scheme:
         return _file_spec(spec, rest, kind, predicate)
@@ -164,7 +167,7 @@ def _address(spec: str, scheme: str, rest: str) -> Address:
         raise SpecError(f"`{spec}` is not of the form `{scheme}://HOST:PORT`")
     if scheme in ("unix", "unix+listen"):
         raise SpecError(f"`{spec}` is not of the form `{scheme}:///PATH`")
-    raise SpecError(f"`{spec}` has an unknown scheme `{scheme}`: expected {ACCEPTED}")
+    raise SpecError(f"`{spec}` has an unknown scheme `{scheme}`: expected {ACCEPTED}{suggest(scheme, _SCHEMES)}")
 
 
 def check_readable(path: str) -> None:

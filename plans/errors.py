@@ -74,7 +74,19 @@ class ProgramError(TidelogError):
         super().__init__(diagnostics, name, text)
 
     def __str__(self) -> str:
-        return "; ".join(f"{self.name}: {item.code}: {item.message}" for item in self.diagnostics)
+        """`file:line:column: code: message` of the first diagnostic, and how many more there are."""
+        if not self.diagnostics:
+            return self.name
+        first = min(self.diagnostics, key=lambda item: item.span)
+        more = len(self.diagnostics) - 1
+        beside = f" (and {more} more error{'s' if more > 1 else ''})" if more else ""
+        return f"{self.name}{self._place(first.span.start)}: {first.code}: {first.message}{beside}"
+
+    def _place(self, offset: int) -> str:
+        """`:line:column`, both from 1; nothing where the text is not known."""
+        if not self.text:
+            return ""
+        return f":{self.text.count(chr(10), 0, offset) + 1}:{offset - self.text.rfind(chr(10), 0, offset)}"
 
 
 class DataError(TidelogError):

@@ -1,9 +1,10 @@
 """The intake: where facts enter, where the watermark is known, and where the stream's start is found.
 
-A source promises that later facts begin after its **watermark**: the latest begin seen less the lateness, or what the source
-itself says. The engine's watermark is the least one of the sources that count; one that has ended, or that is told to be
-ignored while it is idle, does not. A fact that begins at or before it is late: answers that it could change may be out
-already, so it is refused, counted and handed to the dead letters; nothing else is lost.
+A source promises that later facts begin after its **watermark**: the last moment before the latest begin seen less the
+lateness (what begins just then is in time), or what the source itself says. The engine's watermark is the least one of the
+sources that count; one that has ended, or that is told to be ignored while it is idle, does not. A fact that begins at or
+before it is late: answers that it could change may be out already, so it is refused, counted and handed to the dead letters;
+nothing else is lost.
 
 The facts of an input with a `delay` may begin so far behind the watermark. Forward operators, for which all facts of a time
 are there at once, get the watermark less the largest delay: the **frontier**.

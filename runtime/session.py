@@ -51,7 +51,8 @@ class Session:
     """Push facts, advance time, pull answers.
 
     The same plan gives the same answers, however facts are batched and in whatever order they come, as long as none is late.
-    A fact that begins at time t promises that later ones begin after t − `lateness`; `advance` promises it without a fact.
+    A fact that begins at time t promises that none comes any more that begins before t − `lateness`; what does is late, and
+    refused. `advance` promises it without a fact.
 
     `emit` is one of `intervals`, `final`, `changes`, `points`; `start` is the stream's start where it is not that of the
     first fact. With `max_ahead`, a fact that begins more than this beyond all before it is refused: the work of a wrong

@@ -64,10 +64,16 @@ def test_documented_forms(text: str, spec: Spec) -> None:
         ("C:\\data.txt", f"`C:\\data.txt` has an unknown scheme `c`: expected {ACCEPTED}"),
         ("http://x/y", f"`http://x/y` has an unknown scheme `http`: expected {ACCEPTED}"),
         ("xml+file:a", "`xml+file:a` has an unknown format `xml`: the formats are facts, jsonl, csv"),
-        ("json+-", "`json+-` has an unknown format `json`: the formats are facts, jsonl, csv"),
+        ("json+-", "`json+-` has an unknown format `json`: the formats are facts, jsonl, csv; did you mean `jsonl`?"),
+        ("tpc://h:80", f"`tpc://h:80` has an unknown scheme `tpc`: expected {ACCEPTED}; did you mean `tcp`?"),
+        (
+            "unix+listn:///a",
+            f"`unix+listn:///a` has an unknown scheme `unix+listn`: expected {ACCEPTED}; did you mean `unix+listen`?",
+        ),
         (
             "json+tcp+listen://127.0.0.1:1",
-            "`json+tcp+listen://127.0.0.1:1` has an unknown format `json`: the formats are facts, jsonl, csv",
+            "`json+tcp+listen://127.0.0.1:1` has an unknown format `json`: the formats are facts, jsonl, csv; "
+            "did you mean `jsonl`?",
         ),
         ("tcp://127.0.0.1", "`tcp://127.0.0.1` is not of the form `tcp://HOST:PORT`"),
         ("tcp:127.0.0.1:80", "`tcp:127.0.0.1:80` is not of the form `tcp://HOST:PORT`"),

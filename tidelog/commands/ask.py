@@ -13,10 +13,9 @@ from tidelog.runtime.engine import Engine
 from tidelog.runtime.questions import TOLD
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser("ask", help="print hypothetical answers: what may still follow, and what it needs")
-    parser.add_argument("program", metavar="PROGRAM")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes to its parser."""
+    parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
     parser.add_argument(
         "--query", dest="queries", action="append", metavar="Q", help="what to ask, such as 'malf(X)@T' (default: its `ask`)"
     )

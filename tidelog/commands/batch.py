@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import select
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,13 +13,13 @@ from types import FrameType
 from typing import NoReturn
 
 from tidelog.commands.batch_progress import Progress
-from tidelog.commands.outcome import say, show_diagnostics
+from tidelog.commands.outcome import say, show_diagnostics, write_out
 from tidelog.compiling import compile_batch_path
 from tidelog.connectors.batch_files import BatchLoader, parse_batch_spec
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.spec import Spec
 from tidelog.plans.batch import BatchPlan
-from tidelog.plans.errors import ConnectorError, ProgramError, SpecError
+from tidelog.plans.errors import SpecError
 from tidelog.plans.facts import Schema
 from tidelog.plans.timeline import Timeline
 from tidelog.runtime.batch.decision import METHODS
@@ -28,14 +27,12 @@ from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.violations import Violation
 
-IN_BATCH = "batch reasoning can take this program (materialise, entails, consistent)"
-"""What is said of a program that is wrong for streams alone."""
 _WRITTEN_AT_ONCE = 4096
 
 
 def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what every batch command takes: a program, and where its facts are."""
-    parser.add_argument("program", metavar="PROGRAM")
+    parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
     parser.add_argument(
         "facts", metavar="FACTS", nargs="*", help="files of facts, or `-`: text, .jsonl, .csv, [format+]path"
     )
@@ -49,14 +46,6 @@ def load_batch_plan(path: str) -> BatchPlan:
         raise SpecError(f"cannot read `{path}`: {os.strerror(error.errno or 0)}") from error
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     return plan
-
-
-def batch_plan_if_any(path: str) -> BatchPlan | None:
-    """The batch plan of a program's file; None if batch reasoning cannot take it."""
-    try:
-        return compile_batch_path(path)
-    except ProgramError:
-        return None
 
 
 def parse_facts(specs: Sequence[str]) -> list[Spec]:
@@ -94,26 +83,15 @@ def go_on(
 
 
 def write_lines(lines: Iterable[str]) -> None:
-    """Write answers to standard output; ConnectorError where that cannot be."""
+    """Write answers to standard output, many at once; ConnectorError where that cannot be."""
     waiting: list[str] = []
     for line in lines:
         waiting.append(line)
         if len(waiting) == _WRITTEN_AT_ONCE:
-            _write("\n".join(waiting) + "\n")
+            write_out("\n".join(waiting) + "\n")
             waiting = []
     if waiting:
-        _write("\n".join(waiting) + "\n")
-
-
-def _write(text: str) -> None:
-    data = memoryview(text.encode())
-    while data:
-        try:
-            data = data[os.write(1, data) :]
-        except BlockingIOError:  # a terminal or a pipe that another process has set not to wait
-            select.select([], [1], [])
-        except OSError as error:
-            raise ConnectorError(f"cannot write to standard output: {os.strerror(error.errno or 0)}") from error
+        write_out("\n".join(waiting) + "\n")
 
 
 def say_inconsistent(violation: Violation | None, times: TimeFormatter) -> None:

@@ -22,9 +22,8 @@ from tidelog.runtime.batch.entailment import Question
 from tidelog.runtime.batch.relevance import predicates_read, refined, relevant_part
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser("consistent", help="decide whether a program and facts have a model")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes to its parser."""
     add_batch_arguments(parser)
     add_method(parser)
     add_iso(parser)

@@ -38,9 +38,8 @@ INCONSISTENT = 3
 _CODES: dict[Truth, int] = {"true": DONE, "false": BAD, "inconsistent": INCONSISTENT}
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser("entails", help="decide whether a fact follows")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes to its parser."""
     add_batch_arguments(parser)
     parser.add_argument("--fact", required=True, action=_Once, metavar="F", help="the fact asked for, such as 'P(a)@[1,2]'")
     add_method(parser)

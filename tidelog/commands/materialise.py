@@ -33,13 +33,17 @@ from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.batch.relevance import refined
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser("materialise", help="print everything that follows from a program and facts")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes to its parser."""
     add_batch_arguments(parser)
     parser.add_argument("--until", metavar="T", help="derive nothing beyond this time")
     parser.add_argument("--rounds", type=whole, metavar="K", help="apply the rules K times (default: until nothing is new)")
-    parser.add_argument("--strategy", choices=("naive", "seminaive", "optimised"), default="seminaive")
+    parser.add_argument(
+        "--strategy",
+        choices=("naive", "seminaive", "optimised"),
+        default="seminaive",
+        help="how a round is computed; what follows is the same (default seminaive)",
+    )
     parser.add_argument("--stats", action="store_true", help="print what was done, on standard error")
     add_iso(parser)
     parser.set_defaults(run=run)

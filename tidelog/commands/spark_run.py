@@ -34,7 +34,7 @@ _LEAST_BUCKETS = 8
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to those of `tidelog spark`."""
     parser = commands.add_parser("run", help="run a program over history, or, with --checkpoint, as a stream")
-    parser.add_argument("program", metavar="PROGRAM")
+    parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
     parser.add_argument(
         "--in",
         dest="sources",

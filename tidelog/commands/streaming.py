@@ -6,7 +6,6 @@ import argparse
 import logging
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -53,7 +52,7 @@ def add_stream_options(parser: argparse.ArgumentParser) -> None:
         help="leave a client that is silent for S seconds (default: if it is full)",
     )
     parser.add_argument("--max-line", type=number_of_bytes, default=MAX_LINE, metavar="N", help="the longest line, in bytes")
-    parser.add_argument("--backend", choices=("trio", "asyncio"), default="trio")
+    parser.add_argument("--backend", choices=("trio", "asyncio"), default="trio", help="the event loop (default trio)")
     parser.add_argument("--stats", action="store_true", help="print what was done and stored, on standard error")
 
 
@@ -69,7 +68,7 @@ def stream(
     `make_engine` is the engine, with what only one command knows of; `into_outbox` tells that it has its only sink itself,
     and may go on from an earlier run.
     """
-    logging.basicConfig(stream=sys.stderr, format="tidelog: %(message)s", level=logging.WARNING)
+    logging.basicConfig(handlers=[_SayingHandler()], format="%(message)s", level=logging.WARNING)
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     _check_times(plan, options)
     sinks = [] if into_outbox else options.sinks or ["-"]
@@ -81,6 +80,13 @@ def stream(
     except BaseExceptionGroup as group:
         cause = first_cause(group)
     raise cause
+
+
+class _SayingHandler(logging.Handler):
+    """Says what is logged, a line a record."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(self.format(record))
 
 
 class _Run:
