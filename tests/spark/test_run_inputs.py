@@ -283,6 +283,31 @@ def test_cut_files_with_another_header(header: Header | None, row: tuple[bytes, 
     assert str(raised.value).startswith(message)
 
 
+def test_quoted_line_ends_in_whole_files() -> None:
+    """A line end in quotes cuts no row of a file that is read as a whole; a quote that is never closed is a letter."""
+    text = b'sensor,value,time\n"a\nforged,1,2\n",31,1\nb,32,2\n"c,33,3\nforged,1,4\n'
+    for size in (1, 2, 100):
+        worker = BlocksOfTask(Input(1, "csv", "/", "temp"), job(), None)
+        read = Read.of(worker.read(blocks(*file("/a", text), *file("/b", text), size=size)))
+        one = [("temp", ("a\nforged,1,2\n", 31), 1, 1), ("temp", ("b", 32), 2, 2)]
+        assert read.facts == one + one
+        reason = "not valid CSV: unexpected end of data"
+        assert [(each.place, each.reason) for each in read.letters] == [("/a:6", reason), ("/b:6", reason)]
+
+
+@pytest.mark.parametrize("text", [b'"a\nforged,1,2\n",31,1', b'"a,31,1', b'a,31,"\n1"'])
+@pytest.mark.parametrize("start", [0, 9])
+def test_quoted_line_ends_in_cut_files(text: bytes, start: int) -> None:
+    """A line end in quotes of a file that is cut ends everything: a part may begin there, and take text for facts."""
+    header = Header(b"sensor,value,time", "/0")
+    lines = text.split(b"\n") if start else [header.line, *text.split(b"\n")]
+    rows = [(line, "file:/a", start, 9, 99) for line in lines]
+    for size in (1, 100):
+        worker = BlocksOfTask(Input(1, "csv", "/", "temp"), job(), header)
+        with pytest.raises(DataError, match="/a: a quote is open at a line's end, and Spark reads this file in parts"):
+            list(worker.read(blocks(*rows, size=size)))
+
+
 def test_counts_and_spans() -> None:
     """Facts are counted, those of unknown predicates apart; the span is that of all, read by a stage or not."""
     text = b"temp(a,31)@7\nother(1)@2\ndoor(x)@[3,9]\nother(2)@8\n"
