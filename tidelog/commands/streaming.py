@@ -41,9 +41,7 @@ def add_stream_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
     parser.add_argument("--idle-after", type=seconds, metavar="S", help="ignore a source that is silent for S seconds")
     parser.add_argument("--allow-remote", action="store_true", help="let sources and sinks listen beyond this machine")
-    parser.add_argument(
-        "--max-line", type=number_of_bytes, default=MAX_LINE, metavar="N", help="the longest line or CSV row, in bytes"
-    )
+    parser.add_argument("--max-line", type=number_of_bytes, default=MAX_LINE, metavar="N", help="the longest line, in bytes")
     parser.add_argument("--backend", choices=("trio", "asyncio"), default="trio")
     parser.add_argument("--stats", action="store_true", help="print what was done and stored, on standard error")
 
