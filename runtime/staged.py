@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import msgspec
 
@@ -18,6 +17,7 @@ from tidelog.plans.analysis.stages import Stage
 from tidelog.plans.errors import SnapshotError
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
+from tidelog.plans.saved import seal, taking, unseal
 from tidelog.plans.syntax import Value
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.emission import Final
@@ -81,20 +81,22 @@ class StageRun:
     def snapshot(self) -> bytes:
         """The whole state as MessagePack; what was not pulled is not part of it."""
         final = None if self._final is None else self._final.snapshot()
-        return msgspec.msgpack.encode({"session": self._session.snapshot(), "final": final})
+        return msgspec.msgpack.encode(seal({"session": self._session.snapshot(), "final": final}))
 
     def restore(self, state: bytes) -> None:
-        """Go on from a snapshot of the same stage. SnapshotError where it is not one."""
+        """Go on from a snapshot of the same stage. SnapshotError where it is not one; the session is then as before."""
         try:
-            data: dict[str, Any] = msgspec.msgpack.decode(state)
-            if (data["final"] is None) != (self._final is None):
-                raise SnapshotError("the state is that of a run that tells its answers in another form")
-            if self._final is not None:
-                self._final.restore(data["final"])
-            session = data["session"]
-        except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
-            raise SnapshotError(f"the state of stage {self._stage.number} is damaged: {error!r}") from error
-        self._session.restore(session)
+            data = unseal(msgspec.msgpack.decode(state))
+        except (msgspec.MsgspecError, UnicodeDecodeError, SnapshotError) as error:
+            raise SnapshotError(f"the state of stage {self._stage.number} is damaged: {error}") from error
+        if (data["final"] is None) != (self._final is None):
+            raise SnapshotError("the state is that of a run that tells its answers in another form")
+        final = None if self._final is None else Final(self._stage.told)
+        if final is not None:
+            with taking():
+                final.restore(data["final"])
+        self._session.restore(data["session"])
+        self._final = final
         self._answers = StageAnswers()
 
     def _collect(self, watermark: int) -> None:
