@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import PythonException
 from pyspark.sql import types as T
 
 import tidelog
@@ -573,6 +574,28 @@ def test_cut_files_on_spark(spark: SparkSession, tmp_path: Path) -> None:
     assert read.counts == {FACTS: 2000}
     assert ordered.facts == [("p", (f"x{i}",), 1, 1) for i in range(2000)]
     assert read.letters[0].place.startswith(f"{path} (after byte ")
+
+
+@pytest.mark.slow
+def test_quoted_line_ends_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """A line end in quotes is part of a value where a file is read as a whole; a file that Spark cuts is refused by name."""
+    path, packed = tmp_path / "p.csv", tmp_path / "p.csv.gz"
+    forged = "\n".join(f"1,forged{i}" for i in range(500))
+    path.write_text(f'time,a\n1,x\n2,"{forged}"\n3,y\n', "utf-8")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    item = parse_input(f"csv+{packed}?predicate=p", 1)
+    read = Read.frame(read_input(spark, item, job(ORDERED), streaming=False))
+    assert sorted(read.facts, key=repr) == [("p", (forged,), 2, 2), ("p", ("x",), 1, 1), ("p", ("y",), 3, 3)]
+    key = "spark.sql.files.maxPartitionBytes"
+    before = spark.conf.get(key)
+    spark.conf.set(key, "1000b")
+    try:
+        frame = read_input(spark, parse_input(os.fspath(path), 1), job(ORDERED), streaming=False)
+        assert frame.rdd.getNumPartitions() > 4
+        with pytest.raises(PythonException, match=r"p\.csv: a quote is open at a line's end"):
+            frame.collect()
+    finally:
+        spark.conf.set(key, before)
 
 
 @pytest.mark.slow

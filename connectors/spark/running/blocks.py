@@ -35,8 +35,8 @@ CHUNK = 1 << 20
 BLOCK = ("file_path", "file_block_start", "file_block_length", "file_size")
 """What Spark tells of the block that a row is from."""
 _SPANNING = (
-    "a quote is open at a line's end, and Spark reads this file in parts, which may begin there: close the quote, or let "
-    "the file be read as a whole: compress it with gzip, or set spark.sql.files.maxPartitionBytes to more than its size"
+    "a quote is open at a line's end, and Spark reads this file in parts, which may begin there: close the quote, or "
+    "compress the file with gzip, so that it is read as a whole"
 )
 _FIRST_LINES = 100
 """A header stands in one of so many lines, the others of which are blank."""
