@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 from tidelog.operators.coverage import Coverage
@@ -67,7 +69,7 @@ class Join(Operator):
         }
         for indexes in self.indexes:
             scope.update({name: index.meeting for name, index in indexes.items()})
-        exec(compile(self._code.text, "<join>", "exec"), scope)  # noqa: S102 - built from a checked plan (join_code)
+        exec(_compiled(self._code.text), scope)  # noqa: S102 - built from a checked plan (join_code)
         return scope
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
@@ -146,3 +148,9 @@ class Join(Operator):
             self.sent_coverage.restore(state["sent"])
         self._ends[:] = state["ends"]
         self._failed[0] = state["failed"]
+
+
+@lru_cache(maxsize=1024)
+def _compiled(text: str) -> CodeType:
+    """The definitions as bytecode, once for all sessions of a program: what they work on comes from their scope."""
+    return compile(text, "<join>", "exec")

@@ -23,6 +23,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 from tidelog.plans.errors import ConnectorError, DataError, SnapshotError, SpecError
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program
+from tidelog.plans.saved import Saved
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.actors import Channel
 from tidelog.runtime.engine import first_cause
@@ -41,7 +42,7 @@ _PAUSE = 9
 """A commit is followed by a pause of so many times its own length at least: it costs a tenth of the time at most."""
 _ROOM_INTERVAL = 0.05
 """How often, in seconds, a full log is asked for room."""
-_VERSION = 1
+_VERSION = 2
 
 
 def fingerprint(plan: Plan) -> str:
@@ -52,7 +53,7 @@ def fingerprint(plan: Plan) -> str:
     return digest.hexdigest()
 
 
-class _Standing(msgspec.Struct):
+class _Standing(Saved):
     """Where a source stands: its last position, if it has one, or that it has ended."""
 
     name: str
@@ -60,7 +61,7 @@ class _Standing(msgspec.Struct):
     ended: bool = False
 
 
-class _Options(msgspec.Struct):
+class _Options(Saved):
     """What may not change from one run to the next."""
 
     emit: str
@@ -68,7 +69,7 @@ class _Options(msgspec.Struct):
     start: int | None
 
 
-class _Checkpoint(msgspec.Struct):
+class _Checkpoint(Saved):
     version: int
     options: _Options
     sources: list[_Standing]
@@ -127,7 +128,7 @@ class DurableRun:
 
     async def run(self) -> None:
         """Run to the end; SpecError or SnapshotError where the log is that of another run, and what `Engine.run` raises."""
-        self._resume()
+        await self._resume()
         self._turn = anyio.Lock()
         cause: BaseException | None = None
         events: Channel[SourceEvent] = Channel()
@@ -170,21 +171,21 @@ class DurableRun:
 
     # --- going on -------------------------------------------------------------------------------------------------------
 
-    def _resume(self) -> None:
+    async def _resume(self) -> None:
         """Go on from the log's last checkpoint, if there is one."""
         stored = self._log.checkpoint()
         if stored is None:
             return
         try:
             checkpoint = msgspec.msgpack.decode(stored, type=_Checkpoint)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise SnapshotError(f"outbox `{self._log.name}`: its checkpoint is damaged: {error}") from error
         self._check_same(checkpoint)
         self._session.restore(checkpoint.session)
         self._standings = {standing.name: standing for standing in checkpoint.sources}
         self._is_changed = False
         for source, standing in zip(self._sources, checkpoint.sources, strict=True):
-            self._resume_source(source, standing)
+            await self._resume_source(source, standing)
 
     def _check_same(self, checkpoint: _Checkpoint) -> None:
         """SpecError unless the log belongs to a run with the same sources and options."""
@@ -198,7 +199,7 @@ class DurableRun:
             if getattr(checkpoint.options, name) != getattr(self._options, name):
                 raise SpecError(f"outbox `{self._log.name}` was filled with another `{name}`: go on with the same")
 
-    def _resume_source(self, source: Source, standing: _Standing) -> None:
+    async def _resume_source(self, source: Source, standing: _Standing) -> None:
         can_replay = isinstance(source, Replayable) and source.is_replayable
         if standing.ended:
             if self._session.is_finished and not can_replay:
@@ -208,9 +209,9 @@ class DurableRun:
             if not isinstance(source, Replayable):
                 raise SpecError(f"{source.name}: was read from a file before: go on with the same sources")
             try:
-                source.resume(standing.position)
-            except (KeyError, TypeError, ValueError, DataError) as error:
-                raise SnapshotError(f"outbox `{self._log.name}`: its checkpoint is damaged: {error!r}") from error
+                await anyio.to_thread.run_sync(source.resume, standing.position, abandon_on_cancel=True)
+            except DataError as error:
+                raise SnapshotError(f"outbox `{self._log.name}`: its checkpoint is damaged: {error}") from error
 
     # --- taking ---------------------------------------------------------------------------------------------------------
 
@@ -292,6 +293,7 @@ class DurableRun:
     async def _keep_committing(self) -> None:
         while True:
             async with self._turn:
+                self._log.check()
                 await self._commit()
             await anyio.sleep(max(self._every, _PAUSE * self._cost))
 

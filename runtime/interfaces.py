@@ -184,6 +184,10 @@ class AnswerLog(Protocol):
         """The last checkpoint committed; None if there is none."""
         ...
 
+    def check(self) -> None:
+        """ConnectorError where what it stores would be lost, as where its files have been removed."""
+        ...
+
     def has_room(self) -> bool:
         """Whether it can take more."""
         ...

@@ -17,6 +17,7 @@ from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program, format_statement
 from tidelog.plans.questions import HypotheticalAnswer, Status
 from tidelog.plans.records import make_record
+from tidelog.plans.saved import seal, taking, unseal
 from tidelog.plans.syntax import Ask, Value
 from tidelog.plans.timeline import POS
 from tidelog.plans.times import TimeLike, TimeReader
@@ -29,7 +30,7 @@ from tidelog.runtime.questions import Inquiry, answer_filter, inquiries
 from tidelog.runtime.violations import Violation, Violations
 
 _SOURCE = "session"
-_SNAPSHOT_VERSION = 4
+_SNAPSHOT_VERSION = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ class Session:
         statuses: Collection[Status] | None = None,
         sources: Sequence[str] = (_SOURCE,),
     ) -> None:
+        self._options = {name: value for name, value in locals().items() if name not in ("self", "plan")}
         require_stream_plan(plan)
         self.plan = plan
         self._times = TimeReader(plan.timeline)
@@ -139,7 +141,7 @@ class Session:
         self._flush()
         self.end(self._source)
 
-    def begin_at(self, start: int) -> None:
+    def begin_at(self, start: int | None) -> None:
         """The stream starts at this encoded time, which may be a gap, or `NEG`; before anything is handed in."""
         self._intake.given_start = start
 
@@ -240,12 +242,12 @@ class Session:
 
     @cached_property
     def _fingerprint(self) -> str:
-        """What tells this plan from another: a hash of its program, as printed, and of what its questions rest on."""
-        text = format_program(self.plan.program)
-        if self.plan.questions:
-            asked = [(format_statement(Ask(question.query)), question.depth) for question in self.plan.questions]
-            text += repr((asked, sorted(self.plan.outputs), self.plan.facts))  # the facts are unfolded into the questions
-        return hashlib.sha256(text.encode()).hexdigest()
+        """What tells this plan from another: a hash of its program, as printed, its steps, its questions and its facts."""
+        plan = self.plan
+        steps = [(step.id, step.rule, step.inputs) for step in plan.steps]
+        asked = [(format_statement(Ask(question.query)), question.depth) for question in plan.questions]
+        parts = (format_program(plan.program), steps, asked, sorted(plan.outputs), plan.facts)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     # --- state ----------------------------------------------------------------------------------------------------------
 
@@ -260,32 +262,50 @@ class Session:
 
         Pull the answers first: those not pulled are not part of it.
         """
+        return seal(
+            {
+                **self._kind(),
+                "intake": self._intake.snapshot(),
+                "network": self._network.snapshot(),
+                "emission": self._emission.snapshot(),
+                "violations": self._violations.snapshot(),
+                "questions": [inquiry.snapshot() for inquiry in self._inquiries],
+            }
+        )
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue where a snapshot of the same plan was taken.
+
+        SnapshotError if it was another plan, mode or version, or if the snapshot is damaged: the session is then as before.
+        """
+        state = unseal(data)
+        if any(state.get(name) != value for name, value in self._kind().items()):
+            raise SnapshotError(
+                "the snapshot was taken from another program, mode or version, with other sources, or with other prospects"
+            )
+        twin = Session(self.plan, **self._options)
+        twin.begin_at(self._intake.given_start)
+        with taking():
+            twin._load(state)
+        vars(self).update(vars(twin))
+
+    def _kind(self) -> dict[str, Any]:
+        """What a session has to share with the one that a snapshot was taken from."""
         return {
             "version": _SNAPSHOT_VERSION,
             "plan": self._fingerprint,
             "emit": self._emit,
             "prospects": self._prospects,
-            "intake": self._intake.snapshot(),
-            "network": self._network.snapshot(),
-            "emission": self._emission.snapshot(),
-            "violations": self._violations.snapshot(),
-            "questions": [inquiry.snapshot() for inquiry in self._inquiries],
+            "sources": list(self._options["sources"]),
         }
 
-    def restore(self, data: dict[str, Any]) -> None:
-        """Continue where a snapshot of the same plan was taken; SnapshotError if it was another."""
-        expected = (_SNAPSHOT_VERSION, self._fingerprint, self._emit, self._prospects)
-        try:
-            if (data["version"], data["plan"], data["emit"], data.get("prospects")) != expected:
-                raise SnapshotError("the snapshot was taken from another program, mode or version, or with other prospects")
-            self._intake.restore(data["intake"])
-            self._network.restore(data["network"])
-            self._emission.restore(data["emission"])
-            self._violations.restore(data["violations"])
-            for inquiry, state in zip(self._inquiries, data["questions"], strict=True):
-                inquiry.restore(state)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise SnapshotError(f"the snapshot is damaged: {error!r}") from error
+    def _load(self, state: dict[str, Any]) -> None:
+        self._intake.restore(state["intake"])
+        self._network.restore(state["network"])
+        self._emission.restore(state["emission"])
+        self._violations.restore(state["violations"])
+        for inquiry, saved in zip(self._inquiries, state["questions"], strict=True):
+            inquiry.restore(saved)
         self._answers.clear()
         self._violated.clear()
         self._hypothetical.clear()

@@ -299,8 +299,7 @@ class Asker(Board):
         }
 
     def restore(self, data: Mapping[str, Any]) -> None:
-        """Continue where a snapshot was taken."""
-        vars(self).update(vars(Asker(self.question, self.unfolding, self._lateness)))
+        """Continue where a snapshot was taken, before anything has come."""
         self._known.watermark, self._known.clock, self._known.start = data["watermark"], data["clock"], data["start"]
         self._received, self._told = data["counters"]
         self._held = load_batches(data["held"])

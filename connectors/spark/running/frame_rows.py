@@ -14,7 +14,8 @@ import msgspec
 import pyarrow as pa
 
 from tidelog.connectors.cache import BoundedCache
-from tidelog.connectors.decoding import RAW_LIMIT, Admission, as_text
+from tidelog.connectors.decoding import Admission, as_text
+from tidelog.connectors.lines import RAW_LIMIT
 from tidelog.connectors.spark.running.arrivals import Arrivals, runs
 from tidelog.connectors.spark.running.blocks import plain_path
 from tidelog.connectors.spark.running.job import Job
