@@ -21,7 +21,7 @@ from tidelog.connectors.stdin_source import StdinSource
 from tidelog.connectors.stdout_sink import StdoutSink
 from tidelog.plans.errors import SpecError
 from tidelog.plans.facts import Schema
-from tidelog.runtime.interfaces import Sink, Source
+from tidelog.runtime.interfaces import Listener, Sink, Source
 
 ACCEPTED = (
     "`-`, a path, `file:PATH`, `tcp://HOST:PORT`, `tcp+listen://HOST:PORT`, `unix:///PATH`, `unix+listen:///PATH`; "
@@ -51,7 +51,7 @@ class Spec:
         return self.scheme.endswith("+listen")
 
 
-def open_source(spec: str, schema: Schema, *, allow_remote: bool = False, max_line: int = MAX_LINE) -> Source:
+def open_source(spec: str, schema: Schema, *, allow_remote: bool = False, max_line: int = MAX_LINE) -> Source | Listener:
     """The source that a SPEC names, not yet entered.
 
     SpecError where the SPEC is not of the documented form, names no file that can be read, or would listen beyond this
@@ -64,8 +64,9 @@ def open_source(spec: str, schema: Schema, *, allow_remote: bool = False, max_li
     hint = "" if parsed.is_format_told else f"for text facts say `--in facts+{spec}`"
     decoder = make_decoder(parsed.format, schema, name, parsed.predicate, hint)
     if parsed.address is not None:
-        maker = ListenerSource if parsed.listens else SocketSource
-        return maker(parsed.address, decoder, max_line=max_line)
+        if parsed.listens:
+            return ListenerSource(parsed.address, decoder, max_line=max_line)
+        return SocketSource(parsed.address, decoder, max_line=max_line)
     if parsed.scheme == "-":
         return StdinSource(decoder, max_line=max_line)
     check_readable(parsed.path)
