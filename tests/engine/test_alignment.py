@@ -169,7 +169,7 @@ class Writer:
 def test_one_writer_for_two_sources_goes_on_by_idle_after(kind: str) -> None:
     """A writer that waits at the source that is held back cannot feed the slowest; with `idle_after` it goes on."""
     writer = Writer()
-    runner = Runner(kind, PLAN, [writer.often, writer.seldom], max_lead=LEAD, idle_after=5)
+    runner = Runner(kind, PLAN, [writer.often, writer.seldom], lateness=5, max_lead=LEAD, idle_after=5)
 
     async def main() -> None:
         with anyio.fail_after(1000):
