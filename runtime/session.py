@@ -37,7 +37,7 @@ _SNAPSHOT_VERSION = 5
 
 @dataclass(frozen=True, slots=True)
 class SessionStatistics:
-    """What a session has done: its intake's counts, each step's, each question's, and those of each source that counts."""
+    """What a session has done: its intake's counts, each step's, each question's, each source's."""
 
     intake: IntakeStatistics
     steps: dict[str, OperatorStatistics]

@@ -8,10 +8,11 @@ again. A source without tracks holds back nobody.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from tidelog.plans.timeline import NEG
+from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.interfaces import Part
 from tidelog.runtime.tracks import Least, Track
 
@@ -21,27 +22,41 @@ _MOST_STEPS = 1024
 """Into how many portions the facts of a source that runs ahead are counted."""
 
 
+Counts = tuple[int, int, int]
+"""How many facts were accepted, late, too far ahead."""
+
+
 @dataclass(frozen=True, slots=True)
 class PartStatistics:
-    """Of a part of a source: facts accepted, late, ahead; and its promise, encoded."""
+    """Of a part of a source that counts: facts accepted, late, ahead; and its watermark, encoded."""
 
     accepted: int
     late: int
     ahead: int
-    promised: int
+    watermark: int
 
 
 @dataclass(frozen=True, slots=True)
 class SourceStatistics:
-    """Of a source that has not ended: its parts that count (None is the source as a whole).
+    """Of a source: facts accepted, late, ahead, of all its parts; and its watermark, encoded, the least one of its parts.
 
-    `lead` is how many facts of it wait for slower sources, `dropped` how often a part was dropped because it was silent
-    while many facts of the others came.
+    `parts` are those that count now: None where the source is not divided; none where it is idle or has ended. `lead` is
+    how many of its facts wait for slower sources, `dropped` how often a part was dropped because it was silent while many
+    facts of the others came.
     """
 
-    parts: dict[Part, PartStatistics]
-    lead: int
-    dropped: int
+    accepted: int
+    late: int
+    ahead: int
+    watermark: int = POS
+    lead: int = 0
+    dropped: int = 0
+    parts: dict[Part, PartStatistics] = field(default_factory=dict)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more comes of it."""
+        return self.watermark == POS
 
 
 class SourceState:
@@ -57,6 +72,7 @@ class SourceState:
         self._least: Least[Track] = Least()
         self._portions: deque[list[int]] = deque()
         self._waiting = 0
+        self._past: Counts = (0, 0, 0)
 
     def track(self, part: Part, moment: float) -> Track:
         """The track of a part, new where it was not there."""
@@ -78,6 +94,7 @@ class SourceState:
         """Nobody waits for this part until it speaks again."""
         track.gone = True
         self.tracks.pop(track.part, None)
+        self._past = self.counts(track)
 
     def stalest(self, max_lead: int) -> Track | None:
         """A part that has been silent while more than so many facts of the others came, or that is one too many."""
@@ -117,12 +134,21 @@ class SourceState:
             self._waiting -= self._portions.popleft()[1]
         return self._waiting
 
+    def counts(self, *tracks: Track) -> Counts:
+        """How many facts were accepted, late, ahead: of these parts, and of those that were dropped."""
+        accepted, late, ahead = self._past
+        for track in tracks:
+            accepted, late, ahead = accepted + track.accepted, late + track.late, ahead + track.ahead
+        return accepted, late, ahead
+
     def statistics(self, watermark: int) -> SourceStatistics:
+        """An immutable record; `watermark` is the engine's."""
         parts = {
             part: PartStatistics(track.accepted, track.late, track.ahead, track.promised)
             for part, track in self.tracks.items()
         }
-        return SourceStatistics(parts, self.lead(watermark), self.dropped)
+        counts = self.counts(*self.tracks.values())
+        return SourceStatistics(*counts, self.promised, self.lead(watermark), self.dropped, parts)
 
     def snapshot(self) -> dict[str, Any]:
         """Its state as plain data."""
@@ -131,6 +157,7 @@ class SourceState:
             "floor": self.floor,
             "taken": self.taken,
             "dropped": self.dropped,
+            "past": list(self._past),
             "portions": [list(portion) for portion in self._portions],
             "tracks": [track.snapshot() for track in self.tracks.values()],
         }
@@ -140,9 +167,16 @@ class SourceState:
         """A source as it was when the snapshot was taken; all of its parts are heard from now on."""
         state = cls(name, is_fixed=data["fixed"])
         state.floor, state.taken, state.dropped = data["floor"], data["taken"], data["dropped"]
+        state._past = counts_of(data["past"])
         state._portions = deque(list(portion) for portion in data["portions"])
         state._waiting = sum(count for _, count in state._portions)
         for track in map(Track.restored, data["tracks"]):
             state.tracks[track.part] = track
             state._least.add(track)
         return state
+
+
+def counts_of(data: Sequence[int]) -> Counts:
+    """Counts as a snapshot has them."""
+    accepted, late, ahead = data
+    return accepted, late, ahead

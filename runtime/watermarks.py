@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.source_state import SourceState, SourceStatistics
+from tidelog.runtime.source_state import Counts, SourceState, SourceStatistics, counts_of
 from tidelog.runtime.tracks import Least
 
 
@@ -22,7 +22,7 @@ class Watermarks:
     def __init__(self, sources: Iterable[str]) -> None:
         self.watermark = NEG
         self.sources: dict[str, SourceState] = {}
-        self._ended: set[str] = set()
+        self._ended: dict[str, Counts] = {}
         self._least: Least[SourceState] = Least()
         for name in sources:
             self.add(name, is_fixed=True)
@@ -46,7 +46,7 @@ class Watermarks:
         state.refresh()
         del self.sources[state.name]
         if state.is_fixed:
-            self._ended.add(state.name)
+            self._ended[state.name] = state.counts()
 
     def advance(self, state: SourceState) -> None:
         """Let time go on as far as the parts of this source, in which something has changed, and the others allow."""
@@ -86,21 +86,22 @@ class Watermarks:
         return [name for name, state in self.sources.items() if not state.is_fixed]
 
     def statistics(self) -> dict[str, SourceStatistics]:
-        """What is known of each source that has not ended, by its name."""
-        return {name: state.statistics(self.watermark) for name, state in self.sources.items()}
+        """What is known of each source by its name; of those that came while the engine ran, and ended, nothing is."""
+        ended = {name: SourceStatistics(*counts) for name, counts in self._ended.items()}
+        return ended | {name: state.statistics(self.watermark) for name, state in self.sources.items()}
 
     def snapshot(self) -> dict[str, Any]:
         """All promises as plain data."""
         return {
             "watermark": self.watermark,
             "sources": {name: state.snapshot() for name, state in self.sources.items()},
-            "ended": sorted(self._ended),
+            "ended": {name: list(counts) for name, counts in self._ended.items()},
         }
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot was taken."""
         self.sources = {name: SourceState.restored(name, state) for name, state in data["sources"].items()}
-        self._ended = set(data["ended"])
+        self._ended = {name: counts_of(counts) for name, counts in data["ended"].items()}
         self._least = Least()
         for state in self.sources.values():
             self._refresh(state)
