@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tidelog.plans.facts import Record, format_record
 from tidelog.plans.timeline import NEG, Timeline
-from tidelog.runtime.interfaces import Batch, Rejected
+from tidelog.runtime.interfaces import Batch, Part, Rejected
 from tidelog.runtime.source_state import SourceState
 from tidelog.runtime.tracks import Rules, Track, Verdict
 from tidelog.runtime.watermarks import Watermarks, plain_name
@@ -43,10 +43,10 @@ class Admitting:
     def admit(self, state: SourceState, batch: Batch, moment: float) -> Admitted:
         """What is taken of a batch; with what it promises, of what was held before, too."""
         admitted = Admitted()
-        if batch.parts is None and self._rules.max_ahead is None:
+        if batch.parts is None:
             self._admit_in_order(state, batch, moment, admitted)
         else:
-            self._admit_each(state, batch, moment, admitted)
+            self._admit_parts(state, batch.parts, batch, moment, admitted)
         if batch.watermark is not None:
             self._promise(state, batch.watermark, moment, admitted)
         return admitted
@@ -59,101 +59,118 @@ class Admitting:
         return admitted
 
     def _admit_in_order(self, state: SourceState, batch: Batch, moment: float, admitted: Admitted) -> None:
-        """Take the facts of a source that is not divided, less those that are late: the short way.
+        """Take the facts of a source that is not divided: the short way for those that are as expected, else `_judge`.
 
         A fact that begins in the open gap behind a time counts as arriving at that time.
         """
         if not batch.records:
             return
         track = state.track(None, moment)
-        delays, behind, gap = self._delays, self._rules.behind, self._rules.gap
-        limit = reached = max(self._watermarks.watermark, track.promised)
-        late: set[int] = set()
-        for i, (predicate, _, lo, _) in enumerate(batch.records):
-            if lo > limit + behind:
-                limit = lo - (lo & gap) - behind
-            elif lo <= limit and limit > NEG and lo <= limit - delays.get(predicate, 0):
-                late.add(i)
-                admitted.late.append(self._refuse(batch.records[i], _place(batch, i), limit))
-        if limit > reached:
-            track.promised = limit
-        track.late += len(late)
-        admitted.records = [record for i, record in enumerate(batch.records) if i not in late] if late else batch.records
-        if admitted.records:
-            state.heard(track, len(admitted.records), moment)
-
-    def _admit_each(self, state: SourceState, batch: Batch, moment: float, admitted: Admitted) -> None:
-        """Take facts of which each may come from another part, or be far ahead, one by one."""
+        watermark = self._watermarks.watermark
+        delays, behind, gap, leap = self._delays, self._rules.behind, self._rules.gap, self._rules.leap
+        limit, votes, records = max(watermark, track.promised), track.votes, admitted.records
         for i, record in enumerate(batch.records):
-            part = None if batch.parts is None else batch.parts[i]
-            track = state.track(part, moment)
-            if part is not None and None in state.tracks and not state.tracks[None].heard:
-                state.drop(state.tracks[None])  # the source as a whole has a clock only where a fact names no part
-            self._judge(state, track, record, _place(batch, i), moment, admitted)
-            if batch.parts is not None:
-                self._drop_silent(state, admitted)
-                self._watermarks.advance(state)
+            lo = record[2]
+            if votes or lo - limit > leap or (lo <= limit and limit > NEG and lo <= limit - delays.get(record[0], 0)):
+                self._judge(state, track, record, _place(batch, i), admitted)
+                limit, votes = max(watermark, track.promised), track.votes
+                continue
+            if lo > limit + behind:
+                track.promised = limit = lo - (lo & gap) - behind
+            records.append(record)
+        if records:
+            state.heard(track, len(records), moment)
 
-    def _judge(
-        self, state: SourceState, track: Track, record: Record, place: str, moment: float, admitted: Admitted
+    def _admit_parts(
+        self, state: SourceState, parts: Sequence[Part], batch: Batch, moment: float, admitted: Admitted
     ) -> None:
+        """Take facts of which each may come from another part, as if they came one by one; the short way as above."""
+        marks, rules, tracks, records = self._watermarks, self._rules, state.tracks, admitted.records
+        behind, gap, leap = rules.behind, rules.gap, rules.leap
+        watermark, due = marks.watermark, state.due(self._max_lead)
+        for i, record in enumerate(batch.records):
+            lo, before = record[2], len(records)
+            track = tracks.get(parts[i])
+            if track is None:
+                track, due = self._join(state, parts[i], moment), 0  # it may be one too many
+            was = track.promised
+            limit = watermark if watermark > was else was
+            if lo <= limit or lo - limit > leap or track.votes:
+                self._judge(state, track, record, _place(batch, i), admitted)
+            else:
+                if lo > limit + behind:
+                    track.promised = lo - (lo & gap) - behind
+                records.append(record)
+            if len(records) > before:
+                state.heard(track, len(records) - before, moment)
+            if state.taken >= due:
+                self._drop_silent(state, admitted)
+                due, was = state.due(self._max_lead), NEG
+            if was <= state.promised:  # otherwise another part is the one that the others wait for
+                marks.advance(state)
+                watermark = marks.watermark
+
+    def _join(self, state: SourceState, part: Part, moment: float) -> Track:
+        """A part that was not there. The source as a whole is one only where a fact names no part."""
+        track = state.track(part, moment)
+        whole = state.tracks.get(None)
+        if part is not None and whole is not None and not whole.heard:
+            state.drop(whole)
+        return track
+
+    def _judge(self, state: SourceState, track: Track, record: Record, place: str, admitted: Admitted) -> None:
         """Take a fact, refuse it, or hold it until more have come."""
         watermark = self._watermarks.watermark
         stood = max(watermark, track.promised)
         verdict = track.judge(record[2], self._delays.get(record[0], 0), watermark, self._rules)
         if verdict is Verdict.HELD and track.held is not None:
             track.held.append((record, place))
-            self._release(state, track, moment, admitted)
+            self._release(track, admitted)
             return
         if verdict is Verdict.MOVED:
             self._tell_moved(state, track, stood, record[2])
-        if self._note(verdict, track, record, place, stood, admitted):
-            state.heard(track, 1, moment)
+        self._note(verdict, track, record, place, stood, admitted)
 
     # --- first facts ----------------------------------------------------------------------------------------------------
 
-    def _release(
-        self, state: SourceState, track: Track, moment: float, admitted: Admitted, *, at_once: bool = False
-    ) -> None:
+    def _release(self, track: Track, admitted: Admitted, *, at_once: bool = False) -> None:
         """Decide about a part's first facts once most of them agree, or at once."""
         max_ahead = self._rules.max_ahead
         if track.held and max_ahead is not None:
             low = track.agreed(max_ahead, at_once=at_once)
             if low is not None:
-                self._decide(state, track, (low - max_ahead, low, low + max_ahead), moment, admitted)
+                self._decide(track, (low - max_ahead, low, low + max_ahead), admitted)
 
-    def _decide(
-        self, state: SourceState, track: Track, range_: tuple[int, int, int], moment: float, admitted: Admitted
-    ) -> None:
+    def _decide(self, track: Track, range_: tuple[int, int, int], admitted: Admitted) -> None:
         """Take the held facts that begin within the range, around where the part stands, and that are not late then."""
         least, stood, most = range_
         held, track.held = track.held or [], None
-        taken = 0
         for record, place in held:
             is_first = track.promised <= NEG
             limit = track.promised
             verdict = track.judge_first(record[2], self._delays.get(record[0], 0), least, most, self._rules)
             if is_first:
                 limit = least - 1 if verdict is Verdict.LATE else stood - self._rules.behind
-            taken += self._note(verdict, track, record, place, limit, admitted)
-        if taken:
-            state.heard(track, taken, moment)
+            self._note(verdict, track, record, place, limit, admitted)
 
     def _promise(self, state: SourceState, watermark: int, moment: float, admitted: Admitted) -> None:
         """The source promises that no later fact of it begins at or before this time."""
         if not state.tracks:
             state.track(None, moment)
         for track in list(state.tracks.values()):
+            before = len(admitted.records)
             if track.held:  # they came before, so none of them is late
-                self._decide(state, track, (NEG, watermark, watermark + (self._rules.max_ahead or 0)), moment, admitted)
+                self._decide(track, (NEG, watermark, watermark + (self._rules.max_ahead or 0)), admitted)
             track.promised = max(track.promised, watermark)
-            track.moment = moment
+            state.heard(track, len(admitted.records) - before, moment)
         state.floor = max(state.floor, watermark)
 
     # --- parts that are dropped -----------------------------------------------------------------------------------------
 
     def _drop(self, state: SourceState, track: Track, admitted: Admitted) -> None:
-        self._release(state, track, track.moment, admitted, at_once=True)
+        before = len(admitted.records)
+        self._release(track, admitted, at_once=True)
+        state.heard(track, len(admitted.records) - before, track.moment)
         state.drop(track)
 
     def _drop_silent(self, state: SourceState, admitted: Admitted) -> None:
@@ -172,8 +189,8 @@ class Admitting:
 
     # --- what is refused ------------------------------------------------------------------------------------------------
 
-    def _note(self, verdict: Verdict, track: Track, record: Record, place: str, limit: int, admitted: Admitted) -> bool:
-        """Keep a fact that is taken; otherwise count it, and say why it is refused. Returns whether it is taken."""
+    def _note(self, verdict: Verdict, track: Track, record: Record, place: str, limit: int, admitted: Admitted) -> None:
+        """Keep a fact that is taken; otherwise count it, and say why it is refused."""
         if verdict is Verdict.LATE:
             track.late += 1
             admitted.late.append(self._refuse(record, place, limit))
@@ -182,8 +199,6 @@ class Admitting:
             admitted.ahead.append(self._refuse_leap(record, place, limit + self._rules.behind))
         else:
             admitted.records.append(record)
-            return True
-        return False
 
     def _refuse(self, record: Record, place: str, watermark: int) -> Rejected:
         text, predicate = format_record(record, self._timeline), record[0]

@@ -83,9 +83,9 @@ class SourceState:
         return track
 
     def heard(self, track: Track, count: int, moment: float) -> None:
-        """A part has brought so many facts that are taken."""
+        """A part has brought so many facts that are taken, or a promise."""
         self.taken += count
-        track.last, track.moment, track.heard = self.taken, moment, True
+        track.last, track.moment, track.heard = self.taken, moment, track.heard or count > 0
         track.accepted += count
         if len(self.tracks) > 1:
             self.tracks[track.part] = self.tracks.pop(track.part)
@@ -95,6 +95,11 @@ class SourceState:
         track.gone = True
         self.tracks.pop(track.part, None)
         self._past = self.counts(track)
+
+    def due(self, max_lead: int) -> int:
+        """With which fact of the source a part may have been silent for more than so many."""
+        first = next(iter(self.tracks.values()), None)
+        return (self.taken if first is None else first.last) + max_lead + 1
 
     def stalest(self, max_lead: int) -> Track | None:
         """A part that has been silent while more than so many facts of the others came, or that is one too many."""

@@ -17,7 +17,7 @@ from heapq import heapify, heappop, heappush, heapreplace
 from typing import Any, Generic, Protocol, TypeVar
 
 from tidelog.plans.facts import Record
-from tidelog.plans.timeline import NEG
+from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.interfaces import Part
 
 MAJORITY = 16
@@ -44,6 +44,11 @@ class Rules:
     def behind(self) -> int:
         """By how much a promise lies behind the latest fact."""
         return self.lateness + 1
+
+    @property
+    def leap(self) -> int:
+        """By how much more than this a fact may not begin after a promise; without `max_ahead`, more than any does."""
+        return 4 * POS if self.max_ahead is None else self.behind + self.max_ahead + self.gap
 
     def promise(self, lo: int) -> int:
         """What a fact that begins at `lo` promises. In a gap it counts as arriving at the time before."""
@@ -83,7 +88,7 @@ class Track:
         if rules.max_ahead is not None and lo > NEG:
             if limit <= NEG and self.held is not None:
                 return Verdict.HELD
-            if limit > NEG and lo - limit > rules.behind + rules.max_ahead + rules.gap:
+            if limit > NEG and lo - limit > rules.leap:
                 return self._vote(lo, rules.max_ahead, rules)
         if limit > NEG and lo <= limit - delay:
             return Verdict.LATE
