@@ -3,18 +3,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo java package test test-all lint bench clean
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/tidelog run examples/weather/weather.tide \
 	    --in 'examples/weather/sf.csv?predicate=temp' --in 'examples/weather/sea.csv?predicate=temp' \
 	    --emit final --iso --out facts+-
 
-# The tests of Spark wait a lot: they run beside the others, and what they said is shown behind it.
-test: $(VENV)/test.stamp
+# `test` says within minutes whether it works; `test-all` draws more programs, and kills what it can kill. The tests of Spark
+# wait a lot: they run beside the others, and what they said is shown behind it.
+test: export HYPOTHESIS_PROFILE ?= quick
+test: chosen = -m 'not long'
+test test-all: $(VENV)/test.stamp
 	@mkdir -p build
-	@$(BIN)/python -m pytest tests/spark > build/spark-tests.txt 2>&1 & spark=$$!; \
-	$(BIN)/python -m pytest --ignore=tests/spark; code=$$?; \
+	@$(BIN)/python -m pytest $(chosen) tests/spark > build/spark-tests.txt 2>&1 & spark=$$!; \
+	$(BIN)/python -m pytest $(chosen) -n 2 --ignore=tests/spark; code=$$?; \
 	wait $$spark || code=1; cat build/spark-tests.txt; exit $$code
 
 lint: $(VENV)/lint.stamp
@@ -28,11 +31,19 @@ lint: $(VENV)/lint.stamp
 bench: $(VENV)/$(if $(LARS)$(BATCH),bench,test).stamp
 	$(BIN)/python -m benchmarks $(if $(LARS),--lars) $(if $(BATCH),--batch $(if $(FULL),--full)) $(if $(SPARK),--spark)
 
+# A wheel and a source distribution of what is committed, in build/package/dist, and the tests on them.
+package: $(VENV)/test.stamp $(VENV)/lint.stamp
+	@.ci/package
+
 clean:
 	rm -rf $(VENV) build *.egg-info
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/test.stamp: | java
+java:
+	@.ci/java
 
 $(VENV)/%.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet --editable '.[$*]'

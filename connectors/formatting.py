@@ -7,6 +7,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Protocol
 
+from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import SpecError
 from tidelog.plans.literals import UNIT_SECONDS
 from tidelog.plans.syntax import Time
@@ -24,6 +25,11 @@ class Encoder(Protocol):
     def encode(self, answers: Sequence[AnyAnswer]) -> bytes:
         """These answers as lines, each with its newline; hypothetical ones come only where the schema has questions."""
         ...
+
+
+def are_changes(answers: Sequence[AnyAnswer]) -> bool:
+    """Whether these derived facts are changes: a run's are, all of them, or none."""
+    return bool(answers) and isinstance(answers[0], ChangeRecord)
 
 
 class TimeFormatter:
@@ -67,6 +73,14 @@ class TimeFormatter:
     def at(self, lo: int, hi: int) -> str:
         """What stands behind a fact's `@`: a point where the range is one, otherwise an interval."""
         return self.point(lo) if self.is_point(lo, hi) else self.range(lo, hi)
+
+    def begin(self, lo: int) -> str:
+        """Where what holds from `lo` on begins, with its bracket: `[17`, `(5/2`, `(-inf`."""
+        return self.range(lo, POS).partition(",")[0]
+
+    def end(self, hi: int) -> str:
+        """Where what holds up to `hi` ends, with its bracket: `17]`, `5/2)`."""
+        return self.range(NEG, hi).partition(",")[2]
 
     def length(self, ticks: int) -> str:
         """An encoded length of time: `30`; with `iso`, `30 min`, in the unit that the program declares."""

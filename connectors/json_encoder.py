@@ -8,10 +8,12 @@ from typing import cast
 import msgspec
 
 from tidelog.connectors.cache import BoundedCache
-from tidelog.connectors.formatting import TimeFormatter
+from tidelog.connectors.formatting import TimeFormatter, are_changes
 from tidelog.connectors.json_hypothetical import HypotheticalEncoder
+from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Record, Row, Schema
 from tidelog.plans.questions import HypotheticalAnswer
+from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.interfaces import AnyAnswer
 
 
@@ -20,6 +22,9 @@ class JsonEncoder:
 
     A time that is no integer is text, as `"5/2"`, so that it stays exact; with `iso`, times are ISO-8601 in UTC. Where the
     program asks, hypothetical answers are written as `HypotheticalEncoder` does.
+
+    A change has `begins`, and, once it has ended, `ends`: times as above; an open end is text, `"(3"` and `"7)"`, and what
+    began at no finite time has `null`.
     """
 
     def __init__(self, schema: Schema, *, iso: bool = False) -> None:
@@ -27,11 +32,12 @@ class JsonEncoder:
         self._hypothetical = HypotheticalEncoder(schema, self._times) if schema.questions else None
         self._atoms: BoundedCache[tuple[str, Row], bytes] = BoundedCache(_atom, _size)
         self._ranges: BoundedCache[tuple[int, int], bytes] = BoundedCache(self._range, _size)
+        self._changes: BoundedCache[tuple[int, int], bytes] = BoundedCache(self._change, _size)
 
     def encode(self, answers: Sequence[AnyAnswer]) -> bytes:
         if self._hypothetical is not None:
             return self._encode_both(self._hypothetical, answers)
-        atoms, ranges = self._atoms, self._ranges
+        atoms, ranges = self._atoms, self._changes if are_changes(answers) else self._ranges
         records = cast("Sequence[Record]", answers)  # a program that does not ask has no others
         return b"".join([atoms[predicate, row] + ranges[lo, hi] for predicate, row, lo, hi in records])
 
@@ -42,16 +48,26 @@ class JsonEncoder:
                 lines.append(hypothetical.encode(answer))
             else:
                 predicate, row, lo, hi = answer
-                lines.append(self._atoms[predicate, row] + self._ranges[lo, hi])
+                ranges = self._changes if isinstance(answer, ChangeRecord) else self._ranges
+                lines.append(self._atoms[predicate, row] + ranges[lo, hi])
         return b"".join(lines)
 
     def _range(self, key: tuple[int, int]) -> bytes:
         lo, hi = key
         if not self._times.is_point(lo, hi):
             return f'"interval":"{self._times.range(lo, hi)}"}}\n'.encode()
-        text = self._times.point(lo)
-        is_number = text.removeprefix("-").isdigit()
-        return f'"time":{text}}}\n'.encode() if is_number else f'"time":"{text}"}}\n'.encode()
+        return f'"time":{_time(self._times.point(lo))}}}\n'.encode()
+
+    def _change(self, key: tuple[int, int]) -> bytes:
+        lo, hi = key
+        begin = "null" if lo <= NEG else _time(self._times.begin(lo).removeprefix("["))
+        end = "" if hi >= POS else f',"ends":{_time(self._times.end(hi).removesuffix("]"))}'
+        return f'"begins":{begin}{end}}}\n'.encode()
+
+
+def _time(text: str) -> str:
+    """A time as JSON: a number, unless it is none."""
+    return text if text.removeprefix("-").isdigit() else f'"{text}"'
 
 
 def _atom(key: tuple[str, Row]) -> bytes:

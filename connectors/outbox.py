@@ -19,6 +19,7 @@ import msgspec
 
 from tidelog.connectors.formatting import exact_ends
 from tidelog.connectors.outbox_file import OutboxFile, OutboxRow, OutboxSchema, describe
+from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import ConnectorError, SpecError
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
@@ -50,8 +51,9 @@ class Outbox:
     """The writer's side: `append` facts, then `commit` them together with a checkpoint.
 
     There is one writer at a time: SpecError where another process has it open, or where it was filled by another program
-    (`fingerprint`) or under another name (`node`, by default the host's). It holds up to `max_bytes` and `max_rows`, more
-    only by what one commit brings; `full` is what to do then: `block` the stream until there is room, or `stop`.
+    (`fingerprint`), under another name (`node`, by default the host's), or with changes where now it is not
+    (`holds_changes`), or the other way round. It holds up to `max_bytes` and `max_rows`, more only by what one commit
+    brings; `full` is what to do then: `block` the stream until there is room, or `stop`.
     ConnectorError where the file is damaged or the disk is full; then nothing of that commit is stored.
     """
 
@@ -65,10 +67,12 @@ class Outbox:
         max_bytes: int = MAX_BYTES,
         max_rows: int = MAX_ROWS,
         full: Literal["block", "stop"] = "block",
+        holds_changes: bool = False,
         clock: Clock = _now,
     ) -> None:
         self.name = path
         self.full = full
+        self._holds_changes = holds_changes
         self._max_bytes, self._max_rows, self._clock = max_bytes, max_rows, clock
         self._encoder = _RowEncoder(plan.timeline)
         self._pending: list[tuple[OutboxRow, int]] = []
@@ -88,11 +92,14 @@ class Outbox:
         file = self._file
         with file.watched():
             if file.is_new:
-                schema = describe(plan, node or socket.gethostname() or "localhost", uuid.uuid4().hex)
+                name, identity = node or socket.gethostname() or "localhost", uuid.uuid4().hex
+                schema = describe(plan, name, identity, holds_changes=self._holds_changes)
                 text = msgspec.json.encode(schema).decode()
                 file.create({"node": schema.node, "fingerprint": fingerprint, "schema": text, "bytes": 0})
             if file.text("fingerprint") != fingerprint:
                 raise SpecError(f"outbox `{self.name}` was filled by another program: choose another directory")
+            if _schema_of(file).holds_changes != self._holds_changes:
+                raise SpecError(f"outbox `{self.name}` was filled with another `emit`: go on with the same")
             if node not in (None, file.text("node")):
                 raise SpecError(f"outbox `{self.name}` is that of node `{file.text('node')}`, not of `{node}`")
             self._next, self._bytes = file.number("next_seq"), file.number("bytes")
@@ -103,9 +110,16 @@ class Outbox:
         return len(self._pending)
 
     def append(self, records: Sequence[Record], frontier: int) -> None:
-        """Take facts that became known when the stream was complete up to `frontier` (encoded); stored with `commit`."""
+        """Take facts that became known when the stream was complete up to `frontier` (encoded); stored with `commit`.
+
+        ValueError for changes, unless it holds them, and for anything else where it does.
+        """
         if not records:
             return
+        if isinstance(records[0], ChangeRecord) != self._holds_changes:
+            raise ValueError(
+                f"outbox `{self.name}` expects {'changes' if self._holds_changes else 'facts'}: say so at its begin"
+            )
         now, horizon = self._clock(), self._encoder.horizon(frontier)
         for record in records:
             row = self._encoder.row(self._next + len(self._pending), record, horizon, now)
@@ -164,11 +178,7 @@ class OutboxReader:
     def schema(self) -> OutboxSchema:
         """What the facts look like, and whose they are."""
         with self._file.watched():
-            text = self._file.text("schema")
-        try:
-            return msgspec.json.decode(text, type=OutboxSchema)
-        except msgspec.MsgspecError as error:
-            raise ConnectorError(f"outbox `{self.name}` is damaged: its schema cannot be read: {error}") from error
+            return _schema_of(self._file)
 
     def first(self) -> int:
         """The number of the first fact that is not acknowledged; one beyond the last where all are."""
@@ -239,6 +249,13 @@ class OutboxReader:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+def _schema_of(file: OutboxFile) -> OutboxSchema:
+    try:
+        return msgspec.json.decode(file.text("schema"), type=OutboxSchema)
+    except msgspec.MsgspecError as error:
+        raise ConnectorError(f"outbox `{file.folder}` is damaged: its schema cannot be read: {error}") from error
 
 
 def check_bounds(after: int, limit: int) -> None:

@@ -73,7 +73,8 @@ class OutboxSchema(msgspec.Struct, frozen=True):
 
     `node` names the process that derived them, `identity` this very outbox (another one, even in the same directory, has
     another). `timeline` is `integer` or `rational`; `unit` is the exact number of seconds, as text, that the number 1 stands
-    for, times then counting from 1970 (UTC), or None where the program does not say.
+    for, times then counting from 1970 (UTC), or None where the program does not say. With `holds_changes`, a row without an
+    `end` says no more than that it begins, and another says later when it has ended.
     """
 
     node: str
@@ -81,14 +82,22 @@ class OutboxSchema(msgspec.Struct, frozen=True):
     timeline: str
     unit: str | None
     predicates: dict[str, OutboxPredicate]
+    holds_changes: bool = False
+
+    def check_facts(self, place: str) -> None:
+        """SpecError where the rows of this outbox are changes, of which no one can tell what holds until they have ended."""
+        if self.holds_changes:
+            raise SpecError(
+                f"outbox `{place}` holds changes: only `--emit intervals`, `final` and `points` fill it with facts"
+            )
 
 
-def describe(plan: Plan, node: str, identity: str) -> OutboxSchema:
+def describe(plan: Plan, node: str, identity: str, *, holds_changes: bool = False) -> OutboxSchema:
     """The schema of the outbox of a plan."""
     unit = None if plan.timeline.unit is None else str(plan.timeline.unit)
     known = plan.schema.predicates
     outputs = {name: _describe_predicate(known[name]) for name in plan.outputs}
-    return OutboxSchema(node, identity, plan.timeline.kind, unit, outputs)
+    return OutboxSchema(node, identity, plan.timeline.kind, unit, outputs, holds_changes)
 
 
 def _describe_predicate(schema: PredicateSchema) -> OutboxPredicate:

@@ -29,9 +29,18 @@ class OutboxSpec:
     every: float | None = None
     node: str | None = None
 
-    def open(self, plan: Plan, fingerprint: str) -> Outbox:
+    def open(self, plan: Plan, fingerprint: str, *, holds_changes: bool = False) -> Outbox:
         """The outbox, for writing; raises what `Outbox` raises."""
-        return Outbox(self.path, plan, fingerprint, node=self.node, max_bytes=self.max, max_rows=self.rows, full=self.full)
+        return Outbox(
+            self.path,
+            plan,
+            fingerprint,
+            node=self.node,
+            max_bytes=self.max,
+            max_rows=self.rows,
+            full=self.full,
+            holds_changes=holds_changes,
+        )
 
 
 def is_outbox(spec: str) -> bool:

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import cast
 
 from tidelog.connectors.cache import BoundedCache
-from tidelog.connectors.formatting import TimeFormatter
+from tidelog.connectors.formatting import TimeFormatter, are_changes
 from tidelog.plans.facts import Record, Row, Schema, format_atom
+from tidelog.plans.timeline import POS
 from tidelog.runtime.interfaces import AnyAnswer
 
 
 class TextEncoder:
     """Writes one fact a line, as `plans.facts.format_record` does; with `iso`, times as ISO-8601 in UTC.
 
+    Of changes, what begins is written as `p(a)@[1..`, and what has ended as the fact.
     Hypothetical answers are left out: they are no facts.
     """
 
@@ -22,16 +24,21 @@ class TextEncoder:
         self._asks = bool(schema.questions)
         self._atoms: BoundedCache[tuple[str, Row], str] = BoundedCache(_atom, _size)
         self._ranges: BoundedCache[tuple[int, int], str] = BoundedCache(self._range, _size)
+        self._changes: BoundedCache[tuple[int, int], str] = BoundedCache(self._change, _size)
 
     def encode(self, answers: Sequence[AnyAnswer]) -> bytes:
-        atoms, ranges = self._atoms, self._ranges
         facts = [answer for answer in answers if isinstance(answer, tuple)] if self._asks else answers
+        atoms, ranges = self._atoms, self._changes if are_changes(facts) else self._ranges
         records = cast("Sequence[Record]", facts)  # a program that does not ask has no others
         return "".join([atoms[predicate, row] + ranges[lo, hi] for predicate, row, lo, hi in records]).encode()
 
     def _range(self, key: tuple[int, int]) -> str:
         lo, hi = key
         return self._times.at(lo, hi) + "\n"
+
+    def _change(self, key: tuple[int, int]) -> str:
+        lo, hi = key
+        return f"{self._times.begin(lo)}..\n" if hi >= POS else self._range(key)
 
 
 def _atom(key: tuple[str, Row]) -> str:

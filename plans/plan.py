@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tidelog.plans.changes import ChangeRecord, change_of
 from tidelog.plans.errors import Diagnostic
 from tidelog.plans.facts import Answer, Record, Schema, format_record
 from tidelog.plans.guards import Prospects
@@ -239,6 +240,8 @@ class Plan:
         return make_record(self.schema, TimeReader(self.timeline), predicate, row, time, interval)
 
     def answer(self, record: Record) -> Answer:
-        """A record as an answer, with its exact interval and its text."""
+        """A record as an answer, with its exact interval and its text; that of a change is a `Change`."""
+        if isinstance(record, ChangeRecord):
+            return change_of(record, self.timeline)
         predicate, row, lo, hi = record
         return Answer(predicate, row, self.timeline.decode_interval(lo, hi), format_record(record, self.timeline))

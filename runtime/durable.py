@@ -26,10 +26,9 @@ from tidelog.plans.printing import format_program
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.actors import Channel
 from tidelog.runtime.alignment import Alignment
-from tidelog.runtime.emission import EmitMode
 from tidelog.runtime.engine import first_cause
 from tidelog.runtime.intake import MAX_LEAD
-from tidelog.runtime.interfaces import AnswerLog, Batch, DeadLetters, Listener, Rejected, Replayable, Source
+from tidelog.runtime.interfaces import AnswerLog, Batch, DeadLetters, EmitMode, Listener, Rejected, Replayable, Source
 from tidelog.runtime.listening import Sources
 from tidelog.runtime.session import Session, SessionStatistics
 from tidelog.runtime.silence import check_seconds

@@ -2,6 +2,8 @@
 
 * `intervals`: at once, as it becomes known; each fact at each time at most once.
 * `final`: maximal intervals, each once, when it can grow no more; those known together sorted by end, begin and text.
+* `changes`: for each maximal interval, that it begins, and that it has ended, each once it is certain. Those of a predicate
+  are told in order of time; at one time first what begins, then what has ended, as `final` sorts it.
 * `points`: for each time point at which an input fact arrived, in order, what holds there (LARS's output stream; the answer
   over 𝕋 of Wałęga et al. 2023, Definition 3), sorted by text within a time point.
 """
@@ -11,13 +13,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
-from typing import Any, Literal
+from typing import Any
 
 from tidelog.operators.coverage import Coverage
+from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Fact, Record, Row, format_atom
 from tidelog.plans.timeline import NEG, POS
-
-EmitMode = Literal["intervals", "final", "points"]
+from tidelog.runtime.agenda import Agenda
+from tidelog.runtime.interfaces import EmitMode
 
 
 class Emission(ABC):
@@ -79,9 +82,7 @@ class Final(Emission):
     def __init__(self, outputs: Iterable[str]) -> None:
         super().__init__(outputs)
         self.coverage = {predicate: Coverage() for predicate in self.frontiers}
-        self._due: dict[str, list[tuple[int, int, Row]]] = {predicate: [] for predicate in self.frontiers}
-        self._scheduled: dict[str, dict[Row, int]] = {predicate: {} for predicate in self.frontiers}
-        self._count = 0
+        self._agendas = {predicate: Agenda() for predicate in self.frontiers}
 
     def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
         self.coverage[predicate].insert(facts)
@@ -90,28 +91,18 @@ class Final(Emission):
         return []
 
     def _schedule(self, predicate: str, row: Row) -> None:
-        """Look at the row again when its first run may be final; what was scheduled for later is void."""
+        """Look at the row again when its first run may be final."""
         lo, hi, *_ = self.coverage[predicate].rows[row]
-        due = lo - 2 if hi >= POS else hi  # a run without end can grow on its left side alone
-        scheduled = self._scheduled[predicate]
-        if row not in scheduled or due < scheduled[row]:
-            scheduled[row] = due
-            self._count += 1
-            heappush(self._due[predicate], (due, self._count, row))
+        due = lo - 1 if hi >= POS else hi + 1  # a run without end can grow on its left side alone
+        self._agendas[predicate].schedule(row, due)
 
     def settle(self, predicate: str) -> list[Record]:
-        frontier, due, scheduled = self.frontiers[predicate], self._due[predicate], self._scheduled[predicate]
+        frontier = self.frontiers[predicate]
         answers: list[Record] = []
-        waiting: list[Row] = []
-        while due and (due[0][0] < frontier or frontier >= POS):
-            when, _, row = heappop(due)
-            if scheduled.get(row) == when:
-                del scheduled[row]
-                answers += self._finished(predicate, row, frontier)
-                if row in self.coverage[predicate].rows:
-                    waiting.append(row)
-        for row in waiting:
-            self._schedule(predicate, row)
+        for row in self._agendas[predicate].reached(frontier):
+            answers += self._finished(predicate, row, frontier)
+            if row in self.coverage[predicate].rows:
+                self._schedule(predicate, row)
         answers.sort(key=lambda record: (record[3], record[2], format_atom(predicate, record[1])))
         return answers
 
@@ -134,8 +125,7 @@ class Final(Emission):
         self.frontiers = dict(data["frontiers"])
         for predicate, stored in data["coverage"].items():
             self.coverage[predicate].restore(stored)
-            self._due[predicate].clear()
-            self._scheduled[predicate].clear()
+            self._agendas[predicate].clear()
             for row in self.coverage[predicate].rows:
                 self._schedule(predicate, row)
 
@@ -143,6 +133,71 @@ class Final(Emission):
 def _is_final(lo: int, hi: int, frontier: int) -> bool:
     """Whether a run can grow no more: new coverage begins behind the frontier, and must not touch it."""
     return frontier >= POS or hi < frontier or (hi >= POS and lo <= frontier + 1)
+
+
+class Changes(Emission):
+    """When rows begin to hold, and when they have ended; keeps the runs that have not, and when to look at each row again.
+
+    A run begins at `lo` for certain once the frontier has reached what lies before it; it has ended at `hi` once the
+    frontier is behind that. So of a row's runs that are kept, only the first may have begun; without an end, it goes then.
+    """
+
+    def __init__(self, outputs: Iterable[str]) -> None:
+        super().__init__(outputs)
+        self.coverage = {predicate: Coverage() for predicate in self.frontiers}
+        self._begun: dict[str, dict[Row, None]] = {predicate: {} for predicate in self.frontiers}
+        self._agendas = {predicate: Agenda() for predicate in self.frontiers}
+
+    def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
+        self.coverage[predicate].insert(facts)
+        return self._look(predicate, dict.fromkeys(row for row, _, _ in facts))
+
+    def settle(self, predicate: str) -> list[Record]:
+        return self._look(predicate, self._agendas[predicate].reached(self.frontiers[predicate]))
+
+    def _look(self, predicate: str, rows: Iterable[Row]) -> list[Record]:
+        """What is certain of these rows by now, in order; they are scheduled for what is to come."""
+        changes = [change for row in rows for change in self._decided(predicate, row)]
+        changes.sort(key=lambda change: (*change.order, format_atom(predicate, change.row)))
+        return [*changes]
+
+    def _decided(self, predicate: str, row: Row) -> list[ChangeRecord]:
+        rows, begun, agenda = self.coverage[predicate].rows, self._begun[predicate], self._agendas[predicate]
+        frontier, bounds = self.frontiers[predicate], rows.get(row, [])  # a row without end may be scheduled still
+        changes: list[ChangeRecord] = []
+        done = 0
+        while done < len(bounds):
+            lo, hi = bounds[done], bounds[done + 1]
+            if row not in begun:
+                if lo > frontier + 1:
+                    agenda.schedule(row, lo - 1)
+                    break
+                begun[row] = None
+                changes.append(ChangeRecord(predicate, row, lo, POS))
+            if hi < POS:
+                if hi >= frontier:
+                    agenda.schedule(row, hi + 1)
+                    break
+                changes.append(ChangeRecord(predicate, row, lo, hi))
+            del begun[row]
+            done += 2
+        del bounds[:done]
+        if not bounds:
+            rows.pop(row, None)
+        return changes
+
+    def snapshot(self) -> dict[str, Any]:
+        coverage = {predicate: store.snapshot() for predicate, store in self.coverage.items()}
+        begun = {predicate: [list(row) for row in rows] for predicate, rows in self._begun.items()}
+        return {"frontiers": dict(self.frontiers), "coverage": coverage, "begun": begun}
+
+    def restore(self, data: dict[str, Any]) -> None:
+        self.frontiers = dict(data["frontiers"])
+        for predicate, stored in data["coverage"].items():
+            self.coverage[predicate].restore(stored)
+            self._begun[predicate] = {tuple(row): None for row in data["begun"][predicate]}
+            self._agendas[predicate].clear()
+            self._look(predicate, list(self.coverage[predicate].rows))  # schedules: all that is certain was told before
 
 
 class Points(Emission):
@@ -218,7 +273,7 @@ class Points(Emission):
 
 def emission(mode: EmitMode, outputs: Iterable[str]) -> Emission:
     """The emission of a mode for these output predicates; ValueError for any other mode."""
-    kinds: dict[EmitMode, type[Emission]] = {"intervals": Intervals, "final": Final, "points": Points}
+    kinds: dict[EmitMode, type[Emission]] = {"intervals": Intervals, "final": Final, "changes": Changes, "points": Points}
     if mode not in kinds:
         raise ValueError(f"unknown emit mode {mode!r}: expected {', '.join(kinds)}")
     return kinds[mode](outputs)

@@ -29,10 +29,10 @@ from tidelog.runtime.actors import (
 )
 from tidelog.runtime.alignment import Alignment
 from tidelog.runtime.arguments import check_lead, require_stream_plan
-from tidelog.runtime.emission import EmitMode, emission
+from tidelog.runtime.emission import emission
 from tidelog.runtime.graph import Graph, PortMessage
 from tidelog.runtime.intake import MAX_LEAD, Delivery, Intake
-from tidelog.runtime.interfaces import AnyAnswer, Batch, DeadLetters, Listener, Rejected, Sink, Source
+from tidelog.runtime.interfaces import AnyAnswer, Batch, DeadLetters, EmitMode, Listener, Rejected, Sink, Source
 from tidelog.runtime.listening import Sources
 from tidelog.runtime.questions import answer_filter, inquiries
 from tidelog.runtime.session import SessionStatistics

@@ -16,8 +16,14 @@ from tidelog.plans.facts import Record
 from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.syntax import Value
 
+StageMode = Literal["intervals", "final", "changes"]
+"""In which form the answers of a part of a program can be told (`run --emit`): the modes that look at one output alone."""
+EmitMode = Literal[StageMode, "points"]
+"""In which form answers are told; `runtime/emission.py` says what each means."""
+
 AnyAnswer = Record | HypotheticalAnswer
-"""What sinks take: a derived fact, or, where the program asks, what is known of an answer."""
+"""What sinks take: a derived fact (with `changes`, a `ChangeRecord`), or, where the program asks, what is known of an
+answer."""
 
 Part = Value | None
 """What has a clock of its own within a source: a device, by its name; None is the source as a whole."""
@@ -198,7 +204,7 @@ class OpenStage(Protocol):
     """Begins the session of a stage for those values of its key that it `owns`, with the start of the stream, if known."""
 
     def __call__(
-        self, stage: Stage, owns: Callable[[Value], bool], *, is_final: bool, start: int | None
+        self, stage: Stage, owns: Callable[[Value], bool], *, emit: StageMode, start: int | None
     ) -> StageSession: ...
 
 

@@ -22,9 +22,9 @@ from tidelog.plans.syntax import Ask, Value
 from tidelog.plans.timeline import POS
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.arguments import check_lead, require_stream_plan
-from tidelog.runtime.emission import EmitMode, emission
+from tidelog.runtime.emission import emission
 from tidelog.runtime.intake import MAX_LEAD, Delivery, Intake, IntakeStatistics
-from tidelog.runtime.interfaces import Batch, Rejected
+from tidelog.runtime.interfaces import Batch, EmitMode, Rejected
 from tidelog.runtime.network import Network, Outcome
 from tidelog.runtime.questions import Inquiry, answer_filter, inquiries
 from tidelog.runtime.source_state import SourceStatistics
@@ -57,11 +57,11 @@ class Session:
     The same plan gives the same answers, however facts are batched and in whatever order they come, as long as none is late.
     A fact that begins at time t promises that later ones begin after t − `lateness`; `advance` promises it without a fact.
 
-    `emit` is one of `intervals`, `final`, `points`; `start` is the stream's start where it is not that of the first fact.
-    With `max_ahead`, a fact that begins more than this beyond all before it is refused: the work of a wrong clock, unless
-    most of the next ones agree with it; and the first fact waits until another one agrees. Without `prospects`, nothing
-    sleeps while it cannot hold; the answers are the same. Where the program asks, only answers of `statuses` (without: all)
-    are told, and what is possible only with `min_evidence` facts as evidence.
+    `emit` is one of `intervals`, `final`, `changes`, `points`; `start` is the stream's start where it is not that of the
+    first fact. With `max_ahead`, a fact that begins more than this beyond all before it is refused: the work of a wrong
+    clock, unless most of the next ones agree with it; and the first fact waits until another one agrees. Without
+    `prospects`, nothing sleeps while it cannot hold; the answers are the same. Where the program asks, only answers of
+    `statuses` (without: all) are told, and what is possible only with `min_evidence` facts as evidence.
 
     Where several hand in facts, each with a watermark of its own, `sources` names them: then `take`, `ignore` and `end` say
     what comes from whom, in place of `push`, `advance` and `finish`, which speak for the first; `open` names further ones
@@ -199,11 +199,11 @@ class Session:
         return self._intake.frontier >= POS
 
     def pull(self) -> list[Answer]:
-        """The answers since the last call, in the order in which they became known."""
+        """The answers since the last call, in the order in which they became known; with `changes`, each is a `Change`."""
         return [self.plan.answer(record) for record in self.pull_records()]
 
     def pull_records(self) -> list[Record]:
-        """The same as encoded records."""
+        """The same as encoded records; with `changes`, each is a `ChangeRecord`."""
         answers, self._answers = self._answers, []
         return answers
 

@@ -20,33 +20,35 @@ from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
 from tidelog.plans.syntax import Value
 from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.emission import Final
-from tidelog.runtime.interfaces import Batch, StageAnswers
+from tidelog.runtime.emission import emission
+from tidelog.runtime.interfaces import Batch, StageAnswers, StageMode
 from tidelog.runtime.session import Session
 
 _SOURCE = "stage"
 
 
-def open_stage(stage: Stage, owns: Callable[[Value], bool], *, is_final: bool = False, start: int | None = None) -> StageRun:
-    """The session of a stage for the values of its key that it owns. With `is_final`, users get maximal intervals."""
-    return StageRun(stage, owns, is_final=is_final, start=start)
+def open_stage(
+    stage: Stage, owns: Callable[[Value], bool], *, emit: StageMode = "intervals", start: int | None = None
+) -> StageRun:
+    """The session of a stage for the values of its key that it owns. `emit` is the form in which users get its answers."""
+    return StageRun(stage, owns, emit=emit, start=start)
 
 
 class StageRun:
     """Implements `runtime.interfaces.StageSession`."""
 
     def __init__(
-        self, stage: Stage, owns: Callable[[Value], bool], *, is_final: bool = False, start: int | None = None
+        self, stage: Stage, owns: Callable[[Value], bool], *, emit: StageMode = "intervals", start: int | None = None
     ) -> None:
         self._stage = stage
         self._owns = owns
-        plan = _impatient(stage.plan) if is_final else stage.plan
+        plan = stage.plan if emit == "intervals" else _impatient(stage.plan)
         self._session = Session(plan, lateness=math.inf, sources=(_SOURCE,))
         if start is not None:
             self._session.begin_at(start)
         self._behind = max(plan.delays.values(), default=0)
         self._delays = {name: encode_distance(delay, plan.timeline) for name, delay in stage.outputs.items()}
-        self._final = Final(stage.told) if is_final else None
+        self._emission = None if emit == "intervals" else emission(emit, stage.told)
         self._answers = StageAnswers()
         self._collect(NEG)
 
@@ -80,17 +82,17 @@ class StageRun:
 
     def snapshot(self) -> bytes:
         """The whole state as MessagePack; what was not pulled is not part of it."""
-        final = None if self._final is None else self._final.snapshot()
-        return msgspec.msgpack.encode({"session": self._session.snapshot(), "final": final})
+        emission = None if self._emission is None else self._emission.snapshot()
+        return msgspec.msgpack.encode({"session": self._session.snapshot(), "emission": emission})
 
     def restore(self, state: bytes) -> None:
         """Go on from a snapshot of the same stage. SnapshotError where it is not one."""
         try:
             data: dict[str, Any] = msgspec.msgpack.decode(state)
-            if (data["final"] is None) != (self._final is None):
+            if (data["emission"] is None) != (self._emission is None):
                 raise SnapshotError("the state is that of a run that tells its answers in another form")
-            if self._final is not None:
-                self._final.restore(data["final"])
+            if self._emission is not None:
+                self._emission.restore(data["emission"])
             session = data["session"]
         except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
             raise SnapshotError(f"the state of stage {self._stage.number} is damaged: {error!r}") from error
@@ -106,11 +108,11 @@ class StageRun:
                 told.setdefault(record[0], []).append(record)
         for name in self._stage.told:
             records = told.get(name, [])
-            if self._final is None:
+            if self._emission is None:
                 self._answers.told += records
             else:
                 frontier = watermark if watermark in (NEG, POS) else watermark - self._delays[name]
-                self._answers.told += self._final.receive(name, [record[1:] for record in records], frontier)
+                self._answers.told += self._emission.receive(name, [record[1:] for record in records], frontier)
         for found in self._session.pull_violations():
             self._answers.violations.append((found.rule, found.facts, found.during, found.lo, found.hi))
 
@@ -124,5 +126,5 @@ class StageRun:
 
 
 def _impatient(plan: Plan) -> Plan:
-    """What joins answers to maximal intervals has to know at once what goes on holding."""
+    """What looks for the ends of maximal intervals has to know at once what goes on holding."""
     return replace(plan, patient=frozenset())

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, seed, settings
 from hypothesis import strategies as st
 
+from drawing import drawn
 from oracle.evaluate import GroundFact, evaluate, rules_of, strata
 from oracle.grounding import atoms, parts, unsafe_variables
 from oracle.lars_programs import (
@@ -24,12 +25,11 @@ from oracle.lars_programs import (
 from oracle.reach import exact_range, horizon, reach
 from tidelog.plans.syntax import Atom, Formula, Negation, Program, Window
 
-SETTINGS = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 FORMS = [EVERY_FORM, RECURSION, replace(HEADS, values=True)]
 
 
 @pytest.mark.slow
-@SETTINGS
+@drawn(50)
 @given(st.data(), st.sampled_from(FORMS))
 def test_a_wider_horizon_changes_nothing_in_the_exact_range(data: st.DataObject, forms: Forms) -> None:
     """What `exact_range` promises is what an evaluation over a wider horizon says, where times are bounded."""
@@ -47,7 +47,7 @@ def test_a_wider_horizon_changes_nothing_in_the_exact_range(data: st.DataObject,
             assert [model.holds(predicate, row, t) for t in inside] == [wider.holds(predicate, row, t) for t in inside]
 
 
-@settings(SETTINGS, max_examples=40)
+@drawn(40)
 @given(st.data(), st.sampled_from(FORMS))
 def test_drawn_programs_are_safe_and_stratified(data: st.DataObject, forms: Forms) -> None:
     """Every drawn program passes the oracle's checks, whatever its forms; those without recursion settle."""
@@ -59,7 +59,7 @@ def test_drawn_programs_are_safe_and_stratified(data: st.DataObject, forms: Form
         assert max(reach(drawn).left, reach(drawn).right) < math.inf
 
 
-@settings(SETTINGS, max_examples=40)
+@drawn(40)
 @given(lars_streams())
 def test_drawn_streams_are_sorted_facts_of_the_inputs(facts: list[GroundFact]) -> None:
     """Streams hold at least three facts of declared inputs, in the order of their begins."""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
+from drawing import drawn
 from oracle.evaluate import evaluate, rules_of, strata
 from oracle.grounding import parts, unsafe_variables
 from oracle.notation import at, fact, op, program
@@ -50,13 +51,12 @@ def test_exact_range_shrinks_with_looks_ahead_at_what_never_settles() -> None:
     assert exact_range(program(forever, unbounded), [fact("p", "0")], low=-9, high=9) == (-math.inf, -math.inf)
 
 
-SETTINGS = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 KINDS = st.sampled_from(("rational", "integer"))
 RICH = replace(EVERYTHING, nested_negation=True)
 
 
 @pytest.mark.slow
-@SETTINGS
+@drawn(50)
 @given(st.data(), KINDS)
 def test_a_wider_horizon_changes_nothing_in_the_exact_range(data: st.DataObject, kind: Kind) -> None:
     """What `exact_range` promises is what an evaluation over a wider horizon says."""
@@ -78,7 +78,7 @@ def test_a_wider_horizon_changes_nothing_in_the_exact_range(data: st.DataObject,
 
 
 @pytest.mark.slow
-@SETTINGS
+@drawn(50)
 @given(st.data())
 def test_a_finer_grid_changes_nothing(data: st.DataObject) -> None:
     """On dense time nothing changes within a gap, so that smaller cells give the same model."""
@@ -97,7 +97,7 @@ def test_a_finer_grid_changes_nothing(data: st.DataObject) -> None:
 # --- the strategies -----------------------------------------------------------------------------------------------
 
 
-@settings(SETTINGS, max_examples=40)
+@drawn(40)
 @given(st.data(), KINDS, st.sampled_from((FORWARD, NON_RECURSIVE, EVERYTHING, RICH)))
 def test_drawn_programs_are_safe_and_stratified(data: st.DataObject, kind: Kind, features: Features) -> None:
     """Every drawn program passes the oracle's checks, whatever its features, and non-recursive ones settle."""
@@ -110,7 +110,7 @@ def test_drawn_programs_are_safe_and_stratified(data: st.DataObject, kind: Kind,
         assert max(reach(drawn).left, reach(drawn).right) < math.inf
 
 
-@settings(SETTINGS, max_examples=40)
+@drawn(40)
 @given(st.data(), KINDS, st.sampled_from((Fraction(0), Fraction(1), Fraction(5, 2))))
 def test_drawn_streams_are_sorted_and_shuffled_within_bounds(data: st.DataObject, kind: Kind, lateness: Fraction) -> None:
     """Streams are sorted by time, and no fact of a shuffled one comes more than the lateness behind."""

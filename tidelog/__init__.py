@@ -4,6 +4,7 @@ from tidelog.compiling import compile, compile_batch, compile_batch_path, compil
 from tidelog.connectors.memory import MemorySink, MemorySource, PushSource
 from tidelog.connectors.spec import open_sink, open_source
 from tidelog.plans.batch import BatchPlan
+from tidelog.plans.changes import Change
 from tidelog.plans.errors import (
     ConnectorError,
     DataError,
@@ -30,6 +31,7 @@ from tidelog.runtime.violations import Violation
 __all__ = [
     "Answer",
     "BatchPlan",
+    "Change",
     "ConnectorError",
     "DataError",
     "Decision",

@@ -35,7 +35,7 @@ class Probe:
 
     def __init__(self, program: str, spec: str, cores: int, buckets: int, folder: Path, *, is_stream: bool) -> None:
         self._plan = tidelog.compile_path(program)
-        self._job = job_of(self._plan, buckets, is_final=not is_stream)
+        self._job = job_of(self._plan, buckets, emit="intervals" if is_stream else "final")
         self._input = parse_input(spec, 0)
         self._folder = folder
         begin = perf_counter()

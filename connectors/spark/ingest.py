@@ -76,6 +76,8 @@ class Ingestion:
 
     def __enter__(self) -> Ingestion:
         schemas = read_schemas(self._origins)
+        for origin, schema in zip(self._origins, schemas, strict=True):
+            schema.check_facts(origin.place)
         self._tables.__enter__()
         try:
             self._layout = layout_of(schemas, self._fields, self._tables.manifest)

@@ -2,9 +2,9 @@
 
     python examples/gateway/embed.py
 
-A control loop reads a sensor every 4 seconds, pushes the reading, and acts on the answers: some are known before they hold,
-since a reading counts until five seconds later. Halfway the loop is "restarted": its state goes through JSON into a new
-session, which goes on as if nothing had happened. At last the sensor falls silent, and only the clock goes on.
+A control loop reads a sensor every 4 seconds, pushes the reading, and acts when something begins to hold, or has ended: that
+is what `emit="changes"` tells, each once it is certain. Halfway the loop is "restarted": its state goes through JSON into a
+new session, which goes on as if nothing had happened. At last the sensor falls silent, and only the clock goes on.
 """
 
 import json
@@ -25,25 +25,25 @@ def readings() -> Iterator[tuple[int, float]]:
 def restarted(session: tidelog.Session) -> tidelog.Session:
     """A new session with the state of the old one, which could come from a file as well."""
     text = json.dumps(session.snapshot())
-    fresh = tidelog.Session(PLAN)
+    fresh = tidelog.Session(PLAN, emit="changes")
     fresh.restore(json.loads(text))
     return fresh
 
 
 def main() -> None:
-    """Run the loop, and print each answer when it becomes known."""
-    session = tidelog.Session(PLAN)
+    """Run the loop, and print each change when it becomes certain."""
+    session = tidelog.Session(PLAN, emit="changes")
     for second, celsius in readings():
         session.push("temp", ["press", celsius], time=second)
         if second == 36:
             session.push("fan", ["press"], time=second)
-        for answer in session.pull():
-            print(f"at {second} s: {answer}")
+        for change in session.pull():
+            print(f"at {second} s: {change}")
         if second == 40:
             session = restarted(session)
     session.advance(120)
-    for answer in session.pull():
-        print(f"at 120 s: {answer}")
+    for change in session.pull():
+        print(f"at 120 s: {change}")
 
 
 if __name__ == "__main__":

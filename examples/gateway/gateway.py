@@ -6,8 +6,10 @@ and then, from another shell:
 
     echo '{"temp":{"machine":"press","celsius":85},"time":0}' | nc -q 1 127.0.0.1 9400
 
-It listens on this machine only, and stops cleanly on SIGINT and SIGTERM: what has been received is still answered, and
-standard error tells what was done. What follows from silence is known once a later reading of any machine has come.
+An alarm is told when it begins, `overheated(press)@[20..`, and when it is over, `overheated(press)@[20,32]`; in between
+nothing is. Both are told once they are certain, which a later reading of any machine makes them: so is what follows from
+silence. The gateway listens on this machine only, and stops cleanly on SIGINT and SIGTERM: what has been received is still
+answered, and standard error tells what was done.
 """
 
 import argparse
@@ -43,7 +45,7 @@ async def serve(port: int, lateness: str) -> None:
     source = ListenerSource(TcpAddress("127.0.0.1", port), JsonDecoder(plan.schema, "gateway"))
     sink = open_sink("facts+-", plan.schema)
     async with DeadLetterWriter() as dead_letters, anyio.create_task_group() as tasks:
-        engine = tidelog.Engine(plan, [source], [sink], lateness=lateness, dead_letters=dead_letters)
+        engine = tidelog.Engine(plan, [source], [sink], emit="changes", lateness=lateness, dead_letters=dead_letters)
         tasks.start_soon(stop_on_signal, engine)
         tasks.start_soon(announce, source)
         await engine.run()

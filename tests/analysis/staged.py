@@ -10,7 +10,7 @@ from tidelog.plans.analysis.stages import Stage, stages_of
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
 from tidelog.plans.syntax import Value
-from tidelog.runtime.interfaces import StageSession
+from tidelog.runtime.interfaces import StageMode, StageSession
 from tidelog.runtime.staged import open_stage
 
 Key = Value | None
@@ -22,10 +22,10 @@ class Worker:
     With `stores`, no session lives longer than until the next watermark: another one goes on from its snapshot.
     """
 
-    def __init__(self, stage: Stage, start: int | None, *, is_final: bool, stores: bool) -> None:
+    def __init__(self, stage: Stage, start: int | None, *, emit: StageMode, stores: bool) -> None:
         self.stage = stage
         self._start = start
-        self._is_final, self._stores = is_final, stores
+        self._emit, self._stores = emit, stores
         self._sessions: dict[Key, StageSession] = {}
         self._waiting: dict[Key, list[Record]] = {}
         self.told: list[Record] = []
@@ -44,7 +44,7 @@ class Worker:
         return [row[0] for _, row, _, _ in session.pull_records()]
 
     def _open(self, key: Key) -> StageSession:
-        return open_stage(self.stage, lambda value: value == key, is_final=self._is_final, start=self._start)
+        return open_stage(self.stage, lambda value: value == key, emit=self._emit, start=self._start)
 
     def take(self, source: int | None, record: Record) -> None:
         """A fact of the stream (`source` is None) or of an earlier stage, if this stage reads it."""
@@ -104,11 +104,13 @@ class Worker:
 class StagedRun:
     """All stages of a plan, one after another for each watermark."""
 
-    def __init__(self, plan: Plan, start: Fraction | None = None, *, is_final: bool = False, stores: bool = False) -> None:
+    def __init__(
+        self, plan: Plan, start: Fraction | None = None, *, emit: StageMode = "intervals", stores: bool = False
+    ) -> None:
         self._plan = plan
         begin = None if start is None else plan.timeline.encode_point(start)
         stages = stages_of(plan).stages
-        self.workers = [Worker(stage, begin, is_final=is_final, stores=stores) for stage in stages]
+        self.workers = [Worker(stage, begin, emit=emit, stores=stores) for stage in stages]
 
     def push(self, records: Iterable[Record]) -> None:
         """Facts of the stream, in order of arrival."""

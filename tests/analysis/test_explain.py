@@ -6,10 +6,11 @@ import json
 import re
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 import tidelog
+from drawing import drawn
 from oracle.programs import EVERYTHING, Kind, programs
 from tidelog.plans.analysis.report import analyse, analysis_fields, format_analysis
 from tidelog.plans.compile import compile_program
@@ -126,7 +127,7 @@ def test_mermaid_escapes() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rational", "integer"])
 @given(data=st.data())
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@drawn(100, suppress_health_check=list(HealthCheck))
 def test_every_plan_can_be_shown(kind: Kind, data: st.DataObject) -> None:
     """Whatever compiles can be analysed and shown in each way."""
     program = data.draw(programs(kind, EVERYTHING))

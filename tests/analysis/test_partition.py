@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 import tidelog
+from drawing import drawn
 from oracle.evaluate import GroundFact
 from oracle.programs import NON_RECURSIVE, PAST_ONLY, VALUES, Kind, programs, streams
 from tidelog.operators.coverage import Coverage
@@ -118,7 +119,7 @@ def rows(found: Mapping[str, Coverage], names: Iterable[str]) -> dict[str, dict[
 @pytest.mark.parametrize("kind", ["rational", "integer"])
 @pytest.mark.parametrize("fragment", FRAGMENTS)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@drawn(60, suppress_health_check=list(HealthCheck))
 def test_parts_give_what_the_whole_gives(kind: Kind, fragment: str, data: st.DataObject) -> None:
     """Split by a key, and run one by one, the stream gives the same answers."""
     program = data.draw(programs(kind, FRAGMENTS[fragment]))

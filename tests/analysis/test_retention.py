@@ -8,10 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 import tidelog
+from drawing import drawn
 from oracle.programs import EVERYTHING, Kind, programs
 from tidelog.operators.antijoin import AntiJoin
 from tidelog.operators.coverage import Coverage
@@ -188,7 +189,7 @@ def test_analysis_is_what_operators_do(text: str, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rational", "integer"])
 @given(data=st.data())
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@drawn(100, suppress_health_check=list(HealthCheck))
 def test_analysis_is_what_operators_do_drawn(kind: Kind, data: st.DataObject, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for random programs with everything in them."""
     try:

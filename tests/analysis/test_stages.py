@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 import tidelog
 from analysis.staged import StagedRun
+from drawing import drawn
 from oracle.agreement import Runs, records_of, runs_of
 from oracle.evaluate import GroundFact
 from oracle.lars_programs import EVERY_FORM, lars_programs, lars_streams
@@ -37,6 +39,7 @@ from tidelog.plans.normal.traverse import rebuild
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program
 from tidelog.plans.syntax import Atom, Constant, FactStatement, Field, Formula, Input, Program, Rule, Variable, Wildcard
+from tidelog.plans.timeline import POS
 
 COMPARED, WATERMARK = 20, 150
 FRAGMENTS = {"past": PAST_ONLY, "future": NON_RECURSIVE, "everything": EVERYTHING}
@@ -70,21 +73,25 @@ def watermark_before(plan: Plan, facts: Sequence[GroundFact]) -> Fraction | None
 def agree(program: Program, facts: Sequence[GroundFact], cuts: Sequence[int], start: Fraction) -> None:
     """Run both with the same watermarks, and compare what they told, and what violated constraints.
 
-    Stages are run twice: with sessions that live on, for maximal intervals; and with others that go on from snapshots.
+    Stages are run thrice: with sessions that live on, for maximal intervals; and with others that go on from snapshots, for
+    what is told at once, and for changes.
     """
     plan = compiled(program)
-    final, staged = StagedRun(plan, start, is_final=True), StagedRun(plan, start, stores=True)
+    final, staged = StagedRun(plan, start, emit="final"), StagedRun(plan, start, stores=True)
+    changing = StagedRun(plan, start, emit="changes", stores=True)
     session = tidelog.Session(plan, lateness=math.inf, start=start)
     told: list[Record] = []
     maximal: list[Record] = []
+    changes: list[Record] = []
     for low, high in zip([0, *cuts], [*cuts, len(facts)], strict=True):
         records = records_of(plan, facts[low:high])
         watermark = watermark_before(plan, facts[high:])
         session.push_records(records)
-        for run in (staged, final):
+        for run in (staged, final, changing):
             run.push(records)
         told += staged.advance(watermark)
         maximal += final.advance(watermark)
+        changes += changing.advance(watermark)
         if watermark is not None:
             session.advance(watermark)
     shown = format_program(program) + "".join(f"\n{fact}" for fact in facts)
@@ -97,6 +104,9 @@ def agree(program: Program, facts: Sequence[GroundFact], cuts: Sequence[int], st
     maximal += final.finish()
     assert within(maximal, plan, COMPARED) == expected, shown
     assert len(maximal) == sum(map(len, runs_of(maximal).values())), shown
+    changes += changing.finish()
+    assert Counter(change[:3] for change in changes if change[3] == POS) == Counter(fact[:3] for fact in maximal), shown
+    assert Counter(change for change in changes if change[3] < POS) == Counter(f for f in maximal if f[3] < POS), shown
 
 
 @st.composite
@@ -164,7 +174,7 @@ def arrivals(draw: st.DrawFn, plan: Plan, program: Program, kind: Kind) -> list[
 @pytest.mark.parametrize("kind", ["rational", "integer"])
 @pytest.mark.parametrize("fragment", FRAGMENTS)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@drawn(40, suppress_health_check=list(HealthCheck))
 def test_stages_give_what_one_session_gives(kind: Kind, fragment: str, data: st.DataObject) -> None:
     """Whatever the program, the stages' answers, and the constraints violated, are those of one session."""
     drawn = programs(kind, FRAGMENTS[fragment])
@@ -177,7 +187,7 @@ def test_stages_give_what_one_session_gives(kind: Kind, fragment: str, data: st.
 
 @pytest.mark.slow
 @given(program=lars_programs(replace(EVERY_FORM, recursion=True)), facts=lars_streams(), data=st.data())
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@drawn(100, suppress_health_check=list(HealthCheck))
 def test_times_and_steps_in_stages(program: Program, facts: list[GroundFact], data: st.DataObject) -> None:
     """Time variables, and windows that are stepped, clipped, or count the facts of some inputs, mean the same in stages."""
     assume(not stages_of(compiled(program)).problems)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from children import WAIT, child
 from tidelog.cli import main
 
 TIDELOG = [sys.executable, "-m", "tidelog"]
@@ -499,10 +500,10 @@ MANY = "".join(f"p(a{i})@{i}\n" for i in range(20_000))
 def test_signals_end_it_cleanly(here: Here, number: signal.Signals, code: int) -> None:
     """In the middle of its rounds: the signal's exit code, no traceback."""
     here.write(ENDLESS, MANY)
-    with subprocess.Popen([*TIDELOG, "materialise", "p.tide", "facts.txt"], stdout=-1, stderr=-1, text=True) as process:
+    with child([*TIDELOG, "materialise", "p.tide", "facts.txt"], stdout=-1, stderr=-1, text=True) as process:
         time.sleep(2)
         process.send_signal(number)
-        out, error = process.communicate(timeout=20)
+        out, error = process.communicate(timeout=WAIT)
     assert (out, error, process.returncode) == ("", "", code)
 
 
@@ -511,7 +512,7 @@ def test_progress_is_shown_on_a_terminal(here: Here) -> None:
     """While it goes on there is a line with the round; at the end the line is empty again."""
     here.write(ENDLESS, MANY)
     master, slave = pty.openpty()
-    with subprocess.Popen([*TIDELOG, "materialise", "p.tide", "facts.txt"], stdout=-1, stderr=slave) as process:
+    with child([*TIDELOG, "materialise", "p.tide", "facts.txt"], stdout=-1, stderr=slave) as process:
         shown = b""
         while b"round" not in shown:
             shown += os.read(master, 1000)
@@ -537,12 +538,12 @@ def test_signals_end_a_race(here: Here, number: signal.Signals, code: int) -> No
     here.write(HARD, BEGINS)
     master, slave = pty.openpty()
     command = [*TIDELOG, "entails", "p.tide", "facts.txt", "--fact", "all@[5,inf)"]
-    with subprocess.Popen(command, stdout=-1, stderr=slave) as process:
+    with child(command, stdout=-1, stderr=slave) as process:
         shown = b""
         while b"materialisation and automata" not in shown:
             shown += os.read(master, 1000)
         process.send_signal(number)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=WAIT)
     os.close(slave)
     os.close(master)
     assert (out, process.returncode) == (b"", code)

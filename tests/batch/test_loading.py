@@ -230,7 +230,7 @@ def test_constants_are_shared(tmp_path: Path) -> None:
     assert q[1][1] is p[1][0]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_memory_for_each_fact(tmp_path: Path) -> None:
     """A fact with a constant of its own and an interval costs less than 400 bytes; beside that there are bounded caches."""
     number = 100_000

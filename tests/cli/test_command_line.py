@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from children import WAIT, child
+
 TIDELOG = [sys.executable, "-m", "tidelog"]
 ALARM = "timeline integer, unit 1 s.\ninput hot(pump).\nalarm(X) :- boxminus[0,2] hot(X).\n"
 FACTS = "hot(a)@1\nhot(a)@2\nhot(a)@3\nhot(a)@4\n"
@@ -53,6 +55,7 @@ def test_answers_alone_go_to_standard_output(alarm: str) -> None:
     [
         ("intervals", "alarm(a)@3\nalarm(a)@4\n"),
         ("final", "alarm(a)@[3,4]\n"),
+        ("changes", "alarm(a)@[3..\nalarm(a)@[3,4]\n"),
         ("points", "alarm(a)@3\nalarm(a)@4\n"),
     ],
 )
@@ -205,14 +208,14 @@ def test_check_verbose_shows_the_analysis(alarm: str) -> None:
 def test_a_signal_shuts_down_cleanly(alarm: str, number: int, code: int, backend: str) -> None:
     """What was read is answered and written; the exit code tells the signal."""
     command = [*TIDELOG, "run", alarm, "--in", "facts+-", "--out", "facts+-", "--backend", backend]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with child(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(FACTS)
         process.stdin.flush()
         assert process.stdout.readline() == "alarm(a)@3\n"
         process.send_signal(number)
-        assert process.wait(10) == code
+        assert process.wait(WAIT) == code
         assert process.stdout.read() == "alarm(a)@4\n"
 
 
@@ -221,7 +224,7 @@ def test_a_reader_that_leaves_ends_the_run_quietly(alarm: str, tmp_path: Path) -
     facts = tmp_path / "facts.txt"
     facts.write_text("".join(f"hot(p{i})@{t}\n" for t in range(50) for i in range(400)))
     command = f"{' '.join(TIDELOG)} run {alarm} --in {facts} --out facts+- | head -1"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=WAIT)
     assert done.stdout == "alarm(p0)@2\n"
     assert done.stderr == ""
 
@@ -232,10 +235,10 @@ def test_progress_is_drawn_where_a_person_looks(alarm: str, tmp_path: Path) -> N
     facts.write_text("".join(f"hot(p{i})@{t}\n" for t in range(300) for i in range(300)))
     leader, follower = pty.openpty()
     command = [*TIDELOG, "run", alarm, "--in", str(facts), "--out", "/dev/null"]
-    with subprocess.Popen(command, stderr=follower, stdin=subprocess.DEVNULL) as process:
+    with child(command, stderr=follower, stdin=subprocess.DEVNULL) as process:
         os.close(follower)
         shown = b""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + WAIT
         while time.monotonic() < deadline:
             try:
                 piece = os.read(leader, 4096)
@@ -253,7 +256,7 @@ def test_progress_is_drawn_where_a_person_looks(alarm: str, tmp_path: Path) -> N
 def test_standard_input_reaches_answers_at_once(alarm: str) -> None:
     """An event is answered when it comes, not when the stream ends."""
     command = [*TIDELOG, "run", alarm, "--in", "facts+-", "--out", "facts+-"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with child(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         for line, answer in (("hot(a)@1\nhot(a)@2\nhot(a)@3\n", "alarm(a)@3\n"), ("hot(a)@4\n", "alarm(a)@4\n")):
@@ -261,7 +264,7 @@ def test_standard_input_reaches_answers_at_once(alarm: str) -> None:
             process.stdin.flush()
             assert process.stdout.readline() == answer
         process.stdin.close()
-        assert process.wait(10) == 0
+        assert process.wait(WAIT) == 0
 
 
 def test_short_stops_on_the_papers_stream(tmp_path: Path) -> None:
@@ -313,7 +316,7 @@ def test_a_signal_ends_a_run_that_nobody_listens_to(alarm: str, tmp_path: Path) 
     """A sink that takes nothing delays the shutdown by the grace period at most."""
     socket = tmp_path / "answers.sock"
     command = [*TIDELOG, "run", alarm, "--in", "facts+-", "--out", f"unix+listen://{socket}"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with child(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stderr is not None
         process.stdin.write(FACTS)
@@ -321,7 +324,7 @@ def test_a_signal_ends_a_run_that_nobody_listens_to(alarm: str, tmp_path: Path) 
         while not socket.exists():
             time.sleep(0.01)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 143
+        assert process.wait(WAIT) == 143
         assert "not all answers were taken" in process.stderr.read()
 
 

@@ -113,7 +113,7 @@ def session(**options: Any) -> Session:
 @pytest.mark.parametrize(
     ("option", "value", "error", "said"),
     [
-        ("emit", "sometimes", ValueError, "unknown emit mode 'sometimes': expected intervals, final, points"),
+        ("emit", "sometimes", ValueError, "unknown emit mode 'sometimes': expected intervals, final, changes, points"),
         ("lateness", [1], TypeError, "a time is a number"),
         ("lateness", -1, DataError, "a duration of 0 or more"),
         ("lateness", datetime(2024, 1, 1, tzinfo=UTC), DataError, "expected a duration, got the time"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -9,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.connectors import JsonDecoder, JsonEncoder, TextDecoder, TextEncoder
+from tidelog.plans.changes import ChangeRecord, format_change
 from tidelog.plans.errors import SpecError
 from tidelog.plans.facts import Record, Schema, format_record
 from tidelog.plans.numerals import canonical
+from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.timeline import LIMIT, NEG, POS, Timeline
 
 TIMELINES = st.sampled_from(
@@ -87,6 +90,57 @@ def test_json_lines_are_as_documented(halves: Schema) -> None:
         '{"predicate":"p","args":[3],"interval":"[1,5/2)"}',
         '{"predicate":"rain","args":[],"interval":"(1,3/2)"}',
         '{"predicate":"rain","args":[],"interval":"(-inf,inf)"}',
+    ]
+
+
+def test_changes_as_json_lines(halves: Schema, integer: Schema) -> None:
+    """What begins, and then has ended: a closed end is a time as elsewhere, an open one text, none null."""
+    changes = [
+        ChangeRecord("p", ("a",), lo, hi) for lo, hi in ((12, POS), (12, 28), (13, POS), (13, 27), (10, 9 + 9), (NEG, 4))
+    ]
+    assert JsonEncoder(halves).encode([*changes, ChangeRecord("p", (), NEG, POS)]).decode().splitlines() == [
+        '{"predicate":"p","args":["a"],"begins":3}',
+        '{"predicate":"p","args":["a"],"begins":3,"ends":7}',
+        '{"predicate":"p","args":["a"],"begins":"(3"}',
+        '{"predicate":"p","args":["a"],"begins":"(3","ends":"7)"}',
+        '{"predicate":"p","args":["a"],"begins":"5/2","ends":"9/2"}',
+        '{"predicate":"p","args":["a"],"begins":null,"ends":1}',
+        '{"predicate":"p","args":[],"begins":null}',
+    ]
+    assert (
+        JsonEncoder(integer).encode([ChangeRecord("p", (), -5, -5)])
+        == b'{"predicate":"p","args":[],"begins":-5,"ends":-5}\n'
+    )
+
+
+def test_changes_as_text(halves: Schema) -> None:
+    """What begins has two dots in place of its end, and what has ended is the fact."""
+    ranges = ((12, POS), (12, 28), (13, POS), (13, 27), (12, 12), (NEG, POS), (NEG, 4))
+    changes = [ChangeRecord("p", ("a b",), lo, hi) for lo, hi in ranges]
+    texts = ["[3..", "[3,7]", "(3..", "(3,7)", "3", "(-inf..", "(-inf,1]"]
+    assert TextEncoder(halves).encode(changes).decode().splitlines() == [f'p("a b")@{text}' for text in texts]
+    assert [format_change(change, halves.timeline) for change in changes] == [f'p("a b")@{text}' for text in texts]
+
+
+def test_changes_beside_hypothetical_answers(integer: Schema) -> None:
+    """A program that asks has both; text leaves out what is no fact."""
+    asking = replace(integer, questions={"q": "T"})
+    change, answer = ChangeRecord("p", (), 3, POS), HypotheticalAnswer("q", {"T": 1}, "certain", at=1)
+    lines = JsonEncoder(asking).encode([answer, change]).decode().splitlines()
+    assert lines[1] == '{"predicate":"p","args":[],"begins":3}'
+    assert TextEncoder(asking).encode([answer, change]) == b"p@[3..\n"
+
+
+def test_changes_in_iso(seconds: Schema) -> None:
+    """With `iso`, both ends are ISO-8601, an open one too."""
+    changes = [ChangeRecord("rain", (), 0, POS), ChangeRecord("rain", (), 0, 5)]
+    assert TextEncoder(seconds, iso=True).encode(changes).decode().splitlines() == [
+        "rain@[1970-01-01T00:00:00Z..",
+        "rain@[1970-01-01T00:00:00Z,1970-01-01T00:00:05Z]",
+    ]
+    assert JsonEncoder(seconds, iso=True).encode(changes).decode().splitlines() == [
+        '{"predicate":"rain","args":[],"begins":"1970-01-01T00:00:00Z"}',
+        '{"predicate":"rain","args":[],"begins":"1970-01-01T00:00:00Z","ends":"1970-01-01T00:00:05Z"}',
     ]
 
 

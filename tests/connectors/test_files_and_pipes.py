@@ -10,6 +10,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from children import WAIT
 from tidelog.connectors import DeadLetterWriter, FileSink, FileSource, StdinSource, StdoutSink, TextDecoder, TextEncoder
 from tidelog.connectors.spec import open_sink, open_source
 from tidelog.plans.errors import ConnectorError
@@ -23,7 +24,7 @@ async def drain(source: Source) -> tuple[list[Record], list[Rejected]]:
     """All that a source delivers until its end."""
     records: list[Record] = []
     rejected: list[Rejected] = []
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         async with source:
             while (batch := await source.receive()) is not None:
                 assert batch.places is not None and len(batch.places) == len(batch.records)
@@ -62,7 +63,7 @@ async def test_fifo_waits_for_its_writer(tmp_path: Path, integer: Schema) -> Non
     path = tmp_path / "fifo"
     os.mkfifo(path)
     source = FileSource(str(path), TextDecoder(integer, "fifo"))
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         async with source:
             assert source.size is None
             fd = os.open(path, os.O_WRONLY)
@@ -98,7 +99,7 @@ async def test_pipe_on_standard_input(integer: Schema) -> None:
                 got_one.set()
 
     got_one = anyio.Event()
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(read_all)
             await anyio.wait_all_tasks_blocked()
@@ -123,7 +124,7 @@ async def test_full_pipe_is_backpressure(integer: Schema) -> None:
             await sink.send(answers)
         os.close(writing)
 
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(send)
             await anyio.wait_all_tasks_blocked()

@@ -12,6 +12,7 @@ import pytest
 from anyio import TypedAttributeProvider
 from anyio.abc import SocketAttribute, SocketStream
 
+from children import WAIT
 from tidelog.connectors import (
     CsvDecoder,
     ListenerSink,
@@ -37,7 +38,7 @@ async def receive(source: Source, count: int) -> tuple[list[Record], list[Reject
     records: list[Record] = []
     rejected: list[Rejected] = []
     places: list[str] = []
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         while len(records) + len(rejected) < count:
             batch = await source.receive()
             assert (batch is not None and batch.places is not None) or (batch is not None and not batch.records)
@@ -171,7 +172,7 @@ async def test_wrong_header_costs_one_connection(integer: Schema) -> None:
 
 async def test_each_connection_is_a_source_that_ends_by_itself(integer: Schema) -> None:
     """A connection that is closed, that breaks, or whose listener is left, is a source that has ended; others go on."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         async with ListenerSource(LOOPBACK, TextDecoder(integer, "tcp")) as listener:
             one, two, three = [await connect(listener) for _ in range(3)]
             found = {source.name: source for source in [await listener.accept() for _ in range(3)]}
@@ -195,7 +196,7 @@ async def test_each_connection_is_a_source_that_ends_by_itself(integer: Schema) 
 
 async def test_a_listener_that_is_left_ends_its_connections(integer: Schema) -> None:
     """Whoever waits for a connection's next facts is told that there are none."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         async with anyio.create_task_group() as tasks:
             received: list[object] = []
 
@@ -236,7 +237,7 @@ async def test_client_source_raises_oserror_and_connects_anew(integer: Schema) -
             await peer.send(b"p(a)@1\np(b")
             await receive(source, 1)
             await reset(peer)
-            with anyio.fail_after(10), pytest.raises(ConnectionResetError):
+            with anyio.fail_after(WAIT), pytest.raises(ConnectionResetError):
                 await source.receive()
         async with source:
             async with await server.accept() as peer:
@@ -250,7 +251,7 @@ async def test_client_source_raises_oserror_and_connects_anew(integer: Schema) -
 
 async def test_listening_sink_waits_for_the_first_and_sends_to_all(integer: Schema) -> None:
     """Answers wait for the first receiver; later ones get what comes after; one that has gone costs nobody else."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         async with ListenerSink(LOOPBACK, TextEncoder(integer)) as sink, anyio.create_task_group() as tasks:
             tasks.start_soon(sink.send, [("p", ("a",), 1, 1)])
             await anyio.wait_all_tasks_blocked()
@@ -270,7 +271,7 @@ async def test_listening_sink_waits_for_the_first_and_sends_to_all(integer: Sche
 async def test_client_sink_sends_and_raises_oserror(integer: Schema) -> None:
     """A sink that connects sends its lines; a broken connection is an OSError."""
     server = (await LOOPBACK.listen())[0]
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         async with server:
             address = TcpAddress("127.0.0.1", local_port(server))
             async with SocketSink(address, TextEncoder(integer)) as sink:
@@ -291,7 +292,7 @@ async def test_unix_sockets(tmp_path: Path, integer: Schema, leftover: bool) -> 
         with socket.socket(socket.AF_UNIX) as stale:
             stale.bind(str(path))
     address: Address = UnixAddress(str(path))
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         async with Audience(address, TextDecoder(integer, str(address))) as source:
             assert path.stat().st_mode & 0o777 == 0o600
             async with SocketSink(address, TextEncoder(integer)) as sink:

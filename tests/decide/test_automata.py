@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 from batch.materialising import plan_of, records
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from decide.theories import theory_of
+from drawing import drawn
 from oracle.agreement import records_of
 from oracle.evaluate import rules_of
 from oracle.programs import EVERYTHING, Kind, streams
@@ -285,7 +286,7 @@ def programs(draw: st.DrawFn) -> tuple[str, list[str]]:
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@drawn(150)
 @given(programs())
 def test_consistency_is_the_materialisations(case: tuple[str, list[str]]) -> None:
     """Where materialisation comes to its end, or to a violation, the automata say the same."""
@@ -303,7 +304,7 @@ ROWS = replace(EVERYTHING, negation=False, windows=False, rules=3)
 
 
 @pytest.mark.slow
-@settings(max_examples=50)
+@drawn(50)
 @given(st.data(), st.sampled_from(("rational", "integer")))
 def test_with_rows(data: st.DataObject, kind: Kind) -> None:
     """The same for programs with variables, joins, wildcards, comparisons and nested operators."""

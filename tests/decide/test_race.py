@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -14,6 +13,7 @@ from typing import NoReturn
 
 import pytest
 
+from children import WAIT, child
 from tidelog.plans.errors import MethodError
 from tidelog.runtime.batch.race import Finish, can_race, race
 
@@ -203,22 +203,22 @@ with stopped_by_signals():
 )
 def test_no_worker_outlives_its_parent(number: signal.Signals, code: int) -> None:
     """Not even where that is killed: nobody holds the pipe any more that all of them had as standard output."""
-    with subprocess.Popen([sys.executable, "-c", RACING], stdout=-1, stderr=-1) as process:
+    with child([sys.executable, "-c", RACING], stdout=-1, stderr=-1) as process:
         assert process.stdout is not None
         assert process.stdout.read(2) == b".."
         process.send_signal(number)
         begin = time.monotonic()
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=WAIT)
     assert (out, process.returncode) == (b"", code)
     assert time.monotonic() - begin < 5
 
 
 def test_an_interrupt_from_the_keyboard() -> None:
     """It reaches all processes of the group at once: the workers are silent, and the parent ends as it should."""
-    with subprocess.Popen([sys.executable, "-c", RACING], stdout=-1, stderr=-1, start_new_session=True) as process:
+    with child([sys.executable, "-c", RACING], stdout=-1, stderr=-1, start_new_session=True) as process:
         assert process.stdout is not None
         assert process.stdout.read(2) == b".."
         os.killpg(process.pid, signal.SIGINT)
-        _, error = process.communicate(timeout=20)
+        _, error = process.communicate(timeout=WAIT)
     assert process.returncode == -signal.SIGINT
     assert error.count(b"Traceback") == 1

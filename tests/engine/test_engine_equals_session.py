@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import drawn
 from engine.running import BACKENDS, engine_answers, multiset, plan_of
 from engine.test_session_equals_oracle import compiled, show, until
 from oracle.agreement import differences, records_of, runs_of
@@ -18,8 +19,7 @@ from oracle.programs import EVERYTHING, FORWARD, NON_RECURSIVE, programs, stream
 from tidelog import MemorySource, Session
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
-from tidelog.runtime.emission import EmitMode
-from tidelog.runtime.interfaces import Source
+from tidelog.runtime.interfaces import EmitMode, Source
 
 FRAGMENTS = {"forward": FORWARD, "non-recursive": NON_RECURSIVE, "everything": EVERYTHING}
 
@@ -44,7 +44,7 @@ def dealt(draw: st.DrawFn, records: Sequence[Record]) -> list[Source]:
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("timeline", ["rational", "integer"])
-@settings(max_examples=25)
+@drawn(25)
 @given(data=st.data())
 def test_engine_session_and_oracle_agree(backend: str, timeline: str, data: st.DataObject) -> None:
     """Whatever the program, the batches and the number of sources: each fact and time once, and rightly."""
@@ -72,7 +72,7 @@ def _within(plan: Plan, answers: list[Record], limit: Fraction | None) -> dict[o
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("emit", ["final", "points"])
-@settings(max_examples=25)
+@drawn(25)
 @given(data=st.data())
 def test_final_and_points_agree_with_the_session(backend: str, emit: EmitMode, data: st.DataObject) -> None:
     """Maximal intervals, and answers at points, are the same; points come in the same order."""
@@ -89,7 +89,7 @@ def test_final_and_points_agree_with_the_session(backend: str, emit: EmitMode, d
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("emit", ["intervals", "final", "points"])
+@pytest.mark.parametrize("emit", ["intervals", "final", "changes", "points"])
 def test_loops_agree_in_every_mode(backend: str, emit: EmitMode) -> None:
     """Recursion through time and through joins, with an end and without: the engine answers what the session does."""
     text = """

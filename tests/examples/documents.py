@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import tidelog
+from children import WAIT
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = ("README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))
@@ -96,7 +97,7 @@ def run_command(command: str, folder: Path) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,
-        timeout=60,
+        timeout=WAIT,
         check=False,
     )
     return done.stdout.decode()

@@ -10,12 +10,12 @@ import subprocess
 import sys
 import threading
 from collections import defaultdict
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import tidelog
+from children import WAIT, child
 from examples.documents import ROOT, run_command
 
 EXAMPLES = ROOT / "examples"
@@ -190,33 +190,27 @@ def test_open_door_is_told_of_while_it_can_be_closed() -> None:
 
 
 def test_embedded_session_goes_on_after_a_restart() -> None:
-    """The control loop's answers run on over the snapshot: overheating without a gap, then silence."""
-    lines = run_command("python examples/gateway/embed.py", ROOT).splitlines()
-    overheated = [line for line in lines if "overheated" in line]
-    assert overheated[0] == "at 28 s: overheated(press)@[32,33]"
-    assert overheated[-1] == "at 56 s: overheated(press)@(57,61]"
-    ends = [re.search(r"[\[(](\d+),(\d+)\]", line).groups() for line in overheated]
-    assert all(before[1] == after[0] for before, after in pairwise(ends))
-    assert next(line for line in lines if "uncooled" in line) == "at 36 s: uncooled(press)@[32,33]"
-    silent = [line for line in lines if "silent" in line]
-    assert silent[0].startswith("at 120 s: silent(press)@(91,")
-    assert silent[-1].endswith(",120]")
+    """The control loop is told of each change once, also over the snapshot: overheating, cooling, the end, then silence."""
+    assert run_command("python examples/gateway/embed.py", ROOT).splitlines() == [
+        "at 32 s: overheated(press)@[32..",
+        "at 36 s: uncooled(press)@[32..",
+        "at 40 s: uncooled(press)@[32,36)",
+        "at 64 s: overheated(press)@[32,61]",
+        "at 120 s: silent(press)@(91..",
+    ]
 
 
 @pytest.mark.slow
 def test_gateway_answers_over_tcp_and_stops_cleanly() -> None:
-    """The daemon answers what a machine sends by TCP, and ends with a summary when it is told to stop."""
-    expected = {
-        *("overheated(press)@[20,21]", "overheated(press)@(21,25]", "overheated(press)@(25,29]"),
-        *("uncooled(press)@[20,21]", "uncooled(press)@(21,22)"),
-    }
+    """The daemon tells what begins by what a machine sends by TCP, and ends with a summary when it is told to stop."""
+    expected = {"overheated(press)@[20..", "uncooled(press)@[20.."}
     command = [sys.executable, str(EXAMPLES / "gateway" / "gateway.py"), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as gateway:
+    with child(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as gateway:
         watchdog = threading.Timer(30, gateway.kill)
         watchdog.start()
         try:
             port = int(gateway.stderr.readline().rpartition(":")[2])
-            with socket.create_connection(("127.0.0.1", port), timeout=10) as machine:
+            with socket.create_connection(("127.0.0.1", port), timeout=WAIT) as machine:
                 for second in range(0, 28, 4):
                     reading = {"temp": {"machine": "press", "celsius": 85}, "time": second}
                     machine.sendall(json.dumps(reading).encode() + b"\n")

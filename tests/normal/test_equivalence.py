@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
+from drawing import drawn
 from normal.equivalence import differences
 from oracle.evaluate import head_atom, rules_of
 from oracle.programs import EVERYTHING, FORWARD, NON_RECURSIVE, PAST_ONLY, Features, Kind, programs, streams
@@ -70,7 +71,7 @@ def assert_same_meaning(program: Program, data: st.DataObject, size: int) -> Non
 @pytest.mark.parametrize("kind", ["rational", "integer"])
 @pytest.mark.parametrize("fragment", FRAGMENTS)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@drawn(60, suppress_health_check=list(HealthCheck))
 def test_drawn_programs_keep_their_meaning(kind: Kind, fragment: str, data: st.DataObject) -> None:
     """Random programs derive the same facts and violations, normalised or not."""
     features: Features = replace(FRAGMENTS[fragment], rules=4)
@@ -81,7 +82,7 @@ def test_drawn_programs_keep_their_meaning(kind: Kind, fragment: str, data: st.D
 @pytest.mark.parametrize("kind", ["rational", "integer"])
 @pytest.mark.parametrize("text", TRICKY)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@drawn(40, suppress_health_check=list(HealthCheck))
 def test_hard_cases_keep_their_meaning(kind: Kind, text: str, data: st.DataObject) -> None:
     """Rules that need the less usual laws derive the same facts, normalised or not."""
     program = Program((TimelineDeclaration(kind), *parse(text).statements))

@@ -7,10 +7,11 @@ import importlib
 import pkgutil
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tidelog.plans.normal
+from drawing import drawn
 from oracle.programs import EVERYTHING, programs
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.normal.form import is_normal
@@ -90,7 +91,7 @@ def test_deep_nesting_stays_small() -> None:
 
 @pytest.mark.slow
 @given(st.sampled_from(("rational", "integer")).flatmap(lambda kind: programs(kind, EVERYTHING)))
-@settings(max_examples=150, deadline=None)
+@drawn(150)
 def test_laws_of_every_normal_form(program: Program) -> None:
     """Each rule has one operator, the text reads back, and normalising again changes nothing."""
     try:

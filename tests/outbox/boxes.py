@@ -47,7 +47,7 @@ def source(plan: Plan, path: Path) -> Source:
 
 def run_durably(plan: Plan, folder: Path, sources: Sequence[Source], *, backend: str = "trio", **options: Any) -> DurableRun:
     """One durable run into the outbox of a directory, to its end."""
-    with Outbox(str(folder), plan, fingerprint(plan)) as outbox:
+    with Outbox(str(folder), plan, fingerprint(plan), holds_changes=options.get("emit") == "changes") as outbox:
         run = DurableRun(plan, sources, outbox, **options)
         anyio.run(run.run, backend=backend)
         return run

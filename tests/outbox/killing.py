@@ -61,7 +61,7 @@ def collect(outbox: str, rows: list[OutboxRow], draw: random.Random) -> None:
 def watch(child: int, outbox: str, rows: list[OutboxRow], draw: random.Random) -> bool:
     """Read along for a while; whether the run has ended by itself in the meantime."""
     before = len(rows) if draw.random() < 0.8 else -1  # or be killed as early as may be
-    until = time.monotonic() + 100
+    until = time.monotonic() + 300
     while time.monotonic() < until:
         time.sleep(draw.random() * 0.005)
         collect(outbox, rows, draw)

@@ -11,11 +11,13 @@ import pytest
 from engine.running import BACKENDS, DeadLetterList
 
 import tidelog
+from children import WAIT
 from outbox.boxes import PROGRAM, held, run_durably, source, untimed, write_csv
 from tidelog import Engine, MemorySink, MemorySource, OperatorError, PushSource
 from tidelog.connectors.descriptors import Descriptor
 from tidelog.connectors.outbox import Outbox, OutboxReader
 from tidelog.operators.dilate import Dilate
+from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import ConnectorError, SnapshotError, SpecError
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
@@ -61,7 +63,8 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def crash(plan: Plan, folder: Path, sources: Sequence[Source], at: int, is_after: bool, **options: Any) -> bool:
     """Run until the commit at which it crashes; returns whether it has come to its end before."""
-    with CrashingOutbox(str(folder), plan, fingerprint(plan)) as outbox:
+    holds_changes = options.get("emit") == "changes"
+    with CrashingOutbox(str(folder), plan, fingerprint(plan), holds_changes=holds_changes) as outbox:
         outbox.crash_at, outbox.is_after = at, is_after
         try:
             anyio.run(DurableRun(plan, sources, outbox, every=1000, **options).run, backend="trio")
@@ -78,14 +81,14 @@ def engine_answers(plan: Plan, sources: Sequence[Source], **options: Any) -> lis
 
 def as_rows(plan: Plan, answers: Sequence[Record], folder: Path) -> list[tuple[object, ...]]:
     """Answers as an outbox would hold them, in order, without numbers and what depends on the moment."""
-    with Outbox(str(folder), plan, "expected") as outbox:
+    with Outbox(str(folder), plan, "expected", holds_changes=isinstance(answers[0], ChangeRecord)) as outbox:
         outbox.append(answers, 0)
         outbox.commit(b"")
     return sorted(map(repr, (row[1:7] for row in held(folder))))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("emit", ["intervals", "final", "points"])
+@pytest.mark.parametrize("emit", ["intervals", "final", "changes", "points"])
 def test_a_durable_run_answers_as_the_engine_does(tmp_path: Path, plan: Plan, backend: str, emit: Any) -> None:
     """Uninterrupted, an outbox holds what the engine sends to a sink, in each form of answers, on both backends."""
     path = write_csv(tmp_path / "temp.csv", 500)
@@ -99,7 +102,7 @@ def test_a_durable_run_answers_as_the_engine_does(tmp_path: Path, plan: Plan, ba
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("emit", ["intervals", "final", "points"])
+@pytest.mark.parametrize("emit", ["intervals", "final", "changes", "points"])
 def test_after_a_crash_at_any_commit_nothing_is_missing_and_nothing_is_there_twice(
     tmp_path: Path, plan: Plan, often: None, emit: Any
 ) -> None:
@@ -264,7 +267,7 @@ def test_a_full_outbox_holds_back_the_sources(tmp_path: Path, plan: Plan, backen
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for something that another thread or process brings about."""
-    with anyio.fail_after(20):
+    with anyio.fail_after(WAIT):
         while True:
             if condition():
                 return

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import tidelog
+from children import WAIT
 from outbox.boxes import PROGRAM, held, run_durably, source, untimed, write_csv
 from outbox.killing import PIECE
 from tidelog.connectors.descriptors import Descriptor
@@ -21,13 +22,13 @@ KILLING, CUTTING = (Path(__file__).parent / name for name in ("killing.py", "cut
 def torment(seed: int, kills: int, program: Path, folder: Path, *sources: str) -> tuple[list[OutboxRow], list[int]]:
     """All rows that were read while the run was killed again and again, and how many they were each time."""
     arguments = [sys.executable, str(KILLING), str(seed), str(kills), str(program), str(folder), *sources]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=WAIT, check=False)
     assert done.returncode == 0, done.stderr
     read = json.loads(done.stdout)
     return [OutboxRow(*row) for row in read["rows"]], read["killed"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_killed_run_leaves_out_nothing_and_repeats_nothing(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch

@@ -15,6 +15,7 @@ from outbox.boxes import PROGRAM, alarm, held
 from tidelog.connectors import outbox_file
 from tidelog.connectors.outbox import Outbox, OutboxReader, OutboxRow
 from tidelog.connectors.outbox_file import OutboxPredicate
+from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import ConnectorError, SpecError
 from tidelog.plans.plan import Plan
 from tidelog.plans.timeline import NEG, POS
@@ -45,6 +46,23 @@ def test_a_row_is_exact(tmp_path: Path) -> None:
     assert second[3:8] == (None, None, True, True, None)
     assert third[3:8] == ("1/2", "1/2", False, False, "1")
     assert last.horizon == "inf"
+
+
+def test_changes_are_kept_apart_from_facts(tmp_path: Path, plan: Plan) -> None:
+    """A begin has no end yet, and the schema says so; an outbox never holds both, nor one where the other is expected."""
+    begun, ended = ChangeRecord("alarm", ("a",), 3, POS), ChangeRecord("alarm", ("a",), 3, 7)
+    with Outbox(str(tmp_path), plan, "f", holds_changes=True) as box, OutboxReader(str(tmp_path)) as reader:
+        box.append([begun], 3)
+        box.append([ended], 8)
+        box.commit(b"")
+        assert reader.schema().holds_changes
+        with pytest.raises(ValueError, match="expects changes"):
+            box.append([alarm(1)], 0)
+    assert [row[3:5] for row in held(tmp_path)] == [("3", None), ("3", "7")]
+    with pytest.raises(SpecError, match="was filled with another `emit`: go on with the same"):
+        Outbox(str(tmp_path), plan, "f")
+    with Outbox(str(tmp_path / "facts"), plan, "f") as box, pytest.raises(ValueError, match="expects facts"):
+        box.append([begun], 0)
 
 
 def test_what_is_not_committed_is_not_there(tmp_path: Path, plan: Plan) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import tidelog
+from children import WAIT
 from outbox.boxes import PROGRAM, held, run_durably, source, untimed, write_csv
 from tidelog.cli import main
 from tidelog.connectors.outbox import MAX_BYTES, OutboxReader
@@ -116,6 +117,21 @@ def test_a_program_that_asks_has_no_outbox(tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.slow
+def test_changes_go_into_an_outbox(tmp_path: Path) -> None:
+    """`--emit changes`: a row when an alarm begins, and one when it has ended; they are no facts to go on with."""
+    (tmp_path / "p.tide").write_text("timeline integer. seen(X) :- p(X).")
+    (tmp_path / "facts.txt").write_text("p(a)@[3,5]\np(b)@[4,inf)\n")
+    box = tmp_path / "box"
+    options = ["run", str(tmp_path / "p.tide"), "--in", str(tmp_path / "facts.txt"), "--out", f"spark+outbox:{box}"]
+    assert main([*options, "--emit", "changes"]) == 0
+    assert [(row.arguments, row.start, row.end) for row in held(box)] == [
+        ('["a"]', "3", None),
+        ('["b"]', "4", None),
+        ('["a"]', "3", "5"),
+    ]
+    assert main([*options, "--emit", "final"]) == 2
+
+
 def test_a_signal_commits_and_the_next_run_goes_on(program: Path, tmp_path: Path) -> None:
     """SIGTERM ends a run cleanly (143) with what it has taken; run again, the rest follows; dead letters are kept."""
     plan = tidelog.compile(PROGRAM)
@@ -132,8 +148,8 @@ def test_a_signal_commits_and_the_next_run_goes_on(program: Path, tmp_path: Path
             time.sleep(0.2)
             if turn == 0:
                 process.send_signal(signal.SIGTERM)
-                assert "could not be used" in process.communicate(timeout=20)[1]
-        process.communicate(timeout=20)
+                assert "could not be used" in process.communicate(timeout=WAIT)[1]
+        process.communicate(timeout=WAIT)
         assert process.returncode == (143 if turn == 0 else 0)
     rows = held(first)
     assert [row.seq for row in rows] == list(range(1, len(rows) + 1))
@@ -163,7 +179,7 @@ def test_an_outbox_is_served_until_all_is_taken(program: Path, tmp_path: Path) -
         time.sleep(0.3)
         assert process.poll() is None
         client.acknowledge(len(rows))
-    output = process.communicate(timeout=20)
+    output = process.communicate(timeout=WAIT)
     assert output[0] == ""
     assert f"the stream has ended; {len(rows)} facts left to be taken" in output[1]
     assert process.returncode == 0

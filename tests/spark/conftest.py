@@ -71,10 +71,13 @@ def spark() -> Iterator[SparkSession]:
 def fill(tmp_path: Path) -> Fill:
     """Put facts into the outbox of a node, in one commit; returns its directory."""
 
-    def fill(node: str, records: Sequence[Record], program: str = PROGRAM, frontier: int = 0) -> str:
+    def fill(
+        node: str, records: Sequence[Record], program: str = PROGRAM, frontier: int = 0, *, holds_changes: bool = False
+    ) -> str:
         path = os.fspath(tmp_path / f"outbox-{node}")
         clock = iter(range(1_700_000_000_000_000, 1_800_000_000_000_000, 1_000_000)).__next__
-        with Outbox(path, tidelog.compile(program), "1", node=node, clock=clock) as outbox:
+        plan = tidelog.compile(program)
+        with Outbox(path, plan, "1", node=node, clock=clock, holds_changes=holds_changes) as outbox:
             outbox.append(records, frontier)
             outbox.commit(b"")
         return path

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PANELS = ("throughput", "all of the first run", "before the first row", "decoding, share of the time", "a batch, late")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_benchmarks_run_over_few_rows() -> None:
     """With --smoke history and a stream are measured, answers agree with those of one process, and nothing is kept."""
     kept = sorted((ROOT / "benchmarks" / "results").iterdir())

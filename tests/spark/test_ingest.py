@@ -106,7 +106,7 @@ def test_named_fields_are_columns(spark: SparkSession, fill: Fill, tmp_path: Pat
         Ingestion([path], tables, checkpoint).__enter__()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_at_random_points(fill: Fill, tmp_path: Path) -> None:
     """The driver, and with it all of Spark, killed while it writes: in the end the tables are the golden ones."""
     paths = [fill(node, facts(place, 300)) for place, node in enumerate(("n1", "n2"))]
@@ -191,6 +191,14 @@ def test_columns_that_do_not_agree(schemas: list[OutboxSchema], fields: str, man
     """Gateways that do not agree with each other, or with the tables, are told apart before anything is written."""
     with pytest.raises(SpecError, match=message):
         layout_of(schemas, {"p": parse_fields(fields)} if fields else {}, manifest)
+
+
+def test_changes_make_no_tables(fill: Fill, tmp_path: Path) -> None:
+    """A table holds facts, and what has only begun is none yet: an outbox of changes is refused before anything is made."""
+    path = fill("n1", [], holds_changes=True)
+    with pytest.raises(SpecError, match="holds changes: only `--emit intervals`, `final` and `points` fill it with facts"):
+        Ingestion([path], os.fspath(tmp_path / "tables"), os.fspath(tmp_path / "checkpoint")).__enter__()
+    assert not (tmp_path / "tables").exists()
 
 
 def test_checkpoint_and_tables_belong_together() -> None:

@@ -40,10 +40,10 @@ from tidelog.connectors.spark.running.stream import STREAM_SETTINGS, run_stream
 from tidelog.plans.analysis.stages import stages_of
 from tidelog.plans.compile import compile_program
 from tidelog.plans.errors import ProgramError
-from tidelog.plans.facts import Record, format_record
+from tidelog.plans.facts import Record, format_atom, format_record
 from tidelog.plans.plan import Plan
 from tidelog.plans.syntax import Program
-from tidelog.runtime.interfaces import Batch
+from tidelog.runtime.interfaces import Batch, StageMode
 from tidelog.runtime.staged import open_stage
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def texts(records: Iterable[Record], plan: Plan) -> list[str]:
     return sorted(format_record(record, plan.timeline) for record in records)
 
 
-def in_one_process(plan: Plan, records: Iterable[Record]) -> list[Record]:
-    session = tidelog.Session(plan, emit="final")
+def in_one_process(plan: Plan, records: Iterable[Record], emit: StageMode = "final") -> list[Record]:
+    session = tidelog.Session(plan, emit=emit)
     session.push_records(sorted(records, key=lambda record: record[2]))
     session.finish()
     return session.pull_records()
@@ -106,12 +106,34 @@ def test_examples_over_history(spark: SparkSession, tmp_path: Path, example: str
         file = tmp_path / "facts.txt"
         file.write_text("\n".join(facts), "utf-8")
         specs = [os.fspath(file)]
-    job = job_of(plan, 3, is_final=True)
+    job = job_of(plan, 3, emit="final")
     inputs = [read_input(spark, parse_input(spec, number), job, streaming=False) for number, spec in enumerate(specs)]
     rows = run_history(inputs, job, open_stage).collect()
     expected = in_one_process(plan, loaded(plan, specs))
     assert expected
     assert texts(answers_of(rows), plan) == texts(expected, plan)
+
+
+@pytest.mark.slow
+def test_changes_over_history(spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Each interval begins and ends, in the order of time, whichever bucket it is from: the lines of one process, sorted."""
+    plan = tidelog.compile_path(EXAMPLES / "gateway/gateway.tide")
+    file = tmp_path / "facts.txt"
+    file.write_text("\n".join(GATEWAY), "utf-8")
+    job = job_of(plan, 3, emit="changes")
+    inputs = [read_input(spark, parse_input(os.fspath(file), 0), job, streaming=False)]
+    delivery = Delivery(plan, ["facts+-"], emit="changes", on_letters=lambda _: None, on_violation=lambda _: None)
+    delivery.deliver(run_history(inputs, job, open_stage))
+    found = capfd.readouterr().out.splitlines()
+    expected = [
+        plan.answer(record)
+        for record in sorted(
+            in_one_process(plan, loaded(plan, [os.fspath(file)]), "changes"),
+            key=lambda change: (change.order, format_atom(*change[:2])),
+        )
+    ]
+    assert any(line.endswith("..") for line in found)
+    assert found == [str(change) for change in expected]
 
 
 def parcels_of(job: Job, records: Sequence[Record]) -> pa.Table:
@@ -189,7 +211,7 @@ def test_what_needs_to_know_of_all_time_or_order(spark: SparkSession, tmp_path: 
     plan = tidelog.compile(text)
     lines = sorted(facts, key=lambda fact: int(fact.partition("@")[2]))
     (tmp_path / "facts.txt").write_text("\n".join(lines), "utf-8")
-    job = job_of(plan, 3, is_final=True)
+    job = job_of(plan, 3, emit="final")
     spec = parse_input(os.fspath(tmp_path / "facts.txt"), 0)
     rows = run_history([read_input(spark, spec, job, streaming=False)], job, open_stage).collect()
     records = [record for line in lines for record in read(plan, line)]
@@ -220,7 +242,7 @@ def test_where_the_stream_starts(spark: SparkSession, text: str, facts: list[str
     """Behind a time that is excluded, or nowhere: all buckets agree with one process."""
     plan = tidelog.compile(text)
     records = [record for fact in facts for record in read(plan, fact)]
-    job = job_of(plan, 5, is_final=True)
+    job = job_of(plan, 5, emit="final")
     rows = run_history([spark.createDataFrame(parcels_of(job, records))], job, open_stage).collect()
     assert texts(answers_of(rows), plan) == texts(in_one_process(plan, records), plan) != []
 
@@ -248,9 +270,9 @@ MOVING = """
 class Stream:
     """A program over two folders of files, started and stopped, and what it tells."""
 
-    def __init__(self, spark: SparkSession, folder: Path, plan: Plan, lateness: int) -> None:
+    def __init__(self, spark: SparkSession, folder: Path, plan: Plan, lateness: int, emit: StageMode) -> None:
         self._spark, self._folder, self._plan, self._lateness = spark, folder, plan, lateness
-        self._job = job_of(plan, 3, is_final=True)
+        self._job = job_of(plan, 3, emit=emit)
         self._files = 0
         self.answers: list[Record] = []
         self.letters: list[str] = []
@@ -300,8 +322,9 @@ class Stream:
         self.violated |= {violation_of(row.row, row.lo, row.hi)[1] for row in rows if row.kind == VIOLATION}
 
 
-@pytest.mark.slow
-def test_a_stream_goes_on_from_its_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.long
+@pytest.mark.parametrize("emit", ["final", "changes"])
+def test_a_stream_goes_on_from_its_checkpoint(spark: SparkSession, tmp_path: Path, emit: StageMode) -> None:
     """Several stages and inputs, facts out of order within the lateness, a restart: the answers are those of one process.
 
     A key of which nothing comes any more, or never did, learns of time as the others do. An input that says nothing after
@@ -310,10 +333,10 @@ def test_a_stream_goes_on_from_its_checkpoint(spark: SparkSession, tmp_path: Pat
     plan = tidelog.compile(MOVING)
     several = [f"a({time % 5},{time * time % 7})@{time - time % 4}" for time in range(4, 80)]
     single = [f"e({time % 3})@{time}" for time in range(0, 80, 5)]
-    stream = Stream(spark, tmp_path, plan, lateness=4)
+    stream = Stream(spark, tmp_path, plan, 4, emit)
     stream.run([(several, single[:8])])
     stream.run([((), single[8:]), ((), ["e(1)@3"])])
-    session = tidelog.Session(plan, emit="final", lateness=4, sources=("a", "e"))
+    session = tidelog.Session(plan, emit=emit, lateness=4, sources=("a", "e"))
     for source, facts in (("a", several), ("e", single)):
         assert not session.take(source, Batch([record for fact in facts for record in read(plan, fact)]))
     assert texts(stream.answers, plan) == texts(session.pull_records(), plan)

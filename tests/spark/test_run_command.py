@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import tidelog
+from children import WAIT
 from tidelog.cli import main
 from tidelog.commands.spark_run import shared
 from tidelog.commands.spark_start import described, interruptible
@@ -60,6 +61,7 @@ STREAM = ("--checkpoint", "c")
             ["--emit", "points"],
             "`--emit points` tells what holds at the time points of all inputs, which no session alone sees",
         ),
+        (["--emit", "changes", "--out", "parquet:t"], "`--emit changes` is told in lines: a table holds facts"),
         (["--lateness", "1"], "`--lateness` is for streams, which have a `--checkpoint`: over history nothing is late"),
         (["--every", "1"], "`--every` is for streams, which have a `--checkpoint`: history is read once"),
         (["--once"], "`--once` is for streams, which have a `--checkpoint`: history is read once anyway"),
@@ -172,7 +174,7 @@ def test_work_that_can_be_left() -> None:
         raise SpecError("no such table")
 
     def wait() -> None:
-        cancelled.wait(60)
+        cancelled.wait(WAIT)
         fail()
 
     with pytest.raises(SpecError, match="no such table"):
@@ -205,7 +207,7 @@ def test_a_checkpoint_belongs_to_its_run(tmp_path: Path) -> None:
     inputs = [Input(0, "jsonl", "in"), Input(1, "csv", "s3a://b/temp/", "temp")]
     mine = claim_checkpoint(checkpoint, described(job, inputs, 0))
     assert claim_checkpoint(checkpoint, described(job, [Input(0, "jsonl", os.path.abspath("in")), inputs[1]], 0)) == mine
-    other = job_of(tidelog.compile(PROGRAM + "cold(S) :- temp(S, V), V < 0."), 8, is_final=True, start=0)
+    other = job_of(tidelog.compile(PROGRAM + "cold(S) :- temp(S, V), V < 0."), 8, emit="final", start=0)
     for described_so, names in (
         (described(job, inputs[:1], 2), "--in, --lateness"),
         (described(job, inputs, 0, ["t"]), "--out"),

@@ -104,7 +104,7 @@ def kill_somewhere(folder: Path, draw: random.Random, kill: Callable[[subprocess
     process.communicate()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_at_random_points(tmp_path: Path) -> None:
     """Two stages, negation and facts that come late, a file a batch; the driver is killed, then all of Spark.
 

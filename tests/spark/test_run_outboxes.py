@@ -20,6 +20,7 @@ import pytest
 from outbox.test_outbox_server import CERTIFICATE, KEY
 
 import tidelog
+from children import WAIT
 from tidelog.commands.spark_start import described
 from tidelog.connectors.addresses import TcpAddress
 from tidelog.connectors.outbox import OutboxReader
@@ -115,11 +116,13 @@ def test_outboxes_are_looked_at_first(
     path = fill("n1", [])
     os.rename(path, "gw1")
     fill("n1", [])
+    fill("n2", [], holds_changes=True)
     Path("p.tide").write_text(PROGRAM, "utf-8")
     Path("none.tide").write_text("timeline integer.\np(X) :- q(X).\n", "utf-8")
     twins = f"`{tmp_path}/outbox-n1` and `{tmp_path}/gw1` are both of node `n1`: give each gateway its own name"
     for message, program, options in (
         (twins, "p.tide", ["--in", "outbox:outbox-n1"]),
+        (f"`{tmp_path}/outbox-n2` holds changes", "p.tide", ["--in", "outbox:outbox-n2"]),
         ("are one outbox", "p.tide", ["--in", "outbox:../" + tmp_path.name + "/gw1"]),
         ("there is no outbox in", "p.tide", ["--in", "outbox:nowhere"]),
         ("name of an outbox must not hold a comma", "p.tide", ["--in", "outbox:a,b"]),
@@ -276,12 +279,12 @@ def run_once(folder: Path, address: str) -> str:
     command = [sys.executable, "-m", "tidelog", "spark", "run", "p.tide", "--in", f"outbox:{address}", *options]
     java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.sql.codegen.wholeStage=false"
     quick = {**os.environ, "JDK_JAVA_OPTIONS": java}
-    done = subprocess.run(command, cwd=folder, env=quick, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=folder, env=quick, capture_output=True, text=True, timeout=WAIT, check=False)
     assert done.returncode == 0, done.stderr
     return done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_stream_of_a_gateway(fill: Fill, tmp_path: Path) -> None:
     """With TLS and a token, `--once` takes what a gateway has told, tells all that is known by then, and acknowledges.
 

@@ -47,7 +47,7 @@ def outbox_of(plan: Plan, options: argparse.Namespace) -> OutboxSpec | None:
 def run_durably(plan: Plan, options: argparse.Namespace, spec: OutboxSpec) -> int:
     """Run a plan into an outbox until its sources end, or a signal asks to stop; returns the exit code."""
     server = server_of(options, spec.path)
-    with spec.open(plan, fingerprint(plan)) as outbox:
+    with spec.open(plan, fingerprint(plan), holds_changes=options.emit == "changes") as outbox:
         return stream(plan, options, _Maker(outbox, options, spec, server), into_outbox=True)
 
 

@@ -16,7 +16,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser("run", help="stream facts through a program")
     parser.add_argument("program", metavar="PROGRAM")
     add_stream_options(parser)
-    parser.add_argument("--emit", choices=("intervals", "final", "points"), default="intervals")
+    parser.add_argument("--emit", choices=("intervals", "final", "changes", "points"), default="intervals")
     parser.add_argument("--no-prospects", action="store_true", help="let nothing sleep while it cannot hold")
     add_outbox_options(parser)
     parser.set_defaults(run=run)

@@ -20,10 +20,11 @@ from tidelog.connectors.spark.running.folders import is_remote, local_path
 from tidelog.connectors.spark.running.job import Job, job_of, shared
 from tidelog.connectors.spark.running.locations import FILES, Input, check_streamed, parse_input
 from tidelog.connectors.spark.running.outboxes import check_outboxes, gone_from
-from tidelog.connectors.spark.running.sinks import Lines, parse_sinks
+from tidelog.connectors.spark.running.sinks import Lines, Tables, parse_sinks
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
 from tidelog.plans.times import TimeReader
+from tidelog.runtime.interfaces import StageMode
 
 _STREAM_BUCKETS = 32
 """What a stream has by default: a checkpoint keeps the number, whatever machine goes on with it."""
@@ -47,7 +48,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument(
         "--emit",
-        choices=("intervals", "final", "points"),
+        choices=("intervals", "final", "changes", "points"),
         help="how answers are told (default: final over history, intervals on a stream)",
     )
     parser.add_argument("--start", metavar="T", help="when the stream starts (default, over history: with its first fact)")
@@ -135,7 +136,7 @@ def job_for(plan: Plan, options: argparse.Namespace) -> tuple[Job, int]:
     is_stream = options.checkpoint is not None
     if lateness > Clock.of(plan.timeline).limit:
         raise SpecError(f"--lateness: `{options.lateness}` is longer than Spark can look back")
-    job = job_of(plan, _buckets(options), is_final=_emit(options) == "final", start=start)
+    job = job_of(plan, _buckets(options), emit=_emit(options), start=start)
     if is_stream and start is None and any(stage.needs_start for stage in job.stages):
         raise SpecError("`--start` is needed: windows are clipped where the stream starts, which no session alone sees")
     return job, lateness
@@ -148,8 +149,9 @@ def _encoded(name: str, text: str, read: Callable[[str], int]) -> int:
         raise SpecError(f"{name}: {error}") from error
 
 
-def _emit(options: argparse.Namespace) -> str:
-    return options.emit or ("final" if options.checkpoint is None else "intervals")
+def _emit(options: argparse.Namespace) -> StageMode:
+    mode: StageMode | None = options.emit  # `points` was refused
+    return mode or ("final" if options.checkpoint is None else "intervals")
 
 
 def _buckets(options: argparse.Namespace) -> int:
@@ -164,6 +166,8 @@ def check_files(plan: Plan, inputs: Sequence[Input], options: argparse.Namespace
     read = [local_path(item.path) for item in inputs if item.format != "table" and not is_remote(item.path)]
     stated = [str(program), *(str(program.parent / item.path) for item in plan.backgrounds)]
     sinks = parse_sinks(options.sinks or ["-"], plan.schema, iso=options.iso, is_stream=options.checkpoint is not None)
+    if options.emit == "changes" and any(isinstance(sink, Tables) for sink in sinks):
+        raise SpecError("`--emit changes` is told in lines: a table holds facts, and what has only begun is none yet")
     lines = [f"file:{sink.path}" for sink in sinks if isinstance(sink, Lines) and sink.path]
     check_overlap([*read, *stated], lines, options.dead_letter)
     paths = [sink.path for sink in sinks if sink.path] + [path for path in (options.dead_letter, options.checkpoint) if path]

@@ -98,6 +98,7 @@ class _Run:
                 delivery = self._delivery = Delivery(
                     self._plan,
                     self._options.sinks or ["-"],
+                    emit=self._job.emit,
                     iso=self._options.iso,
                     checkpoint=self._claim(),
                     on_letters=lambda rejected: anyio.run(letters.send, rejected),
@@ -262,7 +263,7 @@ def described(job: Job, inputs: Sequence[Input], lateness: int, tables: Sequence
         "background": hashlib.sha256(job.facts).hexdigest(),
         "--in": ", ".join(f"{item.format} {_place(item)} {item.predicate or ''}".rstrip() for item in inputs),
         "--out": ", ".join(sorted(map(uri_of, tables))),
-        "--emit": "final" if job.is_final else "intervals",
+        "--emit": job.emit,
         "--buckets": str(job.buckets),
         "--lateness": str(lateness),
         "--start": str(job.start),

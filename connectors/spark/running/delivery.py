@@ -29,7 +29,7 @@ from tidelog.connectors.spark.running.table_rows import table_rows
 from tidelog.connectors.spark.tables import folder_of
 from tidelog.plans.facts import Schema
 from tidelog.plans.plan import Plan
-from tidelog.runtime.interfaces import Rejected, Told
+from tidelog.runtime.interfaces import Rejected, StageMode, Told
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -60,6 +60,7 @@ class Delivery:
         plan: Plan,
         sinks: Sequence[str],
         *,
+        emit: StageMode = "intervals",
         iso: bool = False,
         checkpoint: str = "",
         on_letters: Callable[[Sequence[Rejected]], None],
@@ -73,7 +74,7 @@ class Delivery:
         self._tables = describe(plan, "", "")
         self._outputs = tuple(plan.outputs)
         self._sinks = parse_sinks(sinks, self._schema, iso=iso, is_stream=bool(checkpoint))
-        self._iso, self._checkpoint = iso, checkpoint
+        self._emit, self._iso, self._checkpoint = emit, iso, checkpoint
         self._on_letters, self._on_violation = on_letters, on_violation
         for path in self._folders(remote=False):
             claim_tables(LocalFolder(path), checkpoint)
@@ -148,7 +149,7 @@ class Delivery:
     def _write_lines(self, facts: DataFrame, size: int, sink: Lines) -> None:
         with writing(sink.path) as write:
             if size:
-                for piece in sorted_lines(facts, size, self._schema, sink.format, iso=self._iso):
+                for piece in sorted_lines(facts, size, self._schema, sink.format, emit=self._emit, iso=self._iso):
                     write(piece)
 
     def _write_tables(self, facts: DataFrame, sizes: dict[str, int], batch: int | None, folder: str) -> None:

@@ -122,7 +122,7 @@ class _HistoryOfBucket:
         self._bucket = own.column("bucket")[0].as_py()
         began = perf_counter_ns()
         owns = owner(self._stage, self._bucket, self._job.buckets)
-        session = self._open(self._stage, owns, is_final=self._job.is_final, start=self._job.start)
+        session = self._open(self._stage, owns, emit=self._job.emit, start=self._job.start)
         self._busy += perf_counter_ns() - began
         return session
 

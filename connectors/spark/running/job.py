@@ -15,6 +15,7 @@ from tidelog.plans.facts import Record
 from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program
+from tidelog.runtime.interfaces import StageMode
 
 _decode_facts = msgspec.msgpack.Decoder(list[tuple[str, tuple[str | int | float, ...], int, int]]).decode
 
@@ -24,14 +25,14 @@ class Job:
     """A run of a program: its text and what it is called, the facts that it begins with, and what the run was told.
 
     A stage with a key has `buckets` sessions, each for the keys that fall into it. `start` and `last` (encoded) are when the
-    stream starts, and its last fact begins, where that is known. With `is_final`, answers are maximal intervals.
+    stream starts, and its last fact begins, where that is known. `emit` is the form in which answers are told.
     """
 
     program: str
     name: str
     facts: bytes
     buckets: int
-    is_final: bool = False
+    emit: StageMode = "intervals"
     start: int | None = None
     last: int | None = None
 
@@ -57,12 +58,12 @@ class Job:
         return {item.name: item.predicate for item in inputs if item.source is None and item.predicate not in earlier}
 
 
-def job_of(plan: Plan, buckets: int, *, is_final: bool = False, start: int | None = None) -> Job:
+def job_of(plan: Plan, buckets: int, *, emit: StageMode = "intervals", start: int | None = None) -> Job:
     """A run of this plan; ProgramError with every reason if it cannot be split into stages."""
     stages = stages_of(plan)
     if stages.problems:
         raise ProgramError(stages.problems, plan.name, plan.program.text)
-    return Job(format_program(plan.program), plan.name, msgspec.msgpack.encode(plan.facts), buckets, is_final, start)
+    return Job(format_program(plan.program), plan.name, msgspec.msgpack.encode(plan.facts), buckets, emit, start)
 
 
 @lru_cache(maxsize=4)

@@ -14,8 +14,10 @@ from pyspark import StorageLevel
 from tidelog.connectors.cache import BoundedCache
 from tidelog.connectors.formats import make_encoder
 from tidelog.connectors.spark.running.parcels import RowCache
+from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import ConnectorError
-from tidelog.plans.facts import Row, Schema, format_atom
+from tidelog.plans.facts import Record, Row, Schema, format_atom
+from tidelog.runtime.interfaces import StageMode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,26 +26,29 @@ PART_BYTES = 16_000_000
 """How many bytes of facts, about, the driver holds at once."""
 _PIECE_BYTES = 500_000
 """How many bytes of lines a worker puts into one row."""
-_LINES = pa.schema([("hi", pa.int64()), ("lo", pa.int64()), ("atom", pa.string()), ("line", pa.binary())])
-_LINE_COLUMNS = "hi bigint, lo bigint, atom string, line binary"
+_LINES = pa.schema([("first", pa.int64()), ("second", pa.int64()), ("atom", pa.string()), ("line", pa.binary())])
+_LINE_COLUMNS = "first bigint, second bigint, atom string, line binary"
 _PIECES = pa.schema([("piece", pa.binary())])
 
 
-def sorted_lines(facts: DataFrame, size: int, schema: Schema, kind: str, *, iso: bool) -> Iterator[bytes]:
-    """The lines of these parcels of facts, which have about `size` bytes, in a format, by end, begin and text.
+def sorted_lines(
+    facts: DataFrame, size: int, schema: Schema, kind: str, *, emit: StageMode = "intervals", iso: bool
+) -> Iterator[bytes]:
+    """The lines of these parcels of facts, which have about `size` bytes, in a format, by end, begin and text; those of
+    changes by when they happen, what begins first.
 
     They come in pieces of many lines, each with its newline.
     """
 
     def encode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _encoded(batches, schema, kind, iso)
+        return _encoded(batches, schema, kind, emit, iso)
 
     parts = 1 + size // PART_BYTES
     lines = facts.select("name", "row", "lo", "hi").mapInArrow(encode, _LINE_COLUMNS)
     if parts > 1:  # what is split into ranges is read twice
         lines = lines.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        order = ("hi", "lo", "atom")
+        order = ("first", "second", "atom")
         parted = lines.repartitionByRange(parts, *order).sortWithinPartitions(*order)
         for row in parted.select("line").mapInArrow(_joined, "piece binary").toLocalIterator():
             yield bytes(row.piece)
@@ -51,17 +56,25 @@ def sorted_lines(facts: DataFrame, size: int, schema: Schema, kind: str, *, iso:
         lines.unpersist()
 
 
-def _encoded(batches: Iterable[pa.RecordBatch], schema: Schema, kind: str, iso: bool) -> Iterator[pa.RecordBatch]:
+def _encoded(
+    batches: Iterable[pa.RecordBatch], schema: Schema, kind: str, emit: StageMode, iso: bool
+) -> Iterator[pa.RecordBatch]:
     rows = RowCache()
     atoms: BoundedCache[tuple[str, Row], str] = BoundedCache(lambda key: format_atom(*key), lambda _, text: len(text))
     encode = make_encoder(kind, schema, iso).encode
     for batch in batches:
         names, encoded, los, his = (batch.column(name).to_pylist() for name in ("name", "row", "lo", "hi"))
-        records = [(name, rows[row], lo, hi) for name, row, lo, hi in zip(names, encoded, los, his, strict=True)]
+        facts = zip(names, map(rows.__getitem__, encoded), los, his, strict=True)
+        records: list[Record] = [ChangeRecord(*fact) for fact in facts] if emit == "changes" else list(facts)
+        firsts, seconds = zip(*map(_order, records), strict=True) if records else ((), ())
         texts = [atoms[name, row] for name, row, _, _ in records]
         lines = [encode([record]) for record in records]
-        columns = zip((his, los, texts, lines), _LINES, strict=True)
+        columns = zip((firsts, seconds, texts, lines), _LINES, strict=True)
         yield pa.RecordBatch.from_arrays([pa.array(column, field.type) for column, field in columns], schema=_LINES)
+
+
+def _order(record: Record) -> tuple[int, int]:
+    return record.order if isinstance(record, ChangeRecord) else (record[3], record[2])
 
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

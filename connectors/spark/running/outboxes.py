@@ -25,9 +25,10 @@ def origin_of(item: Input, access: Access) -> Origin:
 
 def check_outboxes(inputs: Sequence[Input], access: Access, timeline: Timeline) -> None:
     """Look at all outboxes among these inputs: SpecError where one is not there, is named twice, has the name of another,
-    or counts time in a way that is not that of the program; ConnectorError where one cannot be read."""
+    holds changes, or counts time in a way that is not that of the program; ConnectorError where one cannot be read."""
     origins = [origin_of(item, access) for item in inputs if item.format == "outbox"]
     for origin, schema in zip(origins, read_schemas(origins), strict=True):
+        schema.check_facts(origin.place)
         scale_of(schema, timeline, origin.place)
 
 

@@ -144,7 +144,7 @@ class StageProcessor(StatefulProcessor):
     def _resume(self, bucket: int, state: bytes) -> StageSession:
         """The bucket's session as the last batch left it."""
         owns = owner(self._stage, bucket, self._job.buckets)
-        session = self._open(self._stage, owns, is_final=self._job.is_final, start=self._job.start)
+        session = self._open(self._stage, owns, emit=self._job.emit, start=self._job.start)
         if state:
             session.restore(state)
         return session

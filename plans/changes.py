@@ -1,0 +1,71 @@
+"""Changes: an answer begins to hold, and has ended (`run --emit changes`). Between the two nothing is told.
+
+For each maximal interval over which a row holds there is one change when it is certain that it begins there, and one when it
+is certain that it has ended. What has no end has no second one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tidelog.plans.facts import Answer, Row, format_atom, format_record
+from tidelog.plans.syntax import Time
+from tidelog.plans.timeline import NEG, POS, Timeline
+
+
+class ChangeRecord(NamedTuple):
+    """A change as a record: the row holds from `lo` on; up to `hi`, or, where `hi` is `POS`, no end is known.
+
+    >>> ChangeRecord("alarm", ("p1",), 3, POS).has_ended, ChangeRecord("alarm", ("p1",), 3, 7).has_ended
+    (False, True)
+    """
+
+    predicate: str
+    row: Row
+    lo: int
+    hi: int
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is the second change of its interval."""
+        return self.hi < POS
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """When it happens, and what comes first of that time: what begins, then what has ended, by its begin."""
+        return (self.hi + 1, self.lo) if self.has_ended else (self.lo, NEG - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Answer):
+    """An answer begins to hold, or, with `has_ended`, it has held over the whole of `interval`, and no longer.
+
+    As long as no end is known, `interval.high` is infinite. As text, `alarm(p1)@[3..`, and then the fact, `alarm(p1)@[3,7]`.
+    """
+
+    has_ended: bool
+
+    @property
+    def begins(self) -> Time:
+        """When it begins: a fraction, or -infinity; `interval.left_open` tells whether it holds then."""
+        return self.interval.low
+
+    @property
+    def ends(self) -> Time | None:
+        """When it has ended; None where no end is known. `interval.right_open` tells whether it holds then."""
+        return self.interval.high if self.has_ended else None
+
+
+def change_of(record: ChangeRecord, timeline: Timeline) -> Change:
+    """A record as a change, with exact times and its text."""
+    predicate, row, lo, hi = record
+    return Change(predicate, row, timeline.decode_interval(lo, hi), format_change(record, timeline), record.has_ended)
+
+
+def format_change(record: ChangeRecord, timeline: Timeline) -> str:
+    """A change as text: `p(a)@[1..`, then `p(a)@[1,5/2)`."""
+    if record.has_ended:
+        return format_record(record, timeline)
+    begin, _, _ = timeline.format_range(record.lo, POS).partition(",")
+    return f"{format_atom(record.predicate, record.row)}@{begin}.."
