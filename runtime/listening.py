@@ -94,6 +94,9 @@ class ListenerActor:
 
     async def _serve(self, source: Source, events: MemoryObjectSendStream[SourceEvent]) -> None:
         """Run a source that has come, from beginning to end."""
+        if self._stopping:
+            events.close()
+            return
         self._count += 1
         name = f"{self.name} #{self._count} {source.name}"
         actor = SourceActor(name, source, self._policy, self._idle_after, is_temporary=True)

@@ -10,6 +10,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from children import WAIT
 from engine.runners import KINDS, Runner, no_threads  # noqa: F401 - a fixture
 from engine.running import BACKENDS, SlowSource, plan_of, records, run
 from tidelog import Engine, MemorySink, MemorySource, PushSource
@@ -61,7 +62,7 @@ def test_a_source_that_runs_ahead_is_held_back(backend: str, kind: str) -> None:
     async def main() -> None:
         ahead, behind = fast(2500), PushSource(name="behind")
         runner = Runner(kind, PLAN, [ahead, behind], max_lead=LEAD)
-        with anyio.fail_after(60):
+        with anyio.fail_after(WAIT):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(runner.run)
                 await settle(lambda: ahead.given)
@@ -140,7 +141,7 @@ def test_stop_while_a_source_is_held_back(backend: str, kind: str) -> None:
     async def main() -> None:
         ahead = fast(2500)
         runner = Runner(kind, PLAN, [ahead, PushSource(name="silent")], max_lead=LEAD)
-        with anyio.fail_after(30):
+        with anyio.fail_after(WAIT):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(runner.run)
                 await settle(lambda: ahead.given)

@@ -9,6 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from children import WAIT
 from engine.runners import KINDS, MemoryLog, Runner, no_threads  # noqa: F401 - a fixture
 from engine.running import BACKENDS, plan_of, run
 from tidelog import MemorySource, PushSource
@@ -61,7 +62,7 @@ def fact(name: str, time: int) -> Batch:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(WAIT):
         while not is_so():
             await anyio.lowlevel.checkpoint()
 
