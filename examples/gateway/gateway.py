@@ -8,9 +8,9 @@ and then, from another shell:
 
 An alarm is told when it begins, `overheated(press)@[20..`, and when it is over, `overheated(press)@[20,32]`; in between
 nothing is. Both are told once they are certain: once all machines that are connected have sent something later, or have been
-silent for `--idle-after` seconds. So is what follows from silence, as long as one machine goes on. Each connection may have a
-clock of its own. The gateway listens on this machine only, and stops cleanly on SIGINT and SIGTERM: what has been received is still
-answered, and standard error tells what was done.
+silent for `--idle-after` seconds. So is what follows from silence, as long as one machine goes on. Each connection may have
+a clock of its own. The gateway listens on this machine only, and stops cleanly on SIGINT and SIGTERM: what has been received
+is still answered, and standard error tells what was done.
 """
 
 import argparse
