@@ -108,6 +108,9 @@ class Acceptor:
             finally:
                 self._tasks = None
                 with anyio.CancelScope(shield=True):
+                    for connection in [*self._connections]:  # cancelled before it was served at all
+                        await connection.aclose()
+                    self._connections.clear()
                     await self._listening.aclose()
 
     async def _accept(self, listener: SocketListener, tasks: TaskGroup) -> None:

@@ -10,6 +10,7 @@ from typing import Protocol
 import anyio
 from anyio.abc import SocketAttribute, SocketListener, SocketStream, UNIXSocketStream
 
+from tidelog.connectors.tcp_listener import TcpListener
 from tidelog.connectors.unix_paths import bind_path
 
 Stream = SocketStream | UNIXSocketStream
@@ -67,7 +68,7 @@ class TcpAddress:
 
     async def listen(self) -> Listening:
         listener = await anyio.create_tcp_listener(local_host=self.host, local_port=self.port)
-        return Listening([item for item in listener.listeners if isinstance(item, SocketListener)])
+        return Listening([TcpListener(item) for item in listener.listeners if isinstance(item, SocketListener)])
 
     def peer_name(self, stream: Stream, number: int) -> str:
         remote = stream.extra(SocketAttribute.remote_address, None)  # noqa: S610 - a socket's attribute

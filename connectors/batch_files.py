@@ -80,6 +80,8 @@ def parse_batch_spec(spec: str) -> Spec:
     parsed = parse_spec(spec)
     if parsed.address is not None:
         raise SpecError(f"`{spec}` may have no end: a batch command reads files, and `-`")
+    if parsed.by is not None:
+        raise SpecError(f"`{spec}`: `by` is for streams: a batch command waits for all facts, so leave it away")
     if parsed.format == "csv" and parsed.scheme != "file" and parsed.predicate is None:
         raise SpecError(f"`{spec}` does not say which predicate its rows are: append `?predicate=NAME`")
     if parsed.scheme == "file":

@@ -47,3 +47,12 @@ def _each(facts: Iterable[Record]) -> Iterator[Record]:
 
 def _shown(value: object) -> str:
     return f"a {type(value).__name__} of {len(value)}" if isinstance(value, tuple) else type(value).__name__
+
+
+def check_lead(max_lead: object) -> int:
+    """By how many facts a source may run ahead; TypeError or ValueError where it is no whole number above 0."""
+    if not isinstance(max_lead, int) or isinstance(max_lead, bool):
+        raise TypeError(f"`max_lead` is a whole number of facts, got {type(max_lead).__name__}")
+    if max_lead < 1:
+        raise ValueError(f"`max_lead` is 1 or more, got {max_lead}")
+    return max_lead

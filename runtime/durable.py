@@ -26,10 +26,24 @@ from tidelog.plans.printing import format_program
 from tidelog.plans.saved import Saved
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.actors import Channel
+from tidelog.runtime.alignment import Alignment
 from tidelog.runtime.engine import first_cause
-from tidelog.runtime.interfaces import AnswerLog, Batch, DeadLetters, EmitMode, Rejected, Replayable, SinkStatistics, Source
+from tidelog.runtime.intake import MAX_LEAD
+from tidelog.runtime.interfaces import (
+    AnswerLog,
+    Batch,
+    DeadLetters,
+    EmitMode,
+    Listener,
+    Rejected,
+    Replayable,
+    SinkStatistics,
+    Source,
+)
+from tidelog.runtime.listening import Sources
 from tidelog.runtime.session import Session, SessionStatistics
-from tidelog.runtime.supervision import RestartPolicy, SourceActor, SourceEvent, check_seconds
+from tidelog.runtime.silence import check_seconds
+from tidelog.runtime.supervision import RestartPolicy, SourceEvent
 from tidelog.runtime.violations import Violation
 
 logger = logging.getLogger("tidelog")
@@ -86,13 +100,14 @@ class DurableRun:
     def __init__(  # noqa: PLR0913 - every option has a default, and names what it is
         self,
         plan: Plan,
-        sources: Sequence[Source],
+        sources: Sequence[Source | Listener],
         log: AnswerLog,
         *,
         emit: EmitMode = "intervals",
         lateness: TimeLike | timedelta = 0,
         start: TimeLike | None = None,
         max_ahead: TimeLike | timedelta | None = None,
+        max_lead: int = MAX_LEAD,
         idle_after: float | None = None,
         dead_letters: DeadLetters | None = None,
         on_violation: Callable[[Violation], None] | None = None,
@@ -104,8 +119,8 @@ class DurableRun:
         self.plan = plan
         policy = RestartPolicy() if restarts is None else restarts
         self._sources = list(sources)
-        self._actors = [SourceActor(f"{i}:{source.name}", source, policy, idle_after) for i, source in enumerate(sources)]
-        self._standings = {actor.name: _Standing(actor.name) for actor in self._actors}
+        self._actors = Sources(sources, policy, idle_after)
+        self._standings = {name: _Standing(name) for name in self._actors.names}
         self._options = _Options(emit, prospects, None if start is None else TimeReader(plan.timeline).point(start))
         self._session = Session(
             plan,
@@ -113,9 +128,11 @@ class DurableRun:
             lateness=lateness,
             start=start,
             max_ahead=max_ahead,
+            max_lead=max_lead,
             prospects=prospects,
             sources=list(self._standings),
         )
+        self._alignment = Alignment(self._session.watermarks, self._actors.actors, max_lead)
         self._log = log
         self._every = every
         self._dead_letters = dead_letters
@@ -134,11 +151,12 @@ class DurableRun:
         events: Channel[SourceEvent] = Channel()
         try:
             async with anyio.create_task_group() as tasks:
-                for actor in self._actors:
+                for actor in self._actors.fixed:
                     if not self._standings[actor.name].ended:
                         tasks.start_soon(actor.run, events.sender(), name=actor.name)
                 events.seal()
                 tasks.start_soon(self._keep_committing)
+                tasks.start_soon(self._alignment.watch)
                 await self._take_all(events.inbox)
                 tasks.cancel_scope.cancel()
         except BaseExceptionGroup as group:
@@ -154,8 +172,7 @@ class DurableRun:
     def stop(self) -> None:
         """Shut down cleanly: take nothing more from the sources, and commit what was taken. Within the event loop."""
         self._is_stopping = True
-        for actor in self._actors:
-            actor.stop()
+        self._actors.stop()
 
     def statistics(self) -> SessionStatistics:
         """An immutable record of what has been done, in earlier runs, too, and what is stored."""
@@ -184,6 +201,8 @@ class DurableRun:
         self._session.restore(checkpoint.session)
         self._standings = {standing.name: standing for standing in checkpoint.sources}
         self._is_changed = False
+        for name in self._session.watermarks.temporary():
+            self._session.end(name)
         for source, standing in zip(self._sources, checkpoint.sources, strict=True):
             await self._resume_source(source, standing)
 
@@ -199,7 +218,7 @@ class DurableRun:
             if getattr(checkpoint.options, name) != getattr(self._options, name):
                 raise SpecError(f"outbox `{self._log.name}` was filled with another `{name}`: go on with the same")
 
-    async def _resume_source(self, source: Source, standing: _Standing) -> None:
+    async def _resume_source(self, source: Source | Listener, standing: _Standing) -> None:
         can_replay = isinstance(source, Replayable) and source.is_replayable
         if standing.ended:
             if self._session.is_finished and not can_replay:
@@ -220,13 +239,13 @@ class DurableRun:
         while True:
             await self._wait_for_room()
             try:
-                name, event = await inbox.receive()
+                event = await inbox.receive()
             except anyio.EndOfStream:
                 return
             with anyio.CancelScope(shield=True):  # what has left the channel is taken, though all stop
                 async with self._turn:
                     if not self._is_broken:
-                        await self._reject(self._take(name, event))
+                        await self._reject(self._take(*event))
                     if self._log.pending >= MAX_PENDING:
                         await self._commit()
 
@@ -235,24 +254,29 @@ class DurableRun:
         with inbox, anyio.CancelScope(shield=True):
             while not self._is_broken:
                 try:
-                    name, event = inbox.receive_nowait()
+                    event = inbox.receive_nowait()
                 except (anyio.EndOfStream, anyio.WouldBlock):
                     return
-                await self._reject(self._take(name, event))
+                await self._reject(self._take(*event))
 
-    def _take(self, name: str, event: Batch | str) -> list[Rejected]:
+    def _take(self, name: str, event: Batch | str, moment: float) -> list[Rejected]:
         """Let the session take it, and note where the source now stands; returns what was refused of it."""
         self._is_broken = True  # until all of it is taken, the state belongs to no position
         refused: list[Rejected] = []
-        standing = self._standings[name]
+        standing = self._standings.get(name)  # a source that has come while the run goes on has none: it cannot come again
         if isinstance(event, Batch):
-            refused = [*event.rejected, *self._session.take(name, event)]
-            standing.position = event.position
+            refused = [*event.rejected, *self._session.take(name, event, moment)]
+            if standing is not None:
+                standing.position = event.position
+        elif event == "opened":
+            self._session.open(name)
         elif event == "ended":
-            self._session.end(name)
-            standing.ended = True
+            refused = self._session.end(name)
+            if standing is not None:
+                standing.ended = True
         else:
-            self._session.ignore(name)
+            refused = self._session.ignore(name, moment)
+        self._alignment.taken(name)
         self._pull()
         self._is_broken, self._is_changed = False, True
         return refused

@@ -27,14 +27,26 @@ from tidelog.runtime.actors import (
     everything_waiting,
     tell,
 )
-from tidelog.runtime.arguments import require_stream_plan
+from tidelog.runtime.alignment import Alignment
+from tidelog.runtime.arguments import check_lead, require_stream_plan
 from tidelog.runtime.emission import emission
 from tidelog.runtime.graph import Graph, PortMessage
-from tidelog.runtime.intake import Delivery, Intake
-from tidelog.runtime.interfaces import AnyAnswer, Batch, DeadLetters, EmitMode, Rejected, Sink, SinkStatistics, Source
+from tidelog.runtime.intake import MAX_LEAD, Delivery, Intake
+from tidelog.runtime.interfaces import (
+    AnyAnswer,
+    Batch,
+    DeadLetters,
+    EmitMode,
+    Listener,
+    Rejected,
+    Sink,
+    SinkStatistics,
+    Source,
+)
+from tidelog.runtime.listening import Sources
 from tidelog.runtime.questions import answer_filter, inquiries
 from tidelog.runtime.session import SessionStatistics
-from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceActor, SourceEvent
+from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceEvent
 from tidelog.runtime.violations import Violation, Violations
 
 logger = logging.getLogger("tidelog")
@@ -49,9 +61,12 @@ _ARRIVALS = -3
 class Engine:
     """Runs a plan from sources to sinks until every source has ended, or `stop` is called.
 
+    A source that is a `Listener` brings others while the engine runs.
+
     `emit`, `lateness`, `start`, `max_ahead`, `prospects`, `min_evidence` and `statuses` are those of `Session`. `idle_after`
     (seconds) tells to ignore a source that has been silent for so long, until it speaks again; without it each source holds
-    back the watermark.
+    back the watermark. A source that is more than `max_lead` facts ahead of the slowest is not read until that one has come
+    nearer.
     `dead_letters` takes what could not be read or was refused; `on_violation` is told when a constraint begins to be
     violated. Raises TypeError, ValueError or DataError for an option that is none.
 
@@ -68,13 +83,14 @@ class Engine:
     def __init__(  # noqa: PLR0913 - every option has a default, and names what it is
         self,
         plan: Plan,
-        sources: Sequence[Source],
+        sources: Sequence[Source | Listener],
         sinks: Sequence[Sink],
         *,
         emit: EmitMode = "intervals",
         lateness: TimeLike | timedelta = 0,
         start: TimeLike | None = None,
         max_ahead: TimeLike | timedelta | None = None,
+        max_lead: int = MAX_LEAD,
         idle_after: float | None = None,
         dead_letters: DeadLetters | None = None,
         on_violation: Callable[[Violation], None] | None = None,
@@ -88,12 +104,12 @@ class Engine:
         self.plan = plan
         self.graph = Graph(plan, prospects, patience=emit == "intervals")
         policy = RestartPolicy() if restarts is None else restarts
-        self._sources = [SourceActor(f"{i}:{source.name}", source, policy, idle_after) for i, source in enumerate(sources)]
+        self._sources = Sources(sources, policy, idle_after)
         self._sinks = [SinkActor(sink, policy) for sink in sinks]
-        names = [source.name for source in self._sources]
         begin = None if start is None else times.point(start)
         ahead = None if max_ahead is None else times.duration(max_ahead)
-        self._intake = Intake(plan, names, times.duration(lateness), begin, ahead)
+        self._intake = Intake(plan, self._sources.names, times.duration(lateness), begin, ahead, check_lead(max_lead))
+        self._alignment = Alignment(self._intake.watermarks, self._sources.actors, max_lead)
         self._emission = emission(emit, plan.outputs)
         self._violations = Violations(plan)
         chosen = answer_filter(min_evidence, statuses)
@@ -122,15 +138,15 @@ class Engine:
 
         A sink that has not taken it after `grace` seconds is left. To be called within the engine's event loop.
         """
-        for source in self._sources:
-            source.stop()
+        self._sources.stop()
         if self._scope is not None:
             self._scope.deadline = min(self._scope.deadline, anyio.current_time() + grace)
 
     def statistics(self) -> SessionStatistics:
         """An immutable record of what has been done and what is stored."""
         questions = {inquiry.question.name: inquiry.statistics() for inquiry in self._inquiries}
-        return SessionStatistics(self._intake.statistics(), self.graph.statistics(), self._violations.count, questions)
+        intake, sources = self._intake.statistics(), self._intake.watermarks.statistics()
+        return SessionStatistics(intake, self.graph.statistics(), self._violations.count, questions, sources)
 
     def sink_statistics(self) -> list[tuple[str, SinkStatistics]]:
         """For each sink, with its name: how often it broke, and how many answers may be lost or there twice for that."""
@@ -147,7 +163,7 @@ class Engine:
         channels = self._channels()
         answers: Channel[PortMessage] = Channel()
         events: Channel[SourceEvent] = Channel()
-        for source in self._sources:
+        for source in self._sources.fixed:
             tasks.start_soon(source.run, events.sender(), name=source.name)
         entries = {step: channels[step].sender() for step in channels}
         ends: list[Channel[Sequence[AnyAnswer]]] = [Channel() for _ in self._sinks]
@@ -213,25 +229,36 @@ class Engine:
         with inbox, answers:
             try:
                 await self._enter(self.graph.beginning(), entries)
-                async for name, event in inbox:
-                    for delivery in await self._take(name, event):
-                        arrivals: list[Fact] = [((), point, point) for point in delivery.points]
-                        await answers.send(("", _ARRIVALS, arrivals, delivery.frontier))
-                        await self._enter(self.graph.entering(delivery), entries)
-                        for question in asked:
-                            await question.send(delivery)
+                async with anyio.create_task_group() as beside:
+                    beside.start_soon(self._alignment.watch)
+                    async for name, event, moment in inbox:
+                        for delivery in await self._take(name, event, moment):
+                            arrivals: list[Fact] = [((), point, point) for point in delivery.points]
+                            await answers.send(("", _ARRIVALS, arrivals, delivery.frontier))
+                            await self._enter(self.graph.entering(delivery), entries)
+                            for question in asked:
+                                await question.send(delivery)
+                        self._alignment.taken(name)
+                    beside.cancel_scope.cancel()
             finally:
                 for stream in entries.values():
                     stream.close()
                 for question in asked:
                     question.close()
 
-    async def _take(self, name: str, event: Batch | str) -> list[Delivery]:
+    async def _take(self, name: str, event: Batch | str, moment: float) -> list[Delivery]:
+        """Let the intake take it, and hand what was refused to the dead letters."""
         if isinstance(event, Batch):
-            delivery = self._intake.take(name, event)
-            await self._reject([*event.rejected, *delivery.late, *delivery.ahead, *delivery.long])
-            return [delivery]
-        return self._intake.finish(name) if event == "ended" else [self._intake.ignore(name)]
+            deliveries = [self._intake.take(name, event, moment)]
+            await self._reject(event.rejected)
+        elif event == "opened":
+            deliveries = [self._intake.open(name)]
+        elif event == "ended":
+            deliveries = self._intake.finish(name)
+        else:
+            deliveries = [self._intake.ignore(name, moment)]
+        await self._reject([item for delivery in deliveries for item in delivery.refused])
+        return deliveries
 
     async def _reject(self, rejected: list[Rejected]) -> None:
         self.rejected += len(rejected)

@@ -26,6 +26,9 @@ AnyAnswer = Record | HypotheticalAnswer
 """What sinks take: a derived fact (with `changes`, a `ChangeRecord`), or, where the program asks, what is known of an
 answer."""
 
+Part = Value | None
+"""What has a clock of its own within a source: a device, by its name; None is the source as a whole."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
@@ -42,7 +45,8 @@ class Batch:
 
     `watermark`, an encoded time, is a promise of the source's own: no later fact of it begins at or before that time.
     `places`, where given, names the place of each record (for a late fact's dead letter). `position` is where a source
-    stands behind this batch that can be read again from there: plain data, for its `resume`.
+    stands behind this batch that can be read again from there: plain data, for its `resume`. `parts`, where given, says for
+    each record which part of the source it comes from: each part has a watermark of its own.
     """
 
     records: list[Record] = field(default_factory=list)
@@ -50,6 +54,7 @@ class Batch:
     watermark: int | None = None
     places: Sequence[str] | None = None
     position: dict[str, Any] | None = None
+    parts: Sequence[Part] | None = None
 
 
 class Source(Protocol):
@@ -65,6 +70,27 @@ class Source(Protocol):
         """Wait for facts and return all that is available, up to the source's bound; None at the end.
 
         Raises OSError where the connection is lost: the engine restarts it with back-off, within its budget.
+        """
+        ...
+
+
+@runtime_checkable
+class Listener(Protocol):
+    """Where sources come from while the engine runs, such as connections. Used as an async context manager by one task.
+
+    Each of them is a source with a watermark of its own. The listener itself holds back nobody, and never ends.
+    """
+
+    name: str
+
+    async def __aenter__(self) -> Listener: ...
+
+    async def __aexit__(self, *exc: object) -> None: ...
+
+    async def accept(self) -> Source:
+        """Wait for a further source. It is entered once; where its connection is lost, its `receive` returns None.
+
+        Raises OSError where no more can come: the engine restarts the listener with back-off, within its budget.
         """
         ...
 
@@ -130,7 +156,7 @@ class ConnectionStatistics:
 
 
 @runtime_checkable
-class Listener(Protocol):
+class ServesClients(Protocol):
     """A source, a sink or a server to which others connect."""
 
     name: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -21,13 +22,15 @@ from tidelog.plans.saved import seal, taking, unseal
 from tidelog.plans.syntax import Ask, Value
 from tidelog.plans.timeline import POS
 from tidelog.plans.times import TimeLike, TimeReader
-from tidelog.runtime.arguments import require_stream_plan
+from tidelog.runtime.arguments import check_lead, require_stream_plan
 from tidelog.runtime.emission import emission
-from tidelog.runtime.intake import Delivery, Intake, IntakeStatistics
+from tidelog.runtime.intake import MAX_LEAD, Delivery, Intake, IntakeStatistics
 from tidelog.runtime.interfaces import Batch, EmitMode, Rejected
 from tidelog.runtime.network import Network, Outcome
 from tidelog.runtime.questions import Inquiry, answer_filter, inquiries
+from tidelog.runtime.source_state import SourceStatistics
 from tidelog.runtime.violations import Violation, Violations
+from tidelog.runtime.watermarks import Watermarks
 
 _SOURCE = "session"
 _SNAPSHOT_VERSION = 5
@@ -35,12 +38,13 @@ _SNAPSHOT_VERSION = 5
 
 @dataclass(frozen=True, slots=True)
 class SessionStatistics:
-    """What a session has done: its intake's counts, each step's, and each question's."""
+    """What a session has done: its intake's counts, each step's, each question's, each source's."""
 
     intake: IntakeStatistics
     steps: dict[str, OperatorStatistics]
     violations: int
     questions: dict[str, AskerStatistics] = field(default_factory=dict)
+    sources: dict[str, SourceStatistics] = field(default_factory=dict)
 
     @property
     def entries(self) -> int:
@@ -57,11 +61,13 @@ class Session:
 
     `emit` is one of `intervals`, `final`, `changes`, `points`; `start` is the stream's start where it is not that of the
     first fact. With `max_ahead`, a fact that begins more than this beyond all before it is refused: the work of a wrong
-    clock. Without `prospects`, nothing sleeps while it cannot hold; the answers are the same. Where the program asks, only
-    answers of `statuses` (without: all) are told, and what is possible only with `min_evidence` facts as evidence.
+    clock, unless most of the next ones agree with it; and the first fact waits until another one agrees. Without
+    `prospects`, nothing sleeps while it cannot hold; the answers are the same. Where the program asks, only answers of
+    `statuses` (without: all) are told, and what is possible only with `min_evidence` facts as evidence.
 
     Where several hand in facts, each with a watermark of its own, `sources` names them: then `take`, `ignore` and `end` say
-    what comes from whom, in place of `push`, `advance` and `finish`, which speak for the first.
+    what comes from whom, in place of `push`, `advance` and `finish`, which speak for the first; `open` names further ones
+    later. A part of a source (`Batch.parts`) counts as idle once more than `max_lead` facts of its others came without it.
 
     >>> import tidelog
     >>> session = tidelog.Session(tidelog.compile("alarm(X) :- boxminus[0,2] hot(X)."))
@@ -79,6 +85,7 @@ class Session:
         lateness: TimeLike | timedelta = 0,
         start: TimeLike | None = None,
         max_ahead: TimeLike | timedelta | None = None,
+        max_lead: int = MAX_LEAD,
         prospects: bool = True,
         min_evidence: int = 0,
         statuses: Collection[Status] | None = None,
@@ -91,7 +98,7 @@ class Session:
         begin = None if start is None else self._times.point(start)
         ahead = None if max_ahead is None else self._times.duration(max_ahead)
         self._source = sources[0]
-        self._intake = Intake(plan, sources, self._times.duration(lateness), begin, ahead)
+        self._intake = Intake(plan, sources, self._times.duration(lateness), begin, ahead, check_lead(max_lead))
         self._network = Network(plan, prospects, patience=emit == "intervals")
         self._emission = emission(emit, plan.outputs)
         self._emit: EmitMode = emit
@@ -119,15 +126,11 @@ class Session:
         """Hand in facts that are encoded already, as `Plan.record` makes them.
 
         LateError for the first that is late, DataError for the first beyond `max_ahead`, or that holds too long to be asked
-        for; the others count.
+        for; the others count. With `max_ahead` this may be a fact that was handed in before, and waited for others.
         """
         self._check_open()
         self._waiting += records
-        delivery = self._flush()
-        for item in delivery.late:
-            raise LateError(f"{item.raw.decode()}: {item.reason}", item.place)
-        for item in (*delivery.ahead, *delivery.long):
-            raise DataError(f"{item.raw.decode()}: {item.reason}", item.place)
+        _raise_refused(self._flush())
 
     def advance(self, time: TimeLike) -> None:
         """Promise that no later fact begins at or before `time`; LateError where the stream has finished."""
@@ -135,32 +138,58 @@ class Session:
         self._flush(Batch(watermark=self._times.point(time)))
 
     def finish(self) -> None:
-        """The stream has ended: everything that is still open becomes final. Nothing can be pushed any more."""
+        """The stream has ended: everything that is still open becomes final. Nothing can be pushed any more.
+
+        With `max_ahead`, raises what `push_records` does where first facts do not agree; the stream has ended nevertheless.
+        """
         if self.is_finished:
             return
         self._flush()
-        self.end(self._source)
+        _raise_refused(*self._end(self._source))
 
     def begin_at(self, start: int | None) -> None:
         """The stream starts at this encoded time, which may be a gap, or `NEG`; before anything is handed in."""
         self._intake.given_start = start
 
-    def take(self, source: str, batch: Batch) -> list[Rejected]:
-        """Hand in what a source says; returns what was refused of it: late, too far ahead, or too long to be asked for."""
-        delivery = self._intake.take(source, batch)
+    def open(self, source: str) -> None:
+        """A further source has come: it holds back the others from now on, and is forgotten once it has ended."""
+        self._deliver(self._intake.open(source))
+
+    def take(self, source: str, batch: Batch, moment: float = 0.0) -> list[Rejected]:
+        """Hand in what a source says; returns what was refused of it: late, too far ahead, or too long to be asked for.
+
+        `moment` is when it said so, by any clock, for `ignore`.
+        """
+        delivery = self._intake.take(source, batch, moment)
         self._deliver(delivery)
-        return [*delivery.late, *delivery.ahead, *delivery.long]
+        return delivery.refused
 
-    def ignore(self, source: str) -> None:
-        """The source is idle: it no longer holds back the others, until it speaks again."""
-        self._deliver(self._intake.ignore(source))
+    def ignore(self, source: str, before: float = math.inf) -> list[Rejected]:
+        """The source is idle: it no longer holds back the others, until it speaks again.
 
-    def end(self, source: str) -> None:
-        """The source has ended, and with the last of them the stream."""
-        for delivery in self._intake.finish(source):
+        Where it is divided, this is so for those of its parts that said nothing after the moment `before`. Returns what was
+        refused of its first facts (`max_ahead`), which wait for others no longer.
+        """
+        delivery = self._intake.ignore(source, before)
+        self._deliver(delivery)
+        return delivery.refused
+
+    def end(self, source: str) -> list[Rejected]:
+        """The source has ended, and with the last of them the stream; returns what was refused of its first facts."""
+        return [item for delivery in self._end(source) for item in delivery.refused]
+
+    def _end(self, source: str) -> list[Delivery]:
+        deliveries = self._intake.finish(source)
+        for delivery in deliveries:
             self._deliver(delivery)
         if self.is_finished:
             self._answers += self._emission.finish()
+        return deliveries
+
+    @property
+    def watermarks(self) -> Watermarks:
+        """How far each source has come."""
+        return self._intake.watermarks
 
     @property
     def frontier(self) -> int:
@@ -255,7 +284,8 @@ class Session:
         """An immutable record of what has been done and what is stored."""
         questions = {inquiry.question.name: inquiry.statistics() for inquiry in self._inquiries}
         steps = self._network.graph.statistics()
-        return SessionStatistics(self._intake.statistics(), steps, self._violations.count, questions)
+        sources = self.watermarks.statistics()
+        return SessionStatistics(self._intake.statistics(), steps, self._violations.count, questions, sources)
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state as plain data (numbers, text, lists, dicts with text keys), fit for JSON or MessagePack.
@@ -309,3 +339,11 @@ class Session:
         self._answers.clear()
         self._violated.clear()
         self._hypothetical.clear()
+
+
+def _raise_refused(*deliveries: Delivery) -> None:
+    for delivery in deliveries:
+        for item in delivery.late:
+            raise LateError(f"{item.raw.decode()}: {item.reason}", item.place)
+        for item in delivery.refused:
+            raise DataError(f"{item.raw.decode()}: {item.reason}", item.place)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import logging
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -16,11 +15,12 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from tidelog.plans.errors import ConnectorError
 from tidelog.runtime.actors import everything_waiting
 from tidelog.runtime.interfaces import Accountable, AnyAnswer, Batch, Interrupted, Sink, SinkStatistics, Source
+from tidelog.runtime.silence import Silence, check_seconds
 
 logger = logging.getLogger("tidelog")
 
-SourceEvent = tuple[str, Batch | Literal["ended", "idle"]]
-"""What a source tells the intake: a batch, that it has ended, or that it has been silent for long."""
+SourceEvent = tuple[str, Batch | Literal["opened", "ended", "idle"], float]
+"""What a source tells the intake, and when: a batch, that it has come or has ended, or that it was silent since then."""
 
 _MOMENTS = 5
 """How often other tasks get their turn before a source's end counts."""
@@ -50,19 +50,11 @@ class RestartPolicy:
         return float(min(self.longest, self.delay * 2 ** (attempt - 1)))
 
 
-def check_seconds(name: str, seconds: object) -> None:
-    """TypeError unless it is a number, ValueError unless it is 0 or more, and finite."""
-    if not isinstance(seconds, int | float) or isinstance(seconds, bool):
-        raise TypeError(f"`{name}` is a number of seconds, got {type(seconds).__name__}")
-    if not 0 <= seconds < math.inf:
-        raise ValueError(f"`{name}` is 0 s or more, got {seconds}")
-
-
 _FOR_GOOD = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.EISDIR, errno.ENOSPC, errno.EPERM, errno.EROFS}
 """What trying again does not mend."""
 
 
-class _Attempts:
+class Attempts:
     """The budget of one connector: spent by failures in a row, renewed by success."""
 
     def __init__(self, name: str, policy: RestartPolicy) -> None:
@@ -84,19 +76,35 @@ class _Attempts:
 
 
 class SourceActor:
-    """Runs one source: passes on its batches, and tells when it is idle and when it has ended."""
+    """Runs one source: passes on its batches, and tells when it, or a part of it, is idle and when it has ended.
 
-    def __init__(self, name: str, source: Source, policy: RestartPolicy, idle_after: float | None) -> None:
+    Whoever takes what it passes on says so (`taken`), and may `hold` it back. One that is temporary tells that it has come,
+    and ends where its connection is lost.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        source: Source,
+        policy: RestartPolicy,
+        idle_after: float | None,
+        *,
+        is_temporary: bool = False,
+    ) -> None:
         self.name = name
         self._source = source
-        self._attempts = _Attempts(source.name, policy)
-        if idle_after is not None:
-            check_seconds("idle_after", idle_after)
-        self._idle_after = idle_after
+        self._attempts = Attempts(source.name, policy)
+        self._silence = None if idle_after is None else Silence(idle_after)
+        self._is_temporary = is_temporary
         self._stopping = False
         self._scope: anyio.CancelScope | None = None
-        self._passing_on = False
-        self._heard: anyio.Event
+        self._untaken = 0
+        self._released: anyio.Event | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has said something that was not taken yet, or is held back."""
+        return self._untaken > 0 or self._released is not None
 
     def stop(self) -> None:
         """Take nothing more; a batch that has been received is still passed on."""
@@ -104,12 +112,34 @@ class SourceActor:
         if self._scope is not None:
             self._scope.cancel()
 
+    def taken(self, oldest: float | None) -> None:
+        """What was passed on first has been taken. `oldest` is the moment of the part that has been silent longest."""
+        self._untaken -= 1
+        if self._silence is not None:
+            self._silence.expect(oldest)
+            self._listen()
+
+    def hold(self) -> None:
+        """Ask the source for nothing more until `release`."""
+        if self._released is None:
+            self._released = anyio.Event()
+            self._listen()
+
+    def release(self) -> None:
+        """Go on."""
+        if self._released is not None:
+            self._released.set()
+            self._released = None
+            self._listen()
+
     async def run(self, events: MemoryObjectSendStream[SourceEvent]) -> None:
         async with anyio.create_task_group() as tasks:
             with events:
-                self._heard = anyio.Event()
-                if self._idle_after is not None:
-                    tasks.start_soon(self._watch, events.clone(), self._idle_after)
+                if self._silence is not None:
+                    self._silence.begin()
+                    tasks.start_soon(self._watch, events.clone(), self._silence)
+                if self._is_temporary and not self._stopping:
+                    await self._pass_on(events, "opened")
                 while not self._stopping and not await self._run_once(events):
                     pass
             tasks.cancel_scope.cancel()
@@ -133,6 +163,10 @@ class SourceActor:
         if ended:
             logger.warning("%s: closing it failed: %s", self._source.name, lost)
             return True
+        if self._is_temporary:
+            logger.warning("%s: %s", self._source.name, lost)
+            await self._pass_on(events, "ended")
+            return True
         with anyio.CancelScope() as self._scope:
             await self._attempts.failed(lost)
         return False
@@ -148,6 +182,8 @@ class SourceActor:
         if self._stopping:
             return None
         with anyio.CancelScope() as self._scope:
+            while self._released is not None:
+                await self._released.wait()
             batch: object = await self._source.receive()
             if batch is not None and not isinstance(batch, Batch):
                 kind = type(batch).__name__
@@ -155,32 +191,24 @@ class SourceActor:
             return batch
         return None
 
-    async def _pass_on(self, events: MemoryObjectSendStream[SourceEvent], news: Batch | Literal["ended"]) -> None:
-        self._passing_on = True
-        self._hear()
-        await events.send((self.name, news))
-        self._passing_on = False
-        self._hear()
+    async def _pass_on(self, events: MemoryObjectSendStream[SourceEvent], news: Batch | Literal["opened", "ended"]) -> None:
+        self._untaken += 1
+        self._listen()
+        await events.send((self.name, news, self._silence.moment() if self._silence is not None else 0.0))
 
-    def _hear(self) -> None:
-        """Silence is measured from now on."""
-        self._heard.set()
-        self._heard = anyio.Event()
+    def _listen(self) -> None:
+        """A source that waits to be heard is not silent: it is the engine that is slow, or holds it back."""
+        if self._silence is not None:
+            self._silence.listen(is_listening=not self.is_waiting)
 
-    async def _watch(self, events: MemoryObjectSendStream[SourceEvent], idle_after: float) -> None:
-        """Tell, once for each silence, that the source has been silent for `idle_after` seconds.
-
-        A source that waits to be heard is not silent: it is the engine that is slow.
-        """
+    async def _watch(self, events: MemoryObjectSendStream[SourceEvent], silence: Silence) -> None:
+        """Tell when parts of the source have been silent for long."""
         with events:
             while True:
-                heard = self._heard
-                with anyio.move_on_after(idle_after):
-                    await heard.wait()
-                    continue
-                if not self._passing_on:
-                    await events.send((self.name, "idle"))
-                await heard.wait()
+                before = await silence.wait()
+                self._untaken += 1
+                self._listen()
+                await events.send((self.name, "idle", before))
 
 
 class SinkActor:
@@ -189,7 +217,7 @@ class SinkActor:
     def __init__(self, sink: Sink, policy: RestartPolicy) -> None:
         self.name = sink.name
         self._sink = sink
-        self._attempts = _Attempts(sink.name, policy)
+        self._attempts = Attempts(sink.name, policy)
         self._broken = SinkStatistics()
         self._is_interrupted = False
         self._unsent: list[AnyAnswer] = []

@@ -16,6 +16,8 @@ import anyio.lowlevel
 import pytest
 from anyio.abc import SocketListener, SocketStream
 
+from audience import Audience
+from children import WAIT
 from tidelog.connectors import ClientLimits, ListenerSink, ListenerSource, TcpAddress, TextDecoder, TextEncoder, UnixAddress
 from tidelog.connectors import acceptor as acceptor_module
 from tidelog.connectors.acceptor import Acceptor
@@ -47,7 +49,7 @@ async def connect(anyio_backend: str) -> AsyncIterator[Connect]:
 
 async def is_closed(client: SocketStream) -> bool:
     """Wait until the other side closes the connection."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         try:
             await client.receive()
         except (anyio.EndOfStream, anyio.BrokenResourceError):
@@ -57,20 +59,20 @@ async def is_closed(client: SocketStream) -> bool:
 
 async def until(listener: ListenerSource | ListenerSink, expected: ConnectionStatistics) -> None:
     """Wait for these numbers."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         while listener.connections() != expected:
             await anyio.lowlevel.checkpoint()
 
 
 async def next_facts(source: ListenerSource) -> list[Record]:
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         batch = await source.receive()
     assert batch is not None
     return batch.records
 
 
 def listening(schema: Schema, most: int, timeout: float | None = None) -> ListenerSource:
-    return ListenerSource(LOOPBACK, TextDecoder(schema, "tcp"), clients=ClientLimits(most, timeout))
+    return Audience(LOOPBACK, TextDecoder(schema, "tcp"), clients=ClientLimits(most, timeout))
 
 
 async def test_whoever_is_over_the_bound_is_closed_and_counted(
@@ -86,7 +88,7 @@ async def test_whoever_is_over_the_bound_is_closed_and_counted(
             await one.aclose()
             await two.send(b"p(a)@1\n")
             assert await next_facts(source) == [("p", ("a",), 1, 1)]
-            with anyio.fail_after(10):
+            with anyio.fail_after(WAIT):
                 while source.connections().accepted < 3:  # until the one that has gone is noticed
                     await connect(source)
                     await anyio.sleep(0.01)
@@ -120,7 +122,7 @@ async def test_a_silent_client_is_left_after_the_timeout(integer: Schema, connec
         client = await connect(source)
         await client.send(b"p(a)@1\np(b")
         assert await is_closed(client)
-        with anyio.fail_after(10):
+        with anyio.fail_after(WAIT):
             batches = [await source.receive()]
             while not any(batch is not None and batch.rejected for batch in batches):
                 batches.append(await source.receive())
@@ -146,7 +148,7 @@ async def test_receivers_may_be_silent_but_those_that_hung_up_make_room(
         over = await connect(sink)
         assert await is_closed(over)
         await one.send_eof()
-        with anyio.fail_after(10):
+        with anyio.fail_after(WAIT):
             while sink.connections().accepted < 3:
                 over = await connect(sink)
                 await anyio.sleep(0.01)
@@ -199,8 +201,8 @@ async def test_a_system_that_gives_no_connection_is_asked_again(
     monkeypatch.setattr(acceptor_module, "_FIRST_PAUSE", 0.001)
     monkeypatch.setattr(UnluckyAddress, "failures", (code, code, code))
     address = UnluckyAddress("127.0.0.1", 0)
-    with caplog.at_level(logging.WARNING, "tidelog"), anyio.fail_after(10):
-        async with ListenerSource(address, TextDecoder(integer, "tcp")) as source:
+    with caplog.at_level(logging.WARNING, "tidelog"), anyio.fail_after(WAIT):
+        async with Audience(address, TextDecoder(integer, "tcp")) as source:
             clients = [await connect(source) for _ in range(4)]
             await clients[3].send(b"p(a)@1\n")
             assert await next_facts(source) == [("p", ("a",), 1, 1)]
@@ -219,7 +221,7 @@ async def test_a_client_that_goes_ends_the_back_off(connect: Connect, monkeypatc
         served.append(number)
         await connection.receive()
 
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         async with Acceptor(UnluckyAddress("127.0.0.1", 0), serve, ClientLimits()) as acceptor:
             first = await connect(acceptor)
             while not served:
@@ -244,7 +246,7 @@ def test_limits_are_checked(anyio_backend: str) -> None:
 
 @asynccontextmanager
 async def served(address: Address, schema: Schema) -> AsyncIterator[ListenerSource]:
-    async with ListenerSource(address, TextDecoder(schema, "unix")) as source:
+    async with Audience(address, TextDecoder(schema, "unix")) as source:
         yield source
 
 
@@ -309,7 +311,7 @@ async def test_two_that_begin_at_once_do_not_both_listen(tmp_path: Path, integer
             if len(refused) == 7:
                 done.set()
 
-    with anyio.fail_after(10):
+    with anyio.fail_after(WAIT):
         async with anyio.create_task_group() as tasks:
             for _ in range(8):
                 tasks.start_soon(begin)

@@ -18,6 +18,7 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
+from children import WAIT
 from tidelog import Engine, MemorySource, RestartPolicy
 from tidelog.compiling import compile as compile_program
 from tidelog.connectors import FileSink, ListenerSink, SocketSink, TcpAddress, TextEncoder, UnixAddress, media
@@ -31,7 +32,6 @@ from tidelog.runtime.interfaces import Interrupted, Sink, SinkStatistics
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 
 PLAN = compile_program("timeline integer. seen(X) :- p(X).")
-WAIT = 20
 
 
 def lines(begin: int, end: int) -> list[bytes]:

@@ -13,6 +13,7 @@ import anyio
 import pytest
 
 import tidelog
+from children import WAIT
 from outbox.boxes import held, run_durably, source
 from tidelog import PushSource
 from tidelog.connectors.descriptors import Descriptor
@@ -245,7 +246,7 @@ def test_removed_files_end_the_run(tmp_path: Path, plan: Plan, name: str, is_idl
     push = PushSource()
 
     async def main() -> None:
-        with Outbox(str(folder), plan, fingerprint(plan)) as outbox, anyio.fail_after(60):
+        with Outbox(str(folder), plan, fingerprint(plan)) as outbox, anyio.fail_after(WAIT):
             run = DurableRun(plan, [push], outbox, every=0.01)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(run.run)

@@ -19,6 +19,7 @@ import pytest
 from engine.running import BACKENDS
 
 import tidelog
+from children import WAIT
 from outbox.boxes import PROGRAM, alarm
 from tidelog.connectors import acceptor, outbox_protocol, outbox_server
 from tidelog.connectors.acceptor import ClientLimits
@@ -244,10 +245,10 @@ def test_a_silent_client_is_left(
             for hello in (b"", framed(Hello(VERSION))):
                 async with await anyio.connect_tcp("127.0.0.1", server.port or 0) as client:
                     await client.send(hello)
-                    with anyio.fail_after(10), suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+                    with anyio.fail_after(WAIT), suppress(anyio.EndOfStream, anyio.BrokenResourceError):
                         while True:
                             await client.receive()
-            with anyio.fail_after(10):
+            with anyio.fail_after(WAIT):
                 while server.connections().silent < 2:
                     await anyio.lowlevel.checkpoint()
             return server.connections()

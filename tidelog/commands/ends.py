@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tidelog.commands.outcome import count, say
 from tidelog.commands.statistics import Running
 from tidelog.connectors.acceptor import ClientLimits
-from tidelog.runtime.interfaces import Listener, Sink, SinkStatistics, Source
+from tidelog.runtime.interfaces import Listener, ServesClients, Sink, SinkStatistics, Source
 
 
 def client_limits(options: argparse.Namespace) -> ClientLimits:
@@ -16,10 +16,10 @@ def client_limits(options: argparse.Namespace) -> ClientLimits:
     return ClientLimits(options.max_clients, options.client_timeout)
 
 
-def show_ends(ends: Iterable[Source | Sink], engine: Running, with_statistics: bool) -> bool:
+def show_ends(ends: Iterable[Source | Listener | Sink], engine: Running, with_statistics: bool) -> bool:
     """Notes on clients and answers; returns whether it is certain that all answers have arrived, each once."""
     for end in ends:
-        if isinstance(end, Listener):
+        if isinstance(end, ServesClients):
             show_connections(end, with_statistics)
     told = engine.sink_statistics()
     for name, statistics in told:
@@ -27,7 +27,7 @@ def show_ends(ends: Iterable[Source | Sink], engine: Running, with_statistics: b
     return not any(statistics.lost or statistics.repeated for _, statistics in told)
 
 
-def show_connections(listener: Listener, with_statistics: bool) -> None:
+def show_connections(listener: ServesClients, with_statistics: bool) -> None:
     """A note where clients were not served, or left; the numbers with `--stats`."""
     found = listener.connections()
     if found.refused:

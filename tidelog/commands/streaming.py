@@ -28,6 +28,7 @@ from tidelog.plans.plan import Plan
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.engine import Engine, first_cause
+from tidelog.runtime.intake import MAX_LEAD
 from tidelog.runtime.violations import Violation
 
 
@@ -40,6 +41,13 @@ def add_stream_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--start", metavar="T", help="when the stream starts (default: with its first fact)")
     parser.add_argument("--dead-letter", metavar="F", help="where records go that cannot be used (default: standard error)")
     parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
+    parser.add_argument(
+        "--max-lead",
+        type=positive,
+        default=MAX_LEAD,
+        metavar="N",
+        help="read no source that is N facts ahead of the slowest",
+    )
     parser.add_argument("--idle-after", type=seconds, metavar="S", help="ignore a source that is silent for S seconds")
     parser.add_argument("--allow-remote", action="store_true", help="let sources and sinks listen beyond this machine")
     parser.add_argument(
@@ -117,6 +125,7 @@ class _Run:
                 lateness=self._options.lateness,
                 start=self._options.start,
                 max_ahead=self._options.max_ahead,
+                max_lead=self._options.max_lead,
                 idle_after=self._options.idle_after,
                 dead_letters=letters,
                 on_violation=self._show_violation,
@@ -159,6 +168,8 @@ class _Run:
             say(f"note: {count(statistics.intake.unused, 'fact')} {have} that the program does not use")
         if engine.rejected:
             say(f"note: {count(engine.rejected, 'record')} could not be used")
+        if statistics.intake.held:
+            say(f"note: {count(statistics.intake.held, 'first fact')} held: no other has come that agrees on the time")
         if self._options.stats:
             show_statistics(engine)
         if self._signal is not None:
