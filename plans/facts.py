@@ -10,15 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import SupportsFloat
 
 from tidelog.plans.errors import DataError
-from tidelog.plans.numerals import canonical
+from tidelog.plans.numerals import canonical, plain_number
 from tidelog.plans.syntax import FieldType, Interval, Value
 from tidelog.plans.timeline import Timeline
 
 Row = tuple[Value, ...]
 Fact = tuple[Row, int, int]
 Record = tuple[str, Row, int, int]
+ValueLike = Value | SupportsFloat
+"""A constant as callers give it: text, a boolean, or a number of any type, such as NumPy's, a Decimal or a Fraction."""
 
 _PLAIN_CONSTANT = re.compile(r"[A-Za-z][A-Za-z0-9_:/-]*\Z")
 _PLAIN_PREDICATE = re.compile(r"[A-Za-z_0-9][A-Za-z0-9_]*(:[A-Za-z0-9_]+)?\Z")
@@ -67,16 +70,25 @@ def _count(arity: int) -> str:
 
 
 def _constant(value: object) -> Value:
-    """A JSON value as a constant: `true` and `false` become the constants of that name."""
-    if isinstance(value, bool):
+    """A value as a plain constant: `true` and `false` become the constants of that name, numbers an int or a float."""
+    kind = type(value)
+    if kind is int or kind is float:
+        return canonical(value)  # type: ignore[arg-type]
+    if isinstance(value, bool) or _is_numpy_boolean(value):
         return "true" if value else "false"
-    if isinstance(value, int | float):
-        return canonical(value)
     if isinstance(value, str):
         if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
             raise DataError("text must not hold lone surrogates")
-        return value
+        return value if kind is str else str.__str__(value)
+    number = plain_number(value)
+    if number is not None:
+        return number
     raise DataError(f"an argument must be text, a number or a boolean, got {type(value).__name__}")
+
+
+def _is_numpy_boolean(value: object) -> bool:
+    """Whether it is a boolean of NumPy, which is none of Python's. NumPy need not be there to tell."""
+    return getattr(value, "ndim", None) == 0 and getattr(getattr(value, "dtype", None), "kind", "") == "b"
 
 
 TYPE_TESTS: Mapping[FieldType, Callable[[Value], bool]] = {

@@ -7,18 +7,19 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Rational
+from numbers import Rational, Real
+from typing import SupportsFloat
 
 from tidelog.plans.errors import DataError
 from tidelog.plans.literals import UNIT_SECONDS
-from tidelog.plans.numerals import read_fraction, shorten
+from tidelog.plans.numerals import exact_number, read_fraction, shorten
 from tidelog.plans.syntax import Interval, Time
 from tidelog.plans.timeline import LIMIT, POS, Timeline
 
 EPOCH = date(1970, 1, 1).toordinal()
 """The day that ISO-8601 times are counted from."""
 
-TimeLike = int | float | Fraction | Decimal | str | datetime
+TimeLike = int | float | Fraction | Decimal | str | datetime | SupportsFloat
 """A time as callers give it: a number (a float stands for its shortest decimal), text as in data (`5/2`, ISO-8601), or,
 where a unit is declared, a `datetime` (UTC where it has no time zone)."""
 
@@ -70,8 +71,11 @@ class TimeReader:
             return self.read_point(utc.isoformat())
         if isinstance(time, Decimal):
             return self.read_point(str(time))
-        if isinstance(time, Rational) and not isinstance(time, bool):
-            return self._timeline.encode_point(Fraction(time))
+        exact = exact_number(time)
+        if exact is not None:
+            return self._timeline.encode_point(exact)
+        if isinstance(time, Real) and not isinstance(time, Rational):
+            return self.read_point(repr(float(time)))
         raise TypeError(f"a time is a number, text or a datetime, got {type(time).__name__}")
 
     def duration(self, length: TimeLike | timedelta) -> int:

@@ -12,12 +12,12 @@ from typing import Any
 from tidelog.operators.ask.asker import AskerStatistics
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.errors import DataError, LateError, SnapshotError
-from tidelog.plans.facts import Answer, Record
+from tidelog.plans.facts import Answer, Record, ValueLike
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program, format_statement
 from tidelog.plans.questions import HypotheticalAnswer, Status
 from tidelog.plans.records import make_record
-from tidelog.plans.syntax import Ask, Value
+from tidelog.plans.syntax import Ask
 from tidelog.plans.timeline import POS
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.arguments import require_stream_plan
@@ -103,7 +103,7 @@ class Session:
         self._collect(self._network.begin())
 
     def push(
-        self, predicate: str, row: Sequence[Value] = (), time: TimeLike | None = None, interval: str | None = None
+        self, predicate: str, row: Sequence[ValueLike] = (), time: TimeLike | None = None, interval: str | None = None
     ) -> None:
         """Hand in a fact, at a `time` or over an `interval` such as `"[1,2)"`.
 

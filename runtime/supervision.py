@@ -7,6 +7,7 @@ import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Literal
 
 import anyio
@@ -38,7 +39,7 @@ class RestartPolicy:
     longest: float = 30.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.attempts, int) or isinstance(self.attempts, bool):
+        if not isinstance(self.attempts, Integral) or isinstance(self.attempts, bool):
             raise TypeError(f"`attempts` is a whole number, got {type(self.attempts).__name__}")
         if self.attempts < 0:
             raise ValueError(f"`attempts` is 0 or more, got {self.attempts}")
@@ -52,9 +53,9 @@ class RestartPolicy:
 
 def check_seconds(name: str, seconds: object) -> None:
     """TypeError unless it is a number, ValueError unless it is 0 or more, and finite."""
-    if not isinstance(seconds, int | float) or isinstance(seconds, bool):
+    if not isinstance(seconds, Real) or isinstance(seconds, bool):
         raise TypeError(f"`{name}` is a number of seconds, got {type(seconds).__name__}")
-    if not 0 <= seconds < math.inf:
+    if not 0 <= float(seconds) < math.inf:
         raise ValueError(f"`{name}` is 0 s or more, got {seconds}")
 
 
