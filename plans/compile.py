@@ -261,7 +261,7 @@ def choose_timeline(
     """
     declared = normal.timeline
     if declared.kind == "integer":
-        return Timeline("integer", Fraction(1), declared.unit)
+        return Timeline("integer", Fraction(1), declared.unit, declared.rounding)
     resolution = declared.resolution or undeclared
     for number in (*_numbers(normal), *also):
         resolution = _common_divisor(resolution, number)

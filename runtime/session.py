@@ -129,7 +129,7 @@ class Session:
     def advance(self, time: TimeLike) -> None:
         """Promise that no later fact begins at or before `time`; LateError where the stream has finished."""
         self._check_open()
-        self._flush(Batch(watermark=self._times.point(time)))
+        self._flush(Batch(watermark=self._times.promise(time)))
 
     def finish(self) -> None:
         """The stream has ended: everything that is still open becomes final. Nothing can be pushed any more."""
