@@ -154,7 +154,8 @@ class _BatchCompiler(Compiler):
         """Data may hold facts of every predicate; so each of them unites its rules with facts."""
         schema = super()._schema()
         every = {name: replace(item, accepts_input=True) for name, item in schema.predicates.items()}
-        return replace(schema, predicates=every)
+        others = None if schema.others is None else dict.fromkeys(schema.others, True)
+        return replace(schema, predicates=every, others=others)
 
     def _shortest_reader(self) -> dict[str, int]:
         """No `#`-facts: every predicate is part of the result."""

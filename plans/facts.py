@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import SupportsFloat
 
 from tidelog.plans.errors import DataError
-from tidelog.plans.numerals import canonical, plain_number
+from tidelog.plans.numerals import canonical, plain_number, shorten
+from tidelog.plans.suggestions import suggest
 from tidelog.plans.syntax import FieldType, Interval, Value
 from tidelog.plans.timeline import Timeline
 
@@ -42,27 +43,44 @@ class PredicateSchema:
 class Schema:
     """What decoders and encoders need of a program: its timeline and its predicates by name.
 
-    A predicate that is not in here plays no part in the program: its facts are counted and passed over. `questions` maps
-    each question of the program to the variable that stands for the time in its answers.
+    A predicate that is not in here plays no part in what is computed: its facts are counted and passed over. But where the
+    program declares its inputs, it has to be one of `others`: the program's predicates that are not needed, each with
+    whether data may hold it. `questions` maps each question of the program to the variable that stands for the time in its
+    answers.
     """
 
     timeline: Timeline
     predicates: Mapping[str, PredicateSchema] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
+    others: Mapping[str, bool] | None = None
 
     def check(self, predicate: str, values: tuple[object, ...]) -> Row:
         """The row of these values for this predicate, its numbers made canonical; DataError says what is wrong."""
         schema = self.predicates.get(predicate)
         row = tuple(_constant(value) for value in values)
         if schema is None:
+            self._check_other(predicate)
             return row
         if not schema.accepts_input:
-            raise DataError(f"`{predicate}` is derived, and not declared as an input")
+            raise _derived(predicate)
         if len(row) != schema.arity:
             raise DataError(f"`{predicate}` takes {_count(schema.arity)}, got {len(row)}")
         for value, name, kind in zip(row, schema.fields, schema.types, strict=False):
             _check_type(predicate, name, kind, value)
         return row
+
+    def _check_other(self, predicate: str) -> None:
+        """DataError unless data may hold facts of a predicate of which nothing is computed."""
+        if self.others is None or self.others.get(predicate):
+            return
+        if predicate in self.others:
+            raise _derived(predicate)
+        inputs = [name for name, known in self.predicates.items() if known.accepts_input]
+        raise DataError(f"the program has no predicate `{shorten(predicate)}`{suggest(predicate, inputs)}")
+
+
+def _derived(predicate: str) -> DataError:
+    return DataError(f"`{predicate}` is derived, and not declared as an input")
 
 
 def _count(arity: int) -> str:

@@ -19,7 +19,7 @@ from tidelog.plans.facts import Fact, Record, format_record
 from tidelog.plans.plan import Plan, TupleShape
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.deploy import ports_fed_by
-from tidelog.runtime.interfaces import Batch, Rejected
+from tidelog.runtime.interfaces import MOST_NAMES, Batch, Rejected
 
 MOST_POINTS = 10_000
 """The most time points at which a fact may hold that a question reads."""
@@ -50,13 +50,17 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class IntakeStatistics:
-    """Counts of facts: accepted, of predicates that the program does not use, refused as late, too far ahead, too long."""
+    """Counts of facts: accepted, of predicates that the program does not use, refused as late, too far ahead, too long.
+
+    `unused_names` are the first of these predicates, each with how many of the facts are its own.
+    """
 
     accepted: int
     unused: int
     late: int
     ahead: int = 0
     long: int = 0
+    unused_names: dict[str, int] = field(default_factory=dict)
 
 
 class Intake:
@@ -94,6 +98,7 @@ class Intake:
         self._earliest = POS
         self._start_told = False
         self.accepted = self.unused = self.late = self.ahead = self.long = 0
+        self._unused_names: dict[str, int] = {}
 
     def take(self, source: str, batch: Batch) -> Delivery:
         """Sort one batch of a source; facts behind its watermark, or behind the engine's, are refused."""
@@ -162,7 +167,7 @@ class Intake:
             if predicate in counts and lo > NEG:  # what has no begin never arrived
                 delivery.arrivals.append(((predicate, *row), lo, lo))
             if predicate not in used:
-                unused += predicate not in counts
+                unused += predicate not in counts and self._note_unused(predicate)
             elif predicate in facts:
                 facts[predicate].append((row, lo, hi))
             else:
@@ -175,6 +180,13 @@ class Intake:
             self._earliest = NEG
             begins.discard(NEG)
         return begins
+
+    def _note_unused(self, predicate: str) -> bool:
+        """Count a fact by the name of its predicate, while there are not too many."""
+        names = self._unused_names
+        if predicate in names or len(names) < MOST_NAMES:
+            names[predicate] = names.get(predicate, 0) + 1
+        return True
 
     def _refuse(self, record: Record, place: str, watermark: int) -> Rejected:
         text, predicate = format_record(record, self._timeline), record[0]
@@ -230,7 +242,8 @@ class Intake:
         return self._earliest if self._earliest <= self.frontier + 1 and self._earliest < POS else None
 
     def statistics(self) -> IntakeStatistics:
-        return IntakeStatistics(self.accepted, self.unused, self.late, self.ahead, self.long)
+        names = dict(self._unused_names)
+        return IntakeStatistics(self.accepted, self.unused, self.late, self.ahead, self.long, names)
 
     def snapshot(self) -> dict[str, Any]:
         """The watermarks and counters as plain data."""
@@ -242,6 +255,7 @@ class Intake:
             "earliest": self._earliest,
             "start_told": self._start_told,
             "counters": [self.accepted, self.unused, self.late, self.ahead, self.long],
+            "unused_names": dict(self._unused_names),
         }
 
     def restore(self, data: dict[str, Any]) -> None:
@@ -253,6 +267,7 @@ class Intake:
         self._earliest = data["earliest"]
         self._start_told = data["start_told"]
         self.accepted, self.unused, self.late, self.ahead, self.long = data["counters"]
+        self._unused_names = dict(data["unused_names"])
 
 
 def counted(plan: Plan) -> frozenset[str]:

@@ -16,6 +16,9 @@ from tidelog.plans.facts import Record
 from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.syntax import Value
 
+MOST_NAMES = 100
+"""How many predicates that the program does not use are counted by name."""
+
 AnyAnswer = Record | HypotheticalAnswer
 """What sinks take: a derived fact, or, where the program asks, what is known of an answer."""
 

@@ -29,7 +29,7 @@ from tidelog.runtime.questions import Inquiry, answer_filter, inquiries
 from tidelog.runtime.violations import Violation, Violations
 
 _SOURCE = "session"
-_SNAPSHOT_VERSION = 4
+_SNAPSHOT_VERSION = 5
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ def test_a_violated_constraint_is_reported_and_told_by_the_exit_code(tmp_path: P
 def test_unused_facts_are_counted(alarm: str) -> None:
     """Facts of predicates that the program does not use are passed over, and said to be."""
     done = run("run", alarm, "--in", "facts+-", given="cold(a)@1\ncold(b)@2\n")
-    assert "2 facts have predicates that the program does not use" in done.stderr
+    assert "2 facts have predicates that the program does not use: `cold` (2)\n" in done.stderr
     assert done.returncode == 0
 
 

@@ -18,6 +18,7 @@ from tidelog.commands.outcome import BAD, DONE, count, say, show_diagnostics
 from tidelog.commands.overlap import check_overlap, file_of
 from tidelog.commands.progress import show_progress
 from tidelog.commands.statistics import Running, show_statistics
+from tidelog.commands.unused import unused_note
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.framing import MAX_LINE
@@ -134,8 +135,8 @@ class _Run:
         for line in engine.unfinished():
             say(f"note: {line}")
         if statistics.intake.unused:
-            have = "has a predicate" if statistics.intake.unused == 1 else "have predicates"
-            say(f"note: {count(statistics.intake.unused, 'fact')} {have} that the program does not use")
+            intake = statistics.intake
+            say(f"note: {unused_note(intake.unused, intake.unused_names, self._plan.schema)}")
         if engine.rejected:
             say(f"note: {count(engine.rejected, 'record')} could not be used")
         if self._options.stats:
