@@ -79,6 +79,13 @@ class Timeline:
             return Fraction(math.floor(time + Fraction(1, 2)))
         return Fraction(math.floor(time) if self.rounding == "down" else math.ceil(time))
 
+    def earliest(self, time: Fraction) -> int:
+        """The earliest encoded begin that a fact in data can have whose time is not before this one; DataError as below."""
+        if self.rounding is not None:
+            return self.encode_point(self.rounded(time))
+        tick = Fraction(1) if self.is_integer else self.resolution
+        return self.encode_point(math.ceil(time / tick) * tick)
+
     def encode_point(self, time: Fraction) -> int:
         """The integer for a finite time; DataError if it is finer than the timeline or beyond its ends."""
         ticks = time if self.is_integer else time / self.resolution

@@ -10,6 +10,7 @@ derived again from sources that can be read again. Of the others (sockets, pipes
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from hashlib import sha256
@@ -25,9 +26,11 @@ from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.actors import Channel
+from tidelog.runtime.arguments import AtEnd, check_at_end
+from tidelog.runtime.clock import Clock, start_sources
 from tidelog.runtime.emission import EmitMode
 from tidelog.runtime.engine import first_cause
-from tidelog.runtime.interfaces import AnswerLog, Batch, DeadLetters, Rejected, Replayable, Source
+from tidelog.runtime.interfaces import AnswerLog, Batch, DeadLetters, Rejected, Replayable, Source, Tick
 from tidelog.runtime.session import Session, SessionStatistics
 from tidelog.runtime.supervision import RestartPolicy, SourceActor, SourceEvent, check_seconds
 from tidelog.runtime.violations import Violation
@@ -99,8 +102,15 @@ class DurableRun:
         restarts: RestartPolicy | None = None,
         prospects: bool = True,
         every: float = EVERY,
+        at_end: AtEnd = "finish",
+        clock: TimeLike | timedelta | None = None,
+        now: Callable[[], float] = time.time,
     ) -> None:
         check_seconds("every", every)
+        check_at_end(at_end)
+        self._at_end = at_end
+        self._ignores_silence = idle_after is not None
+        self._clock = None if clock is None else Clock(plan.timeline, clock, now)
         self.plan = plan
         policy = RestartPolicy() if restarts is None else restarts
         self._sources = list(sources)
@@ -134,9 +144,8 @@ class DurableRun:
         events: Channel[SourceEvent] = Channel()
         try:
             async with anyio.create_task_group() as tasks:
-                for actor in self._actors:
-                    if not self._standings[actor.name].ended:
-                        tasks.start_soon(actor.run, events.sender(), name=actor.name)
+                going_on = [actor for actor in self._actors if not self._standings[actor.name].ended]
+                start_sources(tasks, going_on, events, self._clock)
                 events.seal()
                 tasks.start_soon(self._keep_committing)
                 await self._take_all(events.inbox)
@@ -154,6 +163,8 @@ class DurableRun:
     def stop(self) -> None:
         """Shut down cleanly: take nothing more from the sources, and commit what was taken. Within the event loop."""
         self._is_stopping = True
+        if self._clock is not None:
+            self._clock.stop()
         for actor in self._actors:
             actor.stop()
 
@@ -236,29 +247,33 @@ class DurableRun:
                     return
                 await self._reject(self._take(name, event))
 
-    def _take(self, name: str, event: Batch | str) -> list[Rejected]:
+    def _take(self, name: str, event: Batch | Tick | str) -> list[Rejected]:
         """Let the session take it, and note where the source now stands; returns what was refused of it."""
         self._is_broken = True  # until all of it is taken, the state belongs to no position
         refused: list[Rejected] = []
-        standing = self._standings[name]
-        if isinstance(event, Batch):
+        if isinstance(event, Tick):
+            self._session.pass_time(event)
+        elif isinstance(event, Batch):
             refused = [*event.rejected, *self._session.take(name, event)]
-            standing.position = event.position
-        elif event == "ended":
+            self._standings[name].position = event.position
+        elif event == "ended" and self._at_end == "finish":
             self._session.end(name)
-            standing.ended = True
-        else:
+            self._standings[name].ended = True
+        elif event == "idle" or self._ignores_silence:
             self._session.ignore(name)
-        self._pull()
-        self._is_broken, self._is_changed = False, True
+        has_told = self._pull()
+        # a clock that has nothing to tell costs no commit: it goes on from where it then stands
+        self._is_broken, self._is_changed = False, self._is_changed or has_told or not isinstance(event, Tick)
         return refused
 
-    def _pull(self) -> None:
-        """Hand the session's answers to the log, and tell what is violated."""
-        self._log.append(self._session.pull_records(), self._session.frontier)
+    def _pull(self) -> bool:
+        """Hand the session's answers to the log, and tell what is violated; returns whether there was an answer."""
+        told = self._session.pull_records()
+        self._log.append(told, self._session.frontier)
         for violation in self._session.pull_violations():
             if self._on_violation is not None:
                 self._on_violation(violation)
+        return bool(told)
 
     async def _reject(self, rejected: list[Rejected]) -> None:
         self.rejected += len(rejected)

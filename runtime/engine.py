@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 
@@ -27,11 +28,12 @@ from tidelog.runtime.actors import (
     everything_waiting,
     tell,
 )
-from tidelog.runtime.arguments import require_stream_plan
+from tidelog.runtime.arguments import AtEnd, check_at_end, require_stream_plan
+from tidelog.runtime.clock import Clock, start_sources
 from tidelog.runtime.emission import EmitMode, emission
 from tidelog.runtime.graph import Graph, PortMessage
 from tidelog.runtime.intake import Delivery, Intake
-from tidelog.runtime.interfaces import AnyAnswer, Batch, DeadLetters, Rejected, Sink, Source
+from tidelog.runtime.interfaces import AnyAnswer, Batch, DeadLetters, Rejected, Sink, Source, Tick
 from tidelog.runtime.questions import answer_filter, inquiries
 from tidelog.runtime.session import SessionStatistics
 from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceActor, SourceEvent
@@ -52,6 +54,9 @@ class Engine:
     `emit`, `lateness`, `start`, `max_ahead`, `prospects`, `min_evidence` and `statuses` are those of `Session`. `idle_after`
     (seconds) tells to ignore a source that has been silent for so long, until it speaks again; without it each source holds
     back the watermark.
+    With `at_end="stop"` the end of all sources is not the stream's: nothing is claimed about times behind those that they
+    have promised. With `clock`, a duration, time also moves with the machine's clock, which `now` reads (the seconds since
+    1970): facts are expected at most so far behind it. It needs a program with a unit.
     `dead_letters` takes what could not be read or was refused; `on_violation` is told when a constraint begins to be
     violated. Raises TypeError, ValueError or DataError for an option that is none.
 
@@ -82,8 +87,12 @@ class Engine:
         prospects: bool = True,
         min_evidence: int = 0,
         statuses: Collection[Status] | None = None,
+        at_end: AtEnd = "finish",
+        clock: TimeLike | timedelta | None = None,
+        now: Callable[[], float] = time.time,
     ) -> None:
         require_stream_plan(plan)
+        check_at_end(at_end)
         times = TimeReader(plan.timeline)
         self.plan = plan
         self.graph = Graph(plan, prospects, patience=emit == "intervals")
@@ -93,6 +102,9 @@ class Engine:
         names = [source.name for source in self._sources]
         begin = None if start is None else times.point(start)
         ahead = None if max_ahead is None else times.duration(max_ahead)
+        self._at_end = at_end
+        self._ignores_silence = idle_after is not None
+        self._clock = None if clock is None else Clock(plan.timeline, clock, now)
         self._intake = Intake(plan, names, times.duration(lateness), begin, ahead)
         self._emission = emission(emit, plan.outputs)
         self._violations = Violations(plan)
@@ -122,6 +134,8 @@ class Engine:
 
         A sink that has not taken it after `grace` seconds is left. To be called within the engine's event loop.
         """
+        if self._clock is not None:
+            self._clock.stop()
         for source in self._sources:
             source.stop()
         if self._scope is not None:
@@ -143,8 +157,7 @@ class Engine:
         channels = self._channels()
         answers: Channel[PortMessage] = Channel()
         events: Channel[SourceEvent] = Channel()
-        for source in self._sources:
-            tasks.start_soon(source.run, events.sender(), name=source.name)
+        start_sources(tasks, self._sources, events, self._clock)
         entries = {step: channels[step].sender() for step in channels}
         ends: list[Channel[Sequence[AnyAnswer]]] = [Channel() for _ in self._sinks]
         asked = self._deploy_questions(tasks, ends)
@@ -222,12 +235,16 @@ class Engine:
                 for question in asked:
                     question.close()
 
-    async def _take(self, name: str, event: Batch | str) -> list[Delivery]:
+    async def _take(self, name: str, event: Batch | Tick | str) -> list[Delivery]:
         if isinstance(event, Batch):
             delivery = self._intake.take(name, event)
             await self._reject([*event.rejected, *delivery.late, *delivery.ahead, *delivery.long])
             return [delivery]
-        return self._intake.finish(name) if event == "ended" else [self._intake.ignore(name)]
+        if isinstance(event, Tick):
+            return [self._intake.pass_time(event)]
+        if event == "ended" and self._at_end == "finish":
+            return self._intake.finish(name)
+        return [self._intake.ignore(name)] if event == "idle" or self._ignores_silence else []
 
     async def _reject(self, rejected: list[Rejected]) -> None:
         self.rejected += len(rejected)

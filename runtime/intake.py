@@ -1,9 +1,10 @@
 """The intake: where facts enter, where the watermark is known, and where the stream's start is found.
 
-A source promises that later facts begin after its **watermark**: the latest begin seen less the lateness, or what the source
-itself says. The engine's watermark is the least one of the sources that count; one that has ended, or that is told to be
-ignored while it is idle, does not. A fact that begins at or before it is late: answers that it could change may be out
-already, so it is refused, counted and handed to the dead letters; nothing else is lost.
+A source promises that later facts begin after its **watermark**: the latest begin seen less the lateness, or what the
+source itself says. The engine's watermark is the least one of the sources that count; one that has ended, or that is told
+to be itself says. The engine's watermark is the least one of the sources that count; one that has ended, or that is told to
+be begins at or before it is late: answers that it could change may be out already, so it is refused, counted and handed to
+the dead letters; nothing else is lost.
 
 The facts of an input with a `delay` may begin so far behind the watermark. Forward operators, for which all facts of a time
 are there at once, get the watermark less the largest delay: the **frontier**.
@@ -19,7 +20,7 @@ from tidelog.plans.facts import Fact, Record, format_record
 from tidelog.plans.plan import Plan, TupleShape
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.deploy import ports_fed_by
-from tidelog.runtime.interfaces import MOST_NAMES, Batch, Rejected
+from tidelog.runtime.interfaces import MOST_NAMES, Batch, Rejected, Tick
 
 MOST_POINTS = 10_000
 """The most time points at which a fact may hold that a question reads."""
@@ -93,6 +94,7 @@ class Intake:
         self._latest = dict.fromkeys(sources, NEG)
         self._promised: dict[str, int] = dict.fromkeys(self._latest, NEG)
         self._ignored: set[str] = set()
+        self._floor = self._present = NEG
         self.watermark = self.frontier = NEG
         self.given_start = start
         self._earliest = POS
@@ -139,6 +141,12 @@ class Intake:
         self._advance()
         return self._close(Delivery())
 
+    def pass_time(self, tick: Tick) -> Delivery:
+        """The machine's clock has gone on: what it says is a floor for the watermark of every source."""
+        self._floor, self._present = max(self._floor, tick.watermark), tick.present
+        self._advance()
+        return self._close(Delivery())
+
     def _sort(self, source: str, batch: Batch, delivery: Delivery) -> set[int]:
         """Sort the records by predicate, and return when they begin.
 
@@ -156,8 +164,9 @@ class Intake:
         for i, record in enumerate(batch.records):
             predicate, row, lo, hi = record
             if lo > limit + behind:
-                if lo - limit > leap and limit > NEG:
-                    delivery.ahead.append(self._refuse_leap(record, _place(batch, i), limit + behind))
+                if lo - limit > leap and limit > NEG and lo - self._present > self._max_ahead + gap:
+                    reached = max(limit + behind, self._present)
+                    delivery.ahead.append(self._refuse_leap(record, _place(batch, i), reached))
                     continue
                 limit = lo - (lo & gap) - behind
             elif lo <= limit and limit > NEG and lo <= limit - delays.get(predicate, 0):
@@ -192,7 +201,8 @@ class Intake:
         text, predicate = format_record(record, self._timeline), record[0]
         reached = self._timeline.format_point(watermark - self._delays.get(predicate, 0) + 1)
         what = f"facts of `{predicate}`" if self._delays else "facts"
-        return Rejected(place, f"late: {what} before {reached} can no longer come", text.encode())
+        clock = "by the clock, " if watermark <= self._floor else ""
+        return Rejected(place, f"late: {clock}{what} before {reached} can no longer come", text.encode())
 
     def _refuse_long(self, batch: Batch, delivery: Delivery) -> Batch:
         """Note the facts that a question would have to take as too many; the batch without those that it alone reads."""
@@ -213,7 +223,8 @@ class Intake:
     def _refuse_leap(self, record: Record, place: str, reached: int) -> Rejected:
         text = format_record(record, self._timeline)
         bound, now = self._timeline.format_point(self._max_ahead), self._timeline.format_point(reached)
-        return Rejected(place, f"ahead: begins more than {bound} after {now}, where its source stood", text.encode())
+        who = "the clock" if reached == self._present else "its source"
+        return Rejected(place, f"ahead: begins more than {bound} after {now}, where {who} stood", text.encode())
 
     def _promise(self, source: str, watermark: int) -> None:
         self._promised[source] = max(self._promised[source], watermark)
@@ -222,7 +233,7 @@ class Intake:
         """Move the watermark to the least one of the sources that count."""
         live = {source: mark for source, mark in self._promised.items() if mark < POS}
         counting = [mark for source, mark in live.items() if source not in self._ignored]
-        self._reach(min(counting, default=NEG) if live else POS)
+        self._reach(max(min(counting, default=NEG), self._floor) if live else POS)
 
     def _reach(self, watermark: int) -> None:
         """The watermark, unless it is there already, and the frontier behind it."""

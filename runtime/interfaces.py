@@ -48,6 +48,14 @@ class Batch:
     position: dict[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What the machine's clock says: no fact begins at or before `watermark` any more, and now it is `present` (encoded)."""
+
+    watermark: int
+    present: int
+
+
 class Source(Protocol):
     """Where facts come from. Used as an async context manager by one task at a time."""
 
@@ -76,6 +84,16 @@ class Replayable(Protocol):
 
     def resume(self, position: dict[str, Any]) -> None:
         """Go on behind this position once entered. SnapshotError where what was read is not there any more."""
+        ...
+
+
+@runtime_checkable
+class Recorded(Protocol):
+    """A source that tells whether all that it will say is there already, as in a file. Then no clock makes it late."""
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it reads what was there before."""
         ...
 
 

@@ -23,7 +23,7 @@ from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.arguments import require_stream_plan
 from tidelog.runtime.emission import EmitMode, emission
 from tidelog.runtime.intake import Delivery, Intake, IntakeStatistics
-from tidelog.runtime.interfaces import Batch, Rejected
+from tidelog.runtime.interfaces import Batch, Rejected, Tick
 from tidelog.runtime.network import Network, Outcome
 from tidelog.runtime.questions import Inquiry, answer_filter, inquiries
 from tidelog.runtime.violations import Violation, Violations
@@ -151,6 +151,10 @@ class Session:
     def ignore(self, source: str) -> None:
         """The source is idle: it no longer holds back the others, until it speaks again."""
         self._deliver(self._intake.ignore(source))
+
+    def pass_time(self, tick: Tick) -> None:
+        """The machine's clock has gone on: a floor for what every source promises."""
+        self._deliver(self._intake.pass_time(tick))
 
     def end(self, source: str) -> None:
         """The source has ended, and with the last of them the stream."""

@@ -16,12 +16,12 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from tidelog.plans.errors import ConnectorError
 from tidelog.runtime.actors import everything_waiting
-from tidelog.runtime.interfaces import AnyAnswer, Batch, Sink, Source
+from tidelog.runtime.interfaces import AnyAnswer, Batch, Recorded, Sink, Source, Tick
 
 logger = logging.getLogger("tidelog")
 
-SourceEvent = tuple[str, Batch | Literal["ended", "idle"]]
-"""What a source tells the intake: a batch, that it has ended, or that it has been silent for long."""
+SourceEvent = tuple[str, Batch | Tick | Literal["ended", "idle"]]
+"""What a source tells the intake: a batch, that it has ended, or that it has been silent for long; and what a clock does."""
 
 _MOMENTS = 5
 """How often other tasks get their turn before a source's end counts."""
@@ -98,6 +98,16 @@ class SourceActor:
         self._scope: anyio.CancelScope | None = None
         self._passing_on = False
         self._heard: anyio.Event
+
+    @property
+    def is_passing_on(self) -> bool:
+        """Whether it has something to say that has not been heard yet."""
+        return self._passing_on
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether its source reads what was there before."""
+        return isinstance(self._source, Recorded) and self._source.is_recorded
 
     def stop(self) -> None:
         """Take nothing more; a batch that has been received is still passed on."""

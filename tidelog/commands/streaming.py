@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -26,8 +27,10 @@ from tidelog.connectors.spec import open_sink, open_source, parse_spec
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
 from tidelog.plans.times import TimeReader
+from tidelog.runtime.clock import Clock
 from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.engine import Engine, first_cause
+from tidelog.runtime.interfaces import Recorded
 from tidelog.runtime.violations import Violation
 
 
@@ -39,6 +42,13 @@ def add_stream_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-ahead", metavar="D", help="refuse a fact further than D ahead of its source (default: none)")
     parser.add_argument("--start", metavar="T", help="when the stream starts (default: with its first fact)")
     parser.add_argument("--dead-letter", metavar="F", help="where records go that cannot be used (default: standard error)")
+    parser.add_argument("--clock", metavar="D", help="let time move with the clock, too: facts come at most D behind it")
+    parser.add_argument(
+        "--at-end",
+        choices=("finish", "stop"),
+        default="finish",
+        help="decide all when the sources end, or claim nothing about later times (default finish)",
+    )
     parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
     parser.add_argument("--idle-after", type=seconds, metavar="S", help="ignore a source that is silent for S seconds")
     parser.add_argument("--allow-remote", action="store_true", help="let sources and sinks listen beyond this machine")
@@ -101,9 +111,12 @@ class _Run:
                 start=self._options.start,
                 max_ahead=self._options.max_ahead,
                 idle_after=self._options.idle_after,
+                at_end=self._options.at_end,
+                clock=self._options.clock,
                 dead_letters=letters,
                 on_violation=self._show_violation,
             )
+            self._note_recorded()
             await stack.enter_async_context(self._beside(engine))
             await engine.run()
         return self._close(engine)
@@ -130,6 +143,16 @@ class _Run:
     def _show_violation(self, violation: Violation) -> None:
         say(violation.told(self._times.at(violation.lo, violation.hi)))
 
+    def _note_recorded(self) -> None:
+        """Say that with `--clock` files are read first, by their own times."""
+        if self._options.clock is None:
+            return
+        recorded = [isinstance(source, Recorded) and source.is_recorded for source in self._sources]
+        if all(recorded):
+            say("note: `--clock` changes nothing: all facts are read from files, which have an end")
+        elif any(recorded):
+            say("note: `--clock` counts once all files have been read")
+
     def _close(self, engine: Running) -> int:
         statistics = engine.statistics()
         for line in engine.unfinished():
@@ -153,6 +176,7 @@ def _check_times(plan: Plan, options: argparse.Namespace) -> None:
         ("--lateness", options.lateness, times.duration),
         ("--max-ahead", options.max_ahead, times.duration),
         ("--start", options.start, times.point),
+        ("--clock", options.clock, lambda text: Clock(plan.timeline, text, time.time)),
     ):
         try:
             if text is not None:
