@@ -62,13 +62,17 @@ class Clock:
         self._scope: anyio.CancelScope | None = None
 
     def start(self, tasks: TaskGroup, actors: Sequence[SourceActor], events: Channel[SourceEvent]) -> None:
-        """Run the sources, and beside them the clock, which ends with the last of them."""
+        """Run the sources, and beside them the clock, which speaks first, and ends with the last of them."""
         self._left, self._recorded = list(actors), [actor for actor in actors if actor.is_recorded]
         self._is_read, self._scope = anyio.Event(), anyio.CancelScope()
+        if not actors:
+            return
+        sender = events.sender()
+        if not self._recorded:
+            sender.send_nowait((NAME, self._tick(self._units())))
+        tasks.start_soon(self._run, self._scope, sender, name=NAME)
         for actor in actors:
             tasks.start_soon(self._follow, actor, events.sender(), name=actor.name)
-        if actors:
-            tasks.start_soon(self._run, self._scope, events.sender(), name=NAME)
 
     def stop(self) -> None:
         """Tell nothing more."""

@@ -158,6 +158,19 @@ def test_what_is_late_by_the_clock_says_so() -> None:
     assert engine.statistics().intake.accepted == 2
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_clock_speaks_first(backend: str) -> None:
+    """Whether an old fact is late does not depend on who is started first."""
+    plan, source, letters = plan_of(SILENT), PushSource(), DeadLetterList()
+
+    async def script() -> None:
+        await source.send([at(plan, "temp", -3, "s1"), at(plan, "temp", -1, "s1")])
+        source.close()
+
+    drive(engine_of(plan, [source], MemorySink(), dead_letters=letters), script, backend)
+    assert [item.raw for item in letters.rejected] == [f"temp(s1)@{BEGIN - 3}".encode()]
+
+
 def test_lateness_and_clock_both_hold() -> None:
     """What a source's facts promise less the lateness, or the clock, whichever is further, is what is known."""
     plan, source, sink, letters = plan_of(SILENT), PushSource(), MemorySink(), DeadLetterList()
