@@ -173,7 +173,7 @@ def test_facts_of_an_outbox(fill: Fill) -> None:
         read = Read.of(FactsOfTask(Input(1, "outbox", path), job(), Fraction(1)).read(batches(path, size)))
         assert read.facts == [("hot", ("s 1", 21.5), 1, 2), ("seen", ("x",), NEG, POS)]
         assert read.counts == {FACTS: 2}
-        assert read.spans == [(NEG, 2)]
+        assert read.spans == [(NEG, 1)]
         unknown, letter = read.letters
         assert (unknown.place, unknown.reason) == ("n1:2", "the program has no predicate `on`")
         assert (letter.place, letter.reason) == ("n1:3", "`hot` expects text for `sensor`, got 7")
