@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, get_args
 
 from tidelog.operators.ask.asker import Asker, AskerStatistics
@@ -35,7 +36,7 @@ class AnswerFilter:
     statuses: frozenset[Status] = frozenset(TOLD)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.min_evidence, int) or isinstance(self.min_evidence, bool):
+        if not isinstance(self.min_evidence, Integral) or isinstance(self.min_evidence, bool):
             raise TypeError(f"`min_evidence` is a whole number, got {type(self.min_evidence).__name__}")
         if self.min_evidence < 0:
             raise ValueError(f"`min_evidence` is 0 or more, got {self.min_evidence}")
