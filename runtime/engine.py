@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 
@@ -30,10 +31,11 @@ from tidelog.runtime.actors import (
 from tidelog.runtime.arguments import require_stream_plan
 from tidelog.runtime.emission import EmitMode, emission
 from tidelog.runtime.graph import Graph, PortMessage
-from tidelog.runtime.intake import Delivery, Intake
+from tidelog.runtime.intake import Delivery, Intake, IntakeStatistics
 from tidelog.runtime.interfaces import AnyAnswer, Batch, DeadLetters, Rejected, Sink, Source
 from tidelog.runtime.questions import answer_filter, inquiries
 from tidelog.runtime.session import SessionStatistics
+from tidelog.runtime.stopping import Stopped
 from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceActor, SourceEvent
 from tidelog.runtime.violations import Violation, Violations
 
@@ -101,12 +103,13 @@ class Engine:
         self._dead_letters = dead_letters
         self._on_violation = on_violation
         self._scope: anyio.CancelScope | None = None
+        self._grace = math.inf
         self.rejected = 0
 
     async def run(self) -> None:
         """Run to the end; OperatorError, ConnectorError or another TidelogError if something fails for good."""
         try:
-            with anyio.CancelScope() as self._scope:
+            with anyio.CancelScope(deadline=anyio.current_time() + self._grace) as self._scope:
                 async with anyio.create_task_group() as tasks:
                     self._deploy(tasks)
         except BaseExceptionGroup as group:
@@ -124,8 +127,18 @@ class Engine:
         """
         for source in self._sources:
             source.stop()
+        self._grace = grace
         if self._scope is not None:
             self._scope.deadline = min(self._scope.deadline, anyio.current_time() + grace)
+
+    @property
+    def is_storing(self) -> bool:
+        """Whether something is being stored for good, so that no one should interrupt: an engine stores nothing."""
+        return False
+
+    def intake_statistics(self) -> IntakeStatistics:
+        """The intake's part of `statistics`, which is there at once, and also after a failure."""
+        return self._intake.statistics()
 
     def statistics(self) -> SessionStatistics:
         """An immutable record of what has been done and what is stored."""
@@ -284,7 +297,7 @@ def first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def _consequence(error: BaseException) -> int:
-    """How likely an error only follows from another: one of ours least, a cancellation (no Exception) most."""
-    if isinstance(error, TidelogError):
+    """How likely an error only follows from another: that somebody stops it least, a cancellation (no Exception) most."""
+    if isinstance(error, Stopped | TidelogError):
         return 0
     return 1 if isinstance(error, Exception) else 2

@@ -254,6 +254,10 @@ class Session:
         steps = self._network.graph.statistics()
         return SessionStatistics(self._intake.statistics(), steps, self._violations.count, questions)
 
+    def intake_statistics(self) -> IntakeStatistics:
+        """The intake's part of them, which is there at once."""
+        return self._intake.statistics()
+
     def snapshot(self) -> dict[str, Any]:
         """The whole state as plain data (numbers, text, lists, dicts with text keys), fit for JSON or MessagePack.
 

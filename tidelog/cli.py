@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from tidelog.commands import ask, check, consistent, entails, explain, materialise, run, spark
 from tidelog.commands.outcome import BAD, USAGE, say
+from tidelog.commands.signals import stopped_by_signals
 from tidelog.plans.errors import ConnectorError, ProgramError, SpecError, TidelogError
 from tidelog.plans.source import render
+from tidelog.runtime.stopping import Stopped
 from tidelog.version import VERSION
+
+_interrupted: list[Stopped] = []
+"""Keeps what an interrupted command held, of which there may be gigabytes: the process ends sooner than it could let go."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -47,7 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as exit_:
         return int(exit_.code or 0)
     try:
-        return int(options.run(options))
+        with stopped_by_signals():
+            return int(options.run(options))
     except ProgramError as error:
         sys.stderr.write(render(error, colour=sys.stderr.isatty()) + "\n")
         return BAD
@@ -64,8 +71,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TidelogError as error:
         say(f"error: {error}")
         return BAD
-    except KeyboardInterrupt:
-        return 130
+    except Stopped as stopped:
+        _interrupted.append(stopped)
+        say(f"stopped by {signal.Signals(stopped.number).name} before all answers were given")
+        return 128 + stopped.number
+
+
+def program() -> NoReturn:
+    """Run one command, and end the process."""
+    code = main()
+    if _interrupted:
+        os._exit(code)  # without what waits to be printed: perhaps nobody reads it
+    sys.exit(code)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -5,13 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import select
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from types import FrameType
-from typing import NoReturn
 
 from tidelog.commands.batch_progress import Progress
 from tidelog.commands.outcome import say, show_diagnostics
@@ -130,21 +125,3 @@ def add_iso(parser: argparse.ArgumentParser) -> None:
 def add_method(parser: argparse.ArgumentParser) -> None:
     """Add `--method` of what decides."""
     parser.add_argument("--method", choices=METHODS, default="auto", help="how to decide it (default auto)")
-
-
-@contextmanager
-def stopped_by_signals() -> Iterator[None]:
-    """Within it, SIGTERM ends the command as SIGINT does, with the exit code 143."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, _stop)
-    try:
-        yield
-    finally:
-        with suppress(TypeError):  # not set from Python: then it cannot be set back
-            signal.signal(signal.SIGTERM, before)
-
-
-def _stop(number: int, _: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)

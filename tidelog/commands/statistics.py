@@ -10,6 +10,7 @@ from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.analysis.notation import decode_distance
 from tidelog.plans.plan import Plan
 from tidelog.plans.timeline import format_time
+from tidelog.runtime.intake import IntakeStatistics
 from tidelog.runtime.session import SessionStatistics
 
 
@@ -21,7 +22,12 @@ class Running(Protocol):
 
     async def run(self) -> None: ...
 
-    def stop(self) -> None: ...
+    @property
+    def is_storing(self) -> bool: ...
+
+    def stop(self, grace: float) -> None: ...
+
+    def intake_statistics(self) -> IntakeStatistics: ...
 
     def statistics(self) -> SessionStatistics: ...
 

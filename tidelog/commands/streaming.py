@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
-import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -17,6 +15,7 @@ from tidelog.commands.numbers import number_of_bytes, seconds
 from tidelog.commands.outcome import BAD, DONE, count, say, show_diagnostics
 from tidelog.commands.overlap import check_overlap, file_of
 from tidelog.commands.progress import show_progress
+from tidelog.commands.signals import GRACE, GentleStopping, gently_stopped
 from tidelog.commands.statistics import Running, show_statistics
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.formatting import TimeFormatter
@@ -27,6 +26,7 @@ from tidelog.plans.plan import Plan
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.engine import Engine, first_cause
+from tidelog.runtime.stopping import Stopped
 from tidelog.runtime.violations import Violation
 
 
@@ -65,21 +65,30 @@ def stream(
     _check_files(plan, options, sinks)
     _check_formats(plan, sinks)
     collect_seldom()
-    try:
-        return anyio.run(_Run(plan, options, make_engine, sinks).main, backend=options.backend)
-    except BaseExceptionGroup as group:
-        cause = first_cause(group)
-    raise cause
+    with gently_stopped() as stopping:
+        run = _Run(plan, options, make_engine, sinks, stopping)
+        try:
+            return anyio.run(run.main, backend=options.backend)
+        except BaseExceptionGroup as group:
+            cause = first_cause(group)
+        if isinstance(cause, Stopped):
+            run.say_notes()
+        raise cause
 
 
 class _Run:
     """One run of the engine: its ends, its signals, and what is said at the end."""
 
     def __init__(
-        self, plan: Plan, options: argparse.Namespace, make_engine: Callable[..., Running], sinks: Sequence[str]
+        self,
+        plan: Plan,
+        options: argparse.Namespace,
+        make_engine: Callable[..., Running],
+        sinks: Sequence[str],
+        stopping: GentleStopping,
     ) -> None:
-        self._plan, self._options, self._make_engine = plan, options, make_engine
-        self._signal: int | None = None
+        self._plan, self._options, self._make_engine, self._stopping = plan, options, make_engine, stopping
+        self._engine: Running | None = None
         self._times = TimeFormatter(plan.timeline, options.iso)
         schema, remote = plan.schema, options.allow_remote
         self._sources = [
@@ -92,7 +101,7 @@ class _Run:
     async def main(self) -> int:
         async with AsyncExitStack() as stack:
             letters = await stack.enter_async_context(DeadLetterWriter(self._options.dead_letter, append=not self._sinks))
-            engine = self._make_engine(
+            self._engine = engine = self._make_engine(
                 self._plan,
                 self._sources,
                 self._sinks,
@@ -103,6 +112,7 @@ class _Run:
                 dead_letters=letters,
                 on_violation=self._show_violation,
             )
+            self._stopping.is_storing = lambda: engine.is_storing
             await stack.enter_async_context(self._beside(engine))
             await engine.run()
         return self._close(engine)
@@ -111,38 +121,39 @@ class _Run:
     async def _beside(self, engine: Running) -> AsyncIterator[None]:
         """What runs beside the engine, and ends with it: signals and progress."""
         async with anyio.create_task_group() as tasks:
-            await tasks.start(self._listen, engine)
+            tasks.start_soon(self._listen, engine)
             tasks.start_soon(show_progress, self._sources)
             yield
             tasks.cancel_scope.cancel()
 
-    async def _listen(self, engine: Running, *, task_status: anyio.abc.TaskStatus[None]) -> None:
-        """The first signal stops the engine cleanly, a second one at once."""
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            task_status.started()
-            async for number in signals:
-                if self._signal is not None:
-                    os._exit(128 + number)
-                self._signal = number
-                engine.stop()
+    async def _listen(self, engine: Running) -> None:
+        """The first signal stops the engine cleanly, if it listens."""
+        await self._stopping.wait()
+        engine.stop(GRACE)
 
     def _show_violation(self, violation: Violation) -> None:
         say(violation.told(self._times.at(violation.lo, violation.hi)))
 
     def _close(self, engine: Running) -> int:
-        statistics = engine.statistics()
         for line in engine.unfinished():
             say(f"note: {line}")
-        if statistics.intake.unused:
-            have = "has a predicate" if statistics.intake.unused == 1 else "have predicates"
-            say(f"note: {count(statistics.intake.unused, 'fact')} {have} that the program does not use")
-        if engine.rejected:
-            say(f"note: {count(engine.rejected, 'record')} could not be used")
+        self.say_notes()
         if self._options.stats:
             show_statistics(engine)
-        if self._signal is not None:
-            return 128 + self._signal
-        return BAD if statistics.violations else DONE
+        if self._stopping.number is not None:
+            return 128 + self._stopping.number
+        return BAD if engine.statistics().violations else DONE
+
+    def say_notes(self) -> None:
+        """Say which facts were of no use."""
+        if self._engine is None:
+            return
+        unused = self._engine.intake_statistics().unused
+        if unused:
+            have = "has a predicate" if unused == 1 else "have predicates"
+            say(f"note: {count(unused, 'fact')} {have} that the program does not use")
+        if self._engine.rejected:
+            say(f"note: {count(self._engine.rejected, 'record')} could not be used")
 
 
 def _check_times(plan: Plan, options: argparse.Namespace) -> None:
