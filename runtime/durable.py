@@ -21,7 +21,7 @@ import anyio.to_thread
 import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from tidelog.plans.errors import ConnectorError, DataError, SnapshotError, SpecError
+from tidelog.plans.errors import ConnectorError, DataError, SnapshotError, SpecError, StateError
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program
 from tidelog.plans.times import TimeLike, TimeReader
@@ -31,6 +31,7 @@ from tidelog.runtime.engine import GRACE, first_cause
 from tidelog.runtime.intake import IntakeStatistics
 from tidelog.runtime.interfaces import AnswerLog, Batch, DeadLetters, Rejected, Replayable, Source
 from tidelog.runtime.session import Session, SessionStatistics
+from tidelog.runtime.state_bound import MAX_STATE
 from tidelog.runtime.stopping import Stopped
 from tidelog.runtime.supervision import RestartPolicy, SourceActor, SourceEvent, check_seconds
 from tidelog.runtime.violations import Violation
@@ -102,6 +103,7 @@ class DurableRun:
         restarts: RestartPolicy | None = None,
         prospects: bool = True,
         every: float = EVERY,
+        max_state: int | None = MAX_STATE,
     ) -> None:
         check_seconds("every", every)
         self.plan = plan
@@ -118,7 +120,9 @@ class DurableRun:
             max_ahead=max_ahead,
             prospects=prospects,
             sources=list(self._standings),
+            max_state=max_state,
         )
+        self._stored = 0
         self._log = log
         self._every = every
         self._dead_letters = dead_letters
@@ -153,6 +157,8 @@ class DurableRun:
             await self._commit()
         if isinstance(cause, Stopped):
             logger.warning("stopped within a batch: what was taken since the last commit is not stored")
+        if isinstance(cause, StateError):
+            cause.told = self._stored
         if cause is not None:
             raise cause
         if self._is_full:
@@ -320,8 +326,10 @@ class DurableRun:
         try:
             self._pull()  # what follows from the program's own facts, at the beginning
             checkpoint = _Checkpoint(_VERSION, self._options, list(self._standings.values()), self._session.snapshot())
+            pending = self._log.pending
             with anyio.CancelScope(shield=True):  # what is taken is stored, though all stop
                 await anyio.to_thread.run_sync(self._log.commit, msgspec.msgpack.encode(checkpoint))
+            self._stored += pending
         finally:
             self.is_storing = False
         self._cost = anyio.current_time() - began

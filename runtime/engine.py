@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import timedelta
 
 import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from tidelog.plans.errors import TidelogError
+from tidelog.operators.room import NoRoomError
+from tidelog.plans.errors import StateError, TidelogError
 from tidelog.plans.facts import Fact, Record
 from tidelog.plans.plan import Plan
 from tidelog.plans.questions import Status
@@ -35,6 +36,7 @@ from tidelog.runtime.intake import Delivery, Intake, IntakeStatistics
 from tidelog.runtime.interfaces import AnyAnswer, Batch, DeadLetters, Rejected, Sink, Source
 from tidelog.runtime.questions import answer_filter, inquiries
 from tidelog.runtime.session import SessionStatistics
+from tidelog.runtime.state_bound import MAX_STATE, Holding, StateBound
 from tidelog.runtime.stopping import Stopped
 from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceActor, SourceEvent
 from tidelog.runtime.violations import Violation, Violations
@@ -51,9 +53,9 @@ _ARRIVALS = -3
 class Engine:
     """Runs a plan from sources to sinks until every source has ended, or `stop` is called.
 
-    `emit`, `lateness`, `start`, `max_ahead`, `prospects`, `min_evidence` and `statuses` are those of `Session`. `idle_after`
-    (seconds) tells to ignore a source that has been silent for so long, until it speaks again; without it each source holds
-    back the watermark.
+    `emit`, `lateness`, `start`, `max_ahead`, `prospects`, `min_evidence`, `statuses` and `max_state` are those of `Session`;
+    what waits for the sinks counts as held. `idle_after` (seconds) tells to ignore a source that has been silent for so
+    long, until it speaks again; without it each source holds back the watermark.
     `dead_letters` takes what could not be read or was refused; `on_violation` is told when a constraint begins to be
     violated. Raises TypeError, ValueError or DataError for an option that is none.
 
@@ -84,11 +86,13 @@ class Engine:
         prospects: bool = True,
         min_evidence: int = 0,
         statuses: Collection[Status] | None = None,
+        max_state: int | None = MAX_STATE,
     ) -> None:
         require_stream_plan(plan)
         times = TimeReader(plan.timeline)
         self.plan = plan
-        self.graph = Graph(plan, prospects, patience=emit == "intervals")
+        self._bound = StateBound(max_state)
+        self.graph = Graph(plan, prospects, patience=emit == "intervals", bound=self._bound)
         policy = RestartPolicy() if restarts is None else restarts
         self._sources = [SourceActor(f"{i}:{source.name}", source, policy, idle_after) for i, source in enumerate(sources)]
         self._sinks = [SinkActor(sink, policy) for sink in sinks]
@@ -97,9 +101,13 @@ class Engine:
         ahead = None if max_ahead is None else times.duration(max_ahead)
         self._intake = Intake(plan, names, times.duration(lateness), begin, ahead)
         self._emission = emission(emit, plan.outputs)
+        self._emission.room = self._bound.room
+        self._bound.watch("answers", self._holdings)
+        self._told = 0
+        self._asked: list[QuestionActor] = []
         self._violations = Violations(plan)
         chosen = answer_filter(min_evidence, statuses)
-        self._inquiries = inquiries(plan, chosen, times.duration(lateness))
+        self._inquiries = inquiries(plan, chosen, times.duration(lateness), self._bound)
         self._dead_letters = dead_letters
         self._on_violation = on_violation
         self._scope: anyio.CancelScope | None = None
@@ -107,7 +115,10 @@ class Engine:
         self.rejected = 0
 
     async def run(self) -> None:
-        """Run to the end; OperatorError, ConnectorError or another TidelogError if something fails for good."""
+        """Run to the end; OperatorError, ConnectorError or another TidelogError if something fails for good.
+
+        StateError if what is held grows beyond `max_state`; it tells how many answers every sink had taken by then.
+        """
         try:
             with anyio.CancelScope(deadline=anyio.current_time() + self._grace) as self._scope:
                 async with anyio.create_task_group() as tasks:
@@ -118,6 +129,9 @@ class Engine:
             if self._scope.cancelled_caught:
                 logger.warning("not all answers were taken before the engine stopped")
             return
+        if isinstance(cause, StateError):
+            cause.accepted = self._intake.accepted
+            cause.told = min((sink.taken for sink in self._sinks), default=0)
         raise cause  # with its own cause, not with the group's
 
     def stop(self, grace: float = GRACE) -> None:
@@ -199,6 +213,7 @@ class Engine:
         for inquiry in self._inquiries:
             channel: Channel[Delivery] = Channel()
             actor = QuestionActor(inquiry, channel, [end.sender() for end in ends])
+            self._asked.append(actor)
             tasks.start_soon(actor.run, name=f"ask {inquiry.question.name}")
             entries.append(channel.sender())
             channel.seal()
@@ -263,7 +278,10 @@ class Engine:
                     answers: list[Record] = []
                     for message in await everything_waiting(inbox):
                         answers += self._answers_to(message)
+                    self._told += len(answers)
                     await tell(answers, sinks)
+            except NoRoomError as full:
+                raise self._bound.too_many_answers(full) from None
             except anyio.EndOfStream:
                 if self._intake.frontier >= POS:  # the stream has ended, not only the engine
                     await tell(self._emission.finish(), sinks)
@@ -275,12 +293,21 @@ class Engine:
         step, port, facts, frontier = message
         if port == _ARRIVALS:
             return self._emission.arrive([lo for _, lo, _ in facts], frontier)
+        self.graph.left(step, len(facts))
         if step in self.plan.constraints:
             for violation in self._violations.receive(step, facts, frontier):
                 if self._on_violation is not None:
                     self._on_violation(violation)
             return []
         return self._emission.receive(step, facts, frontier)
+
+    def _holdings(self) -> Iterator[Holding]:
+        """What waits to be told, and for the sinks."""
+        for name, rows in self._emission.entries().items():
+            yield self.graph.answers_of(name, rows)
+        told = self._told + sum(actor.told for actor in self._asked)
+        waiting = told - min((sink.taken for sink in self._sinks), default=told)
+        yield Holding(waiting, lambda: ("answers that wait for a sink", ""))
 
 
 def first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
@@ -11,7 +11,8 @@ from typing import Any
 
 from tidelog.operators.ask.asker import AskerStatistics
 from tidelog.operators.operator import OperatorStatistics
-from tidelog.plans.errors import DataError, LateError, SnapshotError
+from tidelog.operators.room import NoRoomError
+from tidelog.plans.errors import DataError, LateError, SnapshotError, StateError
 from tidelog.plans.facts import Answer, Record
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program, format_statement
@@ -26,6 +27,7 @@ from tidelog.runtime.intake import Delivery, Intake, IntakeStatistics
 from tidelog.runtime.interfaces import Batch, Rejected
 from tidelog.runtime.network import Network, Outcome
 from tidelog.runtime.questions import Inquiry, answer_filter, inquiries
+from tidelog.runtime.state_bound import MAX_STATE, Holding, StateBound
 from tidelog.runtime.violations import Violation, Violations
 
 _SOURCE = "session"
@@ -58,6 +60,9 @@ class Session:
     `prospects`, nothing sleeps while it cannot hold; the answers are the same. Where the program asks, only answers of
     `statuses` (without: all) are told, and what is possible only with `min_evidence` facts as evidence.
 
+    Where what is held (stored, on its way, waiting to be pulled) grows beyond `max_state` rows, StateError is raised and
+    tells what grows; the session is of no use then, unless that is what waits to be pulled. With None there is no bound.
+
     Where several hand in facts, each with a watermark of its own, `sources` names them: then `take`, `ignore` and `end` say
     what comes from whom, in place of `push`, `advance` and `finish`, which speak for the first.
 
@@ -81,6 +86,7 @@ class Session:
         min_evidence: int = 0,
         statuses: Collection[Status] | None = None,
         sources: Sequence[str] = (_SOURCE,),
+        max_state: int | None = MAX_STATE,
     ) -> None:
         require_stream_plan(plan)
         self.plan = plan
@@ -89,17 +95,21 @@ class Session:
         ahead = None if max_ahead is None else self._times.duration(max_ahead)
         self._source = sources[0]
         self._intake = Intake(plan, sources, self._times.duration(lateness), begin, ahead)
-        self._network = Network(plan, prospects, patience=emit == "intervals")
+        self._bound = StateBound(max_state)
+        self._network = Network(plan, prospects, patience=emit == "intervals", bound=self._bound)
         self._emission = emission(emit, plan.outputs)
+        self._emission.room = self._bound.room
+        self._bound.watch("answers", self._holdings)
         self._emit: EmitMode = emit
         self._prospects = prospects
         self._violations = Violations(plan)
         chosen = answer_filter(min_evidence, statuses)
-        self._inquiries = inquiries(plan, chosen, self._times.duration(lateness))
+        self._inquiries = inquiries(plan, chosen, self._times.duration(lateness), self._bound)
         self._waiting: list[Record] = []
         self._answers: list[Record] = []
         self._hypothetical: list[HypotheticalAnswer] = []
         self._violated: list[Violation] = []
+        self._told = 0
         self._collect(self._network.begin())
 
     def push(
@@ -176,11 +186,13 @@ class Session:
     def pull_records(self) -> list[Record]:
         """The same as encoded records."""
         answers, self._answers = self._answers, []
+        self._told += len(answers)
         return answers
 
     def pull_hypothetical(self) -> list[HypotheticalAnswer]:
         """What became known of the answers to the program's questions since the last call, in order."""
         answers, self._hypothetical = self._hypothetical, []
+        self._told += len(answers)
         return answers
 
     def supported(self, query: str | None = None) -> list[HypotheticalAnswer]:
@@ -225,10 +237,17 @@ class Session:
         return delivery
 
     def _deliver(self, delivery: Delivery) -> None:
-        self._answers += self._emission.arrive(delivery.points, delivery.frontier)
-        self._collect(self._network.deliver(delivery))
-        for inquiry in self._inquiries:
-            self._hypothetical += inquiry.take(delivery)
+        waiting = len(self._answers) + len(self._hypothetical)
+        try:
+            self._answers += self._emission.arrive(delivery.points, delivery.frontier)
+            self._collect(self._network.deliver(delivery))
+            for inquiry in self._inquiries:
+                self._hypothetical += inquiry.take(delivery)
+            self._bound.moved(len(self._answers) + len(self._hypothetical) - waiting)
+        except (StateError, NoRoomError) as full:
+            error = self._bound.too_many_answers(full) if isinstance(full, NoRoomError) else full
+            error.accepted, error.told = self._intake.accepted, self._told
+            raise error from None
 
     def _collect(self, outcomes: list[Outcome]) -> None:
         for step, facts, frontier in outcomes:
@@ -236,6 +255,13 @@ class Session:
                 self._violated += self._violations.receive(step, facts, frontier)
             else:
                 self._answers += self._emission.receive(step, facts, frontier)
+
+    def _holdings(self) -> Iterator[Holding]:
+        """What waits to be told, and to be pulled."""
+        for name, rows in self._emission.entries().items():
+            yield self._network.graph.answers_of(name, rows)
+        waiting = len(self._answers) + len(self._hypothetical) + len(self._violated)
+        yield Holding(waiting, lambda: ("answers that wait to be pulled", ""))
 
     @cached_property
     def _fingerprint(self) -> str:

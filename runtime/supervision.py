@@ -190,6 +190,7 @@ class SinkActor:
         self.name = sink.name
         self._sink = sink
         self._attempts = _Attempts(sink.name, policy)
+        self.taken = 0
 
     async def run(self, inbox: MemoryObjectReceiveStream[Sequence[AnyAnswer]]) -> None:
         unsent: list[AnyAnswer] = []
@@ -212,6 +213,7 @@ class SinkActor:
                         unsent += answers
                 await self._sink.send(unsent)
                 self._attempts.succeeded()
+                self.taken += len(unsent)
                 unsent.clear()
         except anyio.EndOfStream:
             return

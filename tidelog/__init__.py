@@ -14,6 +14,7 @@ from tidelog.plans.errors import (
     ProgramError,
     SnapshotError,
     SpecError,
+    StateError,
     TidelogError,
 )
 from tidelog.plans.facts import Answer
@@ -52,6 +53,7 @@ __all__ = [
     "Session",
     "SnapshotError",
     "SpecError",
+    "StateError",
     "TidelogError",
     "Violation",
     "compile",

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from tidelog.commands import ask, check, consistent, entails, explain, materialise, run, spark
 from tidelog.commands.outcome import BAD, USAGE, say
 from tidelog.commands.signals import stopped_by_signals
-from tidelog.plans.errors import ConnectorError, ProgramError, SpecError, TidelogError
+from tidelog.plans.errors import ConnectorError, ProgramError, SpecError, StateError, TidelogError
 from tidelog.plans.source import render
 from tidelog.runtime.stopping import Stopped
 from tidelog.version import VERSION
@@ -67,6 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BAD
     except OSError as error:
         say(f"error: cannot read `{error.filename}`: {error.strerror}" if error.filename else f"error: {error}")
+        return BAD
+    except StateError as error:
+        say(f"error: {error}; `--max-state` sets the bound")
         return BAD
     except TidelogError as error:
         say(f"error: {error}")

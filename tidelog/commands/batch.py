@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 from tidelog.commands.batch_progress import Progress
-from tidelog.commands.outcome import say, show_diagnostics
+from tidelog.commands.outcome import add_max_state, say, show_diagnostics
 from tidelog.compiling import compile_batch_path
 from tidelog.connectors.batch_files import BatchLoader, parse_batch_spec
 from tidelog.connectors.formatting import TimeFormatter
@@ -21,6 +21,7 @@ from tidelog.plans.timeline import Timeline
 from tidelog.runtime.batch.decision import METHODS
 from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.collecting import collect_seldom
+from tidelog.runtime.state_bound import MAX_STATE_IN_BATCH
 from tidelog.runtime.violations import Violation
 
 IN_BATCH = "batch reasoning can take this program (materialise, entails, consistent)"
@@ -34,6 +35,7 @@ def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "facts", metavar="FACTS", nargs="*", help="files of facts, or `-`: text, .jsonl, .csv, [format+]path"
     )
+    add_max_state(parser, MAX_STATE_IN_BATCH)
 
 
 def load_batch_plan(path: str) -> BatchPlan:

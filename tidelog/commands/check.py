@@ -20,6 +20,9 @@ from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.printing import format_formula
 from tidelog.plans.source import diagnostics_to_fields, to_fields
 from tidelog.plans.syntax import Ask
+from tidelog.runtime.state_bound import MAX_STATE, MAX_STATE_IN_BATCH
+
+_STATE = f"state: at most {MAX_STATE:,} rows in a stream, {MAX_STATE_IN_BATCH:,} in batch (`--max-state`)"
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -60,6 +63,7 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.write(format_analysis(analyse(plan), objects=options.objects).rstrip("\n") + "\n")
         _print_lines(_unfolding_lines(_sizes(plan)))
         _print_lines(batch_lines(batch) if batch else ["in batch: not possible"])
+        _print_lines([_STATE])
     return DONE
 
 
@@ -104,6 +108,7 @@ def _fields(plan: Plan, options: argparse.Namespace) -> dict[str, object]:
         fields["analysis"] = analysis_fields(analyse(plan), objects=options.objects)
         fields["unfolding"] = _sizes(plan)
         batch = batch_plan_if_any(options.program)
+        fields["max_state"] = {"stream": MAX_STATE, "batch": MAX_STATE_IN_BATCH}
         fields["batch"] = batch_fields(batch) if batch else None
     return fields
 

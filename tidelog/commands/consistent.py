@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
         part = relevant_part(plan)
         loader = load(plan, plan.timeline, specs, progress, predicates_read(part))
         part = refined(part, loader.timeline)
-        question = Question(part)
+        question = Question(part, max_state=options.max_state)
         question.load(loader.drain())
         decision = question.decide(options.method, progress)
     if decision.answer == "undecided":

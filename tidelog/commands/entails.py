@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
             unknown = f"`{shorten(predicate)}`{suggest(predicate, plan.schema.predicates)}"
         part = refined(part, loader.timeline)
         fact, _ = _read_fact(replace(plan.schema, timeline=loader.timeline), options.fact)
-        question = Question(part, fact)
+        question = Question(part, fact, options.max_state)
         question.load(loader.drain())
         decision = question.decide(options.method, progress)
     if unknown:

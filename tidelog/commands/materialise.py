@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
         specs = parse_facts(options.facts)
         loader = load(plan, _timeline(plan, options.until), specs, progress)
-        done = Materialisation(refined(plan, loader.timeline), options.strategy, options.until)
+        done = Materialisation(refined(plan, loader.timeline), options.strategy, options.until, options.max_state)
         done.load(loader.drain())
         _go_on(done, progress, options.rounds, has_end=options.until is not None)
         progress.clear()

@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 
 from tidelog.commands.numbers import number_of_bytes, seconds
-from tidelog.commands.outcome import BAD, DONE, count, say, show_diagnostics
+from tidelog.commands.outcome import BAD, DONE, add_max_state, count, say, show_diagnostics
 from tidelog.commands.overlap import check_overlap, file_of
 from tidelog.commands.progress import show_progress
 from tidelog.commands.signals import GRACE, GentleStopping, gently_stopped
@@ -26,6 +26,7 @@ from tidelog.plans.plan import Plan
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.engine import Engine, first_cause
+from tidelog.runtime.state_bound import MAX_STATE
 from tidelog.runtime.stopping import Stopped
 from tidelog.runtime.violations import Violation
 
@@ -42,6 +43,7 @@ def add_stream_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--idle-after", type=seconds, metavar="S", help="ignore a source that is silent for S seconds")
     parser.add_argument("--allow-remote", action="store_true", help="let sources and sinks listen beyond this machine")
     parser.add_argument("--max-line", type=number_of_bytes, default=MAX_LINE, metavar="N", help="the longest line, in bytes")
+    add_max_state(parser, MAX_STATE)
     parser.add_argument("--backend", choices=("trio", "asyncio"), default="trio")
     parser.add_argument("--stats", action="store_true", help="print what was done and stored, on standard error")
 
@@ -111,6 +113,7 @@ class _Run:
                 idle_after=self._options.idle_after,
                 dead_letters=letters,
                 on_violation=self._show_violation,
+                max_state=self._options.max_state,
             )
             self._stopping.is_storing = lambda: engine.is_storing
             await stack.enter_async_context(self._beside(engine))
