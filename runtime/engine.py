@@ -36,7 +36,7 @@ from tidelog.runtime.intake import Delivery, Intake, IntakeStatistics
 from tidelog.runtime.interfaces import AnyAnswer, Batch, DeadLetters, Rejected, Sink, Source
 from tidelog.runtime.questions import answer_filter, inquiries
 from tidelog.runtime.session import SessionStatistics
-from tidelog.runtime.state_bound import MAX_STATE, Holding, StateBound
+from tidelog.runtime.state_bound import MAX_STATE, ON_THE_WAY, Holding, StateBound
 from tidelog.runtime.stopping import Stopped
 from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceActor, SourceEvent
 from tidelog.runtime.violations import Violation, Violations
@@ -307,7 +307,7 @@ class Engine:
             yield self.graph.answers_of(name, rows)
         told = self._told + sum(actor.told for actor in self._asked)
         waiting = told - min((sink.taken for sink in self._sinks), default=told)
-        yield Holding(waiting, lambda: ("answers that wait for a sink", ""))
+        yield Holding(waiting // ON_THE_WAY, lambda: ("answers that wait for a sink", ""))
 
 
 def first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:

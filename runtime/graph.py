@@ -20,7 +20,7 @@ from tidelog.runtime.deploy import build_operator, consumers_of, ports_fed_by
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.loop_control import MOST_VALUES, RELEASE, LoopControl, LoopMessage
 from tidelog.runtime.prospects import Watch
-from tidelog.runtime.state_bound import Holding, StateBound
+from tidelog.runtime.state_bound import ON_THE_WAY, Holding, StateBound
 
 Port = tuple[str, int]
 PortMessage = tuple[str, int, Sequence[Fact], int]
@@ -158,13 +158,12 @@ class Graph:
     def _holdings(self) -> Iterator[Holding]:
         """What each step stores, with what it has made and nobody has taken yet."""
         for name, operator in self.operators.items():
-            yield Holding(operator.entries() + max(0, self._moving[name]), partial(self._tell, name))
+            yield Holding(operator.entries() + max(0, self._moving[name]) // ON_THE_WAY, partial(self._tell, name))
 
     def _tell(self, name: str) -> tuple[str, str]:
         """The rule of a step, or what else it is, and its place; of several rules, the one that has given most."""
         step = self.steps[name]
-        while not step.source and step.inputs and step.inputs[0].kind == "step":
-            fed_by = [feed.name for feed in step.inputs if feed.kind == "step"]
+        while not step.source and (fed_by := [feed.name for feed in step.inputs if feed.kind == "step"]):
             step = self.steps[max(fed_by, key=lambda feeder: self.operators[feeder].sent)]
         if not step.source:
             return f"the facts of `{step.predicate}`", ""

@@ -23,6 +23,8 @@ A row takes 400 to 650 bytes (CPython 3.11), so this is some 1 GB: what a gatewa
 """
 MAX_STATE_IN_BATCH = 10_000_000
 """The same in batch, with all facts there at once, where there is more memory: some 5 GB."""
+ON_THE_WAY = 4
+"""So many facts on their way count as one row: one takes 64 to 150 bytes, and its row is mostly stored as well."""
 _LEAST_PART = 16
 
 

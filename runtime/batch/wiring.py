@@ -18,7 +18,7 @@ from tidelog.plans.places import place_of
 from tidelog.plans.plan import Step
 from tidelog.plans.timeline import POS
 from tidelog.runtime.deploy import build_operator
-from tidelog.runtime.state_bound import Holding, StateBound
+from tidelog.runtime.state_bound import ON_THE_WAY, Holding, StateBound
 
 Port = tuple[str, int]
 Message = tuple[int, Sequence[Fact], int]
@@ -151,7 +151,8 @@ class Wiring:
         """What each step stores, and what waits for it; what a round has derived so far is told by its rules' steps."""
         for name, operator in self._operators.items():
             waiting = sum(len(facts) for _, facts, _ in self._waiting[name])
-            yield Holding(operator.entries() + waiting + self._made.get(name, 0), partial(self._tell, name))
+            moving = (waiting + self._made.get(name, 0)) // ON_THE_WAY
+            yield Holding(operator.entries() + moving, partial(self._tell, name))
 
     def _tell(self, name: str) -> tuple[str, str]:
         text = self._steps[name].source

@@ -99,12 +99,13 @@ def here(tmp_path: Path) -> Path:
 
 
 RUN = ("run", "p.tide", "--in", "p.txt", "--out", "/dev/null")
+RECURSION = ("run", "endless.tide", "--in", "last.txt", "--out", "/dev/null", "--max-state", "1000000000")
 COMMANDS = {
     "run": RUN,
     "on asyncio": (*RUN, "--backend", "asyncio"),
     "final": (*RUN, "--emit", "final"),
-    "recursion": ("run", "endless.tide", "--in", "last.txt", "--out", "/dev/null"),
-    "recursion on asyncio": ("run", "endless.tide", "--in", "last.txt", "--out", "/dev/null", "--backend", "asyncio"),
+    "recursion": RECURSION,
+    "recursion on asyncio": (*RECURSION, "--backend", "asyncio"),
     "ask": ("ask", "p.tide", "--query", "q(X,Y,Z)@T", "--in", "p.txt", "--out", "jsonl+/dev/null"),
     "materialise": ("materialise", "p.tide", "p.txt"),
     "rounds": ("materialise", "endless.tide", "r.txt"),
@@ -173,7 +174,7 @@ def test_a_signal_ends_a_run_whose_client_does_not_read(here: Path) -> None:
     with started("run", "p.tide", "--in", "p.txt", "--out", f"unix+listen://{path}", cwd=here) as child:
         child.wait_until(path.exists)
         with socket.socket(socket.AF_UNIX) as client:
-            client.connect(str(path))
+            child.wait_until(lambda: client.connect_ex(str(path)) == 0)  # bound first, and then listened to
             child.wait_until(lambda: _waiting(client.fileno()) > 0)
             ended, said = child.send(signal.SIGINT)
     assert ended == 130
