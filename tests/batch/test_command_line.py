@@ -509,7 +509,7 @@ def test_signals_end_it_cleanly(here: Here, number: signal.Signals, code: int) -
 
 @pytest.mark.slow
 def test_progress_is_shown_on_a_terminal(here: Here) -> None:
-    """While it goes on there is a line with the round; at the end the line is empty again."""
+    """While it goes on there is a line with the round; at the end the line is empty again, and then it is said why."""
     here.write(ENDLESS, MANY)
     master, slave = pty.openpty()
     with subprocess.Popen([*TIDELOG, "materialise", "p.tide", "facts.txt"], stdout=-1, stderr=slave) as process:
@@ -518,8 +518,9 @@ def test_progress_is_shown_on_a_terminal(here: Here) -> None:
             shown += os.read(master, 1000)
         process.send_signal(signal.SIGINT)
         process.communicate()
-    while not shown.endswith(b" \r"):
+    while not shown.endswith(b"\n"):
         shown += os.read(master, 1000)
+    assert shown.endswith(b" \rtidelog: stopped by SIGINT before all answers were given\r\n")
     os.close(slave)
     os.close(master)
     assert process.returncode == 130
