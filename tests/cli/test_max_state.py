@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from children import WAIT
 
 from tidelog.cli import main
 
@@ -68,19 +69,19 @@ def test_only_a_number_of_rows_is_a_bound(capsys: pytest.CaptureFixture[str], nu
     assert f"argument --max-state: expected a whole number above 0, got `{number}`" in capsys.readouterr().err
 
 
-def test_check_tells_the_bound(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_tells_the_bound(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """For streams and for batch commands; as fields, too."""
     assert main(["check", "-v", "p.tide"]) == 0
-    assert "state: at most 2,000,000 rows in a stream, 10,000,000 in batch (`--max-state`)\n" in capsys.readouterr().out
+    assert "state: at most 2,000,000 rows in a stream, 10,000,000 in batch (`--max-state`)\n" in capfd.readouterr().out
     assert main(["check", "-v", "--format", "json", "p.tide"]) == 0
-    assert '"max_state": {\n    "stream": 2000000,\n    "batch": 10000000\n  }' in capsys.readouterr().out
+    assert '"max_state": {\n    "stream": 2000000,\n    "batch": 10000000\n  }' in capfd.readouterr().out
 
 
 @pytest.mark.slow
 def test_the_default_fits_a_small_gateway(here: Path) -> None:
     """A billion combinations end with the error where a process may have 1.5 GB in all."""
     command = [sys.executable, "-m", "tidelog", "run", "p.tide", "--in", "p.txt", "--out", "/dev/null"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, preexec_fn=_with_little_memory)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WAIT, preexec_fn=_with_little_memory)
     assert done.returncode == 1
     assert f"beyond 2,000,000 rows: 2,001,000 are held by {RULE}" in done.stderr
 

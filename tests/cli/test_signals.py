@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from children import WAIT
 
 TIDELOG = [sys.executable, "-m", "tidelog"]
-PATIENCE = 60
+PATIENCE = WAIT
 """After so many seconds a process is not waited for any more."""
 SOON = 2.5
 """How many seconds of computing may follow the first signal."""
