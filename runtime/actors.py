@@ -170,12 +170,15 @@ class QuestionActor:
 
     def __init__(self, inquiry: Inquiry, channel: Channel[Delivery], sinks: Sequence[AnswerStream]) -> None:
         self._inquiry, self._inbox, self._sinks = inquiry, channel.inbox, sinks
+        self.told = 0
 
     async def run(self) -> None:
         with self._inbox:
             try:
                 async for delivery in self._inbox:
-                    await tell(self._inquiry.take(delivery), self._sinks)
+                    answers = self._inquiry.take(delivery)
+                    self.told += len(answers)
+                    await tell(answers, self._sinks)
             finally:
                 for sink in self._sinks:
                     sink.close()

@@ -10,6 +10,7 @@ derived again from sources that can be read again. Of the others (sockets, pipes
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -21,17 +22,18 @@ import anyio.to_thread
 import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from tidelog.plans.errors import ConnectorError, DataError, SnapshotError, SpecError
+from tidelog.plans.errors import ConnectorError, DataError, SnapshotError, SpecError, StateError
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program
 from tidelog.plans.saved import Saved
+from tidelog.plans.stopping import Stopped
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.actors import Channel
 from tidelog.runtime.alignment import Alignment
 from tidelog.runtime.arguments import AtEnd, check_at_end
 from tidelog.runtime.clock import Clock, start_sources
-from tidelog.runtime.engine import first_cause
-from tidelog.runtime.intake import MAX_LEAD
+from tidelog.runtime.engine import GRACE, first_cause
+from tidelog.runtime.intake import MAX_LEAD, IntakeStatistics
 from tidelog.runtime.interfaces import (
     AnswerLog,
     Batch,
@@ -47,6 +49,7 @@ from tidelog.runtime.interfaces import (
 from tidelog.runtime.listening import Sources
 from tidelog.runtime.session import Session, SessionStatistics
 from tidelog.runtime.silence import check_seconds
+from tidelog.runtime.state_bound import MAX_STATE
 from tidelog.runtime.supervision import RestartPolicy, SourceEvent
 from tidelog.runtime.violations import Violation
 
@@ -121,6 +124,7 @@ class DurableRun:
         at_end: AtEnd = "finish",
         clock: TimeLike | timedelta | None = None,
         now: Callable[[], float] = time.time,
+        max_state: int | None = MAX_STATE,
     ) -> None:
         check_seconds("every", every)
         check_at_end(at_end)
@@ -142,8 +146,10 @@ class DurableRun:
             max_lead=max_lead,
             prospects=prospects,
             sources=list(self._standings),
+            max_state=max_state,
         )
         self._alignment = Alignment(self._session.watermarks, self._actors.actors, max_lead)
+        self._stored = 0
         self._log = log
         self._every = every
         self._dead_letters = dead_letters
@@ -152,6 +158,8 @@ class DurableRun:
         self._cost = 0.0
         self._is_changed = True
         self._is_stopping = self._is_full = self._is_broken = False
+        self._until = math.inf
+        self.is_storing = False  # a commit is not to be interrupted: it is short, and what it stores belongs together
         self.rejected = 0
 
     async def run(self) -> None:
@@ -174,17 +182,29 @@ class DurableRun:
         finally:
             await self._take_rest(events.inbox)
             await self._commit()
+        if isinstance(cause, Stopped):
+            logger.warning("stopped within a batch: what was taken since the last commit is not stored")
+        if isinstance(cause, StateError):
+            cause.told = self._stored
         if cause is not None:
             raise cause
         if self._is_full:
             raise ConnectorError(f"outbox `{self._log.name}` is full: what it holds has not been acknowledged")
 
-    def stop(self) -> None:
-        """Shut down cleanly: take nothing more from the sources, and commit what was taken. Within the event loop."""
+    def stop(self, grace: float = GRACE) -> None:
+        """Shut down cleanly: take nothing more from the sources, and commit what was taken. Within the event loop.
+
+        What the sources have said by now is taken, too, as far as `grace` seconds are enough.
+        """
         self._is_stopping = True
+        self._until = min(self._until, anyio.current_time() + grace)
         if self._clock is not None:
             self._clock.stop()
         self._actors.stop()
+
+    def intake_statistics(self) -> IntakeStatistics:
+        """The intake's part of `statistics`, which is there at once, and also after a failure."""
+        return self._session.intake_statistics()
 
     def statistics(self) -> SessionStatistics:
         """An immutable record of what has been done, in earlier runs, too, and what is stored."""
@@ -248,7 +268,7 @@ class DurableRun:
 
     async def _take_all(self, inbox: MemoryObjectReceiveStream[SourceEvent]) -> None:
         """Take what the sources say, until they have ended or are stopped; none of it while the log has no room."""
-        while True:
+        while not self._is_late():
             await self._wait_for_room()
             try:
                 event = await inbox.receive()
@@ -264,12 +284,16 @@ class DurableRun:
     async def _take_rest(self, inbox: MemoryObjectReceiveStream[SourceEvent]) -> None:
         """Where a source has failed for good, what the others and it had said by then still counts."""
         with inbox, anyio.CancelScope(shield=True):
-            while not self._is_broken:
+            while not self._is_broken and not self._is_late():
                 try:
                     event = inbox.receive_nowait()
                 except (anyio.EndOfStream, anyio.WouldBlock):
                     return
                 await self._reject(self._take(*event))
+
+    def _is_late(self) -> bool:
+        """Whether what the sources have said is left there, since the run was to have stopped by now."""
+        return anyio.current_time() >= self._until
 
     def _take(self, name: str, event: Batch | Tick | str, moment: float) -> list[Rejected]:
         """Let the session take it, and note where the source now stands; returns what was refused of it."""
@@ -345,11 +369,16 @@ class DurableRun:
         """Store what has changed since the last commit; nothing any more once an operator, or storing, has failed."""
         if not self._is_changed or self._is_broken:
             return
-        self._is_broken = True  # unless it succeeds
+        self._is_broken = self.is_storing = True  # unless it succeeds
         began = anyio.current_time()
-        self._pull()  # what follows from the program's own facts, at the beginning
-        checkpoint = _Checkpoint(_VERSION, self._options, list(self._standings.values()), self._session.snapshot())
-        with anyio.CancelScope(shield=True):  # what is taken is stored, though all stop
-            await anyio.to_thread.run_sync(self._log.commit, msgspec.msgpack.encode(checkpoint))
+        try:
+            self._pull()  # what follows from the program's own facts, at the beginning
+            checkpoint = _Checkpoint(_VERSION, self._options, list(self._standings.values()), self._session.snapshot())
+            pending = self._log.pending
+            with anyio.CancelScope(shield=True):  # what is taken is stored, though all stop
+                await anyio.to_thread.run_sync(self._log.commit, msgspec.msgpack.encode(checkpoint))
+            self._stored += pending
+        finally:
+            self.is_storing = False
         self._cost = anyio.current_time() - began
         self._is_changed = self._is_broken = False

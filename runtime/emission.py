@@ -11,11 +11,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
 from tidelog.operators.coverage import Coverage
+from tidelog.operators.room import NoRoomError, Room
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Fact, Record, Row, format_atom
 from tidelog.plans.timeline import NEG, POS
@@ -28,6 +30,7 @@ class Emission(ABC):
 
     def __init__(self, outputs: Iterable[str]) -> None:
         self.frontiers = dict.fromkeys(outputs, NEG)
+        self.room = Room()
 
     def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
         """Take new coverage of an output predicate, and the frontier behind it."""
@@ -44,6 +47,10 @@ class Emission(ABC):
     def arrive(self, points: Sequence[int], watermark: int) -> list[Record]:
         """Input facts arrived at these time points, and none will arrive any more at or before the watermark."""
         return []
+
+    def entries(self) -> dict[str, int]:
+        """How many ranges wait, by predicate."""
+        return {}
 
     @abstractmethod
     def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]: ...
@@ -117,6 +124,9 @@ class Final(Emission):
             del self.coverage[predicate].rows[row]
         return answers
 
+    def entries(self) -> dict[str, int]:
+        return {predicate: store.entries() for predicate, store in self.coverage.items()}
+
     def snapshot(self) -> dict[str, Any]:
         coverage = {predicate: store.snapshot() for predicate, store in self.coverage.items()}
         return {"frontiers": dict(self.frontiers), "coverage": coverage}
@@ -186,6 +196,9 @@ class Changes(Emission):
             rows.pop(row, None)
         return changes
 
+    def entries(self) -> dict[str, int]:
+        return {predicate: store.entries() for predicate, store in self.coverage.items()}
+
     def snapshot(self) -> dict[str, Any]:
         coverage = {predicate: store.snapshot() for predicate, store in self.coverage.items()}
         begun = {predicate: [list(row) for row in rows] for predicate, rows in self._begun.items()}
@@ -237,6 +250,8 @@ class Points(Emission):
             if point > self._seen:
                 self._seen = point
                 answers += self._at(point)
+                if len(answers) > self.room.rows:
+                    raise NoRoomError(len(answers))
         return answers
 
     def _at(self, point: int) -> list[Record]:
@@ -248,6 +263,11 @@ class Points(Emission):
         holding.sort(key=lambda entry: entry[0])
         self._holding = holding
         return [(predicate, row, point, point) for _, (predicate, row, _, _) in holding]
+
+    def entries(self) -> dict[str, int]:
+        counts = Counter(record[0] for *_, record in self._later)
+        counts.update(record[0] for _, record in self._holding)
+        return dict(counts)
 
     def snapshot(self) -> dict[str, Any]:
         records = [record for *_, record in self._later] + [record for _, record in self._holding]

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import timedelta
 
 import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from tidelog.plans.errors import TidelogError
+from tidelog.operators.room import NoRoomError
+from tidelog.plans.errors import StateError, TidelogError
 from tidelog.plans.facts import Fact, Record
 from tidelog.plans.plan import Plan
 from tidelog.plans.questions import Status
+from tidelog.plans.stopping import Stopped
 from tidelog.plans.timeline import POS
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.actors import (
@@ -33,7 +36,7 @@ from tidelog.runtime.arguments import AtEnd, check_at_end, check_lead, require_s
 from tidelog.runtime.clock import Clock, start_sources
 from tidelog.runtime.emission import emission
 from tidelog.runtime.graph import Graph, PortMessage
-from tidelog.runtime.intake import MAX_LEAD, Delivery, Intake
+from tidelog.runtime.intake import MAX_LEAD, Delivery, Intake, IntakeStatistics
 from tidelog.runtime.interfaces import (
     AnyAnswer,
     Batch,
@@ -49,6 +52,7 @@ from tidelog.runtime.interfaces import (
 from tidelog.runtime.listening import Sources
 from tidelog.runtime.questions import answer_filter, inquiries
 from tidelog.runtime.session import SessionStatistics
+from tidelog.runtime.state_bound import MAX_STATE, ON_THE_WAY, Holding, StateBound
 from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceEvent
 from tidelog.runtime.violations import Violation, Violations
 
@@ -66,10 +70,10 @@ class Engine:
 
     A source that is a `Listener` brings others while the engine runs.
 
-    `emit`, `lateness`, `start`, `max_ahead`, `prospects`, `min_evidence` and `statuses` are those of `Session`. `idle_after`
-    (seconds) tells to ignore a source that has been silent for so long, until it speaks again; without it each source holds
-    back the watermark. A source that is more than `max_lead` facts ahead of the slowest is not read until that one has come
-    nearer.
+    `emit`, `lateness`, `start`, `max_ahead`, `prospects`, `min_evidence`, `statuses` and `max_state` are those of `Session`;
+    what waits for the sinks counts as held. `idle_after` (seconds) tells to ignore a source that has been silent for so
+    long, until it speaks again; without it each source holds back the watermark. A source that is more than `max_lead` facts
+    ahead of the slowest is not read until that one has come nearer.
     With `at_end="stop"` the end of all sources is not the stream's: nothing is claimed about times behind those that they
     have promised. With `clock`, a duration, time also moves with the machine's clock, which `now` reads (the seconds since
     1970): facts are expected at most so far behind it. It needs a program with a unit.
@@ -107,12 +111,14 @@ class Engine:
         at_end: AtEnd = "finish",
         clock: TimeLike | timedelta | None = None,
         now: Callable[[], float] = time.time,
+        max_state: int | None = MAX_STATE,
     ) -> None:
         require_stream_plan(plan)
         check_at_end(at_end)
         times = TimeReader(plan.timeline)
         self.plan = plan
-        self.graph = Graph(plan, prospects, patience=emit == "intervals")
+        self._bound = StateBound(max_state)
+        self.graph = Graph(plan, prospects, patience=emit == "intervals", bound=self._bound)
         policy = RestartPolicy() if restarts is None else restarts
         self._sources = Sources(sources, policy, idle_after)
         self._sinks = [SinkActor(sink, policy) for sink in sinks]
@@ -124,18 +130,26 @@ class Engine:
         self._intake = Intake(plan, self._sources.names, times.duration(lateness), begin, ahead, check_lead(max_lead))
         self._alignment = Alignment(self._intake.watermarks, self._sources.actors, max_lead)
         self._emission = emission(emit, plan.outputs)
+        self._emission.room = self._bound.room
+        self._bound.watch("answers", self._holdings)
+        self._told = 0
+        self._asked: list[QuestionActor] = []
         self._violations = Violations(plan)
         chosen = answer_filter(min_evidence, statuses)
-        self._inquiries = inquiries(plan, chosen, times.duration(lateness))
+        self._inquiries = inquiries(plan, chosen, times.duration(lateness), self._bound)
         self._dead_letters = dead_letters
         self._on_violation = on_violation
         self._scope: anyio.CancelScope | None = None
+        self._grace = math.inf
         self.rejected = 0
 
     async def run(self) -> None:
-        """Run to the end; OperatorError, ConnectorError or another TidelogError if something fails for good."""
+        """Run to the end; OperatorError, ConnectorError or another TidelogError if something fails for good.
+
+        StateError if what is held grows beyond `max_state`; it tells how many answers every sink had taken by then.
+        """
         try:
-            with anyio.CancelScope() as self._scope:
+            with anyio.CancelScope(deadline=anyio.current_time() + self._grace) as self._scope:
                 async with anyio.create_task_group() as tasks:
                     self._deploy(tasks)
         except BaseExceptionGroup as group:
@@ -144,6 +158,9 @@ class Engine:
             if self._scope.cancelled_caught:
                 logger.warning("not all answers were taken before the engine stopped")
             return
+        if isinstance(cause, StateError):
+            cause.accepted = self._intake.accepted
+            cause.told = min((sink.taken for sink in self._sinks), default=0)
         raise cause  # with its own cause, not with the group's
 
     def stop(self, grace: float = GRACE) -> None:
@@ -154,8 +171,18 @@ class Engine:
         if self._clock is not None:
             self._clock.stop()
         self._sources.stop()
+        self._grace = grace
         if self._scope is not None:
             self._scope.deadline = min(self._scope.deadline, anyio.current_time() + grace)
+
+    @property
+    def is_storing(self) -> bool:
+        """Whether something is being stored for good, so that no one should interrupt: an engine stores nothing."""
+        return False
+
+    def intake_statistics(self) -> IntakeStatistics:
+        """The intake's part of `statistics`, which is there at once, and also after a failure."""
+        return self._intake.statistics()
 
     def statistics(self) -> SessionStatistics:
         """An immutable record of what has been done and what is stored."""
@@ -220,6 +247,7 @@ class Engine:
         for inquiry in self._inquiries:
             channel: Channel[Delivery] = Channel()
             actor = QuestionActor(inquiry, channel, [end.sender() for end in ends])
+            self._asked.append(actor)
             tasks.start_soon(actor.run, name=f"ask {inquiry.question.name}")
             entries.append(channel.sender())
             channel.seal()
@@ -300,7 +328,10 @@ class Engine:
                     answers: list[Record] = []
                     for message in await everything_waiting(inbox):
                         answers += self._answers_to(message)
+                    self._told += len(answers)
                     await tell(answers, sinks)
+            except NoRoomError as full:
+                raise self._bound.too_many_answers(full) from None
             except anyio.EndOfStream:
                 if self._intake.frontier >= POS:  # the stream has ended, not only the engine
                     await tell(self._emission.finish(), sinks)
@@ -312,12 +343,21 @@ class Engine:
         step, port, facts, frontier = message
         if port == _ARRIVALS:
             return self._emission.arrive([lo for _, lo, _ in facts], frontier)
+        self.graph.left(step, len(facts))
         if step in self.plan.constraints:
             for violation in self._violations.receive(step, facts, frontier):
                 if self._on_violation is not None:
                     self._on_violation(violation)
             return []
         return self._emission.receive(step, facts, frontier)
+
+    def _holdings(self) -> Iterator[Holding]:
+        """What waits to be told, and for the sinks."""
+        for name, rows in self._emission.entries().items():
+            yield self.graph.answers_of(name, rows)
+        told = self._told + sum(actor.told for actor in self._asked)
+        waiting = told - min((sink.taken for sink in self._sinks), default=told)
+        yield Holding(waiting // ON_THE_WAY, lambda: ("answers that wait for a sink", ""))
 
 
 def first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -334,7 +374,7 @@ def first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def _consequence(error: BaseException) -> int:
-    """How likely an error only follows from another: one of ours least, a cancellation (no Exception) most."""
-    if isinstance(error, TidelogError):
+    """How likely an error only follows from another: that somebody stops it least, a cancellation (no Exception) most."""
+    if isinstance(error, Stopped | TidelogError):
         return 0
     return 1 if isinstance(error, Exception) else 2

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tidelog.operators.hold import Hold
 from tidelog.operators.operator import Operator, OperatorStatistics
+from tidelog.operators.room import NoRoomError
 from tidelog.plans.errors import OperatorError
 from tidelog.plans.facts import Fact, format_atom, format_record
 from tidelog.plans.guards import Prospects
+from tidelog.plans.places import place_of
 from tidelog.plans.plan import Plan, Step
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.deploy import build_operator, consumers_of, ports_fed_by
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.loop_control import MOST_VALUES, RELEASE, LoopControl, LoopMessage
 from tidelog.runtime.prospects import Watch
+from tidelog.runtime.state_bound import ON_THE_WAY, Holding, StateBound
 
 Port = tuple[str, int]
 PortMessage = tuple[str, int, Sequence[Fact], int]
@@ -31,8 +35,10 @@ class Graph:
     with `patience`, as for answers told as intervals, what goes on holding is not told at each time.
     """
 
-    def __init__(self, plan: Plan, prospects: bool = True, patience: bool = False) -> None:
+    def __init__(self, plan: Plan, prospects: bool = True, patience: bool = False, bound: StateBound | None = None) -> None:
         self.plan = plan
+        self.bound = StateBound(None) if bound is None else bound
+        self.bound.watch("steps", self._holdings)
         wanted = plan.prospects if prospects else Prospects()
         self._watch = Watch(wanted)
         self._gates = self._watch.gates
@@ -46,6 +52,8 @@ class Graph:
             for step in plan.steps
         }
         self.steps: dict[str, Step] = {step.id: step for step in plan.steps}
+        for operator in self.operators.values():
+            operator.room = self.bound.room
         self.watched = set(plan.outputs.values()) | set(plan.constraints)
         self.controls = [LoopControl(loop, plan, self.operators) for loop in plan.loops]
         self.inner: dict[str, list[Port]] = {}
@@ -55,6 +63,7 @@ class Graph:
             inside = [] if loop is None else [port for port in ports if self.steps[port[0]].loop == loop]
             self.inner[name] = inside
             self.outer[name] = [port for port in ports if port not in inside]
+        self._moving = dict.fromkeys(self.steps, 0)
         self._stream_ports = ports_fed_by(plan, "stream")
         self._start_ports = ports_fed_by(plan, "start").get("", [])
         self._clock_ports = ports_fed_by(plan, "clock").get("", [])
@@ -99,26 +108,71 @@ class Graph:
     # --- one operator ---------------------------------------------------------------------------------------------------
 
     def receive(self, name: str, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
-        """Let one operator take a message; an OperatorError names the step, the rule and the fact on which it fails."""
+        """Let one operator take a message; an OperatorError names the step, the rule and the fact on which it fails.
+
+        StateError where more is held by now than may be, or where it would make more than that.
+        """
         operator = self.operators[name]
+        taken = len(facts)
         gate = self._gates.get((name, port))
         if gate is not None:
             facts, frontier = gate.take(facts, frontier)
         try:
-            return operator.receive(port, facts, frontier)
+            out = operator.receive(port, facts, frontier)
+        except NoRoomError as full:
+            raise self.bound.error(Holding(full.rows, partial(self._tell, name))) from None
         except Exception as error:
             raise _failure(self.steps[name], operator, port, facts, error) from error
+        if taken or out:
+            self._count_moving(name, port, taken, len(out))
+        return out
 
     def receive_in_loop(self, message: LoopMessage) -> list[Fact]:
         """Let a step inside a loop take a message, facts or a release."""
         operator = self.operators[message.step]
         if message.port == RELEASE:
-            return operator.release(message.time) if isinstance(operator, Hold) else []
+            released = operator.release(message.time) if isinstance(operator, Hold) else []
+            self._count_moving(message.step, 0, 0, len(released))
+            return released
         out = self.receive(message.step, message.port, message.facts, message.time)
         loop = self.steps[message.step].loop
         if loop is not None and out and self.controls[loop].note_sent(len(out)):
             raise self._creates_values(self.controls[loop], message.step, out[-1])
         return out
+
+    # --- what is held ---------------------------------------------------------------------------------------------------
+
+    def _count_moving(self, name: str, port: int, taken: int, made: int) -> None:
+        """Count what a step has taken of what another one made, and what it has made for others."""
+        feed = self.steps[name].inputs[port]
+        if feed.kind == "step":
+            self._moving[feed.name] -= taken
+        if made:
+            self._moving[name] += made * (len(self.outer[name]) + len(self.inner[name]) + (name in self.watched))
+        self.bound.moved(taken + made)
+
+    def left(self, name: str, rows: int) -> None:
+        """So many rows of a watched step have left the graph."""
+        self._moving[name] -= rows
+
+    def _holdings(self) -> Iterator[Holding]:
+        """What each step stores, with what it has made and nobody has taken yet."""
+        for name, operator in self.operators.items():
+            yield Holding(operator.entries() + max(0, self._moving[name]) // ON_THE_WAY, partial(self._tell, name))
+
+    def _tell(self, name: str) -> tuple[str, str]:
+        """The rule of a step, or what else it is, and its place; of several rules, the one that has given most."""
+        step = self.steps[name]
+        while not step.source and (fed_by := [feed.name for feed in step.inputs if feed.kind == "step"]):
+            step = self.steps[max(fed_by, key=lambda feeder: self.operators[feeder].sent)]
+        if not step.source:
+            return f"the facts of `{step.predicate}`", ""
+        return f"the rule `{step.source}`", place_of(self.plan.program, step.source)
+
+    def answers_of(self, output: str, rows: int) -> Holding:
+        """What an output has told, and the emission keeps."""
+        what, place = self._tell(self.plan.outputs[output])
+        return Holding(rows, lambda: (f"answers that wait to be told, of {what}", place))
 
     def _creates_values(self, control: LoopControl, name: str, fact: Fact) -> OperatorError:
         step = self.steps[control.loop.creates_values[0]]

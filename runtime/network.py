@@ -12,6 +12,7 @@ from tidelog.plans.timeline import NEG
 from tidelog.runtime.graph import Graph, PortMessage
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.loop_control import SETTLED, LoopControl, LoopMessage
+from tidelog.runtime.state_bound import StateBound
 
 Outcome = tuple[str, list[Fact], int]
 """New coverage of an output or a constraint: its step, the facts, and the frontier behind them."""
@@ -20,8 +21,8 @@ Outcome = tuple[str, list[Fact], int]
 class Network:
     """Drives a graph: each message runs through all of it, step by step in the plan's order, each loop until it is idle."""
 
-    def __init__(self, plan: Plan, prospects: bool = True, patience: bool = False) -> None:
-        self.graph = Graph(plan, prospects, patience)
+    def __init__(self, plan: Plan, prospects: bool = True, patience: bool = False, bound: StateBound | None = None) -> None:
+        self.graph = Graph(plan, prospects, patience, bound)
         self._pending: dict[str, list[tuple[int, Sequence[Fact], int]]] = {step.id: [] for step in plan.steps}
         self._told: dict[str, int] = {step.id: NEG for step in plan.steps}
         self._withheld: list[list[tuple[str, list[Fact]]]] = [[] for _ in plan.loops]
@@ -50,6 +51,8 @@ class Network:
                     out = self.graph.receive(step.id, port, facts, frontier)
                     self._send(step.id, out, self.graph.operators[step.id].frontier)
         outcomes, self._outcomes = self._outcomes, []
+        for name, facts, _ in outcomes:
+            self.graph.left(name, len(facts))
         return outcomes
 
     def _send(self, name: str, facts: list[Fact], frontier: int) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, get_args
 
 from tidelog.operators.ask.asker import Asker, AskerStatistics
+from tidelog.operators.room import NoRoomError
 from tidelog.plans.errors import OperatorError, SnapshotError
 from tidelog.plans.facts import Fact, format_record
+from tidelog.plans.places import place_of
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_statement
 from tidelog.plans.questions import HypotheticalAnswer, Question, Status
 from tidelog.plans.syntax import Ask, Value
-from tidelog.plans.timeline import NEG, Timeline
+from tidelog.plans.timeline import NEG
 from tidelog.runtime.intake import MOST_POINTS, Delivery
+from tidelog.runtime.state_bound import Holding, StateBound
 
 TOLD: tuple[Status, ...] = tuple(status for status in get_args(Status) if status != "unsupported")
 """The statuses that lines of answers have."""
@@ -52,25 +55,31 @@ def answer_filter(min_evidence: int, statuses: Collection[Status] | None) -> Ans
     return AnswerFilter(min_evidence, frozenset(TOLD if statuses is None else statuses))
 
 
-def inquiries(plan: Plan, chosen: AnswerFilter, lateness: int) -> list[Inquiry]:
+def inquiries(plan: Plan, chosen: AnswerFilter, lateness: int, bound: StateBound) -> list[Inquiry]:
     """The questions of a plan, ready for the first delivery; `lateness` is encoded."""
     pairs = zip(plan.questions, plan.unfoldings, strict=True)
-    return [Inquiry(question, Asker(question, unfolding, lateness), plan.timeline, chosen) for question, unfolding in pairs]
+    return [Inquiry(plan, question, Asker(question, unfolding, lateness), chosen, bound) for question, unfolding in pairs]
 
 
 class Inquiry:
-    """One question of a plan at work: takes the intake's deliveries, and says what is to be told."""
+    """One question of a plan at work: takes the intake's deliveries, and says what is to be told. `bound` counts it."""
 
-    def __init__(self, question: Question, asker: Asker, timeline: Timeline, chosen: AnswerFilter) -> None:
+    def __init__(self, plan: Plan, question: Question, asker: Asker, chosen: AnswerFilter, bound: StateBound) -> None:
         self.question = question
-        self._timeline = timeline
+        self._program, self._timeline = plan.program, plan.timeline
         self._asker = asker
+        self._bound = bound
+        bound.watch(f"ask {question.name}", self._holdings)
+        asker.room = bound.room
         self._filter = chosen
         self._watermark = NEG
         self._told: set[_Key] = set()
 
     def take(self, delivery: Delivery) -> list[HypotheticalAnswer]:
-        """What is to be told after a delivery of the intake; where it fails, an OperatorError names question and fact."""
+        """What is to be told after a delivery of the intake.
+
+        Where it fails, an OperatorError names question and fact; StateError where more is held than may be.
+        """
         facts = {name: found for name, found in delivery.facts.items() if name in self.question.inputs}
         if delivery.long:
             facts = {name: [fact for fact in found if fact[2] - fact[1] < MOST_POINTS] for name, found in facts.items()}
@@ -78,8 +87,11 @@ class Inquiry:
             return []
         try:
             answers = self._asker.receive(facts, delivery.watermark, delivery.start)
+        except NoRoomError as full:
+            raise self._bound.error(Holding(full.rows, self._tell)) from None
         except Exception as error:
             raise self._failure(facts, error) from error
+        self._bound.moved(sum(map(len, facts.values())) + len(answers))
         self._watermark = max(self._watermark, delivery.watermark)
         return [answer for answer in answers if self._is_told(answer)]
 
@@ -113,6 +125,15 @@ class Inquiry:
                 break
         reason = f"{type(error).__name__}: {error}"
         return OperatorError(self.question.name, format_statement(Ask(self.question.query)), culprit, reason)
+
+    def _holdings(self) -> Iterator[Holding]:
+        statistics = self._asker.statistics()
+        yield Holding(statistics.open + statistics.facts + statistics.answers + len(self._told), self._tell)
+
+    def _tell(self) -> tuple[str, str]:
+        """The question as it is written, and its place, if it is one of the program."""
+        asked = format_statement(Ask(self.question.query))
+        return f"the question `{asked}`", place_of(self._program, asked)
 
     # --- what is known of it --------------------------------------------------------------------------------------------
 

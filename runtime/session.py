@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
@@ -12,7 +12,8 @@ from typing import Any
 
 from tidelog.operators.ask.asker import AskerStatistics
 from tidelog.operators.operator import OperatorStatistics
-from tidelog.plans.errors import DataError, LateError, SnapshotError
+from tidelog.operators.room import NoRoomError
+from tidelog.plans.errors import DataError, LateError, SnapshotError, StateError
 from tidelog.plans.facts import Answer, Record, ValueLike
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program, format_statement
@@ -29,6 +30,7 @@ from tidelog.runtime.interfaces import Batch, EmitMode, Rejected, Tick
 from tidelog.runtime.network import Network, Outcome
 from tidelog.runtime.questions import Inquiry, answer_filter, inquiries
 from tidelog.runtime.source_state import SourceStatistics
+from tidelog.runtime.state_bound import MAX_STATE, Holding, StateBound
 from tidelog.runtime.violations import Violation, Violations
 from tidelog.runtime.watermarks import Watermarks
 
@@ -65,6 +67,9 @@ class Session:
     `prospects`, nothing sleeps while it cannot hold; the answers are the same. Where the program asks, only answers of
     `statuses` (without: all) are told, and what is possible only with `min_evidence` facts as evidence.
 
+    Where what is held (stored, on its way, waiting to be pulled) grows beyond `max_state` rows, StateError is raised and
+    tells what grows; the session is of no use then, unless that is what waits to be pulled. With None there is no bound.
+
     Where several hand in facts, each with a watermark of its own, `sources` names them: then `take`, `ignore` and `end` say
     what comes from whom, in place of `push`, `advance` and `finish`, which speak for the first; `open` names further ones
     later. A part of a source (`Batch.parts`) counts as idle once more than `max_lead` facts of its others came without it.
@@ -90,6 +95,7 @@ class Session:
         min_evidence: int = 0,
         statuses: Collection[Status] | None = None,
         sources: Sequence[str] = (_SOURCE,),
+        max_state: int | None = MAX_STATE,
     ) -> None:
         self._options = {name: value for name, value in locals().items() if name not in ("self", "plan")}
         require_stream_plan(plan)
@@ -99,17 +105,21 @@ class Session:
         ahead = None if max_ahead is None else self._times.duration(max_ahead)
         self._source = sources[0]
         self._intake = Intake(plan, sources, self._times.duration(lateness), begin, ahead, check_lead(max_lead))
-        self._network = Network(plan, prospects, patience=emit == "intervals")
+        self._bound = StateBound(max_state)
+        self._network = Network(plan, prospects, patience=emit == "intervals", bound=self._bound)
         self._emission = emission(emit, plan.outputs)
+        self._emission.room = self._bound.room
+        self._bound.watch("answers", self._holdings)
         self._emit: EmitMode = emit
         self._prospects = prospects
         self._violations = Violations(plan)
         chosen = answer_filter(min_evidence, statuses)
-        self._inquiries = inquiries(plan, chosen, self._times.duration(lateness))
+        self._inquiries = inquiries(plan, chosen, self._times.duration(lateness), self._bound)
         self._waiting: list[Record] = []
         self._answers: list[Record] = []
         self._hypothetical: list[HypotheticalAnswer] = []
         self._violated: list[Violation] = []
+        self._told = 0
         self._collect(self._network.begin())
 
     def push(
@@ -212,11 +222,13 @@ class Session:
     def pull_records(self) -> list[Record]:
         """The same as encoded records; with `changes`, each is a `ChangeRecord`."""
         answers, self._answers = self._answers, []
+        self._told += len(answers)
         return answers
 
     def pull_hypothetical(self) -> list[HypotheticalAnswer]:
         """What became known of the answers to the program's questions since the last call, in order."""
         answers, self._hypothetical = self._hypothetical, []
+        self._told += len(answers)
         return answers
 
     def supported(self, query: str | None = None) -> list[HypotheticalAnswer]:
@@ -261,10 +273,17 @@ class Session:
         return delivery
 
     def _deliver(self, delivery: Delivery) -> None:
-        self._answers += self._emission.arrive(delivery.points, delivery.frontier)
-        self._collect(self._network.deliver(delivery))
-        for inquiry in self._inquiries:
-            self._hypothetical += inquiry.take(delivery)
+        waiting = len(self._answers) + len(self._hypothetical)
+        try:
+            self._answers += self._emission.arrive(delivery.points, delivery.frontier)
+            self._collect(self._network.deliver(delivery))
+            for inquiry in self._inquiries:
+                self._hypothetical += inquiry.take(delivery)
+            self._bound.moved(len(self._answers) + len(self._hypothetical) - waiting)
+        except (StateError, NoRoomError) as full:
+            error = self._bound.too_many_answers(full) if isinstance(full, NoRoomError) else full
+            error.accepted, error.told = self._intake.accepted, self._told
+            raise error from None
 
     def _collect(self, outcomes: list[Outcome]) -> None:
         for step, facts, frontier in outcomes:
@@ -272,6 +291,13 @@ class Session:
                 self._violated += self._violations.receive(step, facts, frontier)
             else:
                 self._answers += self._emission.receive(step, facts, frontier)
+
+    def _holdings(self) -> Iterator[Holding]:
+        """What waits to be told, and to be pulled."""
+        for name, rows in self._emission.entries().items():
+            yield self._network.graph.answers_of(name, rows)
+        waiting = len(self._answers) + len(self._hypothetical) + len(self._violated)
+        yield Holding(waiting, lambda: ("answers that wait to be pulled", ""))
 
     @cached_property
     def _fingerprint(self) -> str:
@@ -290,6 +316,10 @@ class Session:
         steps = self._network.graph.statistics()
         sources = self.watermarks.statistics()
         return SessionStatistics(self._intake.statistics(), steps, self._violations.count, questions, sources)
+
+    def intake_statistics(self) -> IntakeStatistics:
+        """The intake's part of them, which is there at once."""
+        return self._intake.statistics()
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state as plain data (numbers, text, lists, dicts with text keys), fit for JSON or MessagePack.
@@ -322,6 +352,7 @@ class Session:
         with taking():
             twin._load(state)
         vars(self).update(vars(twin))
+        self._bound.watch("answers", self._holdings)  # no longer those of the twin
 
     def _kind(self) -> dict[str, Any]:
         """What a session has to share with the one that a snapshot was taken from."""

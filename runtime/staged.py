@@ -43,7 +43,8 @@ class StageRun:
         self._stage = stage
         self._owns = owns
         plan = stage.plan if emit == "intervals" else _impatient(stage.plan)
-        self._session = Session(plan, lateness=math.inf, sources=(_SOURCE,))
+        # Spark has a bound of its own on what its processes hold
+        self._session = Session(plan, lateness=math.inf, sources=(_SOURCE,), max_state=None)
         if start is not None:
             self._session.begin_at(start)
         self._behind = max(plan.delays.values(), default=0)

@@ -244,6 +244,7 @@ class SinkActor:
         self._is_interrupted = False
         self._unsent: list[AnyAnswer] = []
         self._is_complete = False
+        self.taken = 0
 
     def statistics(self) -> SinkStatistics:
         """What is not certain about the answers that the sink was given."""
@@ -283,11 +284,13 @@ class SinkActor:
     async def _send(self) -> None:
         try:
             await self._sink.send(self._unsent)
-        except Interrupted:
+        except Interrupted:  # the sink keeps them, or has given them up
+            self.taken += len(self._unsent)
             self._unsent.clear()
             raise
         except OSError:
             self._broken += SinkStatistics(1, 0, len(self._unsent))
             raise
         self._attempts.succeeded()
+        self.taken += len(self._unsent)
         self._unsent.clear()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         ProgramError,
         SnapshotError,
         SpecError,
+        StateError,
         TidelogError,
     )
     from tidelog.plans.facts import Answer
@@ -59,6 +60,7 @@ __all__ = [
     "Session",
     "SnapshotError",
     "SpecError",
+    "StateError",
     "TidelogError",
     "Violation",
     "compile",
@@ -87,6 +89,7 @@ _HOMES = {
         "ProgramError",
         "SnapshotError",
         "SpecError",
+        "StateError",
         "TidelogError",
     ),
     "plans.facts": ("Answer",),

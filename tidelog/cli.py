@@ -7,18 +7,24 @@ where nobody reads the answers any more. Only answers go to standard output; eve
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
+from typing import NoReturn
 
 from tidelog.commands.arguments import Parser
 from tidelog.commands.outcome import BAD, USAGE, say, show_diagnostics
-from tidelog.plans.errors import ConnectorError, ProgramError, SpecError, TidelogError
+from tidelog.commands.signals import stopped_by_signals
+from tidelog.plans.errors import ConnectorError, ProgramError, SpecError, StateError, TidelogError
+from tidelog.plans.stopping import Stopped
 from tidelog.version import VERSION
 
-INTERRUPTED, UNREAD = 130, 141
-"""The exit codes where SIGINT has ended a command, and, as SIGPIPE would, where the reader of its answers has gone."""
+UNREAD = 141
+"""The exit code where the reader of the answers has gone, as SIGPIPE would give."""
+_interrupted: list[Stopped] = []
+"""Keeps what an interrupted command held, of which there may be gigabytes: the process ends sooner than it could let go."""
 
 COMMANDS = {
     "check": "show the errors and warnings of a program",
@@ -38,8 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stderr is None:  # it is closed: what is said there is lost, what is answered is not
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
     try:
-        options = command_line().parse_args(arguments)
-        return int(options.run(options))
+        with stopped_by_signals():
+            options = command_line().parse_args(arguments)
+            return int(options.run(options))
     except SystemExit as exit_:
         return int(exit_.code or 0)
     except ProgramError as error:
@@ -57,10 +64,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(f"error: cannot read `{error.filename}`: {error.strerror}" if error.filename else f"error: {error}")
         return BAD
     except TidelogError as error:
-        say(f"error: {error}")
+        say(f"error: {error}; `--max-state` sets the bound" if isinstance(error, StateError) else f"error: {error}")
         return BAD
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    except Stopped as stopped:
+        _interrupted.append(stopped)
+        say(f"stopped by {signal.Signals(stopped.number).name} before all answers were given")
+        return 128 + stopped.number
+
+
+def program() -> NoReturn:
+    """Run one command, and end the process."""
+    code = main()
+    if _interrupted:
+        os._exit(code)  # without what waits to be printed: perhaps nobody reads it
+    sys.exit(code)
 
 
 def command_line() -> Parser:

@@ -14,6 +14,7 @@ from tidelog.operators.ask.patterns import Awaited, Binding
 from tidelog.operators.ask.saving import load_answers, load_batches, save_answers, save_batches
 from tidelog.operators.ask.supports import Comparison, Support, support_of
 from tidelog.operators.ask.waiting import Forgetting, together
+from tidelog.operators.room import NoRoomError
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.questions import NEVER, GroundLiteral, HypotheticalAnswer, Question
@@ -62,8 +63,10 @@ class Asker(Board):
         """Take facts, by predicate, and a watermark behind them; returns what is to be told, in order.
 
         Facts are taken in the order of their times. `start` is the stream's start, once it is known. With the watermark
-        `POS` the stream has ended, and all is decided. DataError where more partial answers are open than can be kept.
+        `POS` the stream has ended, and all is decided. NoRoomError where there is too little room for what it has to
+        keep, or to tell.
         """
+        self._most_open = self._open + self.room.rows
         if start is not None:
             self._known.start = start
         if self._needs_start and self._known.start is None and watermark < POS:
@@ -83,8 +86,12 @@ class Asker(Board):
     def _replay(self, facts: Mapping[str, Sequence[Fact]], watermark: int) -> None:
         """Take the facts that can matter, time by time."""
         times: dict[int, list[tuple[str, Row]]] = {}
+        points = 0
         for predicate in self._relevant.predicates():
             for row, lo, hi in self._relevant.select(predicate, facts.get(predicate, ())):
+                points += hi - lo + 1
+                if points > self.room.rows:
+                    raise NoRoomError(points)
                 for time in range(lo, hi + 1):
                     times.setdefault(time, []).append((predicate, row))
         for time in sorted(times):
@@ -156,6 +163,8 @@ class Asker(Board):
         if len(self._lines) > self._mark + 1:
             self._lines[self._mark :] = self._telling.in_order(self._lines[self._mark :])
         self._mark = len(self._lines)
+        if self._mark > self.room.rows:
+            raise NoRoomError(self._mark)
 
     def _review_one(self, answer: Answer) -> None:
         query = self._queries[answer.query]

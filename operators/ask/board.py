@@ -10,14 +10,13 @@ from tidelog.operators.ask.outlook import Outlook, columns_of
 from tidelog.operators.ask.partials import Answer, Columns, Partial
 from tidelog.operators.ask.patterns import Awaited, Binding, Pattern
 from tidelog.operators.ask.waiting import Calendar, Concern, Forgetting, Refusal, Relevant, WaitingFor
+from tidelog.operators.room import UNBOUNDED, NoRoomError, Room
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import Row
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.questions import NEVER, Question
 from tidelog.plans.timeline import POS
 
-MOST_OPEN = 1_000_000
-"""The most partial answers that may be open at once."""
 MOST_NESTED = 200
 """How deep negations may lead to others that no fact decides."""
 
@@ -29,6 +28,8 @@ class Board(ABC):
     """
 
     def __init__(self, question: Question, unfolding: Unfolding) -> None:
+        self.room = Room()
+        self._most_open = UNBOUNDED
         far, kept = horizons(question, unfolding), retentions(question, unfolding)
         sources = queries_of(unfolding)
         asked = {name: (query, far[name]) for name, query in unfolding.auxiliary.items()}
@@ -97,8 +98,8 @@ class Board(ABC):
         if answer.certain:
             return None
         partial = Partial(pattern, binding, missing, pending, answer, parent)
-        if self._open >= MOST_OPEN:
-            raise DataError(f"more than {MOST_OPEN:,} partial answers are open at once")
+        if self._open >= self._most_open:
+            raise NoRoomError(self._open + 1)
         self._open += 1
         query.keep(answer)
         answer.supports[partial] = None

@@ -8,11 +8,10 @@ import msgspec
 import pytest
 
 import tidelog
-from tidelog.operators.ask import board
 from tidelog.operators.ask.asker import Asker
 from tidelog.operators.ask.waiting import WaitingFor
+from tidelog.operators.room import NoRoomError, Room
 from tidelog.operators.sld.unfold import unfold
-from tidelog.plans.errors import DataError
 from tidelog.plans.facts import Fact
 from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.timeline import POS
@@ -163,12 +162,13 @@ def test_fact_touches_those_alone_that_wait_for_it(monkeypatch: pytest.MonkeyPat
     assert sorted(map(len, touched)) == [0, 0, 1]
 
 
-def test_too_many_open_answers_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What nothing bounds is bounded by a limit."""
-    monkeypatch.setattr(board, "MOST_OPEN", 10)
+def test_too_many_open_answers_are_an_error() -> None:
+    """What nothing bounds is bounded by the room that there is."""
     asker = asker_of("input p(x). input q(x). r(X)@T :- p(X)@T, q(X)@S. ask r(X)@T.")
-    with pytest.raises(DataError, match="more than 10 partial answers"):
-        feed(asker, *(f"p(n{number})@0" for number in range(11)))
+    asker.room = Room(10)
+    feed(asker, *(f"p(n{number})@0" for number in range(10)))
+    with pytest.raises(NoRoomError):
+        feed(asker, *(f"p(n{number})@1" for number in range(11)))
 
 
 @pytest.mark.parametrize("codec", [json, msgspec.msgpack])

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from types import FrameType
-from typing import NoReturn
 
 from tidelog.commands.batch_progress import Progress
-from tidelog.commands.outcome import say, show_diagnostics, write_out
+from tidelog.commands.outcome import add_max_state, say, show_diagnostics, write_out
 from tidelog.commands.unused import unused_note
 from tidelog.compiling import compile_batch_path
 from tidelog.connectors.batch_files import BatchLoader, parse_batch_spec
@@ -26,6 +21,7 @@ from tidelog.plans.timeline import Timeline
 from tidelog.runtime.batch.decision import METHODS
 from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.collecting import collect_seldom
+from tidelog.runtime.state_bound import MAX_STATE_IN_BATCH
 from tidelog.runtime.violations import Violation
 
 _WRITTEN_AT_ONCE = 4096
@@ -37,6 +33,7 @@ def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "facts", metavar="FACTS", nargs="*", help="files of facts, or `-`: text, .jsonl, .csv, [format+]path"
     )
+    add_max_state(parser, MAX_STATE_IN_BATCH)
 
 
 def load_batch_plan(path: str) -> BatchPlan:
@@ -114,21 +111,3 @@ def add_iso(parser: argparse.ArgumentParser) -> None:
 def add_method(parser: argparse.ArgumentParser) -> None:
     """Add `--method` of what decides."""
     parser.add_argument("--method", choices=METHODS, default="auto", help="how to decide it (default auto)")
-
-
-@contextmanager
-def stopped_by_signals() -> Iterator[None]:
-    """Within it, SIGTERM ends the command as SIGINT does, with the exit code 143."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, _stop)
-    try:
-        yield
-    finally:
-        with suppress(TypeError):  # not set from Python: then it cannot be set back
-            signal.signal(signal.SIGTERM, before)
-
-
-def _stop(number: int, _: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)

@@ -10,8 +10,11 @@ from tidelog.plans.batch import BatchPlan
 from tidelog.plans.plan import Plan
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.printing import format_formula
+from tidelog.runtime.state_bound import MAX_STATE, MAX_STATE_IN_BATCH
 
 __all__ = ["batch_fields", "batch_lines", "fields", "text"]
+
+_STATE = f"state: at most {MAX_STATE:,} rows in a stream, {MAX_STATE_IN_BATCH:,} in batch (`--max-state`)"
 
 
 def text(plan: Plan, batch: BatchPlan | None, objects: int | None) -> str:
@@ -20,6 +23,7 @@ def text(plan: Plan, batch: BatchPlan | None, objects: int | None) -> str:
         format_analysis(analyse(plan), objects=objects).rstrip("\n"),
         *_unfolding_lines(_sizes(plan)),
         *(batch_lines(batch) if batch else ["in batch: not possible"]),
+        _STATE,
     ]
     return "".join(f"{line}\n" for line in lines)
 
@@ -29,6 +33,7 @@ def fields(plan: Plan, batch: BatchPlan | None, objects: int | None) -> dict[str
     return {
         "analysis": analysis_fields(analyse(plan), objects=objects),
         "unfolding": _sizes(plan),
+        "max_state": {"stream": MAX_STATE, "batch": MAX_STATE_IN_BATCH},
         "batch": batch_fields(batch) if batch else None,
     }
 

@@ -12,7 +12,6 @@ from tidelog.commands.batch import (
     load_batch_plan,
     parse_facts,
     say_inconsistent,
-    stopped_by_signals,
     write_lines,
 )
 from tidelog.commands.batch_progress import Progress
@@ -32,14 +31,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print `true` or `false`, as soon as it is decided."""
-    with stopped_by_signals(), Progress() as progress:
+    with Progress() as progress:
         plan = load_batch_plan(options.program)
         TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
         specs = parse_facts(options.facts)
         part = relevant_part(plan)
         loader = load(plan, plan.timeline, specs, progress, predicates_read(part))
         part = refined(part, loader.timeline)
-        question = Question(part)
+        question = Question(part, max_state=options.max_state)
         question.load(loader.drain())
         decision = question.decide(options.method, progress)
     if decision.answer == "undecided":

@@ -15,7 +15,6 @@ from tidelog.commands.batch import (
     load_batch_plan,
     parse_facts,
     say_inconsistent,
-    stopped_by_signals,
     write_lines,
 )
 from tidelog.commands.batch_progress import Progress
@@ -50,7 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print `true`, `false` or `inconsistent`, as soon as it is decided."""
     unknown = ""
-    with stopped_by_signals(), Progress() as progress:
+    with Progress() as progress:
         plan = load_batch_plan(options.program)
         TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
         (predicate, *_), timeline = _read_fact(plan.schema, options.fact)
@@ -61,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
             unknown = f"`{shorten(predicate)}`{suggest(predicate, plan.schema.predicates)}"
         part = refined(part, loader.timeline)
         fact, _ = _read_fact(replace(plan.schema, timeline=loader.timeline), options.fact)
-        question = Question(part, fact)
+        question = Question(part, fact, options.max_state)
         question.load(loader.drain())
         decision = question.decide(options.method, progress)
     if unknown:

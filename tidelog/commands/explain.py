@@ -10,7 +10,6 @@ from tidelog.commands.batch import (
     load,
     load_batch_plan,
     parse_facts,
-    stopped_by_signals,
     write_lines,
 )
 from tidelog.commands.batch_progress import Progress
@@ -69,7 +68,7 @@ def _as_formula(program: str, facts: Sequence[str], format: str) -> int:
     """Print the LTL formula that is satisfiable exactly if the program and its facts are consistent."""
     if format != "text":
         raise SpecError(f"cannot show the stage `ltl` as {format}: `text` is its one format")
-    with stopped_by_signals(), Progress() as progress:
+    with Progress() as progress:
         plan = load_batch_plan(program)
         specs = parse_facts(facts)
         loader = load(plan, plan.timeline, specs, progress, predicates_read(plan))

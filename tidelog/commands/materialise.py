@@ -15,7 +15,6 @@ from tidelog.commands.batch import (
     load_batch_plan,
     parse_facts,
     say_inconsistent,
-    stopped_by_signals,
     write_lines,
 )
 from tidelog.commands.batch_progress import Progress
@@ -52,12 +51,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Materialise, and print what holds, sorted by text; BAD, and nothing printed, where a constraint is violated."""
     gc.disable()  # rows and coverage hold no circles, and the command ends: looking for them among millions is all cost
-    with stopped_by_signals(), Progress() as progress:
+    with Progress() as progress:
         plan = load_batch_plan(options.program)
         TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
         specs = parse_facts(options.facts)
         loader = load(plan, _timeline(plan, options.until), specs, progress)
-        done = Materialisation(refined(plan, loader.timeline), options.strategy, options.until)
+        done = Materialisation(refined(plan, loader.timeline), options.strategy, options.until, options.max_state)
         done.load(loader.drain())
         _go_on(done, progress, options.rounds, has_end=options.until is not None)
         progress.clear()

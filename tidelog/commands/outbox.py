@@ -17,6 +17,7 @@ from tidelog.connectors.outbox_spec import OutboxSpec, is_outbox, parse_outbox
 from tidelog.plans.errors import SpecError
 from tidelog.plans.plan import Plan
 from tidelog.runtime.durable import DurableRun, fingerprint
+from tidelog.runtime.engine import GRACE
 from tidelog.runtime.interfaces import Sink, Source
 
 _TAKEN_INTERVAL = 0.1
@@ -105,9 +106,9 @@ class _ServedRun(DurableRun):
         finally:
             show_connections(self._server, self._with_statistics)
 
-    def stop(self) -> None:
+    def stop(self, grace: float = GRACE) -> None:
         self._leave = True
-        super().stop()
+        super().stop(grace)
 
     async def _wait_until_taken(self, reader: OutboxReader) -> None:
         left = reader.last() - reader.first() + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Iterable
@@ -9,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import tidelog
+from tidelog.commands.numbers import positive
 from tidelog.connectors.terminals import write_all
 from tidelog.plans.errors import ConnectorError, Diagnostic, SpecError
 from tidelog.plans.source import render_diagnostics
@@ -29,6 +31,12 @@ def load_plan(path: str, *, queries: Iterable[str] | None = None, outputs: bool 
         return tidelog.compile_path(path, queries=queries, outputs=outputs, depth=depth)
     except OSError as error:
         raise SpecError(f"cannot read `{path}`: {os.strerror(error.errno or 0)}") from error
+
+
+def add_max_state(parser: argparse.ArgumentParser, most: int) -> None:
+    """Add `--max-state`, with its default."""
+    help = f"end with an error where more rows are held (default {most:,})"
+    parser.add_argument("--max-state", type=positive, default=most, metavar="ROWS", help=help)
 
 
 def count(number: int, noun: str) -> str:

@@ -11,6 +11,7 @@ from tidelog.plans.analysis.notation import decode_distance
 from tidelog.plans.plan import Plan
 from tidelog.plans.syntax import Value
 from tidelog.plans.timeline import NEG, Timeline, format_time
+from tidelog.runtime.intake import IntakeStatistics
 from tidelog.runtime.interfaces import SinkStatistics
 from tidelog.runtime.session import SessionStatistics
 from tidelog.runtime.source_state import PartStatistics, SourceStatistics
@@ -28,7 +29,12 @@ class Running(Protocol):
 
     async def run(self) -> None: ...
 
-    def stop(self) -> None: ...
+    @property
+    def is_storing(self) -> bool: ...
+
+    def stop(self, grace: float) -> None: ...
+
+    def intake_statistics(self) -> IntakeStatistics: ...
 
     def statistics(self) -> SessionStatistics: ...
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
-import signal
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -15,11 +13,11 @@ import anyio
 
 from tidelog.commands.ends import client_limits, show_ends
 from tidelog.commands.numbers import number_of_bytes, positive, seconds
-from tidelog.commands.outcome import BAD, DONE, count, say, show_diagnostics
+from tidelog.commands.outcome import BAD, DONE, add_max_state, count, say, show_diagnostics
 from tidelog.commands.overlap import check_overlap, file_of
 from tidelog.commands.progress import show_progress
+from tidelog.commands.signals import GRACE, GentleStopping, gently_stopped
 from tidelog.commands.statistics import Running, show_statistics
-from tidelog.commands.unused import unused_note
 from tidelog.connectors.acceptor import MAX_CLIENTS
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.formatting import TimeFormatter
@@ -27,12 +25,14 @@ from tidelog.connectors.framing import MAX_LINE
 from tidelog.connectors.spec import open_sink, open_source, parse_spec
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
+from tidelog.plans.stopping import Stopped
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.clock import Clock
 from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.engine import Engine, first_cause
 from tidelog.runtime.intake import MAX_LEAD
 from tidelog.runtime.interfaces import Recorded
+from tidelog.runtime.state_bound import MAX_STATE
 from tidelog.runtime.violations import Violation
 
 
@@ -71,6 +71,7 @@ def add_stream_options(parser: argparse.ArgumentParser) -> None:
         help="leave a client that is silent for S seconds (default: if it is full)",
     )
     parser.add_argument("--max-line", type=number_of_bytes, default=MAX_LINE, metavar="N", help="the longest line, in bytes")
+    add_max_state(parser, MAX_STATE)
     parser.add_argument("--backend", choices=("trio", "asyncio"), default="trio", help="the event loop (default trio)")
     parser.add_argument("--stats", action="store_true", help="print what was done and stored, on standard error")
 
@@ -94,11 +95,15 @@ def stream(
     _check_files(plan, options, sinks)
     _check_formats(plan, sinks)
     collect_seldom()
-    try:
-        return anyio.run(_Run(plan, options, make_engine, sinks).main, backend=options.backend)
-    except BaseExceptionGroup as group:
-        cause = first_cause(group)
-    raise cause
+    with gently_stopped() as stopping:
+        run = _Run(plan, options, make_engine, sinks, stopping)
+        try:
+            return anyio.run(run.main, backend=options.backend)
+        except BaseExceptionGroup as group:
+            cause = first_cause(group)
+        if isinstance(cause, Stopped):
+            run.say_notes()
+        raise cause
 
 
 class _SayingHandler(logging.Handler):
@@ -112,10 +117,15 @@ class _Run:
     """One run of the engine: its ends, its signals, and what is said at the end."""
 
     def __init__(
-        self, plan: Plan, options: argparse.Namespace, make_engine: Callable[..., Running], sinks: Sequence[str]
+        self,
+        plan: Plan,
+        options: argparse.Namespace,
+        make_engine: Callable[..., Running],
+        sinks: Sequence[str],
+        stopping: GentleStopping,
     ) -> None:
-        self._plan, self._options, self._make_engine = plan, options, make_engine
-        self._signal: int | None = None
+        self._plan, self._options, self._make_engine, self._stopping = plan, options, make_engine, stopping
+        self._engine: Running | None = None
         self._times = TimeFormatter(plan.timeline, options.iso)
         schema, remote, clients = plan.schema, options.allow_remote, client_limits(options)
         self._sources = [
@@ -129,7 +139,7 @@ class _Run:
     async def main(self) -> int:
         async with AsyncExitStack() as stack:
             letters = await stack.enter_async_context(DeadLetterWriter(self._options.dead_letter, append=not self._sinks))
-            engine = self._make_engine(
+            self._engine = engine = self._make_engine(
                 self._plan,
                 self._sources,
                 self._sinks,
@@ -142,8 +152,10 @@ class _Run:
                 clock=self._options.clock,
                 dead_letters=letters,
                 on_violation=self._show_violation,
+                max_state=self._options.max_state,
             )
             self._note_recorded()
+            self._stopping.is_storing = lambda: engine.is_storing
             await stack.enter_async_context(self._beside(engine))
             try:
                 await engine.run()
@@ -155,20 +167,15 @@ class _Run:
     async def _beside(self, engine: Running) -> AsyncIterator[None]:
         """What runs beside the engine, and ends with it: signals and progress."""
         async with anyio.create_task_group() as tasks:
-            await tasks.start(self._listen, engine)
+            tasks.start_soon(self._listen, engine)
             tasks.start_soon(show_progress, self._sources)
             yield
             tasks.cancel_scope.cancel()
 
-    async def _listen(self, engine: Running, *, task_status: anyio.abc.TaskStatus[None]) -> None:
-        """The first signal stops the engine cleanly, a second one at once."""
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            task_status.started()
-            async for number in signals:
-                if self._signal is not None:
-                    os._exit(128 + number)
-                self._signal = number
-                engine.stop()
+    async def _listen(self, engine: Running) -> None:
+        """The first signal stops the engine cleanly, if it listens."""
+        await self._stopping.wait()
+        engine.stop(GRACE)
 
     def _show_violation(self, violation: Violation) -> None:
         say(violation.told(self._times.at(violation.lo, violation.hi)))
@@ -184,21 +191,26 @@ class _Run:
             say("note: `--clock` counts once all files have been read")
 
     def _close(self, engine: Running, is_certain: bool) -> int:
-        statistics = engine.statistics()
         for line in engine.unfinished():
             say(f"note: {line}")
-        if statistics.intake.unused:
-            intake = statistics.intake
-            say(f"note: {unused_note(intake.unused, intake.unused_names, self._plan.schema)}")
-        if engine.rejected:
-            say(f"note: {count(engine.rejected, 'record')} could not be used")
-        if statistics.intake.held:
-            say(f"note: {count(statistics.intake.held, 'first fact')} held: no other has come that agrees on the time")
+        self.say_notes()
         if self._options.stats:
             show_statistics(engine)
-        if self._signal is not None:
-            return 128 + self._signal
-        return DONE if is_certain and not statistics.violations else BAD
+        if self._stopping.number is not None:
+            return 128 + self._stopping.number
+        return DONE if is_certain and not engine.statistics().violations else BAD
+
+    def say_notes(self) -> None:
+        """Say which facts were of no use."""
+        if self._engine is None:
+            return
+        intake = self._engine.intake_statistics()
+        if intake.unused:
+            say(f"note: {unused_note(intake.unused, intake.unused_names, self._plan.schema)}")
+        if self._engine.rejected:
+            say(f"note: {count(self._engine.rejected, 'record')} could not be used")
+        if intake.held:
+            say(f"note: {count(intake.held, 'first fact')} held: no other has come that agrees on the time")
 
 
 def _check_times(plan: Plan, options: argparse.Namespace) -> None:
