@@ -18,6 +18,7 @@ from tidelog.commands.overlap import check_overlap, file_of
 from tidelog.commands.progress import show_progress
 from tidelog.commands.signals import GRACE, GentleStopping, gently_stopped
 from tidelog.commands.statistics import Running, show_statistics
+from tidelog.commands.unused import unused_note
 from tidelog.connectors.acceptor import MAX_CLIENTS
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.formatting import TimeFormatter
