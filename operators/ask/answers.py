@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from tidelog.operators.ask.partials import Answer, Columns
 from tidelog.operators.ask.patterns import Pattern
-from tidelog.operators.ask.supports import find_rivals
+from tidelog.operators.ask.rivals import find_rivals
 from tidelog.plans.preconditions import UnfoldedQuery
 from tidelog.plans.questions import Question
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from tidelog.operators.ask.answers import Query
 from tidelog.operators.ask.board import Board
+from tidelog.operators.ask.covering import Support, support_of
 from tidelog.operators.ask.lines import Lines
 from tidelog.operators.ask.partials import Answer, Partial
 from tidelog.operators.ask.patterns import Awaited, Binding
 from tidelog.operators.ask.saving import load_answers, load_batches, save_answers, save_batches
-from tidelog.operators.ask.supports import Comparison, Support, support_of
+from tidelog.operators.ask.supports import Comparison
 from tidelog.operators.ask.waiting import Forgetting, together
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.preconditions import Unfolding

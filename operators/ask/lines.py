@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
+from tidelog.operators.ask.covering import literals_of
 from tidelog.operators.ask.partials import Answer, Partial
-from tidelog.operators.ask.supports import literals_of
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.questions import NEVER, GroundLiteral, HypotheticalAnswer, Question, Status
 

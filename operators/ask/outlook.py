@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tidelog.operators.ask.answers import Query
+from tidelog.operators.ask.covering import Support, support
 from tidelog.operators.ask.partials import Answer, Columns, Partial
 from tidelog.operators.ask.patterns import Awaited, Binding, Pattern
-from tidelog.operators.ask.supports import Support, hypotheses_without_evidence
 from tidelog.operators.ask.waiting import Arrived
 from tidelog.plans.questions import NEVER, GroundLiteral
 from tidelog.plans.timeline import NEG
@@ -31,7 +31,9 @@ class Outlook:
 
         What has come already cannot: the partial answer that began with it stands for this one.
         """
-        return not pattern.has_one_twice(binding, missing) and not any(
+        if pattern.has_one_twice(binding, missing) or pattern.contradicts_itself(binding, missing):
+            return False
+        return not any(
             pattern.deadline(item, binding) <= self.watermark or self.has_come(item, binding)
             for _, item in pattern.missing(missing)
         )
@@ -104,7 +106,37 @@ class Outlook:
             if binding is None or not pattern.settle(binding, self.start):
                 continue
             if tuple(pattern.row(binding)) == answer.columns:  # and not only for some values of what is open in it
-                yield hypotheses_without_evidence(pattern, binding)
+                found = self._without_evidence(pattern, binding, answer)
+                if found is not None:
+                    yield found
+
+    def _without_evidence(self, pattern: Pattern, binding: Binding, answer: Answer) -> Support | None:
+        """A precondition of which no fact has come; what is absent for sure speaks for it. None where it cannot hold."""
+        needed = [item.literal(binding, pattern.names) for item in pattern.premises]
+        absent: list[GroundLiteral] = []
+        for item in pattern.negated:
+            literal = item.literal(binding, pattern.names)
+            if item.is_ground(binding):
+                if self._is_known(item, binding):
+                    return None
+                if self._is_absent(item, binding, literal, answer):
+                    absent.append(literal)
+                    continue
+            needed.append(literal)
+        return support(pattern, binding, absent, needed)
+
+    def _is_absent(self, item: Awaited, binding: Binding, literal: GroundLiteral, answer: Answer) -> bool:
+        """Whether what is negated is known not to hold: by its time, or as a support of the answer has found out."""
+        if item.premise.predicate not in self.queries:
+            return item.fact(binding)[1] + item.delay <= self.watermark
+        return any(
+            not partial.pending >> i & 1
+            and other.is_ground(partial.binding)
+            and literal == other.literal(partial.binding, partial.pattern.names)
+            for partial in answer.supports
+            for i, other in enumerate(partial.pattern.negated)
+            if other.premise.predicate == item.premise.predicate
+        )
 
     def _ways(self, answer: Answer) -> Iterator[tuple[Pattern, Binding, int | None, Awaited | None]]:
         """The preconditions that give an answer, each with the watermark that decides on it, or the premise that fails."""

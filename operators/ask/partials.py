@@ -136,7 +136,7 @@ class Partial:
         if pattern.is_connected and self.missing:
             last = self.missing.bit_length() - 1
             return max(found, _add(pattern.own_time(binding), pattern.deadlines[last]))
-        return max((pattern.deadline(item, binding) for _, item in pattern.missing(self.missing)), default=found)
+        return max([found, *(pattern.deadline(item, binding) for _, item in pattern.missing(self.missing))])
 
 
 def _add(time: Value | None, distance: int) -> int:

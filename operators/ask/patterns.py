@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 
-from tidelog.operators.ask.conditions import UNCOMPUTABLE, Condition
+from tidelog.operators.ask.conditions import Conditions
 from tidelog.operators.ask.texts import arguments_of, text_of
 from tidelog.plans.facts import Row
 from tidelog.plans.preconditions import START, Argument, Precondition, Premise, Slot, UnfoldedQuery
 from tidelog.plans.questions import NEVER, GroundLiteral, Open, Question
-from tidelog.plans.syntax import Arithmetic, Atom, Comparison, Constant, Expression, Value, Variable
+from tidelog.plans.syntax import Atom, Comparison, Value
 
 Binding = list[Value | None]
 """The values of a precondition's variables; None where one has none yet."""
@@ -128,7 +128,7 @@ class Pattern:
     """
 
     __slots__ = (
-        *("_bounds", "_conditions", "all", "all_negated", "answer", "asks_start", "deadlines", "first"),
+        *("_upper", "all", "all_negated", "answer", "asks_start", "clashes", "conditions", "deadlines", "first"),
         *("is_connected", "last", "names", "negated", "number", "premises", "query", "rivals", "time", "twins"),
     )
 
@@ -152,11 +152,17 @@ class Pattern:
         self.is_connected = self.time is not None and all(item.time == self.time for item in self.premises)
         self.first, self.last = self._ends(last)
         self.deadlines = [item.offset + item.delay for item in self.premises]
-        self._conditions = [Condition(comparison) for comparison in source.comparisons]
-        self.asks_start = any(START in condition.names for condition in self._conditions)
-        self._bounds = list(_upper_bounds(source.comparisons, source.variables))
+        times = {item.time for item in (*self.premises, *self.negated) if item.time is not None}
+        self.conditions = Conditions(source.comparisons, [self.names[i] for i in times | {self.time} if i is not None])
+        self.asks_start = self.conditions.asks_start
+        self._upper = self._upper_bounds()
         self.twins = [pair for pair in self._pairs() if self._may_be_one(*pair)]
+        self.clashes = list(self._clashes())
         self.rivals: list[Pattern] = []
+
+    def is_closed(self, binding: Binding) -> bool:
+        """Whether nothing is open, in the premises or in what is compared."""
+        return None not in binding
 
     def own_time(self, binding: Binding) -> Value | None:
         """The value of the variable in the answer's time; None while that is open, or where there is none."""
@@ -201,34 +207,53 @@ class Pattern:
     def _literal(self, i: int, binding: Binding) -> GroundLiteral:
         return self.premises[i].literal(binding, self.names)
 
-    @property
-    def has_conditions(self) -> bool:
-        """Whether comparisons are left to be decided."""
-        return bool(self._conditions)
+    def contradicts_itself(self, binding: Binding, missing: int) -> bool:
+        """Whether a fact that is missing must not come."""
+        return any(
+            missing >> i & 1
+            and self.premises[i].is_ground(binding)
+            and item.is_ground(binding)
+            and self.premises[i].fact(binding) == item.fact(binding)
+            for i, item in self.clashes
+        )
+
+    def _clashes(self) -> Iterator[tuple[int, Awaited]]:
+        """The premises that could be the very fact that an absence denies."""
+        for item in self.negated:
+            for i, premise in enumerate(self.premises):
+                if premise.premise.predicate == item.premise.predicate and all(
+                    item.constants.get(at, value) == value for at, value in premise.constants.items()
+                ):
+                    yield i, item
+
+    def _upper_bounds(self) -> dict[int, list[tuple[int | None, int]]]:
+        """For each time what it is at most: a variable (0 if None), and a distance."""
+        number = {name: i for i, name in enumerate(self.names)}
+        return {
+            number[name]: [(None if other is None else number[other], k) for other, k in found if other in (None, *number)]
+            for name, found in self.conditions.upper.items()
+            if name in number
+        }
 
     def settle(self, binding: Binding, start: int | None) -> bool:
-        """Decide the comparisons as far as the values go, and compute what they give; False if one does not hold."""
-        if not self._conditions:
+        """Decide the comparisons as far as the values go, and compute what they give; False if not all of them can hold."""
+        if not self.conditions:
             return True
-        values = {name: value for name, value in zip(self.names, binding, strict=True) if value is not None}
+        values = self._values(binding, start)
         before = len(values)
-        if start is not None:
-            values[START] = start
-        waiting = self._conditions
-        while True:
-            try:
-                outcomes = [(condition, condition.settle(values)) for condition in waiting]
-            except UNCOMPUTABLE:
-                return False
-            if any(outcome is False for _, outcome in outcomes):
-                return False
-            still = [condition for condition, outcome in outcomes if outcome is None]
-            if len(still) == len(waiting) or not still:
-                break
-            waiting = still
-        if len(values) - (start is not None) > before:
+        if not self.conditions.settle(values):
+            return False
+        if len(values) > before:
             binding[:] = [values.get(name) for name in self.names]
         return True
+
+    def where(self, binding: Binding, start: int | None = None) -> list[Comparison]:
+        """What has to hold of the variables that are open, with the values that are known put in."""
+        return self.conditions.open(self._values(binding, start)) if self.conditions else []
+
+    def _values(self, binding: Binding, start: int | None) -> dict[str, Value]:
+        values = {name: value for name, value in zip(self.names, binding, strict=True) if value is not None}
+        return values if start is None else {**values, START: start}
 
     def row(self, binding: Binding) -> tuple[Value | None, ...]:
         """The answer's columns, None where one is open; the time last."""
@@ -269,9 +294,9 @@ class Pattern:
     def _latest(self, item: Awaited, binding: Binding) -> int:
         """How far comparisons let an open time go."""
         found = NEVER
-        for variable, other, distance in self._bounds:
+        for other, distance in self._upper.get(item.time, ()):
             value = 0 if other is None else binding[other]
-            if variable == item.time and isinstance(value, int):
+            if isinstance(value, int):
                 found = min(found, value + distance + item.offset)
         return found
 
@@ -291,29 +316,3 @@ class Pattern:
 def _absent(premise: Premise, question: Question, asked: Mapping[str, tuple[UnfoldedQuery, int]]) -> Awaited:
     query, horizon = asked.get(premise.predicate, (None, question.delay(premise.predicate)))
     return Awaited(premise, horizon, negated=True, asked=query)
-
-
-def _upper_bounds(comparisons: Sequence[Comparison], names: Sequence[str]) -> Iterator[tuple[int, int | None, int]]:
-    """The `(v, u, d)` for which a comparison says that variable v is at most variable u (0 if None) plus d."""
-    for comparison in comparisons:
-        for small, large, signs in ((comparison.left, comparison.right, "<="), (comparison.right, comparison.left, ">=")):
-            strict = signs[0]
-            if comparison.operator not in (strict, signs, "=") or not isinstance(small, Variable) or small.name not in names:
-                continue
-            bound = _linear(large, names)
-            if bound is not None:
-                yield names.index(small.name), bound[0], bound[1] - (comparison.operator == strict)
-
-
-def _linear(expression: Expression, names: Sequence[str]) -> tuple[int | None, int] | None:
-    """An expression `U + d` as variable and distance."""
-    match expression:
-        case Constant(int(value)):
-            return None, value
-        case Variable(name) if name in names:
-            return names.index(name), 0
-        case Arithmetic("+", (Variable(name), Constant(int(value)))) if name in names:
-            return names.index(name), value
-        case Arithmetic("-", (Variable(name), Constant(int(value)))) if name in names:
-            return names.index(name), -value
-    return None

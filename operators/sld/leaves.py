@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 from tidelog.operators.sld.bounds import Bounds, agree
 from tidelog.operators.sld.comparing import refresh, rename, settle, slots_of, whole_number
+from tidelog.operators.sld.systems import System
 from tidelog.operators.sld.terms import Bindings
 from tidelog.plans.errors import NOWHERE, Diagnostic, ProgramError, Span
-from tidelog.plans.preconditions import Argument, Premise, Slot
+from tidelog.plans.numerals import canonical
+from tidelog.plans.preconditions import START, Argument, Premise, Slot
 from tidelog.plans.syntax import Comparison, Variable
 
 
@@ -68,7 +70,58 @@ def close(
 
 
 def _settled(comparisons: Iterable[Comparison], bindings: Bindings) -> list[Comparison] | None:
-    """What stays open once nothing more can be decided; None if something does not hold."""
+    """What stays open once nothing more can be decided; None if it cannot all hold.
+
+    What leaves a variable one value, or one distance from another, gives it that.
+    """
+    waiting = _decided(comparisons, bindings)
+    while waiting:
+        system = system_of(waiting, bindings)
+        if system is None:
+            return None
+        changes = _unify_forced(system, waiting, bindings)
+        if not changes:
+            return waiting if changes is False else None
+        waiting = _decided(waiting, bindings)
+    return waiting
+
+
+def system_of(comparisons: Iterable[Comparison], bindings: Bindings) -> System | None:
+    """What comparisons say together, their variables numbered; None if they cannot all hold."""
+    system = System([START, *(f"#{variable}" for variable in bindings.times)])
+    written = (
+        Comparison(item.operator, refresh(item.left, bindings), refresh(item.right, bindings)) for item in comparisons
+    )
+    return system if all(map(system.add, written)) else None
+
+
+def _unify_forced(system: System, comparisons: Iterable[Comparison], bindings: Bindings) -> bool | None:
+    """Give variables what the comparisons leave them: whether there was any, None if a variable cannot have it."""
+    found = False
+    slots = sorted({v for item in comparisons for v in _mentioned(item, bindings)})
+    for place, variable in enumerate(slots):
+        value = system.value(f"#{variable}")
+        if value is not None:
+            found = True
+            if not bindings.unify(Slot(variable), value if isinstance(value, str) else canonical(value)):
+                return None
+            continue
+        for older in slots[:place]:
+            distance = system.distance(f"#{variable}", f"#{older}")
+            if distance is None or not (distance == 0 or {variable, older} <= bindings.times):
+                continue
+            found = True
+            if not bindings.unify(Slot(variable), Slot(older, int(distance))):
+                return None
+    return found
+
+
+def _mentioned(comparison: Comparison, bindings: Bindings) -> set[int]:
+    return slots_of(refresh(comparison.left, bindings), refresh(comparison.right, bindings))
+
+
+def _decided(comparisons: Iterable[Comparison], bindings: Bindings) -> list[Comparison] | None:
+    """What stays open once what has values is decided; None if something does not hold."""
     waiting, before = list(comparisons), -1
     while len(waiting) != before:
         before = len(waiting)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from tidelog.operators.sld.bounds import Bounds, steps_in
 from tidelog.operators.sld.comparing import START_SLOT, decide, instantiate, refresh
-from tidelog.operators.sld.leaves import Leaf
+from tidelog.operators.sld.leaves import Leaf, system_of
+from tidelog.operators.sld.systems import System
 from tidelog.operators.sld.terms import Bindings, shift
 from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.preconditions import START, Argument, Premise, Slot
@@ -144,11 +145,20 @@ class Target:
         self.bounds = Bounds()
         for comparison in leaf.comparisons:
             self.bounds.add(comparison, self.bindings)
+        self._system: System | None = None
         self._by_predicate: dict[str, list[Premise]] = {}
         self._by_time: dict[tuple[str, Argument], list[Premise]] = {}
         for premise in leaf.premises:
             self._by_predicate.setdefault(premise.predicate, []).append(premise)
             self._by_time.setdefault((premise.predicate, premise.time), []).append(premise)
+
+    def implies(self, comparison: Comparison) -> bool:
+        """Whether a comparison holds wherever the leaf's do."""
+        if not self.leaf.comparisons:
+            return False
+        if self._system is None:
+            self._system = system_of(self.leaf.comparisons, self.bindings)
+        return self._system is not None and self._system.implies(comparison)
 
     def premises(self, predicate: str, time: Argument | None) -> Iterable[Premise]:
         """The premises of a predicate, at this time if it is known."""
@@ -259,4 +269,5 @@ class _Matching:
         if decided != "open":
             return decided == "holds"
         written = Comparison(comparison.operator, refresh(left, bindings), refresh(right, bindings))
-        return written in self._target.comparisons or self._target.bounds.implies(written, bindings)
+        target = self._target
+        return written in target.comparisons or target.bounds.implies(written, bindings) or target.implies(written)
