@@ -35,6 +35,7 @@ class Delivery:
     `arrivals`, if the plan counts facts, are those that count in their order, as rows `(predicate, *row)` at their begins.
     `points` are the encoded time points at which facts arrived, `start` the stream's start if it has just become known;
     `ahead` is what was refused because it lies too far in the future, `long` because it holds at too many time points.
+    `course`, if the plan asks, are all facts that were accepted, in the order of their arrival.
     """
 
     facts: dict[str, list[Fact]] = field(default_factory=dict)
@@ -46,6 +47,7 @@ class Delivery:
     ahead: list[Rejected] = field(default_factory=list)
     watermark: int = NEG
     long: list[Rejected] = field(default_factory=list)
+    course: list[Record] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,7 @@ class Intake:
         begins in the open gap behind a time counts as arriving at that time.
         """
         used, counts, facts, late = self._used, self._counted, delivery.facts, delivery.late
-        delays = self._delays
+        delays, course = self._delays, delivery.course if self._asked else None
         gap = 0 if self._timeline.is_integer else 1
         behind = self._lateness + 1
         leap = behind + self._max_ahead + gap
@@ -159,6 +161,8 @@ class Intake:
                 late.append(self._refuse(record, _place(batch, i), limit))
                 continue
             begins.add(lo)
+            if course is not None:
+                course.append(record)
             if predicate in counts and lo > NEG:  # what has no begin never arrived
                 delivery.arrivals.append(((predicate, *row), lo, lo))
             if predicate not in used:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
 from tidelog.operators.ask.asker import Asker, AskerStatistics
 from tidelog.plans.errors import OperatorError, SnapshotError
-from tidelog.plans.facts import Fact, format_record
+from tidelog.plans.facts import Record, format_record
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_statement
 from tidelog.plans.questions import HypotheticalAnswer, Question, Status
@@ -70,15 +70,16 @@ class Inquiry:
 
     def take(self, delivery: Delivery) -> list[HypotheticalAnswer]:
         """What is to be told after a delivery of the intake; where it fails, an OperatorError names question and fact."""
-        facts = {name: found for name, found in delivery.facts.items() if name in self.question.inputs}
+        course: Sequence[Record] = delivery.course
         if delivery.long:
-            facts = {name: [fact for fact in found if fact[2] - fact[1] < MOST_POINTS] for name, found in facts.items()}
-        if not facts and delivery.start is None and delivery.watermark <= self._watermark:
+            inputs = self.question.inputs
+            course = [record for record in course if record[0] not in inputs or record[3] - record[2] < MOST_POINTS]
+        if not course and delivery.start is None and delivery.watermark <= self._watermark:
             return []
         try:
-            answers = self._asker.receive(facts, delivery.watermark, delivery.start)
+            answers = self._asker.receive(course, delivery.watermark, delivery.start)
         except Exception as error:
-            raise self._failure(facts, error) from error
+            raise self._failure(course, error) from error
         self._watermark = max(self._watermark, delivery.watermark)
         return [answer for answer in answers if self._is_told(answer)]
 
@@ -101,12 +102,12 @@ class Inquiry:
             self._told.add(key)
         return has_enough
 
-    def _failure(self, facts: Mapping[str, Sequence[Fact]], error: Exception) -> OperatorError:
+    def _failure(self, course: Sequence[Record], error: Exception) -> OperatorError:
         """Name the fact on which it fails, by taking one by one; all stops then, so the state may suffer."""
         culprit = "(the watermark)"
-        for record in ((name, *fact) for name, found in facts.items() for fact in found):
+        for record in course:
             try:
-                self._asker.receive({record[0]: [record[1:]]}, self._watermark)
+                self._asker.receive([record], self._watermark)
             except Exception:
                 culprit = format_record(record, self._timeline)
                 break

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tidelog.operators.ask.answers import Query
 from tidelog.operators.ask.board import Board
 from tidelog.operators.ask.covering import Support, support_of
-from tidelog.operators.ask.lines import Lines
+from tidelog.operators.ask.lines import Lines, Proof
 from tidelog.operators.ask.partials import Answer, Partial
 from tidelog.operators.ask.patterns import Awaited, Binding
 from tidelog.operators.ask.saving import load_answers, load_batches, save_answers, save_batches
 from tidelog.operators.ask.supports import Comparison
-from tidelog.operators.ask.waiting import Forgetting, together
-from tidelog.plans.facts import Fact, Row
+from tidelog.plans.facts import Record
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.questions import NEVER, GroundLiteral, HypotheticalAnswer, Question
 from tidelog.plans.timeline import POS
@@ -51,29 +50,28 @@ class Asker(Board):
         super().__init__(question, unfolding)
         self._main = self._queries[""]
         self._telling = Lines(question, unfolding, lateness)
-        self._held: list[Mapping[str, Sequence[Fact]]] = []
+        self._held: list[list[Record]] = []
         self._lines: list[HypotheticalAnswer] = []
         self._told = 0
         self._at = self._known.clock
         self._mark = 0  # the lines from here on are told together, so in an order of their own
 
-    def receive(
-        self, facts: Mapping[str, Sequence[Fact]], watermark: int, start: int | None = None
-    ) -> list[HypotheticalAnswer]:
-        """Take facts, by predicate, and a watermark behind them; returns what is to be told, in order.
+    def receive(self, records: Iterable[Record], watermark: int, start: int | None = None) -> list[HypotheticalAnswer]:
+        """Take facts in the order of their arrival, and a watermark behind them; returns what is to be told, in order.
 
-        Facts are taken in the order of their times. `start` is the stream's start, once it is known. With the watermark
-        `POS` the stream has ended, and all is decided. DataError where more partial answers are open than can be kept.
+        What is told does not depend on how facts were batched: each moves the watermark up to its begin less the lateness,
+        but never beyond the one given. Facts of inputs that the question does not read tell the time alone. `start` is the
+        stream's start, once it is known. With the watermark `POS` the stream has ended, and all is decided. DataError where
+        more partial answers are open than can be kept.
         """
         if start is not None:
             self._known.start = start
         if self._needs_start and self._known.start is None and watermark < POS:
-            self._held.append({name: list(found) for name, found in facts.items()})
+            self._held.append([record for record in records if self._relevant.concerns(*record[:2])])
             return []
-        if self._held:
-            facts = together([*self._held, facts])
-            self._held.clear()
-        self._replay(facts, watermark)
+        for batch in (*self._held, records):
+            self._replay(batch, watermark)
+        self._held.clear()
         self._pass(watermark)
         if watermark >= POS:
             self._end()
@@ -81,22 +79,19 @@ class Asker(Board):
         self._told += len(lines)
         return lines
 
-    def _replay(self, facts: Mapping[str, Sequence[Fact]], watermark: int) -> None:
-        """Take the facts that can matter, time by time."""
-        times: dict[int, list[tuple[str, Row]]] = {}
-        for predicate in self._relevant.predicates():
-            for row, lo, hi in self._relevant.select(predicate, facts.get(predicate, ())):
-                for time in range(lo, hi + 1):
-                    times.setdefault(time, []).append((predicate, row))
-        for time in sorted(times):
-            self._pass(min(time - 1, watermark))
-            self._known.clock = self._at = max(self._known.clock, time)
-            self._mark = len(self._lines)
-            for predicate, row in times[time]:
-                self._take(predicate, row, time)
-            if not self._lateness:
-                self._pass(min(time, watermark))  # where this time point is complete, what it decides makes one line
-            self._review()
+    def _replay(self, records: Iterable[Record], watermark: int) -> None:
+        """Take the facts one by one, each with all of its time points."""
+        concerns, known = self._relevant.concerns, self._known
+        behind = self._lateness + 1
+        for predicate, row, lo, hi in records:
+            if lo > known.clock:
+                self._pass(min(lo - behind, watermark))
+                known.clock = self._at = lo
+            if concerns(predicate, row):
+                self._take(predicate, row, range(lo, hi + 1))
+                if self._changed:
+                    self._mark = len(self._lines)
+                    self._review()
 
     # --- time -----------------------------------------------------------------------------------------------------------
 
@@ -127,17 +122,24 @@ class Asker(Board):
     # --- answers --------------------------------------------------------------------------------------------------------
 
     def _tell_failed(self, partial: Partial, failed: Awaited) -> None:
-        """Remember what speaks against an answer last, and for it; an answer with open columns has no other end."""
+        """Remember what speaks against an answer last, and for it; an answer with open columns ends evidence by evidence."""
         answer = partial.answer
         literal = failed.literal(partial.binding, partial.pattern.names)
+        if not answer.is_open:
+            self._note_failed(answer, literal, self._telling.evidence(partial) if answer.told else ())
+        elif any(thread.alive == 1 and thread.told and not thread.filled for thread in partial.threads):
+            answer.proofs, answer.failed = [self._telling.evidence(partial)], literal
+            self._lines.append(self._telling.rejected(answer, self._at))
+
+    def _tell_failed_for(self, answer: Answer, partial: Partial, failed: Awaited) -> None:
+        """So for an answer that one with open columns might have become."""
+        binding = partial.pattern.binding_of(answer.columns, partial.binding)
+        if binding is not None:
+            self._note_failed(answer, failed.literal(binding, partial.pattern.names), self._telling.evidence(partial))
+
+    def _note_failed(self, answer: Answer, literal: GroundLiteral, evidence: Proof) -> None:
         if not answer.told:
             answer.failed = literal
-            return
-        evidence = self._telling.evidence(partial)
-        if answer.is_open:
-            answer.proofs, answer.failed = [evidence], literal
-            if partial.told and not partial.is_filled:
-                self._lines.append(self._telling.rejected(answer, self._at))
             return
         rank = (self._at, len(evidence), str(literal), *map(str, evidence))
         if answer.failed is None or rank > answer.rank:
@@ -233,7 +235,9 @@ class Asker(Board):
                 partial.told = state
                 answer.told = True
                 partial.fill()
-                deadline = self._known.deadline(answer) if deadline is None else deadline
+                partial.tell()
+                if deadline is None or answer.is_open:
+                    deadline = self._known.deadline(answer, partial)
                 self._lines.append(self._telling.possible(answer, partial, self._at, deadline))
 
     def _minimal(self, answer: Answer) -> list[Partial]:
@@ -268,9 +272,9 @@ class Asker(Board):
                 continue
             compared = Comparison()
             compared.update(answer.supports, self._beside(answer))
-            deadline = self._known.deadline(answer) if answer.supports else NEVER
-            shown = [partial for partial in answer.supports if partial not in compared.hidden]
-            found += [self._telling.possible(answer, partial, self._known.clock, deadline) for partial in shown]
+            for partial in [partial for partial in answer.supports if partial not in compared.hidden]:
+                deadline = self._known.deadline(answer, partial)
+                found.append(self._telling.possible(answer, partial, self._known.clock, deadline))
         return found
 
     def schemata(self) -> list[HypotheticalAnswer]:
@@ -307,7 +311,7 @@ class Asker(Board):
         self._held = load_batches(data["held"])
         for predicate, time in self._known.arrived.restore(data["arrived"]):
             if self._kept[predicate] < NEVER:
-                self._calendar_add(time + self._kept[predicate], Forgetting(predicate, time))
+                self._forget_at(predicate, time)
         loaded = load_answers(data["answers"], self._queries)
         for answer in loaded:
             self._queries[answer.query].keep(answer)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 
 from tidelog.operators.ask.answers import Query
+from tidelog.operators.ask.covering import facts_of
 from tidelog.operators.ask.horizons import horizons, queries_of, retentions
 from tidelog.operators.ask.outlook import Outlook, columns_of
-from tidelog.operators.ask.partials import Answer, Columns, Partial
+from tidelog.operators.ask.partials import Answer, Columns, Partial, Thread
 from tidelog.operators.ask.patterns import Awaited, Binding, Pattern
 from tidelog.operators.ask.waiting import Calendar, Concern, Forgetting, Refusal, Relevant, WaitingFor
 from tidelog.plans.errors import DataError
@@ -46,13 +48,22 @@ class Board(ABC):
 
     # --- facts ----------------------------------------------------------------------------------------------------------
 
-    def _take(self, predicate: str, row: Row, time: int) -> None:
+    def _take(self, predicate: str, row: Row, times: Iterable[int]) -> None:
+        """A fact has come, at all of these time points."""
+        made: list[Partial | None] = []
+        for time in times:
+            made += self._take_point(predicate, row, time)
+        for new in made:  # only now: what they negate may be among them
+            if new is not None:
+                self._decide_absences(new)
+
+    def _take_point(self, predicate: str, row: Row, time: int) -> list[Partial | None]:
         is_new, is_first = self._known.arrived.add(predicate, row, time)
         if not is_new:
-            return
+            return []
         self._received += 1
         if is_first and self._kept[predicate] < NEVER:
-            self._calendar.add(time + self._kept[predicate], Forgetting(predicate, time))
+            self._forget_at(predicate, time)
         for answer in self._dormant.pop(Refusal(predicate, row, time), ()):
             self._change(answer)
         made: list[Partial | None] = []
@@ -69,9 +80,11 @@ class Board(ABC):
             binding: Binding = [None] * len(pattern.names)
             if pattern.premises[i].unify(row, time, binding):
                 made.append(self._add(pattern, binding, pattern.all & ~(1 << i), pattern.all_negated))
-        for new in made:  # only now: what they negate may be among them
-            if new is not None:
-                self._decide_absences(new)
+        return made
+
+    def _forget_at(self, predicate: str, time: int) -> None:
+        """Keep the facts of a time point until all that asks for them has been reviewed."""
+        self._calendar_add(time + self._kept[predicate] + 1, Forgetting(predicate, time))
 
     def _advance(self, partial: Partial, i: int, row: Row, time: int) -> Partial | None:
         """What a partial answer waits for has come: it needs one less; where the fact gives it values, a new one does."""
@@ -79,6 +92,7 @@ class Board(ABC):
         if item.is_ground(partial.binding):
             self._waiting.remove((partial, i), item, partial.binding)
             partial.missing &= ~(1 << i)
+            self._enter_thread(partial)
             self._change(partial.answer, partial)
             return None
         binding = list(partial.binding)
@@ -102,10 +116,17 @@ class Board(ABC):
         self._open += 1
         query.keep(answer)
         answer.supports[partial] = None
+        self._enter_thread(partial)
         for i, item in pattern.missing(missing):
             self._waiting.add((partial, i), item, binding)
         self._change(answer, partial)
         return partial
+
+    def _enter_thread(self, partial: Partial) -> None:
+        """What speaks for an answer with open columns is followed by itself."""
+        answer = partial.answer
+        if answer.is_open and self._queries[answer.query].is_main:
+            partial.enter(answer.threads.setdefault(facts_of(partial), Thread()))
 
     # --- absences -------------------------------------------------------------------------------------------------------
 
@@ -263,12 +284,22 @@ class Board(ABC):
                 self._waiting.remove((partial, -1 - i), item, binding)
         if answer.dependents:
             for dependent in answer.dependents:
+                if failed is not None and dependent.told:
+                    self._tell_failed_for(dependent, partial, failed)
                 self._change(dependent)
                 dependent.is_new = True
             answer.dependents = {}
         if failed is not None:
             self._tell_failed(partial, failed)
             self._change(answer)
+        for thread in list(partial.threads):
+            partial.leave(thread)
+            if not thread.alive:
+                answer.threads = {facts: other for facts, other in answer.threads.items() if other is not thread}
+
+    @abstractmethod
+    def _tell_failed_for(self, answer: Answer, partial: Partial, failed: Awaited) -> None:
+        """What became of a partial answer with open columns that this one waited for."""
 
     @abstractmethod
     def _tell_failed(self, partial: Partial, failed: Awaited) -> None:

@@ -134,6 +134,11 @@ def literals_of(partial: Partial) -> tuple[list[GroundLiteral], list[GroundLiter
     return evidence, hypotheses
 
 
+def facts_of(partial: Partial) -> Literals:
+    """The facts that speak for a partial answer; what is absent is none."""
+    return frozenset(literal for literal in literals_of(partial)[0] if not literal.negated)
+
+
 def order(literal: GroundLiteral) -> tuple[bool, int, bool, str]:
     """By time, what is open last."""
     time = literal.time

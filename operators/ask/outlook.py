@@ -69,13 +69,16 @@ class Outlook:
             if open_until is not None:
                 yield from ((item, binding) for item in pattern.negated if item.is_ground(binding))
 
-    def deadline(self, answer: Answer) -> int:
-        """The watermark at which an answer is decided at the latest."""
+    def deadline(self, answer: Answer, partial: Partial) -> int:
+        """The watermark at which an answer is decided at the latest; with open columns, what this support rests on is."""
+        if answer.is_open:
+            same = (other for other in answer.supports if other.threads[-1:] == partial.threads[-1:])
+            return max([partial.last_deadline(), *(other.last_deadline() for other in same)])
         found = -NEVER
         latest = self.queries[answer.query].by_last[0].last
         limit = answer.time + latest if answer.time < NEVER and latest < NEVER else NEVER
-        for partial in answer.supports:
-            found = max(found, partial.last_deadline())
+        for other in answer.supports:
+            found = max(found, other.last_deadline())
             if found >= limit:
                 return found  # nothing is decided later
         for pattern in self.queries[answer.query].by_last:
@@ -148,14 +151,18 @@ class Outlook:
                 yield pattern, binding, *self._open_until(pattern, binding)
 
     def _open_until(self, pattern: Pattern, binding: Binding) -> tuple[int | None, Awaited | None]:
-        first = NEVER
+        first, is_begun, missed = NEVER, False, False
         for item in pattern.premises:
             deadline = pattern.deadline(item, binding)
-            if deadline <= self.watermark:
-                return None, item
             if self.has_come(item, binding):
-                return None, None  # it is among the supports, or has failed there
-            first = min(first, deadline)
+                is_begun = True
+            elif deadline == self.watermark:
+                return None, item
+            else:
+                missed |= deadline < self.watermark
+                first = min(first, deadline)
+        if missed or is_begun:  # it failed before, or is among the supports, or has failed there
+            return None, None
         for item in pattern.negated:
             if item.is_ground(binding) and self._is_known(item, binding):
                 return None, item

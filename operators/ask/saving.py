@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tidelog.operators.ask.answers import Query
-from tidelog.operators.ask.partials import Answer, Partial
-from tidelog.plans.facts import Fact
+from tidelog.operators.ask.partials import Answer, Partial, Thread
+from tidelog.plans.facts import Record
 from tidelog.plans.questions import GroundLiteral, Open
 
 
@@ -26,6 +26,7 @@ def _save_answer(answer: Answer, numbers: Mapping[Partial, int]) -> dict[str, An
         "failed": None if answer.failed is None else _save_literal(answer.failed),
         "rank": list(answer.rank),
         "proofs": [[_save_literal(literal) for literal in proof] for proof in answer.proofs],
+        "threads": [[[*map(_save_literal, facts)], thread.told, thread.filled] for facts, thread in answer.threads.items()],
         "supports": [_save_partial(partial, numbers) for partial in answer.supports],
     }
 
@@ -47,14 +48,22 @@ def _load_answer(data: Mapping[str, Any], queries: Mapping[str, Query]) -> Answe
     answer.failed = None if data["failed"] is None else _load_literal(data["failed"])
     answer.proofs = [tuple(map(_load_literal, proof)) for proof in data["proofs"]]
     patterns = queries[answer.query].patterns
-    for number, binding, sets, told, is_filled, _ in data["supports"]:
+    threads = [_load_thread(answer, *item) for item in data["threads"]]
+    for number, binding, sets, told, stands, _ in data["supports"]:
         missing, pending, watched = (int(bits, 16) for bits in sets)
         partial = Partial(patterns[number], list(binding), missing, pending, answer)
         partial.watched = watched
         partial.told = None if told is None else (int(told[0], 16), int(told[1], 16))
-        partial.is_filled = is_filled
+        for place in stands:
+            partial.enter(threads[place])
         answer.supports[partial] = None
     return answer
+
+
+def _load_thread(answer: Answer, facts: Iterable[Sequence[Any]], told: bool, filled: bool) -> Thread:
+    thread = answer.threads[frozenset(map(_load_literal, facts))] = Thread()
+    thread.told, thread.filled = told, filled
+    return thread
 
 
 def _save_partial(partial: Partial, numbers: Mapping[Partial, int]) -> list[Any]:
@@ -65,17 +74,19 @@ def _save_partial(partial: Partial, numbers: Mapping[Partial, int]) -> list[Any]
     while parent is not None and not parent.alive:
         parent = parent.parent
     number = None if parent is None else numbers[parent]
-    return [partial.pattern.number, list(partial.binding), sets, told, partial.is_filled, number]
+    threads = list(partial.answer.threads.values())
+    stands = [threads.index(thread) for thread in partial.threads]
+    return [partial.pattern.number, list(partial.binding), sets, told, stands, number]
 
 
-def save_batches(batches: Iterable[Mapping[str, Sequence[Fact]]]) -> list[dict[str, Any]]:
+def save_batches(batches: Iterable[Sequence[Record]]) -> list[list[Any]]:
     """Facts that wait for the stream's start as plain data."""
-    return [{name: [[list(row), lo, hi] for row, lo, hi in facts] for name, facts in batch.items()} for batch in batches]
+    return [[[name, list(row), lo, hi] for name, row, lo, hi in batch] for batch in batches]
 
 
-def load_batches(data: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Sequence[Fact]]]:
+def load_batches(data: Iterable[Sequence[Any]]) -> list[list[Record]]:
     """The facts that were saved."""
-    return [{name: [(tuple(row), lo, hi) for row, lo, hi in facts] for name, facts in batch.items()} for batch in data]
+    return [[(name, tuple(row), lo, hi) for name, row, lo, hi in batch] for batch in data]
 
 
 def _save_literal(literal: GroundLiteral) -> list[Any]:

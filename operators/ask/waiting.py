@@ -5,7 +5,7 @@ A fact, or a time that has passed, finds those whom it concerns by looking them 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from operator import itemgetter
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from tidelog.operators.ask.partials import Partial
 from tidelog.operators.ask.patterns import Awaited, Binding, Pattern, value_of
-from tidelog.plans.facts import Fact, Row
+from tidelog.plans.facts import Row
 from tidelog.plans.syntax import Value
 
 
@@ -100,17 +100,9 @@ class Relevant:
             columns = itemgetter(*positions) if positions else _no_columns
             self._tables.setdefault(predicate, []).append((columns, table))
 
-    def predicates(self) -> Iterable[str]:
-        """The predicates whose facts can matter."""
-        return self._tables.keys()
-
-    def select(self, predicate: str, facts: Sequence[tuple[Row, int, int]]) -> Iterator[tuple[Row, int, int]]:
-        """Those of the facts that can matter."""
-        tables = self._tables.get(predicate, ())
-        if len(tables) == 1:
-            columns, table = tables[0]
-            return (fact for fact in facts if columns(fact[0]) in table)
-        return (fact for fact in facts if any(columns(fact[0]) in table for columns, table in tables))
+    def concerns(self, predicate: str, row: Row) -> bool:
+        """Whether a fact can matter."""
+        return any(columns(row) in table for columns, table in self._tables.get(predicate, ()))
 
     def started_by(self, predicate: str, row: Row) -> Iterator[tuple[Pattern, int]]:
         """The premises for which a fact may stand."""
@@ -189,12 +181,3 @@ class Arrived:
         for name, time, rows in data:
             self._facts.setdefault(name, {})[time] = {tuple(row) for row in rows}
         return [(name, time) for name, times in self._facts.items() for time in times]
-
-
-def together(batches: Iterable[Mapping[str, Sequence[Fact]]]) -> dict[str, list[Fact]]:
-    """The facts of some batches as one."""
-    found: dict[str, list[Fact]] = {}
-    for batch in batches:
-        for predicate, facts in batch.items():
-            found.setdefault(predicate, []).extend(facts)
-    return found
