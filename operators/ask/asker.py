@@ -50,7 +50,7 @@ class Asker(Board):
         super().__init__(question, unfolding)
         self._main = self._queries[""]
         self._telling = Lines(question, unfolding, lateness)
-        self._held: list[list[Record]] = []
+        self._held: list[tuple[list[Record], int]] = []
         self._lines: list[HypotheticalAnswer] = []
         self._told = 0
         self._at = self._known.clock
@@ -67,12 +67,12 @@ class Asker(Board):
         if start is not None:
             self._known.start = start
         if self._needs_start and self._known.start is None and watermark < POS:
-            self._held.append([record for record in records if self._relevant.concerns(*record[:2])])
+            self._held.append((list(records), watermark))
             return []
-        for batch in (*self._held, records):
-            self._replay(batch, watermark)
+        for batch, reached in (*self._held, (records, watermark)):
+            self._replay(batch, reached)
+            self._pass(reached)
         self._held.clear()
-        self._pass(watermark)
         if watermark >= POS:
             self._end()
         lines, self._lines = self._lines, []

@@ -79,14 +79,14 @@ def _save_partial(partial: Partial, numbers: Mapping[Partial, int]) -> list[Any]
     return [partial.pattern.number, list(partial.binding), sets, told, stands, number]
 
 
-def save_batches(batches: Iterable[Sequence[Record]]) -> list[list[Any]]:
-    """Facts that wait for the stream's start as plain data."""
-    return [[[name, list(row), lo, hi] for name, row, lo, hi in batch] for batch in batches]
+def save_batches(batches: Iterable[tuple[Sequence[Record], int]]) -> list[list[Any]]:
+    """Facts that wait for the stream's start as plain data, each batch with its watermark."""
+    return [[[[name, list(row), lo, hi] for name, row, lo, hi in batch], watermark] for batch, watermark in batches]
 
 
-def load_batches(data: Iterable[Sequence[Any]]) -> list[list[Record]]:
+def load_batches(data: Iterable[Sequence[Any]]) -> list[tuple[list[Record], int]]:
     """The facts that were saved."""
-    return [[(name, tuple(row), lo, hi) for name, row, lo, hi in batch] for batch in data]
+    return [([(name, tuple(row), lo, hi) for name, row, lo, hi in batch], watermark) for batch, watermark in data]
 
 
 def _save_literal(literal: GroundLiteral) -> list[Any]:
