@@ -166,12 +166,18 @@ class Asker(Board):
             return
         ways = answer.supports if answer.is_open or query.is_main else (*answer.supports, *self._known.general(answer))
         complete = [partial for partial in ways if partial.is_complete]
+        deciding = None if complete or answer.is_open or not query.has_cases else self._cases.deciding(answer)
         if complete and answer.is_open:
             self._keep_certain(answer)
             for covered in query.covered_by(answer):
                 self._change(covered)
         elif complete:
-            self._make_certain(answer, complete)
+            compared = Comparison()
+            compared.update(complete, ())
+            minimal = [partial for partial in complete if partial not in compared.hidden]
+            self._make_certain(answer, complete, [self._telling.evidence(partial) for partial in minimal])
+        elif deciding:
+            self._make_certain(answer, deciding, [self._telling.joint(deciding)])
         elif answer.supports:
             if query.is_main:
                 self._tell_possible(answer)
@@ -191,15 +197,12 @@ class Asker(Board):
         else:
             query.remove(answer)
 
-    def _make_certain(self, answer: Answer, complete: list[Partial]) -> None:
-        compared = Comparison()
-        compared.update(complete, ())
-        minimal = [partial for partial in complete if partial not in compared.hidden]
+    def _make_certain(self, answer: Answer, by: list[Partial], proofs: list[Proof]) -> None:
         answer.certain = True
-        answer.proofs = sorted((self._telling.evidence(partial) for partial in minimal), key=str)
+        answer.proofs = sorted(proofs, key=str)
         self._changed |= answer.dependents
         if self._queries[answer.query].is_main:
-            for partial in complete:
+            for partial in by:
                 partial.fill()
             self._lines.append(self._telling.certain(answer, answer.proofs[0], self._at))
         for partial in list(answer.supports):
@@ -231,14 +234,17 @@ class Asker(Board):
         deadline: int | None = None
         for partial in self._minimal(answer):
             state = (partial.missing, partial.pending)
-            if partial.told != state and not self._known.is_due(partial):
+            if partial.told != state and not self._known.is_due(partial) and self._can_be_met(partial):
                 partial.told = state
                 answer.told = True
                 partial.fill()
                 partial.tell()
                 if deadline is None or answer.is_open:
                     deadline = self._known.deadline(answer, partial)
-                self._lines.append(self._telling.possible(answer, partial, self._at, deadline))
+                self._lines.append(self._telling.possible(answer, partial, self._at, deadline, self._known.start))
+
+    def _can_be_met(self, partial: Partial) -> bool:
+        return not self._main.has_cases or self._cases.can_be_met(partial)
 
     def _minimal(self, answer: Answer) -> list[Partial]:
         """Those of an answer's supports that are new or have changed, or are to be looked at again, and need least."""
@@ -272,9 +278,10 @@ class Asker(Board):
                 continue
             compared = Comparison()
             compared.update(answer.supports, self._beside(answer))
-            for partial in [partial for partial in answer.supports if partial not in compared.hidden]:
+            for partial in filter(self._can_be_met, [item for item in answer.supports if item not in compared.hidden]):
                 deadline = self._known.deadline(answer, partial)
-                found.append(self._telling.possible(answer, partial, self._known.clock, deadline))
+                clock, start = self._known.clock, self._known.start
+                found.append(self._telling.possible(answer, partial, clock, deadline, start))
         return found
 
     def schemata(self) -> list[HypotheticalAnswer]:

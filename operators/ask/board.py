@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
-from tidelog.operators.ask.answers import Query
+from tidelog.operators.ask.answers import Query, mark_cases
+from tidelog.operators.ask.completions import Completions
 from tidelog.operators.ask.covering import facts_of
 from tidelog.operators.ask.horizons import horizons, queries_of, retentions
 from tidelog.operators.ask.outlook import Outlook, columns_of
@@ -36,7 +37,9 @@ class Board(ABC):
         asked = {name: (query, far[name]) for name, query in unfolding.auxiliary.items()}
         self._queries = {name: Query(query, name, question, asked) for name, query in sources.items()}
         self._spans = {name: max(far[name], kept[name]) for name in sources}
+        mark_cases(self._queries)
         self._known = Outlook(self._queries)
+        self._cases = Completions(self._known)
         self._kept = {name: kept[name] for name in question.inputs}
         patterns = [pattern for query in self._queries.values() for pattern in query.patterns]
         self._relevant = Relevant(patterns)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import groupby
 
-from tidelog.operators.ask.covering import literals_of
+from tidelog.operators.ask.covering import literals_of, order
 from tidelog.operators.ask.partials import Answer, Partial
+from tidelog.operators.ask.shown import in_stretches, where_of
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.questions import NEVER, GroundLiteral, HypotheticalAnswer, Question, Status
 
@@ -27,12 +29,11 @@ class Lines:
             ordered += found if len(found) == 1 else sorted(found, key=_content)
         return ordered
 
-    def possible(self, answer: Answer, partial: Partial, at: int, deadline: int) -> HypotheticalAnswer:
+    def possible(self, answer: Answer, partial: Partial, at: int, deadline: int, start: int | None) -> HypotheticalAnswer:
         """An answer with one of its supports."""
-        evidence, hypotheses = literals_of(partial)
-        return self._line(
-            answer, "possible", at, evidence, hypotheses, None if deadline >= NEVER else deadline + self._lateness
-        )
+        until = None if deadline >= NEVER else deadline + self._lateness
+        line = self._line(answer, "possible", at, *literals_of(partial), until)
+        return replace(line, where=tuple(where_of(partial, self._columns, start)))
 
     def certain(self, answer: Answer, proof: Proof, at: int) -> HypotheticalAnswer:
         """An answer that nothing can hinder any more."""
@@ -45,11 +46,17 @@ class Lines:
 
     def schema(self, blank: Partial, at: int) -> HypotheticalAnswer:
         """A precondition as it is."""
-        return self._line(blank.answer, "unsupported", at, *literals_of(blank))
+        line = self._line(blank.answer, "unsupported", at, *literals_of(blank))
+        return replace(line, where=tuple(where_of(blank, self._columns, None)))
 
     def evidence(self, partial: Partial) -> Proof:
         """What speaks for a partial answer."""
         return tuple(literals_of(partial)[0])
+
+    def joint(self, partials: Iterable[Partial]) -> Proof:
+        """What speaks for several partial answers together."""
+        literals = dict.fromkeys(literal for partial in partials for literal in literals_of(partial)[0])
+        return tuple(sorted(literals, key=order))
 
     def _line(
         self,
@@ -61,7 +68,9 @@ class Lines:
         deadline: int | None = None,
     ) -> HypotheticalAnswer:
         values = dict(zip(self._columns, answer.columns, strict=True))
-        return HypotheticalAnswer(self._name, values, status, tuple(evidence), tuple(hypotheses or ()), at, deadline)
+        return HypotheticalAnswer(
+            self._name, values, status, in_stretches(evidence), in_stretches(hypotheses or ()), at, deadline
+        )
 
 
 def _answer(line: HypotheticalAnswer) -> tuple[int, str]:

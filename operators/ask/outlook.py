@@ -53,7 +53,7 @@ class Outlook:
         """
         first: int | None = None
         failed: GroundLiteral | None = None
-        for pattern, binding, open_until, missed in self._ways(answer):
+        for pattern, binding, open_until, missed in self.ways(answer):
             if open_until is not None:
                 first = open_until if first is None else min(first, open_until)
             elif failed is None and missed is not None:
@@ -65,7 +65,7 @@ class Outlook:
 
     def denials(self, answer: Answer) -> Iterator[tuple[Awaited, Binding]]:
         """What would close the ways that are open to an answer: their negated premises, if they stand for one fact."""
-        for pattern, binding, open_until, _ in self._ways(answer):
+        for pattern, binding, open_until, _ in self.ways(answer):
             if open_until is not None:
                 yield from ((item, binding) for item in pattern.negated if item.is_ground(binding))
 
@@ -131,7 +131,7 @@ class Outlook:
     def _is_absent(self, item: Awaited, binding: Binding, literal: GroundLiteral, answer: Answer) -> bool:
         """Whether what is negated is known not to hold: by its time, or as a support of the answer has found out."""
         if item.premise.predicate not in self.queries:
-            return item.fact(binding)[1] + item.delay <= self.watermark
+            return self.is_gone(item, binding)
         return any(
             not partial.pending >> i & 1
             and other.is_ground(partial.binding)
@@ -141,7 +141,7 @@ class Outlook:
             if other.premise.predicate == item.premise.predicate
         )
 
-    def _ways(self, answer: Answer) -> Iterator[tuple[Pattern, Binding, int | None, Awaited | None]]:
+    def ways(self, answer: Answer) -> Iterator[tuple[Pattern, Binding, int | None, Awaited | None]]:
         """The preconditions that give an answer, each with the watermark that decides on it, or the premise that fails."""
         for pattern in self.queries[answer.query].by_first:
             if pattern.first < NEVER and answer.time < NEVER and answer.time + pattern.first < self.watermark:
@@ -167,6 +167,12 @@ class Outlook:
             if item.is_ground(binding) and self._is_known(item, binding):
                 return None, item
         return first, None
+
+    def is_gone(self, item: Awaited, binding: Binding) -> bool:
+        """Whether a negated fact can no longer come."""
+        if item.premise.predicate in self.queries or not item.is_ground(binding):
+            return False
+        return item.fact(binding)[1] + item.delay <= self.watermark
 
     def _is_known(self, item: Awaited, binding: Binding) -> bool:
         """Whether what is negated has come, or is certain."""
