@@ -41,6 +41,8 @@ class HypotheticalEncoder:
             fields["where"] = [format_formula(condition) for condition in self._conditions(answer)]
         if not answer.is_final:
             fields["deadline"] = self._time(answer.deadline)
+        if answer.group:
+            fields["group"] = answer.group
         if answer.failed is not None:
             fields["failed"] = self._premise(answer.failed)
         return msgspec.json.encode(fields) + b"\n"

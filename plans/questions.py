@@ -101,7 +101,8 @@ class HypotheticalAnswer:
     `answer` gives each variable of the query its value, None where it is open. `hypotheses` are what is still needed; none
     for a `certain` answer. `failed` is the premise by which an answer was `rejected`. `deadline` is the time point by which
     it is decided at the latest; None where nothing bounds it (unbound wait), and once it is decided. `where` has what the
-    values of open variables must fulfil for the answer to follow.
+    values of open variables must fulfil for the answer to follow. Answers that rest on the same facts and differ in time
+    have the same `group`. `failed` in a `possible` line is what a way to the answer lacks that was told before.
     """
 
     query: str
@@ -113,6 +114,7 @@ class HypotheticalAnswer:
     deadline: int | None = None
     failed: GroundLiteral | None = None
     where: tuple[Comparison, ...] = ()
+    group: str = ""
 
     @property
     def conditions(self) -> tuple[str, ...]:

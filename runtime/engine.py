@@ -10,6 +10,7 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+from tidelog.operators.ask.telling import Telling
 from tidelog.plans.errors import TidelogError
 from tidelog.plans.facts import Fact, Record
 from tidelog.plans.plan import Plan
@@ -49,7 +50,8 @@ _ARRIVALS = -3
 class Engine:
     """Runs a plan from sources to sinks until every source has ended, or `stop` is called.
 
-    `emit`, `lateness`, `start`, `max_ahead`, `prospects`, `min_evidence` and `statuses` are those of `Session`. `idle_after`
+    `emit`, `lateness`, `start`, `max_ahead`, `prospects`, `min_evidence`, `count_absences`, `warn`, `grouped` and
+    `statuses` are those of `Session`. `idle_after`
     (seconds) tells to ignore a source that has been silent for so long, until it speaks again; without it each source holds
     back the watermark.
     `dead_letters` takes what could not be read or was refused; `on_violation` is told when a constraint begins to be
@@ -81,6 +83,9 @@ class Engine:
         restarts: RestartPolicy | None = None,
         prospects: bool = True,
         min_evidence: int = 0,
+        count_absences: bool = False,
+        warn: TimeLike | timedelta | None = None,
+        grouped: bool = False,
         statuses: Collection[Status] | None = None,
     ) -> None:
         require_stream_plan(plan)
@@ -96,7 +101,8 @@ class Engine:
         self._intake = Intake(plan, names, times.duration(lateness), begin, ahead)
         self._emission = emission(emit, plan.outputs)
         self._violations = Violations(plan)
-        chosen = answer_filter(min_evidence, statuses)
+        near = None if warn is None else times.duration(warn)
+        chosen = answer_filter(Telling(min_evidence, count_absences, near, grouped), statuses)
         self._inquiries = inquiries(plan, chosen, times.duration(lateness))
         self._dead_letters = dead_letters
         self._on_violation = on_violation

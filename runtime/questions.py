@@ -3,58 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, field
 from typing import Any, get_args
 
 from tidelog.operators.ask.asker import Asker, AskerStatistics
+from tidelog.operators.ask.telling import Telling
 from tidelog.plans.errors import OperatorError, SnapshotError
 from tidelog.plans.facts import Record, format_record
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_statement
 from tidelog.plans.questions import HypotheticalAnswer, Question, Status
-from tidelog.plans.syntax import Ask, Value
+from tidelog.plans.syntax import Ask
 from tidelog.plans.timeline import NEG, Timeline
 from tidelog.runtime.intake import MOST_POINTS, Delivery
 
 TOLD: tuple[Status, ...] = tuple(status for status in get_args(Status) if status != "unsupported")
 """The statuses that lines of answers have."""
 
-_Key = tuple[Value | None, ...]
-
 
 @dataclass(frozen=True, slots=True)
 class AnswerFilter:
-    """Which answers are told: those of `statuses`, possible ones once they have `min_evidence` facts as evidence.
+    """Which answers are told: those of `statuses`, possible ones as `telling` says.
 
-    What is certain needs no more evidence. That an answer is rejected is told where it was one that had enough, so nobody
-    learns of the end of what was never told, and what was told is ended. Absences that are evidence do not count.
-    Raises TypeError or ValueError for what is no such number or status.
+    What is certain needs no more evidence. That an answer is rejected is told where it was told, or would have been but for
+    `statuses`: nobody learns of the end of what was never told, and what was told is ended. Raises TypeError or ValueError
+    for what is no such number or status.
     """
 
-    min_evidence: int = 0
+    telling: Telling = field(default_factory=Telling)
     statuses: frozenset[Status] = frozenset(TOLD)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.min_evidence, int) or isinstance(self.min_evidence, bool):
-            raise TypeError(f"`min_evidence` is a whole number, got {type(self.min_evidence).__name__}")
-        if self.min_evidence < 0:
-            raise ValueError(f"`min_evidence` is 0 or more, got {self.min_evidence}")
+        evidence = self.telling.min_evidence
+        if not isinstance(evidence, int) or isinstance(evidence, bool):
+            raise TypeError(f"`min_evidence` is a whole number, got {type(evidence).__name__}")
+        if evidence < 0:
+            raise ValueError(f"`min_evidence` is 0 or more, got {evidence}")
+        if self.telling.warn is not None and self.telling.warn < 0:
+            raise ValueError("`warn` is 0 or more, got a negative duration")
         for status in self.statuses:
             if status not in TOLD:
                 raise ValueError(f"unknown status {status!r}: expected {', '.join(TOLD)}")
 
 
-def answer_filter(min_evidence: int, statuses: Collection[Status] | None) -> AnswerFilter:
+def answer_filter(telling: Telling, statuses: Collection[Status] | None) -> AnswerFilter:
     """The filter of an engine's or a session's options; `statuses` of None are all."""
     if isinstance(statuses, str):
         raise TypeError(f'`statuses` is a collection, such as ["{statuses}"], got str')
-    return AnswerFilter(min_evidence, frozenset(TOLD if statuses is None else statuses))
+    return AnswerFilter(telling, frozenset(TOLD if statuses is None else statuses))
 
 
 def inquiries(plan: Plan, chosen: AnswerFilter, lateness: int) -> list[Inquiry]:
     """The questions of a plan, ready for the first delivery; `lateness` is encoded."""
     pairs = zip(plan.questions, plan.unfoldings, strict=True)
-    return [Inquiry(question, Asker(question, unfolding, lateness), plan.timeline, chosen) for question, unfolding in pairs]
+    return [
+        Inquiry(question, Asker(question, unfolding, lateness, chosen.telling), plan.timeline, chosen)
+        for question, unfolding in pairs
+    ]
 
 
 class Inquiry:
@@ -66,7 +71,6 @@ class Inquiry:
         self._asker = asker
         self._filter = chosen
         self._watermark = NEG
-        self._told: set[_Key] = set()
 
     def take(self, delivery: Delivery) -> list[HypotheticalAnswer]:
         """What is to be told after a delivery of the intake; where it fails, an OperatorError names question and fact."""
@@ -81,26 +85,7 @@ class Inquiry:
         except Exception as error:
             raise self._failure(course, error) from error
         self._watermark = max(self._watermark, delivery.watermark)
-        return [answer for answer in answers if self._is_told(answer)]
-
-    def _is_told(self, answer: HypotheticalAnswer) -> bool:
-        return self._has_evidence(answer) and answer.status in self._filter.statuses
-
-    def _has_evidence(self, answer: HypotheticalAnswer) -> bool:
-        """Whether there is, or was where it is rejected, enough evidence for an answer."""
-        if self._filter.min_evidence <= 1:  # there is no answer without a fact
-            return True
-        has_enough = sum(not premise.negated for premise in answer.evidence) >= self._filter.min_evidence
-        key = tuple(answer.answer.values())
-        if None in key:  # each of its supports is told of, and ends, by itself
-            return has_enough
-        if answer.is_final:
-            was_told = key in self._told
-            self._told.discard(key)
-            return was_told or answer.status == "certain"
-        if has_enough:
-            self._told.add(key)
-        return has_enough
+        return [answer for answer in answers if answer.status in self._filter.statuses]
 
     def _failure(self, course: Sequence[Record], error: Exception) -> OperatorError:
         """Name the fact on which it fails, by taking one by one; all stops then, so the state may suffer."""
@@ -140,17 +125,16 @@ class Inquiry:
         return {
             "asker": self._asker.snapshot(),
             "watermark": self._watermark,
-            "told": [list(key) for key in self._told],
             "filter": self._filter_data(),
         }
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot was taken; SnapshotError where others were told then."""
         if data["filter"] != self._filter_data():
-            raise SnapshotError("the snapshot was taken with another `min_evidence`, or other `statuses`")
+            raise SnapshotError("the snapshot was taken with other options of what is told, such as `min_evidence`")
         self._asker.restore(data["asker"])
         self._watermark = data["watermark"]
-        self._told = {tuple(key) for key in data["told"]}
 
     def _filter_data(self) -> list[Any]:
-        return [self._filter.min_evidence, sorted(self._filter.statuses)]
+        chosen = self._filter
+        return [*astuple(chosen.telling), sorted(chosen.statuses)]

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from tidelog.operators.ask.asker import AskerStatistics
+from tidelog.operators.ask.telling import Telling
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.errors import DataError, LateError, SnapshotError
 from tidelog.plans.facts import Answer, Record
@@ -56,7 +57,9 @@ class Session:
     `emit` is one of `intervals`, `final`, `points`; `start` is the stream's start where it is not that of the first fact.
     With `max_ahead`, a fact that begins more than this beyond all before it is refused: the work of a wrong clock. Without
     `prospects`, nothing sleeps while it cannot hold; the answers are the same. Where the program asks, only answers of
-    `statuses` (without: all) are told, and what is possible only with `min_evidence` facts as evidence.
+    `statuses` (without: all) are told, and what is possible only with `min_evidence` facts as evidence
+    (with `count_absences`, absences count, too); with `warn`, an answer is told again when its deadline is so near; if
+    `grouped`, of answers that rest on the same evidence and differ in time only the one that is decided first is.
 
     Where several hand in facts, each with a watermark of its own, `sources` names them: then `take`, `ignore` and `end` say
     what comes from whom, in place of `push`, `advance` and `finish`, which speak for the first.
@@ -79,6 +82,9 @@ class Session:
         max_ahead: TimeLike | timedelta | None = None,
         prospects: bool = True,
         min_evidence: int = 0,
+        count_absences: bool = False,
+        warn: TimeLike | timedelta | None = None,
+        grouped: bool = False,
         statuses: Collection[Status] | None = None,
         sources: Sequence[str] = (_SOURCE,),
     ) -> None:
@@ -94,7 +100,8 @@ class Session:
         self._emit: EmitMode = emit
         self._prospects = prospects
         self._violations = Violations(plan)
-        chosen = answer_filter(min_evidence, statuses)
+        near = None if warn is None else self._times.duration(warn)
+        chosen = answer_filter(Telling(min_evidence, count_absences, near, grouped), statuses)
         self._inquiries = inquiries(plan, chosen, self._times.duration(lateness))
         self._waiting: list[Record] = []
         self._answers: list[Record] = []

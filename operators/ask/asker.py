@@ -10,10 +10,14 @@ from tidelog.operators.ask.answers import Query
 from tidelog.operators.ask.board import Board
 from tidelog.operators.ask.covering import Support, support_of
 from tidelog.operators.ask.lines import Lines, Proof
-from tidelog.operators.ask.partials import Answer, Partial
+from tidelog.operators.ask.partials import Answer, Columns, Partial, Thread
 from tidelog.operators.ask.patterns import Awaited, Binding
 from tidelog.operators.ask.saving import load_answers, load_batches, save_answers, save_batches
+from tidelog.operators.ask.shown import as_ways
+from tidelog.operators.ask.situations import Situations
 from tidelog.operators.ask.supports import Comparison
+from tidelog.operators.ask.telling import Telling
+from tidelog.operators.ask.waiting import Reminder
 from tidelog.plans.facts import Record
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.questions import NEVER, GroundLiteral, HypotheticalAnswer, Question
@@ -45,11 +49,13 @@ class Asker(Board):
     alone: facts of the future may still make it true.
     """
 
-    def __init__(self, question: Question, unfolding: Unfolding, lateness: int = 0) -> None:
+    def __init__(self, question: Question, unfolding: Unfolding, lateness: int = 0, telling: Telling | None = None) -> None:
         self.question, self.unfolding, self._lateness = question, unfolding, lateness
+        self._choice = Telling() if telling is None else telling
+        self._situations = Situations(self._choice.grouped)
         super().__init__(question, unfolding)
         self._main = self._queries[""]
-        self._telling = Lines(question, unfolding, lateness)
+        self._telling = Lines(question, unfolding, lateness, self._known)
         self._held: list[tuple[list[Record], int]] = []
         self._lines: list[HypotheticalAnswer] = []
         self._told = 0
@@ -125,9 +131,11 @@ class Asker(Board):
         """Remember what speaks against an answer last, and for it; an answer with open columns ends evidence by evidence."""
         answer = partial.answer
         literal = failed.literal(partial.binding, partial.pattern.names)
+        is_last = any(thread.alive == 1 and thread.told and not thread.filled for thread in partial.threads)
         if not answer.is_open:
             self._note_failed(answer, literal, self._telling.evidence(partial) if answer.told else ())
-        elif any(thread.alive == 1 and thread.told and not thread.filled for thread in partial.threads):
+            answer.lost = literal if is_last else answer.lost
+        elif is_last:
             answer.proofs, answer.failed = [self._telling.evidence(partial)], literal
             self._lines.append(self._telling.rejected(answer, self._at))
 
@@ -156,8 +164,9 @@ class Asker(Board):
                 del self._changed[answer]
             for answer in some:
                 self._review_one(answer)
-        if len(self._lines) > self._mark + 1:
-            self._lines[self._mark :] = self._telling.in_order(self._lines[self._mark :])
+        if len(self._lines) > self._mark:
+            lines = self._telling.in_order(self._lines[self._mark :])
+            self._lines[self._mark :] = self._situations.choose(lines, self._line_of)
         self._mark = len(self._lines)
 
     def _review_one(self, answer: Answer) -> None:
@@ -231,17 +240,70 @@ class Asker(Board):
         self._queries[answer.query].remove(answer)
 
     def _tell_possible(self, answer: Answer) -> None:
-        deadline: int | None = None
-        for partial in self._minimal(answer):
-            state = (partial.missing, partial.pending)
-            if partial.told != state and not self._known.is_due(partial) and self._can_be_met(partial):
-                partial.told = state
-                answer.told = True
+        """Tell what is new: another support, or more facts that speak for it; or that one is lost, and what is left."""
+        news = [partial for partial in self._minimal(answer) if self._is_news(partial)]
+        lost, answer.lost = answer.lost, None
+        for way in as_ways(news):
+            thread = Thread()
+            for partial in way:
+                partial.told = partial.missing
                 partial.fill()
+                if not answer.is_open:
+                    partial.enter(thread)
                 partial.tell()
-                if deadline is None or answer.is_open:
-                    deadline = self._known.deadline(answer, partial)
-                self._lines.append(self._telling.possible(answer, partial, self._at, deadline, self._known.start))
+            self._tell(answer, way, lost)
+            lost = None
+        if lost is not None and (left := self._nearest(answer)) is not None:
+            self._tell(answer, [left], lost)
+
+    def _tell(self, answer: Answer, way: list[Partial], lost: GroundLiteral | None = None) -> None:
+        answer.told = True
+        deadline = self._known.deadline(answer, way[0])
+        self._lines.append(self._telling.possible(answer, way, self._at, deadline, lost))
+        self._remind_at(answer, deadline)
+
+    def _line_of(self, columns: Columns) -> HypotheticalAnswer | None:
+        """What is to be told of an answer that was not told before, though it could have been."""
+        answer = self._main.answers.get(columns)
+        left = None if answer is None or answer.certain else self._nearest(answer)
+        if answer is None or left is None:
+            return None
+        return self._telling.possible(answer, [left], self._at, self._known.deadline(answer, left))
+
+    def _is_news(self, partial: Partial) -> bool:
+        """Whether there is a line: for what speaks enough for the answer, and for each fact that does so in addition."""
+        if partial.told == partial.missing or self._known.is_due(partial) or not self._can_be_met(partial):
+            return False
+        return partial.told is not None or self._choice.is_enough(self._telling.evidence(partial))
+
+    def _nearest(self, answer: Answer) -> Partial | None:
+        """The support that needs least, of those that were told."""
+        told = [
+            p for p in answer.supports if p.told is not None and (not answer.compared or p not in answer.compared.hidden)
+        ]
+        return min(told, key=self._telling.distance, default=None)
+
+    def _remind_at(self, answer: Answer, deadline: int) -> None:
+        """Look at an answer again when its deadline comes near, if that is to be told."""
+        warn = self._choice.warn
+        if warn is None or answer.is_open or answer.warned or deadline >= NEVER:
+            return
+        if deadline - warn <= self._known.watermark:
+            answer.warned = True
+        else:
+            self._calendar_add(deadline - warn, Reminder(answer))
+
+    def _remind(self, answer: Answer) -> None:
+        """An answer is near its deadline, unless that has moved."""
+        if answer.certain or answer.warned or self._main.answers.get(answer.columns) is not answer:
+            return
+        left = self._nearest(answer)
+        if left is None:
+            return
+        deadline = self._known.deadline(answer, left)
+        self._remind_at(answer, deadline)
+        if answer.warned:
+            self._lines.append(self._telling.possible(answer, [left], self._at, deadline))
 
     def _can_be_met(self, partial: Partial) -> bool:
         return not self._main.has_cases or self._cases.can_be_met(partial)
@@ -280,8 +342,8 @@ class Asker(Board):
             compared.update(answer.supports, self._beside(answer))
             for partial in filter(self._can_be_met, [item for item in answer.supports if item not in compared.hidden]):
                 deadline = self._known.deadline(answer, partial)
-                clock, start = self._known.clock, self._known.start
-                found.append(self._telling.possible(answer, partial, clock, deadline, start))
+                clock = self._known.clock
+                found.append(self._telling.possible(answer, [partial], clock, deadline))
         return found
 
     def schemata(self) -> list[HypotheticalAnswer]:
@@ -305,6 +367,7 @@ class Asker(Board):
             "clock": self._known.clock,
             "start": self._known.start,
             "counters": [self._received, self._told],
+            "situations": self._situations.snapshot(),
             "held": save_batches(self._held),
             "arrived": self._known.arrived.snapshot(),
             "answers": save_answers(query.answers.values() for query in self._queries.values()),
@@ -312,10 +375,11 @@ class Asker(Board):
 
     def restore(self, data: Mapping[str, Any]) -> None:
         """Continue where a snapshot was taken."""
-        vars(self).update(vars(Asker(self.question, self.unfolding, self._lateness)))
+        vars(self).update(vars(Asker(self.question, self.unfolding, self._lateness, self._choice)))
         self._known.watermark, self._known.clock, self._known.start = data["watermark"], data["clock"], data["start"]
         self._received, self._told = data["counters"]
         self._held = load_batches(data["held"])
+        self._situations.restore(data["situations"])
         for predicate, time in self._known.arrived.restore(data["arrived"]):
             if self._kept[predicate] < NEVER:
                 self._forget_at(predicate, time)
@@ -332,6 +396,8 @@ class Asker(Board):
             self._keep_certain(answer)
         elif not answer.supports:
             self._change(answer)
+        elif answer.told and self._choice.warn is not None:
+            self._calendar_add(self._known.watermark + 1, Reminder(answer))
         for partial in answer.supports:
             self._open += 1
             pattern, binding = partial.pattern, partial.binding

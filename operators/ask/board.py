@@ -12,7 +12,7 @@ from tidelog.operators.ask.horizons import horizons, queries_of, retentions
 from tidelog.operators.ask.outlook import Outlook, columns_of
 from tidelog.operators.ask.partials import Answer, Columns, Partial, Thread
 from tidelog.operators.ask.patterns import Awaited, Binding, Pattern
-from tidelog.operators.ask.waiting import Calendar, Concern, Forgetting, Refusal, Relevant, WaitingFor
+from tidelog.operators.ask.waiting import Calendar, Concern, Forgetting, Refusal, Relevant, Reminder, WaitingFor
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import Row
 from tidelog.plans.preconditions import Unfolding
@@ -239,6 +239,8 @@ class Board(ABC):
                 self._known.arrived.forget(item.predicate, item.time)
             case Refusal():
                 self._dormant.pop(item, None)
+            case Reminder():
+                self._remind(item.answer)
 
     def _look_again(self, answer: Answer) -> None:
         if answer.certain:
@@ -278,6 +280,9 @@ class Board(ABC):
         self._open -= 1
         del answer.supports[partial]
         if answer.compared is not None:
+            if partial in answer.compared.hidden and not answer.is_open:  # another one that needs less has taken its place
+                for thread in partial.threads:
+                    thread.filled = True
             answer.compared.remove(partial)
             answer.is_new |= bool(answer.compared.hidden)
         for i, item in pattern.missing(partial.missing):
@@ -285,13 +290,7 @@ class Board(ABC):
         for i, item in pattern.pending(partial.pending):
             if item.premise.predicate not in self._queries and partial.watched >> i & 1:
                 self._waiting.remove((partial, -1 - i), item, binding)
-        if answer.dependents:
-            for dependent in answer.dependents:
-                if failed is not None and dependent.told:
-                    self._tell_failed_for(dependent, partial, failed)
-                self._change(dependent)
-                dependent.is_new = True
-            answer.dependents = {}
+        self._inform_dependents(partial, failed)
         if failed is not None:
             self._tell_failed(partial, failed)
             self._change(answer)
@@ -301,8 +300,22 @@ class Board(ABC):
                 answer.threads = {facts: other for facts, other in answer.threads.items() if other is not thread}
 
     @abstractmethod
+    def _remind(self, answer: Answer) -> None:
+        """The deadline of an answer is near."""
+
+    @abstractmethod
     def _tell_failed_for(self, answer: Answer, partial: Partial, failed: Awaited) -> None:
         """What became of a partial answer with open columns that this one waited for."""
+
+    def _inform_dependents(self, partial: Partial, failed: Awaited | None) -> None:
+        """Look again at the answers that waited for what this one with open columns might become."""
+        answer = partial.answer
+        for dependent in answer.dependents:
+            if failed is not None and dependent.told:
+                self._tell_failed_for(dependent, partial, failed)
+            self._change(dependent)
+            dependent.is_new = True
+        answer.dependents = {}
 
     @abstractmethod
     def _tell_failed(self, partial: Partial, failed: Awaited) -> None:

@@ -71,7 +71,9 @@ class Completions:
 
     def deciding(self, answer: Answer) -> list[Partial] | None:
         """Supports of which one or another holds whatever comes, as few as will do; None where there are none."""
-        pairs = [(partial, self._way(partial)) for partial in islice(answer.supports, MOST_WAYS)]
+        pairs: list[tuple[Partial | None, Way | None]] = [
+            (partial, self._way(partial)) for partial in islice(answer.supports, MOST_WAYS)
+        ]
         pairs += [(None, way) for way in self._others(answer)]
         found = [(partial, way) for partial, way in pairs if way is not None]
         if not _is_always([way for _, way in found]):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
 
 from tidelog.operators.ask.covering import literals_of, order
+from tidelog.operators.ask.outlook import Outlook
 from tidelog.operators.ask.partials import Answer, Partial
-from tidelog.operators.ask.shown import in_stretches, where_of
+from tidelog.operators.ask.shown import in_stretches, ranging, where_of
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.questions import NEVER, GroundLiteral, HypotheticalAnswer, Question, Status
 
@@ -18,7 +19,8 @@ Proof = tuple[GroundLiteral, ...]
 class Lines:
     """Puts what is known of the answers to a question into the public form."""
 
-    def __init__(self, question: Question, unfolding: Unfolding, lateness: int) -> None:
+    def __init__(self, question: Question, unfolding: Unfolding, lateness: int, known: Outlook) -> None:
+        self._known = known
         self._name, self._columns, self._lateness = question.name, unfolding.main.columns, lateness
 
     def in_order(self, lines: Iterable[HypotheticalAnswer]) -> list[HypotheticalAnswer]:
@@ -29,11 +31,23 @@ class Lines:
             ordered += found if len(found) == 1 else sorted(found, key=_content)
         return ordered
 
-    def possible(self, answer: Answer, partial: Partial, at: int, deadline: int, start: int | None) -> HypotheticalAnswer:
-        """An answer with one of its supports."""
+    def possible(
+        self, answer: Answer, way: Sequence[Partial], at: int, deadline: int, lost: GroundLiteral | None = None
+    ) -> HypotheticalAnswer:
+        """An answer with a support, or with several that differ in the time of a hypothesis; `lost` is one less."""
         until = None if deadline >= NEVER else deadline + self._lateness
-        line = self._line(answer, "possible", at, *literals_of(partial), until)
-        return replace(line, where=tuple(where_of(partial, self._columns, start)))
+        evidence, hypotheses = literals_of(way[0])
+        where = [*where_of(way[0], self._columns, self._known.start)]
+        if len(way) > 1:
+            hypotheses, bounds = ranging(way)
+            where += bounds
+        line = self._line(answer, "possible", at, evidence, hypotheses, until)
+        return replace(line, where=tuple(where), failed=lost)
+
+    def distance(self, partial: Partial) -> tuple[int, list[str]]:
+        """How much a support still needs, and an order among those that need as much."""
+        hypotheses = literals_of(partial)[1]
+        return len(hypotheses), [*map(str, hypotheses)]
 
     def certain(self, answer: Answer, proof: Proof, at: int) -> HypotheticalAnswer:
         """An answer that nothing can hinder any more."""

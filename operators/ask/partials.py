@@ -24,7 +24,7 @@ class Compared(Protocol):
 
 
 class Thread:
-    """The lines of one evidence for an answer with open columns: the facts that have come, whatever they still need.
+    """Lines that go together: of one way to an answer; with open columns, of one evidence, whatever it still needs.
 
     `alive` counts the partial answers that stand for it, `told` says that a line was told, `filled` that its lines go on in
     those of another one, to which a fact has led.
@@ -45,12 +45,13 @@ class Answer:
     `dependents` are answers that are open as long as they may come from this one. `compared` are its supports, once there
     were several; `fresh` are those that have changed since, `is_new` says that all have to be looked at. `failed` is the
     premise that was the last to speak against it, `proofs` what speaks for it, or spoke for it last; of what failed at one
-    moment, `rank` is the highest. `threads` are those of an answer with open columns, by evidence.
+    moment, `rank` is the highest. `lost` is what a support lacked that was told and is none any more; `warned` says that its
+    deadline was told to be near. `threads` are those of an answer with open columns, by evidence.
     """
 
     __slots__ = (
         *("certain", "columns", "compared", "dependents", "failed", "fresh", "is_asked", "is_new", "is_open", "proofs"),
-        *("query", "rank", "supports", "threads", "told", "watchers"),
+        *("lost", "query", "rank", "supports", "threads", "told", "warned", "watchers"),
     )
 
     def __init__(self, query: str, columns: Columns) -> None:
@@ -60,7 +61,8 @@ class Answer:
         self.watchers: list[tuple[Partial, int]] = []
         self.dependents: dict[Answer, None] = {}
         self.certain = self.told = self.is_asked = False
-        self.is_new = False
+        self.is_new = self.warned = False
+        self.lost: GroundLiteral | None = None
         self.fresh: dict[Partial, None] = {}
         self.compared: Compared | None = None
         self.failed: GroundLiteral | None = None
@@ -83,8 +85,8 @@ class Answer:
 class Partial:
     """A partial answer ⟨θ, E, H⟩: a pattern, the values bound so far, which premises are `missing`, what absences `pending`.
 
-    `literals` are the premises in the public form, once they were needed. `told` is what was missing and pending when it was
-    told last. `watched` are the absences that are waited for. `parent` is the partial answer of which a fact has made this
+    `literals` are the premises in the public form, once they were needed. `told` is what was missing when it was told
+    last. `watched` are the absences that are waited for. `parent` is the partial answer of which a fact has made this
     one by giving open variables values. `threads` are those in which it stands: the last one, and those before it that were
     told, until a line is told of this one again.
     """
@@ -105,7 +107,7 @@ class Partial:
         self.pattern, self.binding = pattern, binding
         self.missing, self.pending = missing, pending
         self.alive = True
-        self.told: tuple[int, int] | None = None
+        self.told: int | None = None
         self.answer, self.parent = answer, parent
         self.watched = 0
         self.threads: list[Thread] = []

@@ -294,7 +294,7 @@ class Pattern:
     def _latest(self, item: Awaited, binding: Binding) -> int:
         """How far comparisons let an open time go."""
         found = NEVER
-        for other, distance in self._upper.get(item.time, ()):
+        for other, distance in () if item.time is None else self._upper.get(item.time, ()):
             value = 0 if other is None else binding[other]
             if isinstance(value, int):
                 found = min(found, value + distance + item.offset)

@@ -22,11 +22,11 @@ def _save_answer(answer: Answer, numbers: Mapping[Partial, int]) -> dict[str, An
     return {
         "query": answer.query,
         "columns": list(answer.columns),
-        "flags": [answer.certain, answer.told, answer.is_asked],
+        "flags": [answer.certain, answer.told, answer.is_asked, answer.warned],
         "failed": None if answer.failed is None else _save_literal(answer.failed),
         "rank": list(answer.rank),
         "proofs": [[_save_literal(literal) for literal in proof] for proof in answer.proofs],
-        "threads": [[[*map(_save_literal, facts)], thread.told, thread.filled] for facts, thread in answer.threads.items()],
+        "threads": [_save_thread(answer, thread) for thread in _threads(answer)],
         "supports": [_save_partial(partial, numbers) for partial in answer.supports],
     }
 
@@ -43,7 +43,7 @@ def load_answers(data: Sequence[Mapping[str, Any]], queries: Mapping[str, Query]
 
 def _load_answer(data: Mapping[str, Any], queries: Mapping[str, Query]) -> Answer:
     answer = Answer(data["query"], tuple(data["columns"]))
-    answer.certain, answer.told, answer.is_asked = data["flags"]
+    answer.certain, answer.told, answer.is_asked, answer.warned = data["flags"]
     answer.rank = tuple(data["rank"])
     answer.failed = None if data["failed"] is None else _load_literal(data["failed"])
     answer.proofs = [tuple(map(_load_literal, proof)) for proof in data["proofs"]]
@@ -53,28 +53,39 @@ def _load_answer(data: Mapping[str, Any], queries: Mapping[str, Query]) -> Answe
         missing, pending, watched = (int(bits, 16) for bits in sets)
         partial = Partial(patterns[number], list(binding), missing, pending, answer)
         partial.watched = watched
-        partial.told = None if told is None else (int(told[0], 16), int(told[1], 16))
+        partial.told = None if told is None else int(told, 16)
         for place in stands:
             partial.enter(threads[place])
         answer.supports[partial] = None
     return answer
 
 
-def _load_thread(answer: Answer, facts: Iterable[Sequence[Any]], told: bool, filled: bool) -> Thread:
-    thread = answer.threads[frozenset(map(_load_literal, facts))] = Thread()
+def _threads(answer: Answer) -> list[Thread]:
+    return list(dict.fromkeys(thread for partial in answer.supports for thread in partial.threads))
+
+
+def _save_thread(answer: Answer, thread: Thread) -> list[Any]:
+    facts = next((facts for facts, other in answer.threads.items() if other is thread), None)
+    return [None if facts is None else [*map(_save_literal, facts)], thread.told, thread.filled]
+
+
+def _load_thread(answer: Answer, facts: Iterable[Sequence[Any]] | None, told: bool, filled: bool) -> Thread:
+    thread = Thread()
     thread.told, thread.filled = told, filled
+    if facts is not None:
+        answer.threads[frozenset(map(_load_literal, facts))] = thread
     return thread
 
 
 def _save_partial(partial: Partial, numbers: Mapping[Partial, int]) -> list[Any]:
     """Sets are hexadecimal text: they may have more bits than a number of MessagePack."""
     sets = [f"{bits:x}" for bits in (partial.missing, partial.pending, partial.watched)]
-    told = None if partial.told is None else [f"{bits:x}" for bits in partial.told]
+    told = None if partial.told is None else f"{partial.told:x}"
     parent = partial.parent
     while parent is not None and not parent.alive:
         parent = parent.parent
     number = None if parent is None else numbers[parent]
-    threads = list(partial.answer.threads.values())
+    threads = _threads(partial.answer)
     stands = [threads.index(thread) for thread in partial.threads]
     return [partial.pattern.number, list(partial.binding), sets, told, stands, number]
 

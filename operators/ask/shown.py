@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, count
 
+from tidelog.operators.ask.covering import literals_of
 from tidelog.operators.ask.partials import Partial
 from tidelog.operators.ask.patterns import Awaited, Binding, Pattern, fill
 from tidelog.plans.normal.names import expression_variables
@@ -51,6 +53,61 @@ def _stretches(times: dict[int, GroundLiteral]) -> Iterator[tuple[GroundLiteral,
         else:
             yield from zip(group, group, strict=True)
         first = last + 1
+
+
+# --- ways ---------------------------------------------------------------------------------------------------------------
+
+
+def as_ways(partials: Sequence[Partial]) -> list[list[Partial]]:
+    """The supports, those together that differ in the time of one hypothesis alone, at time points in a row."""
+    if len(partials) < SHORTEST:
+        return [[partial] for partial in partials]
+    places: dict[_Way, dict[int, Partial]] = {}
+    for partial in partials:
+        for place, time in _places(partial):
+            places.setdefault(place, {})[time] = partial
+    found: dict[Partial, list[Partial]] = {}
+    for times in places.values():
+        for way in _runs(times):
+            if found.keys().isdisjoint(way):
+                found.update(dict.fromkeys(way, way))
+    ways = [found.get(partial, [partial]) for partial in partials]
+    return list({id(way): way for way in ways}.values())
+
+
+_Way = tuple[frozenset[GroundLiteral], frozenset[GroundLiteral], GroundLiteral]
+
+
+def _places(partial: Partial) -> Iterator[tuple[_Way, int]]:
+    """What a support says but for the time of one hypothesis, and that time."""
+    evidence, hypotheses = map(frozenset, literals_of(partial))
+    for literal in hypotheses:
+        if isinstance(literal.time, int):
+            yield (evidence, hypotheses - {literal}, replace(literal, time=0)), literal.time
+
+
+def _runs(times: Mapping[int, Partial]) -> Iterator[list[Partial]]:
+    places = sorted(times)
+    first = 0
+    for last, place in enumerate(places):
+        if last + 1 == len(places) or places[last + 1] != place + 1:
+            if last + 1 - first >= SHORTEST:
+                yield [times[each] for each in places[first : last + 1]]
+            first = last + 1
+
+
+def ranging(way: Sequence[Partial]) -> tuple[list[GroundLiteral], list[Comparison]]:
+    """The hypotheses of supports that differ in the time of one alone, which then is a variable, and its bounds."""
+    first, last = (literals_of(each)[1] for each in (way[0], way[-1]))
+    (lowest,), (highest,) = [x for x in first if x not in last], [x for x in last if x not in first]
+    taken = {term.name for x in first for term in (*x.arguments, x.time) if isinstance(term, Open)}
+    taken |= {*way[0].pattern.names}
+    name = next(new for new in chain(("S", "U", "V"), (f"S{i}" for i in count(2))) if new not in taken)
+    made = [replace(literal, time=Open(name)) if literal == lowest else literal for literal in first]
+    return made, [
+        Comparison(">=", Variable(name), _term(lowest.time)),
+        Comparison("<=", Variable(name), _term(highest.time)),
+    ]
 
 
 # --- conditions ---------------------------------------------------------------------------------------------------------

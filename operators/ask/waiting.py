@@ -11,7 +11,7 @@ from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from tidelog.operators.ask.partials import Partial
+from tidelog.operators.ask.partials import Answer, Partial
 from tidelog.operators.ask.patterns import Awaited, Binding, Pattern, value_of
 from tidelog.plans.facts import Row
 from tidelog.plans.syntax import Value
@@ -30,6 +30,12 @@ class Refusal(NamedTuple):
     predicate: str
     row: Row
     time: int
+
+
+class Reminder(NamedTuple):
+    """The deadline of an answer is near."""
+
+    answer: Answer
 
 
 Concern = tuple[Partial, int]
