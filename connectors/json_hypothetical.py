@@ -10,6 +10,7 @@ from tidelog.connectors.formatting import TimeFormatter
 from tidelog.plans.facts import Schema
 from tidelog.plans.printing import format_formula
 from tidelog.plans.questions import GroundLiteral, HypotheticalAnswer, Open
+from tidelog.plans.stretches import in_stretches
 from tidelog.plans.syntax import Comparison, Constant, Value, Variable
 
 
@@ -33,8 +34,8 @@ class HypotheticalEncoder:
             "query": answer.query,
             "answer": values,
             "status": answer.status,
-            "evidence": [self._premise(premise) for premise in answer.evidence],
-            "hypotheses": [self._premise(premise) for premise in answer.hypotheses],
+            "evidence": [self._premise(premise) for premise in in_stretches(answer.evidence)],
+            "hypotheses": [self._premise(premise) for premise in in_stretches(answer.hypotheses)],
             "at": self._time(answer.at),
         }
         if answer.where:

@@ -9,7 +9,7 @@ from itertools import groupby
 from tidelog.operators.ask.covering import literals_of, order
 from tidelog.operators.ask.outlook import Outlook
 from tidelog.operators.ask.partials import Answer, Partial
-from tidelog.operators.ask.shown import in_stretches, ranging, where_of
+from tidelog.operators.ask.shown import ranging, where_of
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.questions import NEVER, GroundLiteral, HypotheticalAnswer, Question, Status
 
@@ -82,9 +82,7 @@ class Lines:
         deadline: int | None = None,
     ) -> HypotheticalAnswer:
         values = dict(zip(self._columns, answer.columns, strict=True))
-        return HypotheticalAnswer(
-            self._name, values, status, in_stretches(evidence), in_stretches(hypotheses or ()), at, deadline
-        )
+        return HypotheticalAnswer(self._name, values, status, tuple(evidence), tuple(hypotheses or ()), at, deadline)
 
 
 def _answer(line: HypotheticalAnswer) -> tuple[int, str]:

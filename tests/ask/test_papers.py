@@ -11,7 +11,6 @@ from oracle.hypothetical_agreement import is_instance
 from tidelog import HypotheticalAnswer, ProgramError, Session
 from tidelog.operators.ask.asker import Asker
 from tidelog.operators.sld.unfold import unfold
-from tidelog.plans.facts import Fact
 from tidelog.plans.preconditions import Unfolding
 
 INPUT = "timeline integer.\ninput temp(device, level).\n"
