@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import pytest
+
 import tidelog
 from tidelog import Session
 from tidelog.plans.facts import Record
@@ -190,7 +192,10 @@ def test_an_absence_that_lasts_makes_no_line_each_second() -> None:
     """An answer that waits for nothing to come has a line when it becomes possible, and one when it is decided."""
     program = "input lost(n). input heard(n). d(N) :- lost(N), boxplus[1,30] not heard(N). ask d(N)@T."
     lines = tell(program, ["lost(a)@0"], *[[f"lost(b)@{time}"] for time in (5, 10, 40)], finish=False)
-    assert [(line.status, line.at) for line in lines if line.answer == {"N": "a", "T": 0}] == [("possible", 0), ("certain", 30)]
+    assert [(line.status, line.at) for line in lines if line.answer == {"N": "a", "T": 0}] == [
+        ("possible", 0),
+        ("certain", 30),
+    ]
 
 
 def test_a_way_that_is_lost_is_told_with_the_reason() -> None:
@@ -202,3 +207,22 @@ def test_a_way_that_is_lost_is_told_with_the_reason() -> None:
         "possible 0: s@0 | r@6 by 6",
         "possible 0: s@0 | r@6 by 6 ! p@1",
     ]
+
+
+def test_a_recursion_along_constants_has_an_end() -> None:
+    """Each round needs another constant, or goes one step on along facts that have no cycle."""
+    stages = """input start. stage(a)@T :- start@T. stage(b)@T+1 :- stage(a)@T. stage(c)@T+2 :- stage(b)@T.
+    ask stage(c)@T."""
+    assert [short(line) for line in tell(stages, ["start@0"])] == ["certain 3: start@0"]
+    chain = """input at(x). next(a,b). next(b,c). gets(X)@T :- at(X)@T. gets(Y)@T+1 :- gets(X)@T, next(X,Y).
+    ask gets(c)@T."""
+    assert [short(line) for line in tell(chain, ["at(a)@0"])] == ["certain 2: at(a)@0"]
+
+
+def test_a_recursion_round_constants_has_no_end() -> None:
+    """Facts with a cycle lead on for ever."""
+    chain = """input at(x). next(a,b). next(b,a). gets(X)@T :- at(X)@T. gets(Y)@T+1 :- gets(X)@T, next(X,Y).
+    ask gets(c)@T."""
+    with pytest.raises(tidelog.ProgramError) as caught:
+        tell(chain.replace("gets(c)", "gets(a)"))
+    assert [item.code for item in caught.value.diagnostics] == ["endless-ask"]

@@ -91,7 +91,7 @@ def test_a_missing_background_file_is_shown_in_the_program(tmp_path: Path) -> No
         (["--max-ahead", "2 weeks"], "--max-ahead: `weeks` is no unit: us, ms, s, min, h, d"),
         (["--max-ahead", "-1"], "--max-ahead: expected a duration of 0 or more"),
         (["--lateness", "2024-01-01"], "--lateness: expected a duration, got the time `2024-01-01`"),
-        (["--in", "json+-"], "`json+-` has an unknown format `json`: the formats are facts, jsonl, csv"),
+        (["--in", "json+-"], "`json+-` has an unknown format `json`: the formats are facts, jsonl, csv, text"),
     ],
 )
 def test_the_message_says_what_there_is(folder: Path, arguments: list[str], said: str) -> None:
