@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tidelog.operators.ask.answers import Query
@@ -127,10 +127,12 @@ class Asker(Board):
 
     # --- answers --------------------------------------------------------------------------------------------------------
 
-    def _tell_failed(self, partial: Partial, failed: Awaited) -> None:
+    def _tell_failed(self, partial: Partial, failed: Awaited, time: int | None) -> None:
         """Remember what speaks against an answer last, and for it; an answer with open columns ends evidence by evidence."""
         answer = partial.answer
         literal = failed.literal(partial.binding, partial.pattern.names)
+        if time is not None:
+            literal = replace(literal, time=time, until=None)
         is_last = any(thread.alive == 1 and thread.told and not thread.filled for thread in partial.threads)
         if not answer.is_open:
             self._note_failed(answer, literal, self._telling.evidence(partial) if answer.told else ())

@@ -76,7 +76,9 @@ class Board(ABC):
             if not partial.alive:
                 continue
             if i < 0:
-                self._drop(partial, partial.pattern.negated[-1 - i])
+                absent = partial.pattern.negated[-1 - i]
+                if time in absent.times(partial.binding):
+                    self._drop(partial, absent, time)
             else:
                 made.append(self._advance(partial, i, row, time))
         for pattern, i in self._relevant.started_by(predicate, row):
@@ -167,7 +169,7 @@ class Board(ABC):
             return self._state_of(query, columns_of(item, binding))
         if self._known.has_come(item, binding):
             return True
-        return False if item.fact(binding)[1] + item.delay <= self._known.watermark else None
+        return False if self._known.is_gone(item, binding) else None
 
     def _state_of(self, query: Query, columns: Columns) -> bool | None:
         """Whether an auxiliary query holds; None while that is open, and then it is looked at again in time."""
@@ -206,11 +208,12 @@ class Board(ABC):
         for item, binding in self._known.denials(answer):
             query = self._queries.get(item.premise.predicate)
             if query is None:
-                row, time = item.fact(binding)
-                if time + item.delay > self._known.watermark:
-                    refusal = Refusal(item.premise.predicate, row, time)
-                    self._dormant.setdefault(refusal, {})[answer] = None
-                    self._calendar_add(time + item.delay, refusal)
+                row = item.row(binding)
+                for time in item.times(binding):
+                    if time + item.delay > self._known.watermark:
+                        refusal = Refusal(item.premise.predicate, row, time)
+                        self._dormant.setdefault(refusal, {})[answer] = None
+                        self._calendar_add(time + item.delay, refusal)
             elif self._state_of(query, columns_of(item, binding)) is None:
                 query.answers[columns_of(item, binding)].dependents[answer] = None
 
@@ -273,8 +276,8 @@ class Board(ABC):
         if watermark < POS:
             self._schedule(partial)
 
-    def _drop(self, partial: Partial, failed: Awaited | None = None) -> None:
-        """A partial answer is none any more, because of a premise, or because its answer has been decided."""
+    def _drop(self, partial: Partial, failed: Awaited | None = None, time: int | None = None) -> None:
+        """A partial answer is none any more, because of a premise (at this time), or because its answer has been decided."""
         pattern, binding, answer = partial.pattern, partial.binding, partial.answer
         partial.alive = False
         self._open -= 1
@@ -292,7 +295,7 @@ class Board(ABC):
                 self._waiting.remove((partial, -1 - i), item, binding)
         self._inform_dependents(partial, failed)
         if failed is not None:
-            self._tell_failed(partial, failed)
+            self._tell_failed(partial, failed, time)
             self._change(answer)
         for thread in list(partial.threads):
             partial.leave(thread)
@@ -318,7 +321,7 @@ class Board(ABC):
         answer.dependents = {}
 
     @abstractmethod
-    def _tell_failed(self, partial: Partial, failed: Awaited) -> None:
+    def _tell_failed(self, partial: Partial, failed: Awaited, time: int | None) -> None:
         """What became of a partial answer that can be none any more."""
 
     def _change(self, answer: Answer, partial: Partial | None = None) -> None:

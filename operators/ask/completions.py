@@ -119,7 +119,8 @@ class Completions:
             elif item.premise.predicate in self._outlook.queries:
                 denied.append(self._denied(item, binding, depth))
             else:
-                absent.add((item.premise.predicate, *item.fact(binding)))
+                row = item.row(binding)
+                absent |= {(item.premise.predicate, row, time) for time in item.times(binding)}
         return Way(frozenset(needed), frozenset(absent), tuple(denied))
 
     def _denied(self, item: Awaited, binding: Binding, depth: int) -> tuple[Way, ...]:

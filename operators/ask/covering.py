@@ -58,13 +58,39 @@ def support(
     pattern: Pattern, binding: Binding, evidence: Iterable[GroundLiteral], hypotheses: Iterable[GroundLiteral]
 ) -> Support:
     """A support of a precondition with these literals."""
+    evidence, hypotheses = _points(evidence), _points(hypotheses)
     if pattern.is_closed(binding):
         return Support(frozenset(evidence), frozenset(hypotheses))
     columns, same = _columns(pattern, binding)
     literals = frozenset(_with_columns(literal, columns) for literal in hypotheses)
-    conditions = tuple(_renamed(condition, columns) for condition in pattern.where(binding))
+    asked = (*pattern.where(binding), *_coming(pattern, binding, hypotheses))
+    conditions = tuple(_renamed(condition, columns) for condition in asked)
     whole = frozenset(columns[name].name if name in columns else name for name in pattern.conditions.whole)
     return Support(frozenset(evidence), literals, conditions, same, whole)
+
+
+def _points(literals: Iterable[GroundLiteral]) -> list[GroundLiteral]:
+    """The literals, those over a stretch point by point."""
+    found = []
+    for literal in literals:
+        if isinstance(literal.until, int) and isinstance(literal.time, int):
+            found += [replace(literal, time=time, until=None) for time in range(literal.time, literal.until + 1)]
+        else:
+            found.append(literal)
+    return found
+
+
+_LEAST = -(1 << 50)
+"""Times before this are those of a stream that has not begun."""
+
+
+def _coming(pattern: Pattern, binding: Binding, hypotheses: Sequence[GroundLiteral]) -> Iterator[Comparison]:
+    """What is needed at an open time can still come then."""
+    for item in pattern.premises:
+        if item.time is not None and binding[item.time] is None and item.literal(binding, pattern.names) in hypotheses:
+            passed = pattern.passed(item) - item.offset
+            if passed > _LEAST:
+                yield Comparison(">", Variable(pattern.names[item.time]), Constant(passed))
 
 
 _COLUMN = "#"
@@ -87,8 +113,8 @@ def _columns(pattern: Pattern, binding: Binding) -> tuple[dict[str, Open], dict[
 def _with_columns(literal: GroundLiteral, columns: Mapping[str, Open]) -> GroundLiteral:
     if not columns or not is_open(literal):
         return literal
-    *arguments, time = (_in_column(term, columns) for term in (*literal.arguments, literal.time))
-    return replace(literal, arguments=tuple(arguments), time=time)
+    *arguments, time, until = (_in_column(term, columns) for term in (*literal.arguments, literal.time, literal.until))
+    return replace(literal, arguments=tuple(arguments), time=time, until=until)
 
 
 def _in_column(term: Any, columns: Mapping[str, Open]) -> Any:
@@ -130,8 +156,25 @@ def literals_of(partial: Partial) -> tuple[list[GroundLiteral], list[GroundLiter
     hypotheses: list[GroundLiteral] = []
     for i, literal in partial.literals:
         is_open = partial.missing >> i & 1 if i >= 0 else partial.pending >> (-1 - i) & 1
-        (hypotheses if is_open else evidence).append(literal)
+        if is_open and literal.until is not None:
+            passed, coming = _divided(literal, partial.pattern.passed(partial.pattern.negated[-1 - i]))
+            evidence += passed
+            hypotheses += coming
+        else:
+            (hypotheses if is_open else evidence).append(literal)
     return evidence, hypotheses
+
+
+def _divided(literal: GroundLiteral, passed: int) -> tuple[list[GroundLiteral], list[GroundLiteral]]:
+    """An absence over a stretch: up to a time it is evidence, after that it is needed."""
+    first, last = literal.time, literal.until
+    if not isinstance(first, int) or not isinstance(last, int) or passed < first:
+        return [], [literal]
+    return [_stretch(literal, first, passed)], [_stretch(literal, passed + 1, last)]
+
+
+def _stretch(literal: GroundLiteral, first: int, last: int) -> GroundLiteral:
+    return replace(literal, time=first, until=last if last > first else None)
 
 
 def facts_of(partial: Partial) -> Literals:
@@ -220,8 +263,15 @@ def _unified(literal: GroundLiteral, candidate: GroundLiteral, names: _Names) ->
     if (literal.predicate, literal.negated, literal.shown) != (candidate.predicate, candidate.negated, candidate.shown):
         return None
     names = dict(names)
-    pairs = zip((*literal.arguments, literal.time), (*candidate.arguments, candidate.time), strict=True)
+    if (literal.until is None) != (candidate.until is None):
+        return None
+    pairs = zip(_terms(literal), _terms(candidate), strict=True)
     return names if all(_agree(one, other, names) for one, other in pairs) else None
+
+
+def _terms(literal: GroundLiteral) -> tuple[Value | Open, ...]:
+    ends = (literal.time,) if literal.until is None else (literal.time, literal.until)
+    return (*literal.arguments, *ends)
 
 
 def _agree(one: object, other: object, names: _Names) -> bool:
@@ -241,7 +291,7 @@ def _less(value: object, offset: int) -> object:
 
 
 def _replaced(literal: GroundLiteral, names: _Names) -> tuple[object, ...]:
-    terms = (*literal.arguments, literal.time)
+    terms = _terms(literal)
     values = tuple((names.get(term.name, term.name), term.offset) if isinstance(term, Open) else (term, 0) for term in terms)
     return (literal.predicate, literal.negated, literal.shown, *values)
 

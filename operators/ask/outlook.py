@@ -21,10 +21,19 @@ class Outlook:
         self.arrived = Arrived()
         self.watermark = self.clock = NEG
         self.start: int | None = None
+        for query in queries.values():
+            for pattern in query.patterns:
+                pattern.passed = self.passed
+
+    def passed(self, item: Awaited) -> int:
+        """Up to when it is known of an input what has come."""
+        return self.watermark - item.delay
 
     def has_come(self, item: Awaited, binding: Binding) -> bool:
         """Whether the fact of a premise has come, as far as the premise stands for one."""
-        return item.is_ground(binding) and self.arrived.has(item.premise.predicate, *item.fact(binding))
+        if not item.is_ground(binding):
+            return False
+        return self.arrived.has_any(item.premise.predicate, item.row(binding), item.times(binding))
 
     def is_viable(self, pattern: Pattern, binding: Binding, missing: int) -> bool:
         """Whether all that is missing can still come.
@@ -172,7 +181,7 @@ class Outlook:
         """Whether a negated fact can no longer come."""
         if item.premise.predicate in self.queries or not item.is_ground(binding):
             return False
-        return item.fact(binding)[1] + item.delay <= self.watermark
+        return item.times(binding)[-1] + item.delay <= self.watermark
 
     def _is_known(self, item: Awaited, binding: Binding) -> bool:
         """Whether what is negated has come, or is certain."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, product
 
 from tidelog.operators.ask.conditions import Conditions
@@ -11,6 +12,7 @@ from tidelog.plans.facts import Row
 from tidelog.plans.preconditions import START, Argument, Precondition, Premise, Slot, UnfoldedQuery
 from tidelog.plans.questions import NEVER, GroundLiteral, Open, Question
 from tidelog.plans.syntax import Atom, Comparison, Value
+from tidelog.plans.timeline import NEG
 
 Binding = list[Value | None]
 """The values of a precondition's variables; None where one has none yet."""
@@ -20,13 +22,15 @@ class Awaited:
     """One premise: how a fact that stands for it binds variables, and by when it must have come.
 
     `delay` is how late its fact may come. For the absence of what an auxiliary query asks, it is how long after its time
-    that may be decided; that query is `asked`.
+    that may be decided; that query is `asked`. With a `width`, the fact must be absent at so many time points behind its
+    time, too.
     """
 
-    __slots__ = ("asked", "constants", "delay", "negated", "offset", "premise", "time", "where")
+    __slots__ = ("asked", "constants", "delay", "negated", "offset", "premise", "time", "where", "width")
 
     def __init__(self, premise: Premise, delay: int, negated: bool = False, asked: UnfoldedQuery | None = None) -> None:
         self.premise = premise
+        self.width = premise.width
         self.delay = delay
         self.negated = negated
         self.asked = asked
@@ -43,6 +47,15 @@ class Awaited:
         if value is None:
             return None
         return value + self.offset if isinstance(value, int) else -NEVER
+
+    def times(self, binding: Sequence[Value | None]) -> range:
+        """The time points at which a ground premise stands for a fact, or for its absence."""
+        first = self.at(binding) or 0
+        return range(first, first + self.width + 1)
+
+    def denies(self, row: Row, time: int, binding: Sequence[Value | None]) -> bool:
+        """Whether this fact must not come, according to a ground premise that is negated."""
+        return time in self.times(binding) and row == self.row(binding)
 
     def row(self, binding: Sequence[Value | None]) -> Row:
         """The row of the fact; its variables have values."""
@@ -95,7 +108,9 @@ class Awaited:
         elif self.asked is not None and formula is not None:
             shown = text_of(formula, self.asked.columns[:-1], arguments)
         at = time if isinstance(time, int | Open) else Open(str(time))  # what is no time is none yet
-        return GroundLiteral(predicate, arguments, at, self.negated, shown)
+        last = replace(at, offset=at.offset + self.width) if isinstance(at, Open) else at + self.width
+        until = last if self.width else None
+        return GroundLiteral(predicate, arguments, at, self.negated, shown, until)
 
 
 def _sum(value: Value | None, offset: int) -> Value:
@@ -129,7 +144,7 @@ class Pattern:
 
     __slots__ = (
         *("_upper", "all", "all_negated", "answer", "asks_start", "clashes", "conditions", "deadlines", "first"),
-        *("is_connected", "last", "names", "negated", "number", "premises", "query", "rivals", "time", "twins"),
+        *("is_connected", "last", "names", "passed", "negated", "number", "premises", "query", "rivals", "time", "twins"),
     )
 
     def __init__(
@@ -159,6 +174,8 @@ class Pattern:
         self.twins = [pair for pair in self._pairs() if self._may_be_one(*pair)]
         self.clashes = list(self._clashes())
         self.rivals: list[Pattern] = []
+        self.passed: Callable[[Awaited], int] = _never
+        """Up to when it is known what has come of an input; whoever knows the watermark says so."""
 
     def is_closed(self, binding: Binding) -> bool:
         """Whether nothing is open, in the premises or in what is compared."""
@@ -174,7 +191,7 @@ class Pattern:
             return NEVER, NEVER
         ends = [item.offset + item.delay - own.offset for item in self.premises]
         absences = [
-            item.offset + item.delay - own.offset if item.time == own.variable and item.delay < NEVER else NEVER
+            item.offset + item.width + item.delay - own.offset if item.time == own.variable and item.delay < NEVER else NEVER
             for item in self.negated
         ]
         return min(ends, default=NEVER), max([*ends, *absences], default=NEVER)
@@ -213,7 +230,7 @@ class Pattern:
             missing >> i & 1
             and self.premises[i].is_ground(binding)
             and item.is_ground(binding)
-            and self.premises[i].fact(binding) == item.fact(binding)
+            and item.denies(*self.premises[i].fact(binding), binding)
             for i, item in self.clashes
         )
 
@@ -289,7 +306,7 @@ class Pattern:
         time = item.at(binding)
         if time is None:
             time = self._latest(item, binding)
-        return NEVER if time >= NEVER or item.delay >= NEVER else time + item.delay
+        return NEVER if time >= NEVER or item.delay >= NEVER else time + item.width + item.delay
 
     def _latest(self, item: Awaited, binding: Binding) -> int:
         """How far comparisons let an open time go."""
@@ -311,6 +328,10 @@ class Pattern:
     def pending(self, bits: int) -> Iterator[tuple[int, Awaited]]:
         """The negated premises of a set."""
         return ((i, item) for i, item in enumerate(self.negated) if bits >> i & 1)
+
+
+def _never(_: Awaited) -> int:
+    return NEG
 
 
 def _absent(premise: Premise, question: Question, asked: Mapping[str, tuple[UnfoldedQuery, int]]) -> Awaited:

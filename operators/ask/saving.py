@@ -102,7 +102,7 @@ def load_batches(data: Iterable[Sequence[Any]]) -> list[tuple[list[Record], int]
 
 def _save_literal(literal: GroundLiteral) -> list[Any]:
     terms = [_save_term(term) for term in (*literal.arguments, literal.time)]
-    return [literal.predicate, terms, literal.negated, literal.shown]
+    return [literal.predicate, terms, literal.negated, literal.shown, _save_term(literal.until)]
 
 
 def _save_term(term: Any) -> Any:
@@ -110,6 +110,7 @@ def _save_term(term: Any) -> Any:
 
 
 def _load_literal(data: Sequence[Any]) -> GroundLiteral:
-    predicate, terms, negated, shown = data
+    predicate, terms, negated, shown, until = data
     *arguments, time = (Open(*term) if isinstance(term, list | tuple) else term for term in terms)
-    return GroundLiteral(predicate, tuple(arguments), time, negated, shown)
+    last = Open(*until) if isinstance(until, list | tuple) else until
+    return GroundLiteral(predicate, tuple(arguments), time, negated, shown, last)

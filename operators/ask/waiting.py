@@ -84,7 +84,7 @@ def _place(item: Awaited, binding: Binding) -> tuple[tuple[bool, tuple[int, ...]
         if value is not None:
             columns.append(i)
             values.append(value)
-    time = item.at(binding)
+    time = None if item.width else item.at(binding)  # what must not come for a while waits for any time
     return (time is not None, tuple(columns)), (time, tuple(values))
 
 
@@ -162,10 +162,14 @@ class Arrived:
         rows.add(row)
         return True, False
 
-    def has(self, predicate: str, row: Row, time: int) -> bool:
-        """Whether a fact has come."""
-        times = self._facts.get(predicate)
-        return times is not None and row in times.get(time, ())
+    def has_any(self, predicate: str, row: Row, times: range) -> bool:
+        """Whether a fact has come at one of these times."""
+        found = self._facts.get(predicate)
+        if not found:
+            return False
+        if len(times) > len(found):
+            return any(time in times and row in rows for time, rows in found.items())
+        return any(row in found.get(time, ()) for time in times)
 
     def forget(self, predicate: str, time: int) -> None:
         """Nobody will ask for what has come at this time."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from oracle.grounding import expression_variables
 from oracle.hypothetical import Answer, Supported, answers, columns_of
@@ -129,9 +129,19 @@ def triple_of(told: HypotheticalAnswer, query: Atom) -> Triple:
         tuple(told.answer[name] for name in columns_of(query)),
         frozenset(fact_of(literal, {}) for literal in told.evidence if not literal.negated),
         tuple(literal for literal in told.hypotheses if not literal.negated),
-        tuple(literal for literal in (*told.evidence, *told.hypotheses) if literal.negated),
+        tuple(literal for literal in points((*told.evidence, *told.hypotheses)) if literal.negated),
         told.where,
     )
+
+
+def points(literals: Iterable[GroundLiteral]) -> Iterator[GroundLiteral]:
+    """The literals, those over a stretch of time one by one."""
+    for literal in literals:
+        first, last = literal.time, literal.until
+        if isinstance(first, int) and isinstance(last, int):
+            yield from (replace(literal, time=time, until=None) for time in range(first, last + 1))
+        else:
+            yield literal
 
 
 def fulfils(where: Iterable[Comparison], values: Mapping[str, Value]) -> bool:
