@@ -51,13 +51,13 @@ class Situations:
         if group is None:
             yield line
             return
-        several = len(self._ends[group]) > 1 or key in self._shown
         is_told = not self._first_only or line.status == "certain" or key in self._shown
         if line.status == "possible":
             is_told = is_told or self._first(group) == key
         if is_told:
-            self._shown |= {key} if line.status == "possible" and (several or self._first_only) else set()
-            yield replace(line, group=group) if several and len(self._ends[group]) > 1 else line
+            self._shown |= {key} if line.status == "possible" and self._first_only else set()
+            has_group = len(self._ends[group]) > 1 and _group_of(line) == group
+            yield replace(line, group=group) if has_group else line
         if line.is_final:
             self._leave(key)
             self._shown.discard(key)
