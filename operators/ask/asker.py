@@ -276,7 +276,20 @@ class Asker(Board):
         """Whether there is a line: for what speaks enough for the answer, and for each fact that does so in addition."""
         if partial.told == partial.missing or self._known.is_due(partial) or not self._can_be_met(partial):
             return False
-        return partial.told is not None or self._choice.is_enough(self._telling.evidence(partial))
+        lacking = 0 if partial.told is not None else self._choice.lacks(self._telling.evidence(partial))
+        if lacking and self._choice.count_absences:
+            self._look_when_absent(partial, lacking)
+        return not lacking
+
+    def _look_when_absent(self, partial: Partial, number: int) -> None:
+        """Look at a partial answer again when so many more of the absences that it needs are certain."""
+        pattern, binding = partial.pattern, partial.binding
+        waiting = [(pattern.passed(item), item) for _, item in pattern.pending(partial.pending) if item.is_ground(binding)]
+        times = sorted(
+            t + item.delay for known, item in waiting if item.asked is None for t in item.times(binding) if t > known
+        )
+        if len(times) >= number:
+            self._calendar_add(times[number - 1], Reminder(partial.answer, partial))
 
     def _nearest(self, answer: Answer) -> Partial | None:
         """The support that needs least, of those that were told."""
@@ -401,6 +414,8 @@ class Asker(Board):
         elif answer.told and self._choice.warn is not None:
             self._calendar_add(self._known.watermark + 1, Reminder(answer))
         for partial in answer.supports:
+            if self._choice.count_absences and partial.told is None:
+                self._change(answer, partial)
             self._open += 1
             pattern, binding = partial.pattern, partial.binding
             for i, item in pattern.missing(partial.missing):

@@ -242,8 +242,10 @@ class Board(ABC):
                 self._known.arrived.forget(item.predicate, item.time)
             case Refusal():
                 self._dormant.pop(item, None)
-            case Reminder():
-                self._remind(item.answer)
+            case Reminder(answer, None):
+                self._remind(answer)
+            case Reminder(answer, Partial() as partial) if partial.alive:
+                self._change(answer, partial)
 
     def _look_again(self, answer: Answer) -> None:
         if answer.certain:

@@ -22,8 +22,9 @@ class Telling:
     warn: int | None = None
     grouped: bool = False
 
-    def is_enough(self, evidence: Iterable[GroundLiteral]) -> bool:
-        """Whether as much speaks for an answer as is wanted."""
+    def lacks(self, evidence: Iterable[GroundLiteral]) -> int:
+        """How much more has to speak for an answer."""
         if self.min_evidence <= 1:  # there is no answer without a fact
-            return True
-        return sum(self.count_absences or not literal.negated for literal in evidence) >= self.min_evidence
+            return 0
+        counted = sum(literal.count for literal in evidence if self.count_absences or not literal.negated)
+        return max(self.min_evidence - counted, 0)

@@ -33,9 +33,10 @@ class Refusal(NamedTuple):
 
 
 class Reminder(NamedTuple):
-    """The deadline of an answer is near."""
+    """The deadline of an answer is near; or, of a partial answer, enough is absent."""
 
     answer: Answer
+    partial: Partial | None = None
 
 
 Concern = tuple[Partial, int]
