@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from tidelog.operators.ask.partials import Partial
 from tidelog.operators.ask.patterns import Binding, Pattern
@@ -88,7 +88,7 @@ def _coming(pattern: Pattern, binding: Binding, hypotheses: Sequence[GroundLiter
     """What is needed at an open time can still come then."""
     for item in pattern.premises:
         if item.time is not None and binding[item.time] is None and item.literal(binding, pattern.names) in hypotheses:
-            passed = pattern.passed(item) - item.offset
+            passed = pattern.begun(item) - item.offset
             if passed > _LEAST:
                 yield Comparison(">", Variable(pattern.names[item.time]), Constant(passed))
 
@@ -208,18 +208,17 @@ def _ways(one: Support, other: Support) -> Iterator[list[Comparison]]:
     """The ways in which the first support needs less than the other, each with the conditions under which it does."""
     if len(one.hypotheses) > len(other.hypotheses):
         return
-    if not one.is_open:
+    if not one.is_open and not other.is_open:
         is_less = len(one.hypotheses) < len(other.hypotheses) or one.evidence <= other.evidence
         if is_less and one.hypotheses <= other.hypotheses:
             yield []
         return
     literals = sorted((_with_columns(literal, other.same) for literal in one.hypotheses), key=order)
-    for names in islice(_embeddings(literals, other.hypotheses), _MOST_WAYS):
-        image = {_replaced(literal, names) for literal in literals}
-        if len(image) < len(other.hypotheses) or one.evidence <= other.evidence:
-            conditions = _conditions(one, other, names)
+    for found in islice(_embeddings(literals, other.hypotheses), _MOST_WAYS):
+        if len(found.image) < len(other.hypotheses) or one.evidence <= other.evidence:
+            conditions = _conditions(one, other, found.names)
             if conditions is not None:
-                yield conditions
+                yield [*found.equal, *conditions]
 
 
 def _conditions(one: Support, other: Support, names: _Names) -> list[Comparison] | None:
@@ -245,40 +244,57 @@ def _is_told(name: str, names: Mapping[str, object]) -> bool:
     return name in names or name.startswith(_COLUMN) or name == START
 
 
-def _embeddings(literals: Sequence[GroundLiteral], into: Literals) -> Iterator[_Names]:
-    """Values for the variables of some literals with which each is one of the others."""
-    choices: list[tuple[int, _Names]] = [(0, {})]
+class _Embedding(NamedTuple):
+    """Values for variables of some literals with which each is one of the others, where some terms of these are `equal`."""
+
+    names: _Names
+    equal: tuple[Comparison, ...] = ()
+    image: frozenset[GroundLiteral] = frozenset()
+
+
+def _embeddings(literals: Sequence[GroundLiteral], into: Literals) -> Iterator[_Embedding]:
+    """The ways to see literals among others."""
+    choices = [(0, _Embedding({}))]
     while choices:
-        i, names = choices.pop()
+        i, found = choices.pop()
         if i == len(literals):
-            yield names
+            yield found
             continue
         for candidate in into:
-            extended = _unified(literals[i], candidate, names)
+            extended = _unified(literals[i], candidate, found)
             if extended is not None:
                 choices.append((i + 1, extended))
 
 
-def _unified(literal: GroundLiteral, candidate: GroundLiteral, names: _Names) -> _Names | None:
+def _unified(literal: GroundLiteral, candidate: GroundLiteral, found: _Embedding) -> _Embedding | None:
     if (literal.predicate, literal.negated, literal.shown) != (candidate.predicate, candidate.negated, candidate.shown):
         return None
-    names = dict(names)
     if (literal.until is None) != (candidate.until is None):
         return None
-    pairs = zip(_terms(literal), _terms(candidate), strict=True)
-    return names if all(_agree(one, other, names) for one, other in pairs) else None
+    names, equal = dict(found.names), list(found.equal)
+    for one, other in zip(_terms(literal), _terms(candidate), strict=True):
+        known: object = one
+        value: object = other
+        if isinstance(one, Open) and not one.name.startswith(_COLUMN):
+            value = _less(other, one.offset)
+            if value is None:
+                return None
+            known = names.setdefault(one.name, value)
+        if known == value:
+            continue
+        if not isinstance(known, Open) and not isinstance(value, Open):
+            return None
+        equal.append(Comparison("=", _expression(known), _expression(value)))
+    return _Embedding(names, tuple(equal), found.image | {candidate})
+
+
+def _expression(term: object) -> Expression:
+    return _sum(Variable(term.name), term.offset) if isinstance(term, Open) else Constant(cast(Value, term))
 
 
 def _terms(literal: GroundLiteral) -> tuple[Value | Open, ...]:
     ends = (literal.time,) if literal.until is None else (literal.time, literal.until)
     return (*literal.arguments, *ends)
-
-
-def _agree(one: object, other: object, names: _Names) -> bool:
-    if not isinstance(one, Open) or one.name.startswith(_COLUMN):
-        return one == other
-    value = _less(other, one.offset)
-    return value is not None and names.setdefault(one.name, value) == value
 
 
 def _less(value: object, offset: int) -> object:
@@ -288,12 +304,6 @@ def _less(value: object, offset: int) -> object:
     if isinstance(value, Open):
         return Open(value.name, value.offset - offset)
     return value - offset if isinstance(value, int) else None
-
-
-def _replaced(literal: GroundLiteral, names: _Names) -> tuple[object, ...]:
-    terms = _terms(literal)
-    values = tuple((names.get(term.name, term.name), term.offset) if isinstance(term, Open) else (term, 0) for term in terms)
-    return (literal.predicate, literal.negated, literal.shown, *values)
 
 
 def is_open(literal: GroundLiteral) -> bool:

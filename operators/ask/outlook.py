@@ -23,11 +23,15 @@ class Outlook:
         self.start: int | None = None
         for query in queries.values():
             for pattern in query.patterns:
-                pattern.passed = self.passed
+                pattern.passed, pattern.begun = self.passed, self.begun
 
     def passed(self, item: Awaited) -> int:
         """Up to when it is known of an input what has come."""
         return self.watermark - item.delay
+
+    def begun(self, item: Awaited) -> int:
+        """Up to when facts of an input are no hypotheses: the time point at which facts are coming in counts, too."""
+        return max(self.watermark, min(self.clock, self.watermark + 1)) - item.delay
 
     def has_come(self, item: Awaited, binding: Binding) -> bool:
         """Whether the fact of a premise has come, as far as the premise stands for one."""

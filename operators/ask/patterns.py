@@ -143,8 +143,8 @@ class Pattern:
     """
 
     __slots__ = (
-        *("_upper", "all", "all_negated", "answer", "asks_start", "clashes", "conditions", "deadlines", "first"),
-        *("is_connected", "last", "names", "passed", "negated", "number", "premises", "query", "rivals", "time", "twins"),
+        *("_upper", "all", "all_negated", "answer", "asks_start", "begun", "clashes", "conditions", "deadlines", "first"),
+        *("is_connected", "last", "names", "negated", "number", "passed", "premises", "query", "rivals", "time", "twins"),
     )
 
     def __init__(
@@ -175,7 +175,8 @@ class Pattern:
         self.clashes = list(self._clashes())
         self.rivals: list[Pattern] = []
         self.passed: Callable[[Awaited], int] = _never
-        """Up to when it is known what has come of an input; whoever knows the watermark says so."""
+        self.begun: Callable[[Awaited], int] = _never
+        """Up to when it is known what has come of an input, and what may still be coming; whoever knows that says so."""
 
     def is_closed(self, binding: Binding) -> bool:
         """Whether nothing is open, in the premises or in what is compared."""

@@ -16,7 +16,7 @@ def find_rivals(patterns: Sequence[Pattern]) -> None:
     for size, group in by_size.items():
         smaller = [entry for other, entries in by_size.items() if other < size for entry in entries]
         for pattern, places in group:
-            pattern.rivals = [other for other, own in smaller if own.keys() <= places.keys() and _fits(own, places)]
+            pattern.rivals = [other for other, own in smaller if _fits(own, places)]
 
 
 _Place = tuple[str, int | None]
@@ -25,27 +25,23 @@ _ByPlace = dict[_Place, list[Premise]]
 
 
 def _by_place(pattern: Pattern) -> _ByPlace:
-    """The premises by place; those with times that are not tied to the answer's stand under None, and so do all others."""
+    """The premises by place; those with times that are not tied to the answer's stand under None."""
     places: _ByPlace = {}
     for item in pattern.premises:
-        distance = _distance(item.premise, pattern)
-        for place in {distance, None}:
-            places.setdefault((item.premise.predicate, place), []).append(item.premise)
+        places.setdefault((item.premise.predicate, _distance(item.premise, pattern)), []).append(item.premise)
     return places
 
 
 def _fits(own: _ByPlace, others: _ByPlace) -> bool:
-    """Whether each premise of one pattern could be one of another's."""
-    return all(
-        any(_may_be_same(premise, candidate) for candidate in others[place])
-        for place, premises in own.items()
-        if place[1] is not None or len(premises) > _tied(own, place[0])
-        for premise in premises
-    )
-
-
-def _tied(places: _ByPlace, predicate: str) -> int:
-    return sum(len(premises) for (name, distance), premises in places.items() if name == predicate and distance is not None)
+    """Whether each premise of one pattern could be one of another's; one at an open time could be at any."""
+    for (name, distance), premises in own.items():
+        if distance is None:
+            candidates = [premise for (other, _), found in others.items() if other == name for premise in found]
+        else:
+            candidates = [*others.get((name, distance), ()), *others.get((name, None), ())]
+        if not candidates or not all(any(_may_be_same(premise, other) for other in candidates) for premise in premises):
+            return False
+    return True
 
 
 def _may_be_same(premise: Premise, candidate: Premise) -> bool:

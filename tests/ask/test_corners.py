@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ask.hypothetical_cases import ANY, START, Case, a_case, due_at
@@ -120,6 +120,7 @@ def check_hypotheses(
 def test_absences_are_needed_as_facts_are(data: st.DataObject) -> None:
     """With absences among evidence and hypotheses: these entail the answer whatever else comes, and no one is left out."""
     case = a_case(data, replace(ABSENCES, metric=data.draw(st.booleans())))
+    assume("W" not in case.text)  # a time as a value: the universe has no facts with those
     records = data.draw(as_records(case.history(data)))
     asker = case.asker()
     inputs = {item.predicate for item in case.program.statements if isinstance(item, Input)}

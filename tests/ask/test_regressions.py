@@ -226,3 +226,10 @@ def test_a_recursion_round_constants_has_no_end() -> None:
     with pytest.raises(tidelog.ProgramError) as caught:
         tell(chain.replace("gets(c)", "gets(a)"))
     assert [item.code for item in caught.value.diagnostics] == ["endless-ask"]
+
+
+def test_a_time_that_is_left_open_but_has_one_value_is_covered() -> None:
+    """Where only the next time point is left, a rule that needs the fact then and nothing else needs less."""
+    program = "input p(x). input r. a(X) :- p(X). a(X) :- diamondminus[0,1] r, diamondminus p(X). ask a(X)@T."
+    lines = tell(program, ["p(k)@0", "r@0"], finish=False)
+    assert not [line for line in lines if line.answer == {"X": None, "T": 1}]

@@ -147,7 +147,10 @@ def points(literals: Iterable[GroundLiteral]) -> Iterator[GroundLiteral]:
 def fulfils(where: Iterable[Comparison], values: Mapping[str, Value]) -> bool:
     """Whether the conditions hold of these values, as far as they tell."""
     known = [each for each in where if expression_variables(each.left) | expression_variables(each.right) <= values.keys()]
-    return all(compare(condition, values) for condition in known)
+    try:
+        return all(compare(condition, values) for condition in known)
+    except Undefined:
+        return False
 
 
 def opens(literal: GroundLiteral) -> list[Open]:
