@@ -87,13 +87,14 @@ class Asker(Board):
 
     def _replay(self, records: Iterable[Record], watermark: int) -> None:
         """Take the facts one by one, each with all of its time points."""
-        concerns, known = self._relevant.concerns, self._known
-        behind = self._lateness + 1
+        concerns, known = self._concerns, self._known
+        clock, behind = known.clock, self._lateness + 1
         for predicate, row, lo, hi in records:
-            if lo > known.clock:
+            if lo > clock:
                 self._pass(min(lo - behind, watermark))
-                known.clock = self._at = lo
-            if concerns(predicate, row):
+                clock = known.clock = self._at = lo
+            test = concerns.get(predicate)
+            if test is not None and test(row):
                 self._take(predicate, row, range(lo, hi + 1))
                 if self._changed:
                     self._mark = len(self._lines)

@@ -43,6 +43,7 @@ class Board(ABC):
         self._kept = {name: kept[name] for name in question.inputs}
         patterns = [pattern for query in self._queries.values() for pattern in query.patterns]
         self._relevant = Relevant(patterns)
+        self._concerns = self._relevant.tests()
         self._needs_start = any(pattern.asks_start for pattern in patterns)
         self._waiting, self._calendar = WaitingFor(), Calendar()
         self._changed: dict[Answer, None] = {}

@@ -182,10 +182,17 @@ def facts_of(partial: Partial) -> Literals:
     return frozenset(literal for literal in literals_of(partial)[0] if not literal.negated)
 
 
-def order(literal: GroundLiteral) -> tuple[bool, int, bool, str]:
+def order(literal: GroundLiteral) -> tuple[bool, int, bool, str, tuple[str, ...]]:
     """By time, what is open last."""
     time = literal.time
-    return (isinstance(time, Open), 0 if isinstance(time, Open) else time, literal.negated, str(literal))
+    is_late = isinstance(time, Open)
+    return (
+        is_late,
+        0 if isinstance(time, Open) else time,
+        literal.negated,
+        literal.predicate,
+        (*map(str, literal.arguments),),
+    )
 
 
 _MOST_WAYS = 64

@@ -41,8 +41,10 @@ class Lines:
         if len(way) > 1:
             hypotheses, bounds = ranging(way)
             where += bounds
-        line = self._line(answer, "possible", at, evidence, hypotheses, until)
-        return replace(line, where=tuple(where), failed=lost)
+        values = dict(zip(self._columns, answer.columns, strict=True))
+        return HypotheticalAnswer(
+            self._name, values, "possible", tuple(evidence), tuple(hypotheses), at, until, lost, tuple(where)
+        )
 
     def distance(self, partial: Partial) -> tuple[int, list[str]]:
         """How much a support still needs, and an order among those that need as much."""
@@ -79,10 +81,9 @@ class Lines:
         at: int,
         evidence: list[GroundLiteral],
         hypotheses: list[GroundLiteral] | None = None,
-        deadline: int | None = None,
     ) -> HypotheticalAnswer:
         values = dict(zip(self._columns, answer.columns, strict=True))
-        return HypotheticalAnswer(self._name, values, status, tuple(evidence), tuple(hypotheses or ()), at, deadline)
+        return HypotheticalAnswer(self._name, values, status, tuple(evidence), tuple(hypotheses or ()), at)
 
 
 def _answer(line: HypotheticalAnswer) -> tuple[int, str]:

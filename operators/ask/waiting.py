@@ -5,7 +5,7 @@ A fact, or a time that has passed, finds those whom it concerns by looking them 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from operator import itemgetter
@@ -107,14 +107,21 @@ class Relevant:
             columns = itemgetter(*positions) if positions else _no_columns
             self._tables.setdefault(predicate, []).append((columns, table))
 
-    def concerns(self, predicate: str, row: Row) -> bool:
-        """Whether a fact can matter."""
-        return any(columns(row) in table for columns, table in self._tables.get(predicate, ()))
+    def tests(self) -> dict[str, Callable[[Row], bool]]:
+        """For each predicate whose facts can matter, whether one with this row can."""
+        return {predicate: _test(tables) for predicate, tables in self._tables.items()}
 
     def started_by(self, predicate: str, row: Row) -> Iterator[tuple[Pattern, int]]:
         """The premises for which a fact may stand."""
         for columns, table in self._tables.get(predicate, ()):
             yield from table.get(columns(row), ())
+
+
+def _test(tables: Sequence[tuple[Any, dict[Any, list[tuple[Pattern, int]]]]]) -> Callable[[Row], bool]:
+    if len(tables) > 1:
+        return lambda row: any(columns(row) in table for columns, table in tables)
+    ((columns, table),) = tables
+    return lambda row: columns(row) in table
 
 
 def _no_columns(_: Row) -> Row:
