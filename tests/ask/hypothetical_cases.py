@@ -222,7 +222,7 @@ def instances(case: Case, triple: Triple, known: Collection[Fact], watermark: in
     """The hypotheses with values for their variables: facts that can still come, each another one."""
     names = {term.name: literal.time == term for literal in triple.hypotheses for term in opens(literal)}
     names |= {term.name: True for literal in triple.hypotheses for term in opens(literal) if term is literal.time}
-    times = range(watermark + 1, watermark + 9)
+    times = range(watermark - 3, watermark + 9)  # a variable may stand beside an offset
     constants = {value for fact in case.everything for value in fact[1]}
     numbers = {number for value in constants if isinstance(value, int) for number in (value - 1, value, value + 1)}
     values = [*sorted(constants | numbers | {0, 5}, key=repr), "fresh", "again"]
