@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import tidelog
 from ask.hypothetical_cases import ANY, START, Case, a_case, due_at
 from ask.test_equals_oracle import FEW
 from oracle.hypothetical import entailed, pending_facts
@@ -173,3 +175,48 @@ def holds_always(
         for extra in (set(), set(others))
     ]
     return all(answer in held for held in entailed(case.program, case.query, worlds, START))
+
+
+STRETCHES = (
+    "lost(N), boxminus[1,6] not heard(N)",
+    "lost(N), boxplus[1,6] not heard(N)",
+    "(not heard(N)) since[2,6] lost(N)",
+    "lost(N), not sometime heard(N) in [5]",
+    "lost(N), (not heard(N)) until[1,5] back(N)",
+    "lost(N), not diamondplus[0,3] heard(N), diamondminus[1,4] back(N)",
+)
+
+
+@pytest.mark.parametrize("body", STRETCHES)
+def test_absences_over_stretches_are_what_is_derived_forward(body: str) -> None:
+    """In any order, with facts over intervals and a snapshot in between: certain is what the rules derive, and all ends."""
+    draw = random.Random(body)
+    text = f"timeline integer. input lost(n). input heard(n). input back(n). d(N) :- {body}."
+    asked, derived = tidelog.compile(text, queries=["d(N)@T"], outputs=False), tidelog.compile(f"{text} output d.")
+    for _ in range(15):
+        records = sorted(
+            (
+                (draw.choice(["lost", "lost", "heard", "back"]), (draw.choice("ab"),), time, time + draw.choice([0, 0, 2]))
+                for time in draw.choices(range(25), k=14)
+            ),
+            key=lambda record: record[2],
+        )
+        lateness = draw.choice([0, 25])
+        if lateness:
+            draw.shuffle(records)
+        forward = Session(derived, lateness=lateness, emit="final", start=0)
+        forward.push_records(records)
+        forward.finish()
+        expected = {(row[0], time) for _, row, lo, hi in forward.pull_records() for time in range(lo, hi + 1)}
+        first = Session(asked, lateness=lateness, start=0)
+        first.push_records(records[:7])
+        lines = first.pull_hypothetical()
+        second = Session(asked, lateness=lateness, start=0)
+        second.restore(first.snapshot())
+        second.push_records(records[7:])
+        second.finish()
+        lines += second.pull_hypothetical()
+        answers = [(tuple(line.answer.values()), line) for line in lines]
+        assert {key for key, line in answers if line.status == "certain"} == expected, records
+        ended = {key for key, line in answers if line.is_final}
+        assert {key for key, line in answers if None not in key} == ended, records
