@@ -59,6 +59,8 @@ def linear(expression: Expression) -> Linear | None:
             one, other = linear(left), linear(right)
             if one is None or other is None:
                 return None
+            if sign == "-" and one.node == other.node and not _is_text(one.node):
+                return Linear(ZERO, one.offset - other.offset)
             if other.node == ZERO and not _is_text(one.node):
                 return Linear(one.node, one.offset + (other.offset if sign == "+" else -other.offset))
             if one.node == ZERO and sign == "+" and not _is_text(other.node):
