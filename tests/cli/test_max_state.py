@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from children import WAIT
 
+from children import WAIT
 from tidelog.cli import main
 
 JOIN = "timeline integer.\ninput p(x).\nq(X,Y,Z) :- p(X), p(Y), p(Z).\n"

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from children import WAIT
 
 TIDELOG = [sys.executable, "-m", "tidelog"]
