@@ -30,7 +30,7 @@ from tidelog.runtime.interfaces import Listener, Sink, Source
 
 ACCEPTED = (
     "`-`, a path, `file:PATH`, `tcp://HOST:PORT`, `tcp+listen://HOST:PORT`, `unix:///PATH`, `unix+listen:///PATH`; "
-    "`facts+`, `jsonl+` or `csv+` before it names the format"
+    "`facts+`, `jsonl+`, `csv+` or `text+` before it names the format"
 )
 """What a SPEC may be, for messages."""
 

@@ -12,6 +12,7 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+from tidelog.operators.ask.telling import Telling
 from tidelog.operators.room import NoRoomError
 from tidelog.plans.errors import StateError, TidelogError
 from tidelog.plans.facts import Fact, Record
@@ -70,10 +71,10 @@ class Engine:
 
     A source that is a `Listener` brings others while the engine runs.
 
-    `emit`, `lateness`, `start`, `max_ahead`, `prospects`, `min_evidence`, `statuses` and `max_state` are those of `Session`;
-    what waits for the sinks counts as held. `idle_after` (seconds) tells to ignore a source that has been silent for so
-    long, until it speaks again; without it each source holds back the watermark. A source that is more than `max_lead` facts
-    ahead of the slowest is not read until that one has come nearer.
+    `emit`, `lateness`, `start`, `max_ahead`, `prospects`, `min_evidence`, `count_absences`, `warn`, `grouped`, `statuses`
+    and `max_state` are those of `Session`; what waits for the sinks counts as held. `idle_after` (seconds) tells to ignore a
+    source that has been silent for so long, until it speaks again; without it each source holds back the watermark. A source
+    that is more than `max_lead` facts ahead of the slowest is not read until that one has come nearer.
     With `at_end="stop"` the end of all sources is not the stream's: nothing is claimed about times behind those that they
     have promised. With `clock`, a duration, time also moves with the machine's clock, which `now` reads (the seconds since
     1970): facts are expected at most so far behind it. It needs a program with a unit.
@@ -107,6 +108,9 @@ class Engine:
         restarts: RestartPolicy | None = None,
         prospects: bool = True,
         min_evidence: int = 0,
+        count_absences: bool = False,
+        warn: TimeLike | timedelta | None = None,
+        grouped: bool = False,
         statuses: Collection[Status] | None = None,
         at_end: AtEnd = "finish",
         clock: TimeLike | timedelta | None = None,
@@ -135,7 +139,8 @@ class Engine:
         self._told = 0
         self._asked: list[QuestionActor] = []
         self._violations = Violations(plan)
-        chosen = answer_filter(min_evidence, statuses)
+        near = None if warn is None else times.duration(warn)
+        chosen = answer_filter(Telling(min_evidence, count_absences, near, grouped), statuses)
         self._inquiries = inquiries(plan, chosen, times.duration(lateness), self._bound)
         self._dead_letters = dead_letters
         self._on_violation = on_violation

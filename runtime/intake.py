@@ -16,9 +16,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
+from operator import itemgetter
 from typing import Any
 
-from tidelog.plans.facts import Fact, format_record
+from tidelog.plans.facts import Fact, Record, format_record
 from tidelog.plans.plan import Plan, TupleShape
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.admitting import Admitted, Admitting
@@ -42,6 +43,7 @@ class Delivery:
     `arrivals`, if the plan counts facts, are those that count in their order, as rows `(predicate, *row)` at their begins.
     `points` are the encoded time points at which facts arrived, `start` the stream's start if it has just become known;
     `ahead` is what was refused because it lies too far in the future, `long` because it holds at too many time points.
+    `course`, if the plan asks, are all facts that were accepted, in the order of their arrival (see `_course`).
     """
 
     facts: dict[str, list[Fact]] = field(default_factory=dict)
@@ -53,6 +55,7 @@ class Delivery:
     ahead: list[Rejected] = field(default_factory=list)
     watermark: int = NEG
     long: list[Rejected] = field(default_factory=list)
+    course: list[Record] = field(default_factory=list)
 
     @property
     def refused(self) -> list[Rejected]:
@@ -107,6 +110,7 @@ class Intake:
         self.watermarks = Watermarks(sources)
         rules = Rules(lateness, max_ahead, 0 if plan.timeline.is_integer else 1)
         self._admitting = Admitting(self.watermarks, plan.timeline, plan.delays, rules, max_lead)
+        self._delays, self._late_by = plan.delays, rules.behind
         self._latest = NEG
         self.given_start = start
         self._earliest = POS
@@ -204,12 +208,27 @@ class Intake:
                 facts[predicate].append((row, lo, hi))
             else:
                 facts[predicate] = [(row, lo, hi)]
+        if self._asked:
+            delivery.course = self._course(admitted.records)
         delivery.late, delivery.ahead = admitted.late, admitted.ahead
         self.late += len(admitted.late)
         self.ahead += len(admitted.ahead)
         self.unused += unused
         self.accepted += len(admitted.records) - unused
         self._note_begins(begins, delivery)
+
+    def _course(self, records: list[Record]) -> list[Record]:
+        """Facts in the order of their arrival; by their begins where one would be late behind another.
+
+        Several parts of a source may bring such, or first facts that were held.
+        """
+        delays, latest = self._delays, NEG
+        for predicate, _, lo, _ in records:
+            if lo > latest:
+                latest = lo
+            elif lo + delays.get(predicate, 0) <= latest - self._late_by:
+                return sorted(records, key=itemgetter(2))
+        return records
 
     def _note_begins(self, begins: set[int], delivery: Delivery) -> None:
         if NEG in begins:  # the stream has no start; and time does not begin there

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from tidelog.operators.ask.asker import AskerStatistics
+from tidelog.operators.ask.telling import Telling
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.operators.room import NoRoomError
 from tidelog.plans.errors import DataError, LateError, SnapshotError, StateError
@@ -35,7 +36,7 @@ from tidelog.runtime.violations import Violation, Violations
 from tidelog.runtime.watermarks import Watermarks
 
 _SOURCE = "session"
-_SNAPSHOT_VERSION = 5
+_SNAPSHOT_VERSION = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,9 @@ class Session:
     first fact. With `max_ahead`, a fact that begins more than this beyond all before it is refused: the work of a wrong
     clock, unless most of the next ones agree with it; and the first fact waits until another one agrees. Without
     `prospects`, nothing sleeps while it cannot hold; the answers are the same. Where the program asks, only answers of
-    `statuses` (without: all) are told, and what is possible only with `min_evidence` facts as evidence.
+    `statuses` (without: all) are told, and what is possible only with `min_evidence` facts as evidence
+    (with `count_absences`, absences count, too); with `warn`, an answer is told again when its deadline is so near; if
+    `grouped`, of answers that rest on the same evidence and differ in time only the one that is decided first is.
 
     Where what is held (stored, on its way, waiting to be pulled) grows beyond `max_state` rows, StateError is raised and
     tells what grows; the session is of no use then, unless that is what waits to be pulled. With None there is no bound.
@@ -93,6 +96,9 @@ class Session:
         max_lead: int = MAX_LEAD,
         prospects: bool = True,
         min_evidence: int = 0,
+        count_absences: bool = False,
+        warn: TimeLike | timedelta | None = None,
+        grouped: bool = False,
         statuses: Collection[Status] | None = None,
         sources: Sequence[str] = (_SOURCE,),
         max_state: int | None = MAX_STATE,
@@ -113,7 +119,8 @@ class Session:
         self._emit: EmitMode = emit
         self._prospects = prospects
         self._violations = Violations(plan)
-        chosen = answer_filter(min_evidence, statuses)
+        near = None if warn is None else self._times.duration(warn)
+        chosen = answer_filter(Telling(min_evidence, count_absences, near, grouped), statuses)
         self._inquiries = inquiries(plan, chosen, self._times.duration(lateness), self._bound)
         self._waiting: list[Record] = []
         self._answers: list[Record] = []

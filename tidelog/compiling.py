@@ -135,14 +135,15 @@ def _unfold_all(plan: Plan) -> tuple[Unfolding, ...]:
     from tidelog.operators.sld.unfold import unfold  # noqa: PLC0415 - few programs ask, and all have to start at once
 
     unfoldings: list[Unfolding] = []
-    problems: list[Diagnostic] = []
+    problems: dict[tuple[str, Span], Diagnostic] = {}
     for question in plan.questions:
         try:
             unfoldings.append(unfold(question, plan.facts))
         except ProgramError as error:
-            problems += error.diagnostics
+            for problem in error.diagnostics:
+                problems.setdefault((problem.code, problem.span), problem)  # the same recursion is told once
     if problems:
-        raise ProgramError(problems, plan.name, plan.program.text)
+        raise ProgramError([*problems.values()], plan.name, plan.program.text)
     return tuple(unfoldings)
 
 

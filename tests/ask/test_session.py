@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from ask.turbines import DEFECTS, TURBINES, feed, plan_of, pulled, shown
 from tidelog import GroundLiteral, HypotheticalAnswer, Open, OperatorError, Session, SnapshotError
 from tidelog.operators.ask.asker import Asker
-from tidelog.plans.facts import Fact
+from tidelog.plans.facts import Record
 from tidelog.plans.questions import Status
 
 FIRST, SECOND, THIRD = (f"temp(wt25,high)@{time}" for time in range(3))
@@ -230,7 +230,7 @@ def test_a_snapshot_of_other_questions_is_refused() -> None:
     for other in (plan_of(TURBINES, queries=["shdn(X)@T"]), plan_of(TURBINES, depth=3), plan_of(TURBINES, outputs=False)):
         with pytest.raises(SnapshotError):
             Session(other).restore(state)
-    with pytest.raises(SnapshotError, match="another `min_evidence`, or other `statuses`"):
+    with pytest.raises(SnapshotError, match="other options of what is told"):
         Session(plan_of(TURBINES), min_evidence=2).restore(state)
 
 
@@ -242,11 +242,11 @@ def test_a_question_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     receive = Asker.receive
 
     def receive_unless_bad(
-        self: Asker, facts: Mapping[str, Sequence[Fact]], watermark: int, start: int | None = None
+        self: Asker, records: Sequence[Record], watermark: int, start: int | None = None
     ) -> list[HypotheticalAnswer]:
-        if any(row[0] == "bad" for found in facts.values() for row, _, _ in found):
+        if any(row[0] == "bad" for _, row, _, _ in records):
             raise RuntimeError("cannot do this")
-        return receive(self, facts, watermark, start)
+        return receive(self, records, watermark, start)
 
     monkeypatch.setattr(Asker, "receive", receive_unless_bad)
     session = Session(plan_of(TURBINES))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidelog.operators.sld.terms import shift
 from tidelog.operators.sld.unfold import unfold
 from tidelog.plans.facts import Record, format_constant
 from tidelog.plans.normal.program import begin
@@ -57,7 +58,10 @@ def _line(precondition: Precondition, columns: tuple[str, ...]) -> str:
 
 def _premise(premise: Premise, names: tuple[str, ...]) -> str:
     arguments = ",".join(_term(term, names) for term in premise.arguments)
-    return f"{premise.predicate}{f'({arguments})' if arguments else ''}@{_term(premise.time, names)}"
+    time = _term(premise.time, names)
+    if premise.width:
+        time = f"[{time},{_term(shift(premise.time, premise.width), names)}]"
+    return f"{premise.predicate}{f'({arguments})' if arguments else ''}@{time}"
 
 
 def _term(term: Argument, names: tuple[str, ...]) -> str:
