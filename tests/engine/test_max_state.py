@@ -120,7 +120,7 @@ def test_a_question_is_bounded() -> None:
     plan = tidelog.compile("timeline integer.\ninput p(x).\nq(X,Y) :- p(X), p(Y).\nask q(X,Y)@T.", outputs=False)
     error = grown(plan, numbers(plan, 1_000), 5_000)
     assert (error.holder, error.place) == ("the question `ask q(X, Y)@T.`", "<program>:4")
-    assert error.rows == 5_001
+    assert 5_000 < error.rows <= 5_100  # what one fact brings is taken as a whole
     error = grown(plan, [plan.record("p", ["a"], interval="[0,9000]")], 5_000)
     assert error.rows == 9_001
 
