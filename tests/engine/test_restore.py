@@ -17,7 +17,7 @@ from tidelog.plans.errors import SnapshotError
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
 from tidelog.plans.saved import seal, unseal
-from tidelog.runtime.interfaces import Batch
+from tidelog.runtime.interfaces import Batch, StageMode
 from tidelog.runtime.staged import open_stage
 
 PROGRAMS = {
@@ -223,14 +223,14 @@ def test_a_snapshot_belongs_to_its_sources_outputs_and_facts() -> None:
         again.end(source)
 
 
-@pytest.mark.parametrize("is_final", [False, True])
-def test_stages_take_all_or_nothing(is_final: bool) -> None:
+@pytest.mark.parametrize("emit", ["intervals", "final", "changes"])
+def test_stages_take_all_or_nothing(emit: StageMode) -> None:
     """A stage's state with any byte changed is refused, and the stage goes on as it would have."""
     (stage,) = stages_of(tidelog.compile("timeline integer. input q(x). output p. p(X) :- boxminus[0,2] q(X).")).stages
     records: list[Record] = [("q", ("a",), time, time) for time in range(5)]
 
     def opened() -> Any:
-        run = open_stage(stage, lambda _: True, is_final=is_final)
+        run = open_stage(stage, lambda _: True, emit=emit)
         run.take(records[:3])
         run.advance(1)
         return run
@@ -243,7 +243,11 @@ def test_stages_take_all_or_nothing(is_final: bool) -> None:
             damaged[i] ^= 1 << bit
             with pytest.raises(SnapshotError):
                 run.restore(bytes(damaged))
-    for damaged in (b"", state[:-1], msgspec.msgpack.encode(seal({"session": {}, "final": {} if is_final else None}))):
+    for damaged in (
+        b"",
+        state[:-1],
+        msgspec.msgpack.encode(seal({"session": {}, "emission": None if emit == "intervals" else {}})),
+    ):
         with pytest.raises(SnapshotError):
             run.restore(damaged)
     for each in (run, other):
