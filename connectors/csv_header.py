@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidelog.connectors.decoding import suggest
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import PredicateSchema, Schema
 from tidelog.plans.numerals import shorten
+from tidelog.plans.suggestions import suggest
 
 TIMES = ("time", "from", "to")
 """The columns that may hold a time."""

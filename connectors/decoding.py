@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol, overload
 
 from tidelog.connectors.lines import RAW_LIMIT, LineFramer
@@ -172,9 +171,3 @@ def as_text(raw: bytes) -> str:
         return raw.decode()
     except UnicodeDecodeError as error:
         raise DataError(f"not valid UTF-8 at byte {error.start + 1}") from None
-
-
-def suggest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean `x`?` for the nearest known name, or nothing."""
-    near = difflib.get_close_matches(name[:80], list(known), n=1)
-    return f"; did you mean `{near[0]}`?" if near else ""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tidelog.connectors.decoding import Decoder, suggest
+from tidelog.connectors.decoding import Decoder
 from tidelog.connectors.lines import LineFramer
 from tidelog.plans.errors import SpecError
 from tidelog.plans.facts import Schema
+from tidelog.plans.suggestions import suggest
 from tidelog.runtime.interfaces import Batch
 
 

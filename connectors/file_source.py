@@ -74,6 +74,11 @@ class FileSource:
         return None
 
     @property
+    def is_recorded(self) -> bool:
+        """Whether it is a regular file: what it says was there before."""
+        return os.path.isfile(self._path)
+
+    @property
     def is_replayable(self) -> bool:
         """Whether it is a regular file, not a FIFO or a device. Raises OSError where it is gone."""
         return stat.S_ISREG(os.stat(self._path).st_mode)

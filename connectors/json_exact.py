@@ -6,11 +6,12 @@ import json
 import re
 from typing import NoReturn
 
-from tidelog.connectors.decoding import Admission, as_text, suggest
+from tidelog.connectors.decoding import Admission, as_text
 from tidelog.connectors.values import read_argument
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import PredicateSchema, Record, Schema
 from tidelog.plans.numerals import shorten
+from tidelog.plans.suggestions import suggest
 from tidelog.plans.timeline import NEG, POS
 from tidelog.plans.times import TimeReader
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from tidelog.connectors.acceptor import ClientLimits
 from tidelog.connectors.addresses import Address, TcpAddress, UnixAddress
-from tidelog.connectors.decoding import Decoder, suggest
+from tidelog.connectors.decoding import Decoder
 from tidelog.connectors.dividing import DividingDecoder, positions_of
 from tidelog.connectors.file_sink import FileSink
 from tidelog.connectors.file_source import FileSource
@@ -25,6 +25,7 @@ from tidelog.connectors.stdin_source import StdinSource
 from tidelog.connectors.stdout_sink import StdoutSink
 from tidelog.plans.errors import SpecError
 from tidelog.plans.facts import Schema
+from tidelog.plans.suggestions import suggest
 from tidelog.runtime.interfaces import Listener, Sink, Source
 
 ACCEPTED = (

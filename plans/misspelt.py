@@ -20,6 +20,7 @@ _OF_TERMINALS = {
     "KIND": ("rational", "integer"),
     "UNIT": ("unit",),
     "RESOLUTION": ("resolution",),
+    "ROUND": ("round",),
     "DELAY": ("delay",),
     "FROM": ("from",),
 }

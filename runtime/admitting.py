@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tidelog.plans.facts import Record, format_record
 from tidelog.plans.timeline import NEG, Timeline
@@ -38,6 +38,7 @@ class Admitting:
         self._timeline = timeline
         self._delays = delays
         self._rules = rules
+        self._by_clock = replace(rules, max_ahead=None)
         self._max_lead = max_lead
 
     def admit(self, state: SourceState, batch: Batch, moment: float) -> Admitted:
@@ -122,7 +123,8 @@ class Admitting:
         """Take a fact, refuse it, or hold it until more have come."""
         watermark = self._watermarks.watermark
         stood = max(watermark, track.promised)
-        verdict = track.judge(record[2], self._delays.get(record[0], 0), watermark, self._rules)
+        rules = self._by_clock if self._is_near_clock(record[2]) else self._rules
+        verdict = track.judge(record[2], self._delays.get(record[0], 0), watermark, rules)
         if verdict is Verdict.HELD and track.held is not None:
             track.held.append((record, place))
             self._release(track, admitted)
@@ -130,6 +132,11 @@ class Admitting:
         if verdict is Verdict.MOVED:
             self._tell_moved(state, track, stood, record[2])
         self._note(verdict, track, record, place, stood, admitted)
+
+    def _is_near_clock(self, lo: int) -> bool:
+        """Whether the machine's clock, if there is one, speaks for a fact that begins at `lo`, wherever its part stands."""
+        present, rules = self._watermarks.present, self._rules
+        return rules.max_ahead is not None and present > NEG and lo - present <= rules.max_ahead + rules.gap
 
     # --- first facts ----------------------------------------------------------------------------------------------------
 
@@ -204,12 +211,14 @@ class Admitting:
         text, predicate = format_record(record, self._timeline), record[0]
         reached = self._timeline.format_point(watermark - self._delays.get(predicate, 0) + 1)
         what = f"facts of `{predicate}`" if self._delays else "facts"
-        return Rejected(place, f"late: {what} before {reached} can no longer come", text.encode())
+        clock = "by the clock, " if watermark <= self._watermarks.floor else ""
+        return Rejected(place, f"late: {clock}{what} before {reached} can no longer come", text.encode())
 
     def _refuse_leap(self, record: Record, place: str, reached: int) -> Rejected:
         text = format_record(record, self._timeline)
-        bound, now = self._timeline.format_point(self._rules.max_ahead or 0), self._timeline.format_point(reached)
-        return Rejected(place, f"ahead: begins more than {bound} after {now}, where its source stood", text.encode())
+        stood, who = max((reached, "its source"), (self._watermarks.present, "the clock"))
+        bound, now = self._timeline.format_point(self._rules.max_ahead or 0), self._timeline.format_point(stood)
+        return Rejected(place, f"ahead: begins more than {bound} after {now}, where {who} stood", text.encode())
 
     def _tell_moved(self, state: SourceState, track: Track, stood: int, lo: int) -> None:
         before = self._timeline.format_point(stood + self._rules.behind)

@@ -31,23 +31,31 @@ class Alignment:
         self._actors = actors
         self._max_lead = max_lead
         self._held: set[str] = set()
+        self._left: set[str] = set()
         self._told: set[str] = set()
         self._holds: anyio.Event | None = None
+
+    def leave(self, name: str) -> None:
+        """This source will say nothing more, though it has not ended for the intake: nobody is held back for it."""
+        self._left.add(name)
 
     def taken(self, name: str) -> None:
         """An event of this source has been taken: let it go on, and those that waited for it, or hold it back."""
         actor = self._actors.get(name)
         if actor is not None:
             actor.taken(self._watermarks.oldest(name))
-            if self._watermarks.lead(name) > self._max_lead:
+            if self._is_too_far(name):
                 actor.hold()
                 self._held.add(name)
                 if self._holds is not None:
                     self._holds.set()
-        for held in [held for held in self._held if self._watermarks.lead(held) <= self._max_lead]:
+        for held in [held for held in self._held if not self._is_too_far(held)]:
             self._held.discard(held)
             if held in self._actors:
                 self._actors[held].release()
+
+    def _is_too_far(self, name: str) -> bool:
+        return self._watermarks.lead(name) > self._max_lead and self._watermarks.slowest() not in self._left
 
     async def watch(self) -> None:
         """Tell, until cancelled, for which source the others have to wait."""

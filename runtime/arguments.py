@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Literal, get_args
 
 from tidelog.plans.batch import BatchPlan
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
+
+AtEnd = Literal["finish", "stop"]
+"""Whether the end of all sources is the stream's end, or nothing is claimed about later times."""
 
 
 def require_stream_plan(plan: Plan) -> None:
@@ -19,6 +23,12 @@ def require_batch_plan(plan: BatchPlan) -> None:
     """TypeError for anything but a plan for batch reasoning."""
     if not isinstance(plan, BatchPlan):
         raise TypeError(f"batch reasoning takes a plan of `compile_batch`, got {type(plan).__name__}")
+
+
+def check_at_end(at_end: str) -> None:
+    """ValueError for anything but `finish` and `stop`."""
+    if at_end not in get_args(AtEnd):
+        raise ValueError(f"unknown end {at_end!r}: expected {', '.join(get_args(AtEnd))}")
 
 
 def require_record(record: Record) -> None:

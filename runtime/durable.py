@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from hashlib import sha256
@@ -29,6 +30,8 @@ from tidelog.plans.stopping import Stopped
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.actors import Channel
 from tidelog.runtime.alignment import Alignment
+from tidelog.runtime.arguments import AtEnd, check_at_end
+from tidelog.runtime.clock import Clock, start_sources
 from tidelog.runtime.engine import GRACE, first_cause
 from tidelog.runtime.intake import MAX_LEAD, IntakeStatistics
 from tidelog.runtime.interfaces import (
@@ -41,6 +44,7 @@ from tidelog.runtime.interfaces import (
     Replayable,
     SinkStatistics,
     Source,
+    Tick,
 )
 from tidelog.runtime.listening import Sources
 from tidelog.runtime.session import Session, SessionStatistics
@@ -117,9 +121,16 @@ class DurableRun:
         restarts: RestartPolicy | None = None,
         prospects: bool = True,
         every: float = EVERY,
+        at_end: AtEnd = "finish",
+        clock: TimeLike | timedelta | None = None,
+        now: Callable[[], float] = time.time,
         max_state: int | None = MAX_STATE,
     ) -> None:
         check_seconds("every", every)
+        check_at_end(at_end)
+        self._at_end = at_end
+        self._ignores_silence = idle_after is not None
+        self._clock = None if clock is None else Clock(plan.timeline, clock, now)
         self.plan = plan
         policy = RestartPolicy() if restarts is None else restarts
         self._sources = list(sources)
@@ -159,9 +170,8 @@ class DurableRun:
         events: Channel[SourceEvent] = Channel()
         try:
             async with anyio.create_task_group() as tasks:
-                for actor in self._actors.fixed:
-                    if not self._standings[actor.name].ended:
-                        tasks.start_soon(actor.run, events.sender(), name=actor.name)
+                going_on = [actor for actor in self._actors.fixed if not self._standings[actor.name].ended]
+                start_sources(tasks, going_on, self._actors.actors, events, self._clock)
                 events.seal()
                 tasks.start_soon(self._keep_committing)
                 tasks.start_soon(self._alignment.watch)
@@ -188,6 +198,8 @@ class DurableRun:
         """
         self._is_stopping = True
         self._until = min(self._until, anyio.current_time() + grace)
+        if self._clock is not None:
+            self._clock.stop()
         self._actors.stop()
 
     def intake_statistics(self) -> IntakeStatistics:
@@ -283,34 +295,42 @@ class DurableRun:
         """Whether what the sources have said is left there, since the run was to have stopped by now."""
         return anyio.current_time() >= self._until
 
-    def _take(self, name: str, event: Batch | str, moment: float) -> list[Rejected]:
+    def _take(self, name: str, event: Batch | Tick | str, moment: float) -> list[Rejected]:
         """Let the session take it, and note where the source now stands; returns what was refused of it."""
         self._is_broken = True  # until all of it is taken, the state belongs to no position
         refused: list[Rejected] = []
         standing = self._standings.get(name)  # a source that has come while the run goes on has none: it cannot come again
-        if isinstance(event, Batch):
+        if isinstance(event, Tick):
+            self._session.pass_time(event)
+        elif isinstance(event, Batch):
             refused = [*event.rejected, *self._session.take(name, event, moment)]
             if standing is not None:
                 standing.position = event.position
         elif event == "opened":
             self._session.open(name)
-        elif event == "ended":
+        elif event == "ended" and (self._at_end == "finish" or standing is None):
             refused = self._session.end(name)
             if standing is not None:
                 standing.ended = True
+        elif event == "ended":
+            self._alignment.leave(name)
+            refused = self._session.ignore(name) if self._ignores_silence else []
         else:
             refused = self._session.ignore(name, moment)
         self._alignment.taken(name)
-        self._pull()
-        self._is_broken, self._is_changed = False, True
+        has_told = self._pull()
+        # a clock that has nothing to tell costs no commit: it goes on from where it then stands
+        self._is_broken, self._is_changed = False, self._is_changed or has_told or not isinstance(event, Tick)
         return refused
 
-    def _pull(self) -> None:
-        """Hand the session's answers to the log, and tell what is violated."""
-        self._log.append(self._session.pull_records(), self._session.frontier)
+    def _pull(self) -> bool:
+        """Hand the session's answers to the log, and tell what is violated; returns whether there was an answer."""
+        told = self._session.pull_records()
+        self._log.append(told, self._session.frontier)
         for violation in self._session.pull_violations():
             if self._on_violation is not None:
                 self._on_violation(violation)
+        return bool(told)
 
     async def _reject(self, rejected: list[Rejected]) -> None:
         self.rejected += len(rejected)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import timedelta
 
@@ -32,7 +33,8 @@ from tidelog.runtime.actors import (
     tell,
 )
 from tidelog.runtime.alignment import Alignment
-from tidelog.runtime.arguments import check_lead, require_stream_plan
+from tidelog.runtime.arguments import AtEnd, check_at_end, check_lead, require_stream_plan
+from tidelog.runtime.clock import Clock, start_sources
 from tidelog.runtime.emission import emission
 from tidelog.runtime.graph import Graph, PortMessage
 from tidelog.runtime.intake import MAX_LEAD, Delivery, Intake, IntakeStatistics
@@ -46,6 +48,7 @@ from tidelog.runtime.interfaces import (
     Sink,
     SinkStatistics,
     Source,
+    Tick,
 )
 from tidelog.runtime.listening import Sources
 from tidelog.runtime.questions import answer_filter, inquiries
@@ -72,6 +75,9 @@ class Engine:
     and `max_state` are those of `Session`; what waits for the sinks counts as held. `idle_after` (seconds) tells to ignore a
     source that has been silent for so long, until it speaks again; without it each source holds back the watermark. A source
     that is more than `max_lead` facts ahead of the slowest is not read until that one has come nearer.
+    With `at_end="stop"` the end of all sources is not the stream's: nothing is claimed about times behind those that they
+    have promised. With `clock`, a duration, time also moves with the machine's clock, which `now` reads (the seconds since
+    1970): facts are expected at most so far behind it. It needs a program with a unit.
     `dead_letters` takes what could not be read or was refused; `on_violation` is told when a constraint begins to be
     violated. Raises TypeError, ValueError or DataError for an option that is none.
 
@@ -106,9 +112,13 @@ class Engine:
         warn: TimeLike | timedelta | None = None,
         grouped: bool = False,
         statuses: Collection[Status] | None = None,
+        at_end: AtEnd = "finish",
+        clock: TimeLike | timedelta | None = None,
+        now: Callable[[], float] = time.time,
         max_state: int | None = MAX_STATE,
     ) -> None:
         require_stream_plan(plan)
+        check_at_end(at_end)
         times = TimeReader(plan.timeline)
         self.plan = plan
         self._bound = StateBound(max_state)
@@ -118,6 +128,9 @@ class Engine:
         self._sinks = [SinkActor(sink, policy) for sink in sinks]
         begin = None if start is None else times.point(start)
         ahead = None if max_ahead is None else times.duration(max_ahead)
+        self._at_end = at_end
+        self._ignores_silence = idle_after is not None
+        self._clock = None if clock is None else Clock(plan.timeline, clock, now)
         self._intake = Intake(plan, self._sources.names, times.duration(lateness), begin, ahead, check_lead(max_lead))
         self._alignment = Alignment(self._intake.watermarks, self._sources.actors, max_lead)
         self._emission = emission(emit, plan.outputs)
@@ -160,6 +173,8 @@ class Engine:
 
         A sink that has not taken it after `grace` seconds is left. To be called within the engine's event loop.
         """
+        if self._clock is not None:
+            self._clock.stop()
         self._sources.stop()
         self._grace = grace
         if self._scope is not None:
@@ -195,8 +210,7 @@ class Engine:
         channels = self._channels()
         answers: Channel[PortMessage] = Channel()
         events: Channel[SourceEvent] = Channel()
-        for source in self._sources.fixed:
-            tasks.start_soon(source.run, events.sender(), name=source.name)
+        start_sources(tasks, self._sources.fixed, self._sources.actors, events, self._clock)
         entries = {step: channels[step].sender() for step in channels}
         ends: list[Channel[Sequence[AnyAnswer]]] = [Channel() for _ in self._sinks]
         asked = self._deploy_questions(tasks, ends)
@@ -279,15 +293,20 @@ class Engine:
                 for question in asked:
                     question.close()
 
-    async def _take(self, name: str, event: Batch | str, moment: float) -> list[Delivery]:
+    async def _take(self, name: str, event: Batch | Tick | str, moment: float) -> list[Delivery]:
         """Let the intake take it, and hand what was refused to the dead letters."""
         if isinstance(event, Batch):
             deliveries = [self._intake.take(name, event, moment)]
             await self._reject(event.rejected)
+        elif isinstance(event, Tick):
+            deliveries = [self._intake.pass_time(event)]
         elif event == "opened":
             deliveries = [self._intake.open(name)]
-        elif event == "ended":
+        elif event == "ended" and (self._at_end == "finish" or name not in self._sources.names):
             deliveries = self._intake.finish(name)
+        elif event == "ended":
+            self._alignment.leave(name)
+            deliveries = [self._intake.ignore(name)] if self._ignores_silence else []
         else:
             deliveries = [self._intake.ignore(name, moment)]
         await self._reject([item for delivery in deliveries for item in delivery.refused])

@@ -24,7 +24,7 @@ from tidelog.plans.plan import Plan, TupleShape
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.admitting import Admitted, Admitting
 from tidelog.runtime.deploy import ports_fed_by
-from tidelog.runtime.interfaces import Batch, Rejected
+from tidelog.runtime.interfaces import MOST_NAMES, Batch, Rejected, Tick
 from tidelog.runtime.source_state import SourceState
 from tidelog.runtime.tracks import Rules
 from tidelog.runtime.watermarks import Watermarks
@@ -67,7 +67,8 @@ class Delivery:
 class IntakeStatistics:
     """Counts of facts: accepted, of predicates that the program does not use, refused as late, too far ahead, too long.
 
-    `held` is how many first facts wait for others that agree with them on the time.
+    `held` is how many first facts wait for others that agree with them on the time, `unused_names` are the first of the
+    predicates that are not used, each with how many of the facts are its own.
     """
 
     accepted: int
@@ -76,6 +77,7 @@ class IntakeStatistics:
     ahead: int = 0
     long: int = 0
     held: int = 0
+    unused_names: dict[str, int] = field(default_factory=dict)
 
 
 class Intake:
@@ -114,6 +116,7 @@ class Intake:
         self._earliest = POS
         self._start_told = False
         self.accepted = self.unused = self.late = self.ahead = self.long = 0
+        self._unused_names: dict[str, int] = {}
 
     @property
     def watermark(self) -> int:
@@ -172,6 +175,18 @@ class Intake:
         self._bring(state, self._admitting.drop(state, idle), delivery)
         return self._close(delivery)
 
+    def pass_time(self, tick: Tick) -> Delivery:
+        """The machine's clock has gone on: what it says is a floor for the watermark of every source."""
+        self.watermarks.pass_time(tick.watermark, tick.present)
+        return self._close(Delivery())
+
+    def _note_unused(self, predicate: str) -> bool:
+        """Count a fact by the name of its predicate, while there are not too many."""
+        names = self._unused_names
+        if predicate in names or len(names) < MOST_NAMES:
+            names[predicate] = names.get(predicate, 0) + 1
+        return True
+
     def _bring(self, state: SourceState, admitted: Admitted, delivery: Delivery) -> None:
         """What is taken of a source goes into the delivery, and time goes on."""
         self._sort(admitted, delivery)
@@ -188,7 +203,7 @@ class Intake:
             if predicate in counts and lo > NEG:  # what has no begin never arrived
                 delivery.arrivals.append(((predicate, *row), lo, lo))
             if predicate not in used:
-                unused += predicate not in counts
+                unused += predicate not in counts and self._note_unused(predicate)
             elif predicate in facts:
                 facts[predicate].append((row, lo, hi))
             else:
@@ -257,7 +272,8 @@ class Intake:
         """Counts of facts so far."""
         states = self.watermarks.sources.values()
         held = sum(len(track.held or ()) for state in states for track in state.tracks.values())
-        return IntakeStatistics(self.accepted, self.unused, self.late, self.ahead, self.long, held)
+        names = dict(self._unused_names)
+        return IntakeStatistics(self.accepted, self.unused, self.late, self.ahead, self.long, held, names)
 
     def snapshot(self) -> dict[str, Any]:
         """The watermarks and counters as plain data."""
@@ -267,6 +283,7 @@ class Intake:
             "earliest": self._earliest,
             "start_told": self._start_told,
             "counters": [self.accepted, self.unused, self.late, self.ahead, self.long],
+            "unused_names": dict(self._unused_names),
         }
 
     def restore(self, data: dict[str, Any]) -> None:
@@ -276,6 +293,7 @@ class Intake:
         self._earliest = data["earliest"]
         self._start_told = data["start_told"]
         self.accepted, self.unused, self.late, self.ahead, self.long = data["counters"]
+        self._unused_names = dict(data["unused_names"])
 
 
 def counted(plan: Plan) -> frozenset[str]:

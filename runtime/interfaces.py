@@ -21,6 +21,8 @@ StageMode = Literal["intervals", "final", "changes"]
 """In which form the answers of a part of a program can be told (`run --emit`): the modes that look at one output alone."""
 EmitMode = Literal[StageMode, "points"]
 """In which form answers are told; `runtime/emission.py` says what each means."""
+MOST_NAMES = 100
+"""How many predicates that the program does not use are counted by name."""
 
 AnyAnswer = Record | HypotheticalAnswer
 """What sinks take: a derived fact (with `changes`, a `ChangeRecord`), or, where the program asks, what is known of an
@@ -55,6 +57,14 @@ class Batch:
     places: Sequence[str] | None = None
     position: dict[str, Any] | None = None
     parts: Sequence[Part] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What the machine's clock says: no fact begins at or before `watermark` any more, and now it is `present` (encoded)."""
+
+    watermark: int
+    present: int
 
 
 class Source(Protocol):
@@ -106,6 +116,16 @@ class Replayable(Protocol):
 
     def resume(self, position: dict[str, Any]) -> None:
         """Go on behind this position once entered. SnapshotError where what was read is not there any more."""
+        ...
+
+
+@runtime_checkable
+class Recorded(Protocol):
+    """A source that tells whether all that it will say is there already, as in a file. Then no clock makes it late."""
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it reads what was there before."""
         ...
 
 

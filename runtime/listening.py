@@ -61,6 +61,11 @@ class ListenerActor:
         self._stopping = False
         self._scope: anyio.CancelScope | None = None
 
+    @property
+    def is_recorded(self) -> bool:
+        """What connections will say is not there already."""
+        return False
+
     def stop(self) -> None:
         """Let nobody in any more, and take nothing more from those who are there."""
         self._stopping = True

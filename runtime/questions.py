@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import astuple, dataclass, field
+from numbers import Integral
 from typing import Any, get_args
 
 from tidelog.operators.ask.asker import Asker, AskerStatistics
@@ -38,7 +39,7 @@ class AnswerFilter:
 
     def __post_init__(self) -> None:
         evidence = self.telling.min_evidence
-        if not isinstance(evidence, int) or isinstance(evidence, bool):
+        if not isinstance(evidence, Integral) or isinstance(evidence, bool):
             raise TypeError(f"`min_evidence` is a whole number, got {type(evidence).__name__}")
         if evidence < 0:
             raise ValueError(f"`min_evidence` is 0 or more, got {evidence}")

@@ -15,19 +15,19 @@ from tidelog.operators.ask.telling import Telling
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.operators.room import NoRoomError
 from tidelog.plans.errors import DataError, LateError, SnapshotError, StateError
-from tidelog.plans.facts import Answer, Record
+from tidelog.plans.facts import Answer, Record, ValueLike
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program, format_statement
 from tidelog.plans.questions import HypotheticalAnswer, Status
 from tidelog.plans.records import make_record
 from tidelog.plans.saved import seal, taking, unseal
-from tidelog.plans.syntax import Ask, Value
+from tidelog.plans.syntax import Ask
 from tidelog.plans.timeline import POS
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.arguments import check_lead, require_stream_plan
 from tidelog.runtime.emission import emission
 from tidelog.runtime.intake import MAX_LEAD, Delivery, Intake, IntakeStatistics
-from tidelog.runtime.interfaces import Batch, EmitMode, Rejected
+from tidelog.runtime.interfaces import Batch, EmitMode, Rejected, Tick
 from tidelog.runtime.network import Network, Outcome
 from tidelog.runtime.questions import Inquiry, answer_filter, inquiries
 from tidelog.runtime.source_state import SourceStatistics
@@ -130,7 +130,7 @@ class Session:
         self._collect(self._network.begin())
 
     def push(
-        self, predicate: str, row: Sequence[Value] = (), time: TimeLike | None = None, interval: str | None = None
+        self, predicate: str, row: Sequence[ValueLike] = (), time: TimeLike | None = None, interval: str | None = None
     ) -> None:
         """Hand in a fact, at a `time` or over an `interval` such as `"[1,2)"`.
 
@@ -152,7 +152,7 @@ class Session:
     def advance(self, time: TimeLike) -> None:
         """Promise that no later fact begins at or before `time`; LateError where the stream has finished."""
         self._check_open()
-        self._flush(Batch(watermark=self._times.point(time)))
+        self._flush(Batch(watermark=self._times.promise(time)))
 
     def finish(self) -> None:
         """The stream has ended: everything that is still open becomes final. Nothing can be pushed any more.
@@ -190,6 +190,10 @@ class Session:
         delivery = self._intake.ignore(source, before)
         self._deliver(delivery)
         return delivery.refused
+
+    def pass_time(self, tick: Tick) -> None:
+        """The machine's clock has gone on: a floor for what every source promises."""
+        self._deliver(self._intake.pass_time(tick))
 
     def end(self, source: str) -> list[Rejected]:
         """The source has ended, and with the last of them the stream; returns what was refused of its first facts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 
 import anyio
 
@@ -65,7 +66,7 @@ class Silence:
 
 def check_seconds(name: str, seconds: object) -> None:
     """TypeError unless it is a number, ValueError unless it is 0 or more, and finite."""
-    if not isinstance(seconds, int | float) or isinstance(seconds, bool):
+    if not isinstance(seconds, Real) or isinstance(seconds, bool):
         raise TypeError(f"`{name}` is a number of seconds, got {type(seconds).__name__}")
-    if not 0 <= seconds < math.inf:
+    if not 0 <= float(seconds) < math.inf:
         raise ValueError(f"`{name}` is 0 s or more, got {seconds}")

@@ -6,6 +6,7 @@ import errno
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Literal
 
 import anyio
@@ -14,13 +15,24 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from tidelog.plans.errors import ConnectorError
 from tidelog.runtime.actors import everything_waiting
-from tidelog.runtime.interfaces import Accountable, AnyAnswer, Batch, Interrupted, Sink, SinkStatistics, Source
+from tidelog.runtime.interfaces import (
+    Accountable,
+    AnyAnswer,
+    Batch,
+    Interrupted,
+    Recorded,
+    Sink,
+    SinkStatistics,
+    Source,
+    Tick,
+)
 from tidelog.runtime.silence import Silence, check_seconds
 
 logger = logging.getLogger("tidelog")
 
-SourceEvent = tuple[str, Batch | Literal["opened", "ended", "idle"], float]
-"""What a source tells the intake, and when: a batch, that it has come or has ended, or that it was silent since then."""
+SourceEvent = tuple[str, Batch | Tick | Literal["opened", "ended", "idle"], float]
+"""What a source tells the intake, and when: a batch, that it has come or ended, or was silent since then; and what
+a clock does."""
 
 _MOMENTS = 5
 """How often other tasks get their turn before a source's end counts."""
@@ -38,7 +50,7 @@ class RestartPolicy:
     longest: float = 30.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.attempts, int) or isinstance(self.attempts, bool):
+        if not isinstance(self.attempts, Integral) or isinstance(self.attempts, bool):
             raise TypeError(f"`attempts` is a whole number, got {type(self.attempts).__name__}")
         if self.attempts < 0:
             raise ValueError(f"`attempts` is 0 or more, got {self.attempts}")
@@ -105,6 +117,16 @@ class SourceActor:
     def is_waiting(self) -> bool:
         """Whether it has said something that was not taken yet, or is held back."""
         return self._untaken > 0 or self._released is not None
+
+    @property
+    def is_passing_on(self) -> bool:
+        """Whether it has something to say that has not been heard yet."""
+        return self._untaken > 0
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether its source reads what was there before."""
+        return isinstance(self._source, Recorded) and self._source.is_recorded
 
     def stop(self) -> None:
         """Take nothing more; a batch that has been received is still passed on."""

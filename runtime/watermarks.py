@@ -20,7 +20,7 @@ class Watermarks:
     """Sources by name, with the watermark (encoded) that follows from their promises."""
 
     def __init__(self, sources: Iterable[str]) -> None:
-        self.watermark = NEG
+        self.watermark = self.floor = self.present = NEG
         self.sources: dict[str, SourceState] = {}
         self._ended: dict[str, Counts] = {}
         self._least: Least[SourceState] = Least()
@@ -57,6 +57,12 @@ class Watermarks:
             self.reach(slowest.promised)
         elif not self.sources:
             self.reach(POS)
+
+    def pass_time(self, floor: int, present: int) -> None:
+        """By the machine's clock it is `present`, and no source brings anything at or before `floor` any more."""
+        self.floor, self.present = max(self.floor, floor), present
+        if self.sources:
+            self.reach(self.floor)
 
     def reach(self, watermark: int) -> None:
         """The watermark is at least this."""

@@ -84,7 +84,7 @@ class Materialisation:
             raise ValueError(f"a strategy is one of {', '.join(STRATEGIES)}; got `{strategy}`")
         self.plan = plan
         self._strategy = STRATEGIES[strategy]
-        self._until = POS if until is None else TimeReader(plan.timeline).point(until)
+        self._until = POS if until is None else TimeReader(plan.timeline).last(until)
         self._known = Interpretation(plan, StateBound(max_state))
         self._strata: Iterator[Stratum] = iter(plan.strata)
         self._current: StratumRun | None = None

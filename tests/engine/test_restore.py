@@ -243,11 +243,8 @@ def test_stages_take_all_or_nothing(emit: StageMode) -> None:
             damaged[i] ^= 1 << bit
             with pytest.raises(SnapshotError):
                 run.restore(bytes(damaged))
-    for damaged in (
-        b"",
-        state[:-1],
-        msgspec.msgpack.encode(seal({"session": {}, "emission": None if emit == "intervals" else {}})),
-    ):
+    without = None if emit == "intervals" else {}
+    for damaged in (b"", state[:-1], msgspec.msgpack.encode(seal({"session": {}, "emission": without}))):
         with pytest.raises(SnapshotError):
             run.restore(damaged)
     for each in (run, other):

@@ -20,7 +20,7 @@ import tidelog
 from tidelog.connectors.formats import make_decoder
 from tidelog.connectors.framing import MAX_LINE, LineReader
 from tidelog.connectors.spark import Ingestion, parse_fields, table_paths
-from tidelog.connectors.spark.running.arrivals import BATCH, FACTS, UNUSED, Arrivals
+from tidelog.connectors.spark.running.arrivals import BATCH, FACTS, UNUSED, Arrivals, unused_names
 from tidelog.connectors.spark.running.blocks import BLOCK, BlocksOfTask, Header
 from tidelog.connectors.spark.running.frame_rows import EXACT, Layout, RowReader, RowsOfTask
 from tidelog.connectors.spark.running.frames import layout_of
@@ -45,6 +45,8 @@ output warm, open.
 warm(S) :- temp(S, V), V >= 30.
 open(S) :- door(S).
 """
+LOOSE = "timeline integer, unit 1 s.\noutput open.\nopen(S) :- door(S)."
+"""Declares no inputs, so that there may be facts of any predicate."""
 ORDERED = "timeline integer.\ninput p(a).\noutput q.\nq(X) :- sometime p(X) in [#2 of p]."
 
 
@@ -310,10 +312,16 @@ def test_quoted_line_ends_in_cut_files(text: bytes, start: int) -> None:
 
 
 def test_counts_and_spans() -> None:
-    """Facts are counted, those of unknown predicates apart; the span is that of all, read by a stage or not."""
+    """Facts are counted, those that no stage reads apart, and by name; the span is that of both. Others are letters."""
     text = b"temp(a,31)@7\nother(1)@2\ndoor(x)@[3,9]\nother(2)@8\n"
     read = Read.of(BlocksOfTask(Input(1, "facts", "/"), job(), None).read(blocks(*file("/a", text))))
-    assert read.counts == {FACTS: 2, UNUSED: 2}
+    assert read.counts == {FACTS: 2}
+    assert [letter.reason for letter in read.letters] == ["the program has no predicate `other`"] * 2
+    assert read.spans == [(3, 7)]
+    unread = PROGRAM.replace("output warm, open", "output open") + "input other(n).\n"
+    read = Read.of(BlocksOfTask(Input(1, "facts", "/"), job(unread), None).read(blocks(*file("/a", text))))
+    assert read.counts == {FACTS: 1, UNUSED: 3, "unused other": 2, "unused temp": 1}
+    assert unused_names(read.counts) == {"other": 2, "temp": 1}
     assert read.spans == [(2, 8)]
     assert Read.of(BlocksOfTask(Input(1, "facts", "/"), job(), None).read(iter(()))).counts == {}
 
@@ -413,7 +421,7 @@ def test_dates_need_a_unit() -> None:
 
 
 def rows(
-    layout: Layout, predicate: str, *values: Sequence[object], program: str = PROGRAM
+    layout: Layout, predicate: str, *values: Sequence[object], program: str = LOOSE
 ) -> tuple[list[Any], list[Rejected]]:
     """What a worker makes of rows: without their predicate, and what is none."""
     reader = RowReader(job(program).plan.schema, predicate, layout)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from tidelog.commands.batch_progress import Progress
 from tidelog.commands.outcome import add_max_state, say, show_diagnostics, write_out
+from tidelog.commands.unused import unused_note
 from tidelog.compiling import compile_batch_path
 from tidelog.connectors.batch_files import BatchLoader, parse_batch_spec
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.spec import Spec
 from tidelog.plans.batch import BatchPlan
 from tidelog.plans.errors import SpecError
-from tidelog.plans.facts import Schema
 from tidelog.plans.timeline import Timeline
 from tidelog.runtime.batch.decision import METHODS
 from tidelog.runtime.batch.materialisation import Materialisation
@@ -58,12 +59,17 @@ def load(
 ) -> BatchLoader:
     """The facts of some inputs, at least as fine as `timeline`; DataError for the first that cannot be read."""
     collect_seldom()
-    schema = Schema(timeline, plan.schema.predicates)
+    schema = replace(plan.schema, timeline=timeline)
     loader = BatchLoader(schema, only=only)
     progress.expect(spec.path for spec in specs)
     for spec in specs:
         loader.load(spec, progress.read)
     collect_seldom()  # what has been read stays: it is not looked at again
+    known = {*plan.schema.predicates, *(only or ())}
+    unused = {name: number for name, number in loader.facts.passed_names.items() if name not in known}
+    if unused:
+        progress.clear()
+        say(f"note: {unused_note(sum(unused.values()), unused, plan.schema)}")
     return loader
 
 

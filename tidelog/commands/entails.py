@@ -19,13 +19,13 @@ from tidelog.commands.batch import (
 )
 from tidelog.commands.batch_progress import Progress
 from tidelog.commands.outcome import BAD, DONE, USAGE, say
-from tidelog.connectors.decoding import suggest
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.text_decoder import TextDecoder
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.facts import Record, Schema
 from tidelog.plans.numerals import shorten
 from tidelog.plans.refining import read_exactly
+from tidelog.plans.suggestions import suggest
 from tidelog.plans.timeline import Timeline
 from tidelog.runtime.batch.decision import Decision, Truth
 from tidelog.runtime.batch.entailment import Question
@@ -91,7 +91,11 @@ def _tell(decision: Decision, times: TimeFormatter) -> int:
 
 
 def _read_fact(schema: Schema, text: str) -> tuple[Record, Timeline]:
-    """A fact, encoded for a timeline that is fine enough for it; SpecError where it is none."""
+    """A fact, encoded for a timeline that is fine enough for it; SpecError where it is none.
+
+    Of a predicate that nothing knows, too: what nothing derives does not follow.
+    """
+    schema = replace(schema, others=None)
 
     def read(timeline: Timeline) -> Record:
         batch = TextDecoder(replace(schema, timeline=timeline), "--fact").decode([os.fsencode(text)], 1)

@@ -85,7 +85,7 @@ def _timeline(plan: BatchPlan, until: str | None) -> Timeline:
     if until is None:
         return plan.timeline
     try:
-        _, timeline = read_exactly(plan.timeline, lambda timeline: TimeReader(timeline).point(until))
+        _, timeline = read_exactly(plan.timeline, lambda timeline: TimeReader(timeline).last(until))
     except DataError as error:
         raise SpecError(f"--until: {error}") from error
     return replace(plan.timeline, resolution=timeline.resolution)

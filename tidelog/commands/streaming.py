@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from tidelog.commands.overlap import check_overlap, file_of
 from tidelog.commands.progress import show_progress
 from tidelog.commands.signals import GRACE, GentleStopping, gently_stopped
 from tidelog.commands.statistics import Running, show_statistics
+from tidelog.commands.unused import unused_note
 from tidelog.connectors.acceptor import MAX_CLIENTS
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.formatting import TimeFormatter
@@ -26,9 +28,11 @@ from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
 from tidelog.plans.stopping import Stopped
 from tidelog.plans.times import TimeReader
+from tidelog.runtime.clock import Clock
 from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.engine import Engine, first_cause
 from tidelog.runtime.intake import MAX_LEAD
+from tidelog.runtime.interfaces import Recorded
 from tidelog.runtime.state_bound import MAX_STATE
 from tidelog.runtime.violations import Violation
 
@@ -41,6 +45,13 @@ def add_stream_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-ahead", metavar="D", help="refuse a fact further than D ahead of its source (default: none)")
     parser.add_argument("--start", metavar="T", help="when the stream starts (default: with its first fact)")
     parser.add_argument("--dead-letter", metavar="F", help="where records go that cannot be used (default: standard error)")
+    parser.add_argument("--clock", metavar="D", help="let time move with the clock, too: facts come at most D behind it")
+    parser.add_argument(
+        "--at-end",
+        choices=("finish", "stop"),
+        default="finish",
+        help="decide all when the sources end, or claim nothing about later times (default finish)",
+    )
     parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
     parser.add_argument(
         "--max-lead",
@@ -138,10 +149,13 @@ class _Run:
                 max_ahead=self._options.max_ahead,
                 max_lead=self._options.max_lead,
                 idle_after=self._options.idle_after,
+                at_end=self._options.at_end,
+                clock=self._options.clock,
                 dead_letters=letters,
                 on_violation=self._show_violation,
                 max_state=self._options.max_state,
             )
+            self._note_recorded()
             self._stopping.is_storing = lambda: engine.is_storing
             await stack.enter_async_context(self._beside(engine))
             try:
@@ -167,6 +181,16 @@ class _Run:
     def _show_violation(self, violation: Violation) -> None:
         say(violation.told(self._times.at(violation.lo, violation.hi)))
 
+    def _note_recorded(self) -> None:
+        """Say that with `--clock` files are read first, by their own times."""
+        if self._options.clock is None:
+            return
+        recorded = [isinstance(source, Recorded) and source.is_recorded for source in self._sources]
+        if all(recorded):
+            say("note: `--clock` changes nothing: all facts are read from files, which have an end")
+        elif any(recorded):
+            say("note: `--clock` counts once all files have been read")
+
     def _close(self, engine: Running, is_certain: bool) -> int:
         for line in engine.unfinished():
             say(f"note: {line}")
@@ -183,8 +207,7 @@ class _Run:
             return
         intake = self._engine.intake_statistics()
         if intake.unused:
-            have = "has a predicate" if intake.unused == 1 else "have predicates"
-            say(f"note: {count(intake.unused, 'fact')} {have} that the program does not use")
+            say(f"note: {unused_note(intake.unused, intake.unused_names, self._plan.schema)}")
         if self._engine.rejected:
             say(f"note: {count(self._engine.rejected, 'record')} could not be used")
         if intake.held:
@@ -198,6 +221,7 @@ def _check_times(plan: Plan, options: argparse.Namespace) -> None:
         ("--lateness", options.lateness, times.duration),
         ("--max-ahead", options.max_ahead, times.duration),
         ("--start", options.start, times.point),
+        ("--clock", options.clock, lambda text: Clock(plan.timeline, text, time.time)),
     ):
         try:
             if text is not None:
