@@ -13,6 +13,7 @@ from tidelog import GroundLiteral, HypotheticalAnswer, Open, OperatorError, Sess
 from tidelog.operators.ask.asker import Asker
 from tidelog.plans.facts import Record
 from tidelog.plans.questions import Status
+from tidelog.runtime.interfaces import Batch
 
 FIRST, SECOND, THIRD = (f"temp(wt25,high)@{time}" for time in range(3))
 
@@ -256,3 +257,13 @@ def test_a_question_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     assert (error.step, error.rule) == ("malf", "ask malf(X)@T.")
     assert (error.fact, error.reason) == ("temp(bad,high)@4", "RuntimeError: cannot do this")
     assert isinstance(error.__cause__, RuntimeError)
+
+
+def test_parts_of_a_source_that_stand_at_other_times_do_not_make_each_other_late() -> None:
+    """In one batch, a part's fact may lie far behind another's; nothing is decided before it is taken."""
+    plan = plan_of("timeline integer. input q(x). input r(x). p(X) :- q(X), diamondminus[0,5] r(X). ask p(X)@T.")
+    facts = [("r", ("a",), 6, 6), ("q", ("a",), 100, 100), ("q", ("a",), 10, 10), *[("q", ("b",), t, t) for t in (101, 102)]]
+    whole = Session(plan, sources=("s",), max_lead=1)
+    whole.take("s", Batch(facts, parts=["one", "two", "one", "two", "two"]))
+    whole.end("s")
+    assert [line.answer for line in whole.pull_hypothetical() if line.status == "certain"] == [{"X": "a", "T": 10}]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
-from ask.unfolded import lines, question_of, unfolded, unfolding_of
+from ask.unfolded import count_comparisons, lines, question_of, unfolded, unfolding_of
 from tidelog.operators.sld.unfold import unfold
 from tidelog.plans.errors import Diagnostic, ProgramError
 from tidelog.plans.printing import format_formula
@@ -442,11 +440,9 @@ def test_a_time_that_nothing_bounds_is_refused(rule: str, what: str) -> None:
 )
 def test_what_unfolds_into_too_much_is_refused_before_it_is_built(literal: str, size: str) -> None:
     """The size is computed from the formulas, and named."""
-    begun = time.perf_counter()
     diagnostic = refusal(f"p(X) :- {literal}.\nd(X) :- q(X).\nd(X) :- r(X).\nask p(X)@T.")
     assert diagnostic.code == "ask-too-large"
     assert size in diagnostic.message
-    assert time.perf_counter() - begun < 1
 
 
 def test_the_innermost_formula_that_is_too_large_is_blamed() -> None:
@@ -472,9 +468,9 @@ def test_a_long_chain_of_rules_is_no_recursion() -> None:
     assert unfolded(f"{chain}\np1500(X) :- q(X).\nask p0(X)@T.") == ["q(X)@T"]
 
 
-def test_a_thousand_alternatives_unfold_within_a_second() -> None:
+def test_a_thousand_alternatives_are_not_compared_each_with_each(monkeypatch: pytest.MonkeyPatch) -> None:
     """Minimality is no comparison of each with each."""
     question, facts = question_of("p(X) :- diamondminus[0,999] q(X).\nask p(X)@T.")
-    begun = time.perf_counter()
+    compared = count_comparisons(monkeypatch)
     assert len(unfold(question, facts).main.preconditions) == 1000
-    assert time.perf_counter() - begun < 1
+    assert len(compared) == 1000

@@ -117,12 +117,34 @@ def test_armed_ranges_of_since_count_within_one_call() -> None:
 
 def test_a_question_is_bounded() -> None:
     """Open partial answers count, and so does what would be told at once; the question is named with its line."""
-    plan = tidelog.compile("timeline integer.\ninput p(x).\nq(X,Y) :- p(X), p(Y).\nask q(X,Y)@T.", outputs=False)
-    error = grown(plan, numbers(plan, 1_000), 5_000)
+    text = "timeline integer.\ninput p(x). input r(x,y).\nq(X,Y) :- p(X), p(Y){}.\nask q(X,Y)@T."
+    plan = tidelog.compile(text.format(", r(X,Y)"), outputs=False)
+    error = grown(plan, numbers(plan, 1_000), 5_000, min_evidence=3)
     assert (error.holder, error.place) == ("the question `ask q(X, Y)@T.`", "<program>:4")
-    assert 5_000 < error.rows <= 5_100  # what one fact brings is taken as a whole
-    error = grown(plan, [plan.record("p", ["a"], interval="[0,9000]")], 5_000)
-    assert error.rows == 9_001
+    assert error.rows == 5_001
+    plan = tidelog.compile(text.format(""), outputs=False)
+    assert grown(plan, numbers(plan, 1_000), 5_000).rows == 71 * 71  # lines: with each fact all its pairs are certain
+    assert grown(plan, [plan.record("p", ["a"], interval="[0,9000]")], 5_000).rows == 5_001
+
+
+def test_facts_that_a_question_keeps_are_bounded_within_one_call() -> None:
+    """A fact that holds at many times is kept once for each of them, as long as somebody may ask for it."""
+    text = "timeline integer.\ninput p(x). input r(x).\nq(X) :- r(X), not diamondminus[0,99999] p(X).\nask q(X)@T."
+    plan = tidelog.compile(text, outputs=False)
+    assert grown(plan, [plan.record("p", ["a"], interval="[0,9000]")], 5_000).rows == 9_001
+
+
+def test_what_waits_to_be_pulled_counts_after_a_restoration_as_before() -> None:
+    """Answers that were pulled no longer count, those that were not do."""
+    plan = tidelog.compile("timeline integer.\ninput p(x).\nq(X) :- p(X).")
+    session = tidelog.Session(plan, max_state=1_000)
+    session.restore(tidelog.Session(plan, max_state=1_000).snapshot())
+    for time in range(50):
+        session.push_records(numbers(plan, 100, time=time))
+        assert len(session.pull_records()) == 100
+    with pytest.raises(tidelog.StateError, match="answers that wait to be pulled"):
+        for time in range(50, 65):
+            session.push_records(numbers(plan, 100, time=time))
 
 
 def test_a_bound_that_is_kept_changes_nothing() -> None:
