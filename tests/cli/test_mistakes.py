@@ -139,3 +139,10 @@ def test_a_fact_from_a_wrong_clock_is_refused(folder: Path) -> None:
     assert "stdin:3: ahead: begins more than 60 after 2, where its source stood: hot(a)@99999" in kept.stderr
     assert "3 accepted, 0 unused, 0 late, 1 ahead; 1 rejected in all" in kept.stderr
     assert run(*arguments, cwd=folder, given=given).stdout == ""
+
+
+def test_dead_letters_that_cannot_be_written(folder: Path) -> None:
+    """It is a mistake in usage, told as what it is, before anything is read."""
+    done = run("run", "p.tide", "--in", "/dev/null", "--dead-letter", "nowhere/x", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "tidelog: error: cannot write dead letters to `nowhere/x`: No such file or directory\n"
