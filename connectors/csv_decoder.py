@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import csv
+import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
@@ -24,7 +25,9 @@ from tidelog.plans.times import TimeReader
 from tidelog.runtime.interfaces import Batch
 
 _SPACES = " \t"
-"""What does not count around a value. A line end, which only quotes can hold, does."""
+"""What does not count around a value, outside quotes."""
+_CELL = re.compile(r' *("(?:[^"]|"")*"|[^,]*)(?:,|\Z)')
+"""A cell of a row that is strict CSV; behind the last one it finds an empty one, too."""
 
 
 class CsvDecoder:
@@ -115,7 +118,7 @@ def _length(key: str, _: object) -> int:
 
 
 def split_row(line: bytes) -> list[str]:
-    """The cells of one CSV row, without the spaces around them; DataError if it is not strict CSV."""
+    """The cells of one CSV row, without the spaces around them, outside quotes; DataError if it is not strict CSV."""
     text = as_text(line)
     if '"' not in text and "\r" not in text:
         return [cell.strip(_SPACES) for cell in text.split(",")]
@@ -124,4 +127,5 @@ def split_row(line: bytes) -> list[str]:
     except csv.Error as error:
         reason = "a carriage return stands outside quotes" if "new-line" in str(error) else str(error)
         raise DataError(f"not valid CSV: {reason}") from None
-    return [cell.strip(_SPACES) for cell in cells]
+    quoted = (match[1].startswith('"') for match in _CELL.finditer(text))
+    return [cell if is_quoted else cell.strip(_SPACES) for cell, is_quoted in zip(cells, quoted, strict=False)]
