@@ -314,7 +314,7 @@ class DurableRun:
                 standing.ended = True
         elif event == "ended":
             self._alignment.leave(name)
-            refused = self._session.ignore(name) if self._ignores_silence else []
+            refused = self._session.leave(name) if self._ignores_silence else []
         else:
             refused = self._session.ignore(name, moment)
         self._alignment.taken(name)

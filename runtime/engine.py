@@ -306,7 +306,7 @@ class Engine:
             deliveries = self._intake.finish(name)
         elif event == "ended":
             self._alignment.leave(name)
-            deliveries = [self._intake.ignore(name)] if self._ignores_silence else []
+            deliveries = self._intake.leave(name) if self._ignores_silence else []
         else:
             deliveries = [self._intake.ignore(name, moment)]
         await self._reject([item for delivery in deliveries for item in delivery.refused])

@@ -111,7 +111,7 @@ class Intake:
         rules = Rules(lateness, max_ahead, 0 if plan.timeline.is_integer else 1)
         self._admitting = Admitting(self.watermarks, plan.timeline, plan.delays, rules, max_lead)
         self._delays, self._late_by = plan.delays, rules.behind
-        self._latest = NEG
+        self._latest = self._furthest = NEG
         self.given_start = start
         self._earliest = POS
         self._start_told = False
@@ -174,6 +174,20 @@ class Intake:
         idle = list(takewhile(lambda track: track.moment <= before, state.tracks.values()))
         self._bring(state, self._admitting.drop(state, idle), delivery)
         return self._close(delivery)
+
+    def leave(self, source: str) -> list[Delivery]:
+        """The source will say nothing more, though the stream has not ended, and nobody waits for it.
+
+        Where nobody else counts, time comes as far as the furthest of those that have left has promised: so it does not
+        matter which of them was the first.
+        """
+        tracks = self.watermarks.find(source).tracks.values()
+        self._furthest = max([self._furthest, *(track.promised for track in tracks)])
+        deliveries = [self.ignore(source)]
+        if self.watermarks.slowest() is None:
+            self.watermarks.reach(self._furthest)
+            deliveries.append(self._close(Delivery()))
+        return deliveries
 
     def pass_time(self, tick: Tick) -> Delivery:
         """The machine's clock has gone on: what it says is a floor for the watermark of every source."""

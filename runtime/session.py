@@ -191,6 +191,13 @@ class Session:
         self._deliver(delivery)
         return delivery.refused
 
+    def leave(self, source: str) -> list[Rejected]:
+        """The source will say nothing more, though the stream has not ended; returns what was refused of its first facts."""
+        deliveries = self._intake.leave(source)
+        for delivery in deliveries:
+            self._deliver(delivery)
+        return [item for delivery in deliveries for item in delivery.refused]
+
     def pass_time(self, tick: Tick) -> None:
         """The machine's clock has gone on: a floor for what every source promises."""
         self._deliver(self._intake.pass_time(tick))

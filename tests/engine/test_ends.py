@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from outbox.boxes import held, run_durably, source
 
 import tidelog
+from engine.runners import Runner
 from engine.running import BACKENDS, engine_answers, multiset, plan_of, records, run, shown
 from engine.test_session_equals_oracle import compiled, show
 from oracle.agreement import records_of
@@ -146,3 +147,19 @@ def test_a_durable_run_that_stops_goes_on_when_its_file_has_grown(tmp_path: Path
     whole, parts = held(tmp_path / "whole"), held(tmp_path / "parts")
     assert sorted(repr(row[1:7]) for row in parts) == sorted(repr(row[1:7]) for row in whole)
     assert before < len(parts)
+
+
+@pytest.mark.parametrize("kind", ["engine", "durable"])
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("is_long_first", [False, True])
+@pytest.mark.parametrize("pieces", [1, 100])
+def test_with_idle_after_it_does_not_matter_who_ends_first(
+    kind: str, backend: str, is_long_first: bool, pieces: int
+) -> None:
+    """Nobody waits for a source that has ended, so time comes as far as the furthest has come, whoever was the last."""
+    plan = plan_of("timeline integer. quiet(X) :- hot(X), not cold(X).")
+    facts = records(plan, [f"hot(a)@{time}" for time in (*range(40), 50)])
+    sources = [MemorySource(facts, batch_size=pieces), MemorySource(facts[:2], batch_size=1)]
+    runner = Runner(kind, plan, sources if is_long_first else sources[::-1], at_end="stop", idle_after=60.0, emit="final")
+    run(backend, runner.run)
+    assert shown(plan, runner.answers) == ["quiet(a)@[0,39]"]
