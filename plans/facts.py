@@ -91,7 +91,7 @@ def _constant(value: object) -> Value:
     """A value as a plain constant: `true` and `false` become the constants of that name, numbers an int or a float."""
     kind = type(value)
     if kind is int or kind is float:
-        return canonical(value)  # type: ignore[arg-type]
+        return canonical(value)  # type: ignore[arg-type] # its type has just been looked at
     if isinstance(value, bool) or _is_numpy_boolean(value):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -153,6 +153,7 @@ def _solved(comparison: Comparison) -> Comparison:
 def _expression(term: Linear, offset: int | float) -> Expression:
     if term.node == ZERO:
         return Constant(canonical(offset))
+    # a node is the name of a variable, or a pair of a kind and a text
     base: Expression = Variable(term.node) if isinstance(term.node, str) else Constant(str(term.node[1]))  # type: ignore[index]
     if not offset:
         return base

@@ -45,7 +45,7 @@ def running(*arguments: str, descriptors: int | None = None) -> Iterator[subproc
 
     command = [*TIDELOG, *arguments]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, preexec_fn=limit) as process:  # noqa: PLW1509
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, preexec_fn=limit) as process:  # noqa: PLW1509 - one thread
         try:
             yield process
         finally:
