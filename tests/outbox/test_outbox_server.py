@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import socket
 import ssl
+import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -254,6 +255,16 @@ def test_a_silent_client_is_left(
             return server.connections()
 
     assert anyio.run(main, backend=backend) == ConnectionStatistics(accepted=2, silent=2)
+
+
+def until_let_in(address: str) -> int:
+    """The last number, asked for again while the server is still at those who came or went a moment ago."""
+    end = time.monotonic() + WAIT
+    while True:
+        with suppress(ConnectorError):
+            return last_of(address)
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
