@@ -3,7 +3,8 @@
 10,000 turbines send one reading at each tick, and one in a hundred is high. "asked": a session whose program asks, and
 derives nothing forward; "forward": the same rules as outputs; both with the facts made beforehand. Memory: the partial
 answers that are open, and all facts and answers that are kept, along the stream, and with ten times as many high readings,
-when ten times as many answers are open.
+when ten times as many answers are open. Heartbeats: twenty nodes, each of which may be silent for so long after each beat;
+`since`: what must have lasted since a start.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ TURBINES, TICKS, HIGH = 10_000, 30, 0.01
 LONG_TICKS, LONG_TURBINES = 2_000, 500
 REPEATS, SEED = 5, 1
 CPU_TARGET, FLAT_TARGET, PROPORTION_TARGET = 3.0, 1.25, 1.25
+WINDOWS, NODES, BEATS = (10, 120), 20, 400
+BETWEEN = ((5, 10), (15, 30), (30, 60))
+WINDOW_TARGET, FACT_TARGET = 1.5, 0.1
 
 RULES = """
 timeline integer.
@@ -45,6 +49,8 @@ def run() -> list[Figure]:
         Figure("asking", "a reading, asked", asked / readings * 1e6, "µs"),
         Figure("asking", "a reading, forward rules alone", forward / readings * 1e6, "µs"),
         *_memory(),
+        *_heartbeats(),
+        *_since(),
     ]
 
 
@@ -68,7 +74,35 @@ def _forward(ticks: _Ticks) -> Run:
 
 
 def _asked(ticks: _Ticks) -> Run:
-    session = tidelog.Session(tidelog.compile(RULES, queries=[QUERY], outputs=False))
+    return _told(RULES, QUERY, ticks)
+
+
+def _heartbeats() -> list[Figure]:
+    """A fact's cost does not depend on how long an absence lasts."""
+    beats = [[("heard", (f"n{node}",), time, time) for node in range(time % 3, NODES, 3)] for time in range(BEATS)]
+    rules = "timeline integer. input heard(node). silent(N) :- heard(N), boxplus[1,{}] not heard(N)."
+    costs = cpu_by_turns([partial(_told, rules.format(window), "silent(N)@T", beats) for window in WINDOWS], REPEATS)
+    short, long = (cost / sum(map(len, beats)) * 1e3 for cost in costs)
+    return [
+        Figure("asking", f"a heartbeat, window {WINDOWS[1]} / {WINDOWS[0]}", long / short, target=WINDOW_TARGET),
+        Figure("asking", f"a heartbeat, window {WINDOWS[1]}", long, "ms", target=FACT_TARGET),
+    ]
+
+
+def _since() -> list[Figure]:
+    draw = random.Random(SEED)
+    facts: _Ticks = [[("start" if draw.random() < 0.3 else "hot", ("m7",), time, time)] for time in range(BEATS)]
+    rules = "timeline integer. input start(m). input hot(m). long(M) :- hot(M) since[{},{}] start(M)."
+    runs = [partial(_told, rules.format(low, high), "long(M)@T", facts) for low, high in BETWEEN]
+    costs = cpu_by_turns(runs, 1)
+    return [
+        Figure("asking", f"a fact, since [{low},{high}]", cost / BEATS * 1e3, "ms", target=FACT_TARGET)
+        for (low, high), cost in zip(BETWEEN, costs, strict=True)
+    ]
+
+
+def _told(rules: str, query: str, ticks: _Ticks) -> Run:
+    session = tidelog.Session(tidelog.compile(rules, queries=[query], outputs=False))
 
     def push() -> None:
         for facts in ticks:

@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
-import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import anyio
 from anyio.abc import SocketAttribute, SocketListener, SocketStream, UNIXSocketStream
 
+from tidelog.connectors.tcp_listener import TcpListener
+from tidelog.connectors.unix_paths import bind_path
+
 Stream = SocketStream | UNIXSocketStream
 
 
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Sockets that listen, and how to take away what they would leave behind."""
+
+    listeners: Sequence[SocketListener]
+    release: Callable[[], None] | None = None
+
+    async def aclose(self) -> None:
+        """Listen no longer. What is left behind goes first, while it is certain whose it is."""
+        try:
+            if self.release is not None:
+                self.release()
+        finally:
+            for listener in self.listeners:
+                await listener.aclose()
+
+
 class Address(Protocol):
-    """A place to connect to or to listen on; `str` writes it as a SPEC does. Every method raises OSError."""
+    """A place to connect to or to listen on; `str` writes it as a SPEC does. `connect` and `listen` raise OSError."""
 
     async def connect(self) -> Stream: ...
 
-    async def listen(self) -> Sequence[SocketListener]: ...
-
-    def release(self) -> None:
-        """Take away what listening has left behind."""
-        ...
+    async def listen(self) -> Listening: ...
 
     def peer_name(self, stream: Stream, number: int) -> str:
         """The name of one connection, which is the `number`-th, for the places of its records."""
@@ -52,12 +66,9 @@ class TcpAddress:
     async def connect(self) -> SocketStream:
         return await anyio.connect_tcp(self.host, self.port)
 
-    async def listen(self) -> Sequence[SocketListener]:
+    async def listen(self) -> Listening:
         listener = await anyio.create_tcp_listener(local_host=self.host, local_port=self.port)
-        return [item for item in listener.listeners if isinstance(item, SocketListener)]
-
-    def release(self) -> None:
-        pass
+        return Listening([TcpListener(item) for item in listener.listeners if isinstance(item, SocketListener)])
 
     def peer_name(self, stream: Stream, number: int) -> str:
         remote = stream.extra(SocketAttribute.remote_address, None)  # noqa: S610 - a socket's attribute
@@ -66,7 +77,10 @@ class TcpAddress:
 
 @dataclass(frozen=True, slots=True)
 class UnixAddress:
-    """`unix:///path`. A listening socket is for its owner alone, and replaces what an earlier one left behind."""
+    """`unix:///path`. A listening socket is for its owner alone, and replaces one on which nobody listens any more.
+
+    `listen` raises OSError where somebody does, and SpecError where there is something else.
+    """
 
     path: str
 
@@ -76,12 +90,10 @@ class UnixAddress:
     async def connect(self) -> UNIXSocketStream:
         return await anyio.connect_unix(self.path)
 
-    async def listen(self) -> Sequence[SocketListener]:
-        return [await anyio.create_unix_listener(self.path, mode=0o600)]
-
-    def release(self) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.path)
+    async def listen(self) -> Listening:
+        async with bind_path(self.path) as release:
+            listener = await anyio.create_unix_listener(self.path, mode=0o600)
+        return Listening([listener], release)
 
     def peer_name(self, stream: Stream, number: int) -> str:
         return f"{self}#{number}"

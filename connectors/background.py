@@ -46,7 +46,7 @@ def _open_to_data(schema: Schema, predicate: str) -> Schema:
     """The schema with this predicate admitted: background facts are data, though no stream may bring them."""
     known = schema.predicates.get(predicate)
     if known is None:
-        return schema
+        return replace(schema, others=None)
     return replace(schema, predicates={predicate: replace(known, accepts_input=True)})
 
 

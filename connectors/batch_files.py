@@ -16,7 +16,7 @@ from tidelog.connectors.decoding import Decoder
 from tidelog.connectors.descriptors import READ_SIZE
 from tidelog.connectors.fact_columns import FactColumns
 from tidelog.connectors.formats import make_decoder
-from tidelog.connectors.framing import MAX_LINE, LineFramer, Lines
+from tidelog.connectors.lines import MAX_LINE, Lines
 from tidelog.connectors.spec import Spec, check_readable, parse_spec
 from tidelog.plans.errors import ConnectorError, DataError, SpecError
 from tidelog.plans.facts import Record, Schema
@@ -44,7 +44,7 @@ class BatchLoader:
         self.facts = FactColumns(only)
         self.timeline = schema.timeline
         self._schema = schema
-        self._max_line = max_line
+        self.max_line = max_line
 
     def load(self, spec: Spec | str, on_read: Callable[[int], None] = lambda _: None) -> None:
         """Read all that a SPEC names, as `parse_batch_spec` takes it; `on_read` is told the bytes of each piece.
@@ -70,10 +70,6 @@ class BatchLoader:
         """Hand out all facts and keep none."""
         return self.facts.drain()
 
-    def framer(self, name: str) -> LineFramer:
-        """A framer for one more input."""
-        return LineFramer(name, self._max_line)
-
     def schema(self, timeline: Timeline) -> Schema:
         """What a decoder needs to know, for this timeline."""
         return replace(self._schema, timeline=timeline)
@@ -84,6 +80,8 @@ def parse_batch_spec(spec: str) -> Spec:
     parsed = parse_spec(spec)
     if parsed.address is not None:
         raise SpecError(f"`{spec}` may have no end: a batch command reads files, and `-`")
+    if parsed.by is not None:
+        raise SpecError(f"`{spec}`: `by` is for streams: a batch command waits for all facts, so leave it away")
     if parsed.format == "csv" and parsed.scheme != "file" and parsed.predicate is None:
         raise SpecError(f"`{spec}` does not say which predicate its rows are: append `?predicate=NAME`")
     if parsed.scheme == "file":
@@ -97,9 +95,9 @@ class _Reader:
     def __init__(self, loader: BatchLoader, spec: Spec) -> None:
         self._loader = loader
         self._spec = spec
-        self._framer = loader.framer(_name(spec))
         self._header: tuple[bytes, int] | None = None
         self._renew(RefiningTimeline.of(loader.timeline))
+        self._framer = self._decoder.framer(_name(spec), loader.max_line)
 
     def feed(self, chunk: bytes) -> None:
         self._take(self._framer.push(chunk))

@@ -1,16 +1,19 @@
-"""Facts as CSV: a header that names the fields, and one fact a row.
+"""Facts as CSV (RFC 4180): a header that names the fields, and one fact a row.
 
-A quoted field may hold commas and quotes, not line ends: a row is a line, so that one damaged row costs no other.
+A quoted field may hold commas, quotes and line ends: what is a row is told by `csv_framer`, what is in it by the standard
+library's reader.
 """
 
 from __future__ import annotations
 
 import copy
 import csv
+import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
 from tidelog.connectors.cache import BoundedCache
+from tidelog.connectors.csv_framer import CsvFramer
 from tidelog.connectors.csv_header import Columns, read_columns
 from tidelog.connectors.decoding import Admission, Collector, as_text
 from tidelog.connectors.values import read_argument
@@ -21,6 +24,11 @@ from tidelog.plans.timeline import NEG, POS
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.interfaces import Batch
 
+_SPACES = " \t"
+"""What does not count around a value, outside quotes."""
+_CELL = re.compile(r' *("(?:[^"]|"")*"|[^,]*)(?:,|\Z)')
+"""A cell of a row that is strict CSV; behind the last one it finds an empty one, too."""
+
 
 class CsvDecoder:
     """Reads CSV rows as facts of one predicate: the one told, else the one that the file is named after.
@@ -29,6 +37,8 @@ class CsvDecoder:
     and `time`, or `from` and `to`: the closed interval between them. With `timeless` there is no time column. Spaces
     around values do not count. `decode` raises DataError where the header is wrong.
     """
+
+    framer = CsvFramer
 
     def __init__(self, schema: Schema, name: str, predicate: str | None = None, *, timeless: bool = False) -> None:
         self.name = name
@@ -108,12 +118,14 @@ def _length(key: str, _: object) -> int:
 
 
 def split_row(line: bytes) -> list[str]:
-    """The cells of one CSV row, without the spaces around them; DataError if it is not strict CSV."""
+    """The cells of one CSV row, without the spaces around them, outside quotes; DataError if it is not strict CSV."""
     text = as_text(line)
-    if '"' not in text:
-        return [cell.strip() for cell in text.split(",")]
+    if '"' not in text and "\r" not in text:
+        return [cell.strip(_SPACES) for cell in text.split(",")]
     try:
         cells = next(csv.reader((text,), strict=True, skipinitialspace=True))
     except csv.Error as error:
-        raise DataError(f"not valid CSV: {error}") from None
-    return [cell.strip() for cell in cells]
+        reason = "a carriage return stands outside quotes" if "new-line" in str(error) else str(error)
+        raise DataError(f"not valid CSV: {reason}") from None
+    quoted = (match[1].startswith('"') for match in _CELL.finditer(text))
+    return [cell if is_quoted else cell.strip(_SPACES) for cell, is_quoted in zip(cells, quoted, strict=False)]

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidelog.connectors.decoding import suggest
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import PredicateSchema, Schema
 from tidelog.plans.numerals import shorten
+from tidelog.plans.suggestions import suggest
+
+TIMES = ("time", "from", "to")
+"""The columns that may hold a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,15 @@ def _time_columns(header: Sequence[str], fields: tuple[str, ...], what: str) -> 
         return ("time",)
     if has_bounds:
         return ("from", "to")
-    raise DataError(f"{what} needs a column `time`, or `from` and `to`, got: {shorten(', '.join(header), 80)}")
+    raise DataError(
+        f"{what} needs a column `time`, or `from` and `to`, got: {shorten(', '.join(header), 80)}{_nearest(header, fields)}"
+    )
+
+
+def _nearest(header: Sequence[str], fields: tuple[str, ...]) -> str:
+    """What the first column that is no field may have been meant to be, of those that hold a time."""
+    told = (suggest(name, TIMES) for name in header if name not in fields and name not in TIMES)
+    return next(filter(None, told), "")
 
 
 def match_fields(predicate: str, fields: tuple[str, ...], columns: Sequence[str], what: str = "the header") -> None:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import msgspec
 
 from tidelog.connectors.descriptors import Descriptor
+from tidelog.plans.errors import SpecError
+from tidelog.plans.visible import visible
 from tidelog.runtime.interfaces import Rejected
 
 
@@ -15,7 +17,7 @@ class DeadLetterWriter:
     """Writes rejected records: to a file as JSON lines, or for people to standard error, `place: reason: raw`.
 
     `count` says how many there were. The file is created or emptied at once, so that a path that cannot be written is
-    an OSError at the start; with `append`, what it holds is kept. Bytes that are not UTF-8 are written as `\\xff`.
+    a SpecError at the start; with `append`, what it holds is kept. Bytes that are not UTF-8 are written as `\\xff`.
     """
 
     def __init__(self, path: str | None = None, *, fd: int = 2, append: bool = False) -> None:
@@ -29,7 +31,10 @@ class DeadLetterWriter:
                 self._descriptor = Descriptor(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
         else:
             flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_APPEND if append else os.O_TRUNC)
-            self._descriptor = Descriptor(os.open(path, flags, 0o666))
+            try:
+                self._descriptor = Descriptor(os.open(path, flags, 0o666))
+            except OSError as error:
+                raise SpecError(f"cannot write dead letters to `{path}`: {error.strerror}") from error
 
     async def __aenter__(self) -> DeadLetterWriter:
         return self
@@ -56,9 +61,8 @@ def _json_line(item: Rejected) -> bytes:
 
 
 def _plain_line(item: Rejected) -> bytes:
-    """One line, whatever the record holds: a terminal must not obey it."""
-    line = f"{item.place}: {item.reason}: {_text(item.raw)}"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line).encode() + b"\n"
+    """One line, whatever the record holds."""
+    return visible(f"{item.place}: {item.reason}: {_text(item.raw)}").encode() + b"\n"
 
 
 def _text(raw: bytes) -> str:

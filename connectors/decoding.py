@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol, overload
 
+from tidelog.connectors.lines import RAW_LIMIT, LineFramer
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import TYPE_TESTS, Record, Row, Schema
 from tidelog.plans.numerals import shorten
 from tidelog.runtime.interfaces import Batch, Rejected
-
-RAW_LIMIT = 500
-"""How many bytes of a rejected record are kept."""
 
 
 class Decoder(Protocol):
@@ -21,10 +18,15 @@ class Decoder(Protocol):
 
     name: str
     header: bytes | None
-    """The line that says how to read the others, once it has been read, in a format that has one."""
+    """The record that says how to read the others, once it has been read, in a format that has one."""
+
+    @property
+    def framer(self) -> type[LineFramer]:
+        """What cuts bytes of this format into records."""
+        ...
 
     def decode(self, lines: Sequence[bytes], first_line: int) -> Batch:
-        """The facts of these lines (without their newlines), the first of which is number `first_line`.
+        """The facts of these records, as the framer cuts them, the first of which stands in line `first_line`.
 
         Raises DataError only where nothing that follows can be understood, such as a wrong CSV header.
         """
@@ -110,6 +112,7 @@ class RefusingDecoder:
     """Rejects every line with the same reason: for a stream whose header is wrong, so that no row of it is lost unseen."""
 
     header: bytes | None = None
+    framer = LineFramer
 
     def __init__(self, name: str, reason: str) -> None:
         self.name = name
@@ -168,9 +171,3 @@ def as_text(raw: bytes) -> str:
         return raw.decode()
     except UnicodeDecodeError as error:
         raise DataError(f"not valid UTF-8 at byte {error.start + 1}") from None
-
-
-def suggest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean `x`?` for the nearest known name, or nothing."""
-    near = difflib.get_close_matches(name[:80], list(known), n=1)
-    return f"; did you mean `{near[0]}`?" if near else ""

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable
 import anyio
 import anyio.lowlevel
 
+from tidelog.connectors.terminals import for_terminal
+
 READ_SIZE = 1 << 16
 """How many bytes are read at once: enough to share the cost of a hop, little enough that decoding them is short."""
 WRITE_SIZE = 4096
@@ -20,7 +22,7 @@ class Descriptor:
     """One open descriptor. Pipes, terminals, sockets are waited for; regular files are read and written at once.
 
     The descriptor's flags are left alone, since a terminal or a pipe may be shared with other processes. Closing
-    closes it only if it is `owned`.
+    closes it only if it is `owned`. A terminal is sent what `for_terminal` makes of the bytes.
     """
 
     def __init__(self, fd: int, *, owned: bool = True) -> None:
@@ -30,6 +32,7 @@ class Descriptor:
         self.is_regular = stat.S_ISREG(mode.st_mode)
         self.size = mode.st_size if self.is_regular else None
         self._waits = not self.is_regular
+        self.is_terminal = os.isatty(fd)
         self._poll = select.poll()
         self._poll.register(fd, select.POLLOUT)
 
@@ -45,12 +48,17 @@ class Descriptor:
     async def write(self, data: bytes) -> None:
         """Write all of it, waiting as long as the other side is not ready. Raises OSError, such as BrokenPipeError."""
         await anyio.lowlevel.checkpoint()
-        view = memoryview(data)
+        view = memoryview(for_terminal(data) if self.is_terminal else data)
         while view:
+            view = view[await self.write_some(view) :]
+
+    async def write_some(self, data: memoryview) -> int:
+        """Write some of it, waiting as long as the other side is not ready; returns how many bytes. Raises OSError."""
+        while True:
             if self._waits and not self._poll.poll(0):
                 await self._wait(anyio.wait_writable)
             try:
-                view = view[os.write(self.fd, view[:WRITE_SIZE] if self._waits else view) :]
+                return os.write(self.fd, data[:WRITE_SIZE] if self._waits else data)
             except BlockingIOError:
                 await self._wait(anyio.wait_writable)
 

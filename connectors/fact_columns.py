@@ -15,6 +15,7 @@ from tidelog.plans.errors import DataError
 from tidelog.plans.facts import Record, Row
 from tidelog.plans.refining import refine_begin, refine_end
 from tidelog.plans.timeline import LIMIT, NEG, POS
+from tidelog.runtime.interfaces import MOST_NAMES
 
 _WORD = "q"
 """64 bits with a sign: encoded times, `NEG` and `POS` fit."""
@@ -48,7 +49,8 @@ class _Columns:
 
 
 class FactColumns:
-    """Facts of any predicates, or of those in `only` alone: others are counted in `passed`, and not kept.
+    """Facts of any predicates, or of those in `only` alone: others are counted in `passed`, the first of them by name in
+    `passed_names`, and not kept.
 
     >>> facts = FactColumns()
     >>> facts.add([("p", ("a",), 2, 2), ("p", ("a",), 0, 1)])
@@ -59,6 +61,7 @@ class FactColumns:
 
     def __init__(self, only: frozenset[str] | None = None) -> None:
         self.passed = 0
+        self.passed_names: dict[str, int] = {}
         self._only = only
         self._count = 0
         self._columns: dict[str, _Columns] = {}
@@ -79,13 +82,19 @@ class FactColumns:
             kept = columns.get(predicate)
             if kept is None:
                 if only is not None and predicate not in only:
-                    self.passed += 1
+                    self._pass_over(predicate)
                     continue
                 kept = columns[predicate] = _Columns()
             kept.rows.append(tuple([shared(value, value) if isinstance(value, str) else value for value in row]))
             kept.begins.append(lo)
             kept.ends.append(hi)
             self._count += 1
+
+    def _pass_over(self, predicate: str) -> None:
+        names = self.passed_names
+        self.passed += 1
+        if predicate in names or len(names) < MOST_NAMES:
+            names[predicate] = names.get(predicate, 0) + 1
 
     def refine(self, factor: int) -> None:
         """Encode all times for the rational timeline whose ticks are `factor` times as many.

@@ -11,10 +11,19 @@ from tidelog.connectors.decoding import Decoder
 from tidelog.connectors.descriptors import Descriptor
 from tidelog.connectors.framing import MAX_LINE, LineReader, is_empty
 from tidelog.plans.errors import SnapshotError
+from tidelog.plans.saved import Natural, Saved, read_saved
 from tidelog.runtime.interfaces import Batch
 
-_COMPARED = 4096
-"""How many bytes, at the beginning and before the position, tell whether a file is the one that was read."""
+_PIECE = 1 << 20
+"""How many bytes are read at once of what was read before."""
+
+
+class _Position(Saved):
+    """Where a file stands: how many bytes were read, their digest, and the reader's state."""
+
+    offset: Natural
+    seen: str
+    lines: dict[str, Any]
 
 
 class FileSource:
@@ -33,6 +42,7 @@ class FileSource:
         self._reader = LineReader(decoder, max_line)
         self._descriptor: Descriptor | None = None
         self._is_finished = False
+        self._seen = hashlib.sha256()
 
     async def __aenter__(self) -> FileSource:
         # Without O_NONBLOCK the opening of a FIFO waits for its writer, and holds up everything.
@@ -55,12 +65,18 @@ class FileSource:
         while not self._is_finished:
             chunk = await self._descriptor.read()
             self.position += len(chunk)
+            self._seen.update(chunk)
             self._is_finished = not chunk
             batch = self._reader.feed(chunk) if chunk else self._reader.finish()
             if not is_empty(batch):
                 batch.position = self._tell(self._descriptor)
                 return batch
         return None
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it is a regular file: what it says was there before."""
+        return os.path.isfile(self._path)
 
     @property
     def is_replayable(self) -> bool:
@@ -73,29 +89,31 @@ class FileSource:
             return None
         return {
             "offset": self.position,
-            "seen": _digest(descriptor.fd, self.position),
+            "seen": self._seen.hexdigest(),
             "lines": self._reader.snapshot(),
         }
 
     def resume(self, position: dict[str, Any]) -> None:
         """Go on where a batch of an earlier run ended; SnapshotError where the file holds something else by now."""
-        offset = position["offset"]
+        saved = read_saved(position, _Position)
         try:
-            fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-            try:
-                seen = _digest(fd, offset)
-            finally:
-                os.close(fd)
+            seen = _digest(self._path, saved.offset)
         except OSError as error:
             raise SnapshotError(f"`{self._path}` cannot be read again: {error.strerror}") from error
-        if seen != position["seen"]:
-            raise SnapshotError(f"`{self._path}` is not what was read before: its first {offset} bytes differ")
-        self.position = offset
-        self._reader.restore(position["lines"])
+        if seen.hexdigest() != saved.seen:
+            raise SnapshotError(f"`{self._path}` is not what was read before: its first {saved.offset} bytes differ")
+        self._reader.restore(saved.lines)
+        self.position, self._seen = saved.offset, seen
 
 
-def _digest(fd: int, offset: int) -> str:
-    """What tells the first `offset` bytes of a regular file from others, by their beginning and their end."""
-    before = min(_COMPARED, offset)
-    compared = os.pread(fd, before, 0) + os.pread(fd, before, offset - before)
-    return hashlib.sha256(compared).hexdigest()
+def _digest(path: str, size: int) -> hashlib._Hash:
+    """The digest of a file's first bytes, or of all that there are."""
+    digest = hashlib.sha256()
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        while size and (piece := os.read(fd, min(size, _PIECE))):
+            digest.update(piece)
+            size -= len(piece)
+    finally:
+        os.close(fd)
+    return digest

@@ -14,8 +14,8 @@ from tidelog.connectors.text_encoder import TextEncoder
 from tidelog.plans.errors import SpecError
 from tidelog.plans.facts import Schema
 
-FORMATS = ("facts", "jsonl", "csv")
-"""Text facts, JSON lines, and CSV (for reading alone)."""
+FORMATS = ("facts", "jsonl", "csv", "text")
+"""Text facts, JSON lines, CSV (for reading alone), and sentences (for writing alone)."""
 
 _ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
 
@@ -26,7 +26,9 @@ def format_of_path(path: str) -> str:
 
 
 def make_decoder(kind: str, schema: Schema, name: str, predicate: str | None, hint: str = "") -> Decoder:
-    """The decoder of one of `FORMATS`; `hint` is what `JsonDecoder` adds where a line is not JSON at all."""
+    """The decoder of a format; `hint` is what `JsonDecoder` adds where a line is not JSON at all. SpecError for `text`."""
+    if kind == "text":
+        raise SpecError("text is for people to read: facts come as facts, jsonl or csv")
     if kind == "csv":
         return CsvDecoder(schema, name, predicate)
     if kind == "jsonl":
@@ -35,7 +37,9 @@ def make_decoder(kind: str, schema: Schema, name: str, predicate: str | None, hi
 
 
 def make_encoder(kind: str, schema: Schema, iso: bool) -> Encoder:
-    """The encoder of `facts` or `jsonl`; SpecError for `csv`, and for `iso` without a unit."""
+    """The encoder of `facts`, `jsonl` or `text`; SpecError for `csv`, and for `iso` without a unit."""
     if kind == "csv":
         raise SpecError("csv can be read, not written: use facts or jsonl")
-    return JsonEncoder(schema, iso=iso) if kind == "jsonl" else TextEncoder(schema, iso=iso)
+    if kind == "jsonl":
+        return JsonEncoder(schema, iso=iso)
+    return TextEncoder(schema, iso=iso, sentences=kind == "text")

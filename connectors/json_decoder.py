@@ -22,6 +22,7 @@ import msgspec
 from tidelog.connectors.cache import BoundedCache
 from tidelog.connectors.decoding import Admission, Collector, as_text
 from tidelog.connectors.json_exact import ExactJson
+from tidelog.connectors.lines import LineFramer
 from tidelog.connectors.values import EXACT_FLOAT
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import PredicateSchema, Row, Schema
@@ -72,6 +73,7 @@ class JsonDecoder:
     """
 
     header: bytes | None = None
+    framer = LineFramer
 
     def __init__(
         self, schema: Schema, name: str, predicate: str | None = None, *, timeless: bool = False, hint: str = ""

@@ -6,11 +6,12 @@ import json
 import re
 from typing import NoReturn
 
-from tidelog.connectors.decoding import Admission, as_text, suggest
+from tidelog.connectors.decoding import Admission, as_text
 from tidelog.connectors.values import read_argument
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import PredicateSchema, Record, Schema
 from tidelog.plans.numerals import shorten
+from tidelog.plans.suggestions import suggest
 from tidelog.plans.timeline import NEG, POS
 from tidelog.plans.times import TimeReader
 
@@ -76,16 +77,16 @@ class ExactJson:
         if len(names) > 1:
             unknown = next((key for key in names if key not in self._schema.predicates), None)
             if unknown is not None:
-                raise self._unknown(unknown)
+                raise self._unknown(unknown, document)
             raise DataError(f"one fact a line: got `{shorten(name)}` and `{shorten(names[1])}`")
         schema = self._schema.predicates.get(name)
         if schema is None or (schema.arity and not schema.fields):
-            raise self._unknown(name)
+            raise self._unknown(name, document)
         return name, _field_values(schema, document[name])
 
-    def _unknown(self, name: str) -> DataError:
+    def _unknown(self, name: str, document: dict[str, object]) -> DataError:
         declared = [known for known, schema in self._schema.predicates.items() if schema.fields]
-        near = suggest(name, [*declared, *KEYS])
+        near = suggest(name, declared if isinstance(document[name], dict) else [*KEYS, *declared])  # no key holds an object
         return DataError(f"`{shorten(name)}` is neither a key of a fact nor an input with named fields{near}")
 
 

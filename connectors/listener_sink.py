@@ -2,83 +2,162 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 
 import anyio
 
-from tidelog.connectors.acceptor import Acceptor
-from tidelog.connectors.addresses import Address, Stream
+from tidelog.connectors.acceptor import Acceptor, ClientLimits
+from tidelog.connectors.addresses import Address
+from tidelog.connectors.backlog import Backlog
+from tidelog.connectors.connection import Connection
 from tidelog.connectors.formatting import Encoder
-from tidelog.runtime.interfaces import AnyAnswer
+from tidelog.connectors.media import LARGEST_WINDOW, SocketMedium, socket_medium
+from tidelog.connectors.outgoing import Outgoing
+from tidelog.runtime.interfaces import AnyAnswer, ConnectionStatistics, SinkStatistics
 
 
 class ListenerSink:
     """Sends each answer to everyone connected at that time; while there is nobody, it waits for the first.
 
-    A receiver that is slow holds up all: that is the backpressure. One that has gone is forgotten. `port` is the TCP
-    port once entered.
+    A receiver that is slow holds up all: that is the backpressure. One that has gone is forgotten; if it was the last, the
+    next one goes on with the first line that nobody took. `port` is the TCP port once entered. `clients` bounds how many
+    there are; silent they may be for as long as they like.
     """
 
-    def __init__(self, address: Address, encoder: Encoder, *, name: str | None = None) -> None:
+    def __init__(
+        self, address: Address, encoder: Encoder, *, name: str | None = None, clients: ClientLimits | None = None
+    ) -> None:
         self.name = name or str(address)
-        self._address = address
         self._encoder = encoder
-        self._error: OSError | None = None
-        self._acceptor: Acceptor | None = None
-        self._receivers: dict[int, tuple[Stream, anyio.Event]] = {}
+        self._acceptor = Acceptor(address, self._serve, ClientLimits((clients or ClientLimits()).most))
+        self._receivers: dict[int, _Receiver] = {}
+        self._backlog = Backlog(LARGEST_WINDOW)
+        self._resume = 0  # all before was given to somebody
+        self._taken = self._read = 0  # by those who have gone
+        self._statistics = SinkStatistics()
+        self._changed: anyio.Event
 
     @property
     def port(self) -> int | None:
         """The TCP port that is listened on; None before it is entered."""
-        return self._acceptor.port if self._acceptor else None
+        return self._acceptor.port
 
     @property
     def receivers(self) -> int:
         """How many are connected."""
         return len(self._receivers)
 
+    def connections(self) -> ConnectionStatistics:
+        """How many receivers there were."""
+        return self._acceptor.statistics()
+
+    def statistics(self) -> SinkStatistics:
+        """What is not certain about the answers: those that nobody else was given when a receiver went."""
+        return self._statistics
+
     async def __aenter__(self) -> ListenerSink:
-        self._error = None
         self._changed = anyio.Event()
-        self._acceptor = await Acceptor(self._address, self._serve, self._fail).__aenter__()
+        await self._acceptor.__aenter__()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        if self._acceptor is not None:
-            acceptor, self._acceptor = self._acceptor, None
-            await acceptor.__aexit__(*exc)
+        try:
+            if not any(exc):
+                await self._finish()
+        finally:
+            await self._acceptor.__aexit__(*exc)
 
     async def send(self, answers: Sequence[AnyAnswer]) -> None:
-        """Returns once at least one receiver, and everyone connected, has taken these. Raises OSError."""
-        data = self._encoder.encode(answers)
-        is_sent = not data
-        while not is_sent:
+        """Returns once at least one receiver, and everyone connected, has been given these."""
+        self._backlog.append(self._encoder.encode(answers))
+        while self._resume < self._backlog.end:
             await self._wait_for_receiver()
-            for number, (stream, gone) in list(self._receivers.items()):
-                try:
-                    await stream.send(data)
-                    is_sent = True
-                except anyio.BrokenResourceError:
-                    self._receivers.pop(number, None)
-                    gone.set()
+            for receiver in list(self._receivers.values()):
+                await self._flush(receiver)
 
     async def _wait_for_receiver(self) -> None:
         while not self._receivers:
-            if self._error is not None:
-                raise self._error
             self._changed = anyio.Event()
             await self._changed.wait()
 
-    def _fail(self, error: OSError) -> None:
-        self._error = error
-        self._changed.set()
+    async def _finish(self) -> None:
+        """Wait until all is taken by those who are connected; what the last of them did not take is for the next one."""
+        while True:
+            await self.send(())
+            async with anyio.create_task_group() as tasks:
+                for receiver in self._receivers.values():
+                    tasks.start_soon(self._finish_one, receiver)
+            if self._resume >= self._backlog.end:
+                return
 
-    async def _serve(self, stream: Stream, number: int) -> None:
+    async def _finish_one(self, receiver: _Receiver) -> None:
+        try:
+            await receiver.medium.finish()
+        except OSError as error:
+            self._leave(receiver, error)
+
+    async def _flush(self, receiver: _Receiver) -> None:
+        """Give a receiver all that it was not given yet."""
+        try:
+            async with receiver.turn:
+                await receiver.outgoing.flush()
+            receiver.taken = receiver.outgoing.taken()
+        except OSError as error:
+            self._leave(receiver, error)
+            return
+        if receiver.number in self._receivers:
+            self._resume = max(self._resume, receiver.outgoing.handed)
+            everyone = self._receivers.values()
+            given = min(item.outgoing.handed for item in everyone)
+            self._backlog.take(min(given, max(item.taken for item in everyone)))
+
+    async def _serve(self, connection: Connection, number: int) -> None:
         """Keep a connection until it is found broken, or the sink is left."""
-        gone = anyio.Event()
-        self._receivers[number] = (stream, gone)
+        medium = await socket_medium(connection.stream)
+        receiver = _Receiver(number, medium, Outgoing(self._backlog, medium, self._resume))
+        self._receivers[number] = receiver
         self._changed.set()
         try:
-            await gone.wait()
+            with receiver.scope:
+                await self._flush(receiver)
+                await receiver.watch(connection)
+        except (OSError, anyio.BrokenResourceError) as error:
+            self._leave(receiver, error if isinstance(error, OSError) else OSError(errno.EPIPE, str(error)))
         finally:
             self._receivers.pop(number, None)
+            medium.close()
+
+    def _leave(self, receiver: _Receiver, error: OSError) -> None:
+        """A receiver has gone: what it may not have taken is for the next one, or lost where others have gone further."""
+        if self._receivers.pop(receiver.number, None) is None:
+            return
+        receiver.scope.cancel()
+        broken = receiver.outgoing.broken(error)
+        if self._receivers:
+            begin = min(item.outgoing.begin for item in self._receivers.values())
+            until = max(broken.read, min(broken.handed, begin))
+            lost = self._backlog.lines(max(broken.read, self._read), until)
+            self._statistics += SinkStatistics(1 if lost else 0, lost)
+        else:
+            self._resume = min(self._resume, max(broken.resume, self._backlog.line_start(self._taken)))
+            found = broken.statistics(self._backlog, self._resume)
+            self._statistics += found if found.lost or found.repeated else SinkStatistics()
+        self._taken, self._read = max(self._taken, broken.taken), max(self._read, broken.read)
+
+
+class _Receiver:
+    """One who is connected: how far it was given what there is, and how far it has taken it."""
+
+    def __init__(self, number: int, medium: SocketMedium, outgoing: Outgoing) -> None:
+        self.number, self.medium, self.outgoing = number, medium, outgoing
+        self.taken = outgoing.begin
+        self.scope = anyio.CancelScope()
+        self.turn = anyio.Lock()
+
+    async def watch(self, connection: Connection) -> None:
+        """Notice that it goes: OSError; BrokenResourceError where it has ended its side, and its place is needed."""
+        while not self.medium.has_ended:
+            await anyio.wait_readable(self.medium.socket)
+            self.medium.hear()
+        await connection.wait_for(anyio.sleep_forever)

@@ -1,93 +1,110 @@
-"""Facts from all who connect: a source that listens, on TCP or a Unix-domain socket."""
+"""Facts from all who connect: each connection is a source, on TCP or a Unix-domain socket."""
 
 from __future__ import annotations
 
 import anyio
 
-from tidelog.connectors.acceptor import Acceptor
-from tidelog.connectors.addresses import Address, Stream
+from tidelog.connectors.acceptor import Acceptor, ClientLimits
+from tidelog.connectors.addresses import Address
+from tidelog.connectors.connection import Connection
 from tidelog.connectors.decoding import Decoder
 from tidelog.connectors.descriptors import READ_SIZE
 from tidelog.connectors.framing import MAX_LINE, LineReader, is_empty
-from tidelog.connectors.merging import merge_batches
-from tidelog.runtime.interfaces import Batch
-
-MAX_WAITING = 4
-"""How many batches, of 64 KiB at most, wait to be received before the connections do; one `receive` takes them all."""
+from tidelog.runtime.interfaces import Batch, ConnectionStatistics
 
 
 class ListenerSource:
-    """Serves many connections at once, each with lines of its own; it never ends by itself.
+    """Serves many connections at once, each a source with lines and a watermark of its own; it never ends by itself.
 
-    `port` is the TCP port once entered. A connection that breaks is told as rejected, one whose header is wrong
-    has every line rejected; neither costs another.
+    `port` is the TCP port once entered. A connection that breaks ends, with what is cut off of its last line rejected; one
+    whose header is wrong has every line rejected. Neither costs another. `clients` bounds how many there are, and how long
+    they are silent.
     """
 
-    def __init__(self, address: Address, decoder: Decoder, *, max_line: int = MAX_LINE) -> None:
+    def __init__(
+        self, address: Address, decoder: Decoder, *, max_line: int = MAX_LINE, clients: ClientLimits | None = None
+    ) -> None:
         self.name = decoder.name
         self._address = address
         self._decoder = decoder
         self._max_line = max_line
-        self._error: OSError | None = None
-        self._acceptor: Acceptor | None = None
+        self._acceptor = Acceptor(address, self._serve, clients or ClientLimits())
 
     @property
     def port(self) -> int | None:
         """The TCP port that is listened on; None before it is entered."""
-        return self._acceptor.port if self._acceptor else None
+        return self._acceptor.port
+
+    def connections(self) -> ConnectionStatistics:
+        """How many clients there were."""
+        return self._acceptor.statistics()
 
     async def __aenter__(self) -> ListenerSource:
-        self._error = None
-        self._sender, self._receiver = anyio.create_memory_object_stream[Batch](MAX_WAITING)
+        self._sender, self._receiver = anyio.create_memory_object_stream[ConnectionSource](0)
         try:
-            self._acceptor = await Acceptor(self._address, self._serve, self._fail).__aenter__()
+            await self._acceptor.__aenter__()
         except BaseException:
             self._close_queue()
             raise
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        if self._acceptor is not None:
-            acceptor, self._acceptor = self._acceptor, None
-            try:
-                await acceptor.__aexit__(*exc)
-            finally:
-                self._close_queue()
+        try:
+            await self._acceptor.__aexit__(*exc)
+        finally:
+            self._close_queue()
 
     def _close_queue(self) -> None:
         self._sender.close()
         self._receiver.close()
 
-    async def receive(self) -> Batch | None:
-        """What all connections have brought, once there is something. Raises OSError where listening has failed."""
-        try:
-            batches = [await self._receiver.receive()]
-        except anyio.EndOfStream:
-            raise self._error or OSError(f"{self._address}: no longer listening") from None
-        while self._receiver.statistics().current_buffer_used:
-            batches.append(self._receiver.receive_nowait())
-        return merge_batches(batches)
+    async def accept(self) -> ConnectionSource:
+        """The next connection."""
+        return await self._receiver.receive()
 
-    def _fail(self, error: OSError) -> None:
-        self._error = error
-        self._sender.close()
-
-    async def _serve(self, stream: Stream, number: int) -> None:
-        decoder = self._decoder.for_stream(self._address.peer_name(stream, number))
-        reader = LineReader(decoder, self._max_line, goes_on=True)
+    async def _serve(self, connection: Connection, number: int) -> None:
+        """Offer the connection as a source; it stays open until that source is left."""
+        decoder = self._decoder.for_stream(self._address.peer_name(connection.stream, number))
+        source = ConnectionSource(connection, decoder, self._max_line)
         with self._sender.clone() as sender:
-            is_open = True
-            while is_open:
-                batch, is_open = await _read(stream, reader)
-                if not is_empty(batch):
-                    await sender.send(batch)
+            await sender.send(source)
+        await source.wait_left()
 
 
-async def _read(stream: Stream, reader: LineReader) -> tuple[Batch, bool]:
-    """The next batch of a connection, and whether more may come."""
-    try:
-        return reader.feed(await stream.receive(READ_SIZE)), True
-    except anyio.EndOfStream:
-        return reader.finish(), False
-    except anyio.BrokenResourceError:
-        return reader.abandon(), False
+class ConnectionSource:
+    """What one client sends, until it closes the connection, or it breaks."""
+
+    def __init__(self, connection: Connection, decoder: Decoder, max_line: int) -> None:
+        self.name = decoder.name
+        self._connection = connection
+        self._reader = LineReader(decoder, max_line, goes_on=True)
+        self._left = anyio.Event()
+        self._is_finished = False
+
+    async def __aenter__(self) -> ConnectionSource:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._left.set()
+
+    async def wait_left(self) -> None:
+        """Wait until nothing more of it is wanted."""
+        await self._left.wait()
+
+    async def receive(self) -> Batch | None:
+        """The facts that have come, once some have; None at the end."""
+        while not self._is_finished:
+            batch = await self._read()
+            if not is_empty(batch):
+                return batch
+        return None
+
+    async def _read(self) -> Batch:
+        try:
+            return self._reader.feed(await self._connection.receive(READ_SIZE))
+        except anyio.EndOfStream:
+            self._is_finished = True
+            return self._reader.finish()
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            self._is_finished = True
+            return self._reader.abandon()

@@ -19,7 +19,12 @@ MAX_WAITING = 16
 
 
 class MemorySource:
-    """Delivers facts that are known beforehand: records, cut into batches of `batch_size`, or batches as they are."""
+    """Delivers facts that are known beforehand: records, cut into batches of `batch_size`, or batches as they are.
+
+    So no clock makes them late (`is_recorded`).
+    """
+
+    is_recorded = True
 
     def __init__(
         self, facts: Sequence[Record] | Sequence[Batch], *, name: str = "memory", batch_size: int = BATCH_RECORDS

@@ -6,19 +6,18 @@ state from which it can go on, in one transaction: so after a crash no fact is m
 
 from __future__ import annotations
 
-import fcntl
-import os
 import socket
 import time
 import uuid
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from tidelog.connectors.formatting import exact_ends
 from tidelog.connectors.outbox_file import OutboxFile, OutboxRow, OutboxSchema, describe
+from tidelog.connectors.outbox_lock import WriterLock, commits_noted
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import ConnectorError, SpecError
 from tidelog.plans.facts import Record
@@ -76,7 +75,7 @@ class Outbox:
         self._max_bytes, self._max_rows, self._clock = max_bytes, max_rows, clock
         self._encoder = _RowEncoder(plan.timeline)
         self._pending: list[tuple[OutboxRow, int]] = []
-        self._lock = _lock(path)
+        self._lock = WriterLock(path)
         try:
             self._file = OutboxFile(path, create=True)
             try:
@@ -85,24 +84,28 @@ class Outbox:
                 self._file.close()
                 raise
         except BaseException:
-            os.close(self._lock)
+            self._lock.close()
             raise
 
     def _begin(self, plan: Plan, fingerprint: str, node: str | None) -> None:
         file = self._file
-        with file.watched():
-            if file.is_new:
-                name, identity = node or socket.gethostname() or "localhost", uuid.uuid4().hex
-                schema = describe(plan, name, identity, holds_changes=self._holds_changes)
-                text = msgspec.json.encode(schema).decode()
-                file.create({"node": schema.node, "fingerprint": fingerprint, "schema": text, "bytes": 0})
+        if file.is_new:
+            _check_commits(file, 0, commits_noted(self.name))
+            name, identity = node or socket.gethostname() or "localhost", uuid.uuid4().hex
+            schema = describe(plan, name, identity, holds_changes=self._holds_changes)
+            text = msgspec.json.encode(schema).decode()
+            file.create({"node": schema.node, "fingerprint": fingerprint, "schema": text, "bytes": 0})
+        with file.reading():
             if file.text("fingerprint") != fingerprint:
                 raise SpecError(f"outbox `{self.name}` was filled by another program: choose another directory")
             if _schema_of(file).holds_changes != self._holds_changes:
                 raise SpecError(f"outbox `{self.name}` was filled with another `emit`: go on with the same")
             if node not in (None, file.text("node")):
                 raise SpecError(f"outbox `{self.name}` is that of node `{file.text('node')}`, not of `{node}`")
-            self._next, self._bytes = file.number("next_seq"), file.number("bytes")
+            self._commits, self._next, self._bytes = file.number("commits"), file.number("next_seq"), file.number("bytes")
+            _check_commits(file, self._commits, commits_noted(self.name))
+            if self._next - 1 > file.number("acked") and file.total(self._next - 1) != self._bytes:
+                raise file.damaged("`bytes` is not that of the last fact")
 
     @property
     def pending(self) -> int:
@@ -130,18 +133,27 @@ class Outbox:
         """Store what was appended, and the checkpoint in place of the last, at once and for good."""
         if len(checkpoint) > MAX_CHECKPOINT:
             raise ConnectorError(f"outbox `{self.name}`: the state has {len(checkpoint)} bytes, {MAX_CHECKPOINT} at most")
+        self._lock.check()
         following = self._next + len(self._pending)
         with self._file.transaction():
             self._file.insert(self._pending)
-            self._file.put({"next_seq": following, "bytes": self._bytes, "checkpoint": checkpoint})
+            self._file.put(
+                {"commits": self._commits + 1, "next_seq": following, "bytes": self._bytes, "checkpoint": checkpoint}
+            )
         self._next = following
+        self._commits += 1
         self._pending.clear()
+        self._lock.note(self._commits)
 
     def checkpoint(self) -> bytes | None:
         """The last one committed; None before the first."""
         with self._file.watched():
-            value = self._file.get("checkpoint")
-        return value if isinstance(value, bytes) else None
+            return self._file.blob("checkpoint") if self._commits else None
+
+    def check(self) -> None:
+        """ConnectorError where its files have been removed."""
+        self._lock.check()
+        self._file.check()
 
     def has_room(self) -> bool:
         """Whether it holds less than it may; with what is pending."""
@@ -156,7 +168,7 @@ class Outbox:
         try:
             self._file.close()
         finally:
-            os.close(self._lock)
+            self._lock.close()
 
     def __enter__(self) -> Outbox:
         return self
@@ -173,7 +185,14 @@ class OutboxReader:
 
     def __init__(self, path: str) -> None:
         self.name = path
+        noted = commits_noted(path)
         self._file = OutboxFile(path)
+        try:
+            with self._file.watched():
+                _check_commits(self._file, self._file.number("commits"), noted)
+        except BaseException:
+            self._file.close()
+            raise
 
     def schema(self) -> OutboxSchema:
         """What the facts look like, and whose they are."""
@@ -206,17 +225,14 @@ class OutboxReader:
             return self._rows(after, limit, most_bytes)
 
     def _rows(self, after: int, limit: int, most_bytes: int | None) -> list[OutboxRow]:
-        rows = self._file.execute("SELECT * FROM facts WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
         found: list[OutboxRow] = []
         bound: int | None = None
-        for *columns, total in rows:
-            row = _row(columns)
+        for row, total in self._file.facts(after, limit):
             if found and bound is not None and total > bound:
                 break
             if not found and most_bytes is not None:
                 bound = total - _size(row) + most_bytes
             found.append(row)
-        rows.close()
         return found
 
     def acknowledge(self, upto: int) -> None:
@@ -228,9 +244,8 @@ class OutboxReader:
         with file.transaction():
             if upto > (last := file.number("next_seq") - 1):
                 raise ValueError(f"the last fact is number {last}, got {upto}")
-            row = file.execute("SELECT bytes FROM facts WHERE seq = ?", (upto,)).fetchone()
-            if upto > file.number("acked") and row is not None:
-                file.put({"acked": upto, "acked_bytes": row[0]})
+            if upto > file.number("acked"):
+                file.put({"acked": upto, "acked_bytes": file.total(upto)})
         self._delete()
 
     def _delete(self) -> None:
@@ -283,38 +298,12 @@ class _RowEncoder:
         return OutboxRow(seq, predicate, arguments, *exact_ends(self._timeline, lo, hi), horizon, now)
 
 
-def _row(columns: Sequence[Any]) -> OutboxRow:
-    """A fact from the columns of the table, which holds them as they were written."""
-    seq, predicate, arguments, start, end, left, right, horizon, emitted_at = columns
-    return OutboxRow(seq, predicate, arguments, start, end, bool(left), bool(right), horizon, emitted_at)
-
-
 def _size(row: OutboxRow) -> int:
     """What a fact counts, in bytes."""
     return _ROW_BYTES + len(row.predicate.encode()) + len(row.arguments.encode())
 
 
-def _lock(path: str) -> int:
-    """Make the directory, and hold its lock, which the system gives back when the process dies."""
-    try:
-        if not os.path.isdir(path):
-            os.makedirs(path)
-            _sync(os.path.dirname(os.path.abspath(path)))
-        lock = os.open(os.path.join(path, "outbox.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise SpecError(f"cannot write the outbox `{path}`: {error.strerror}") from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise SpecError(f"another process writes the outbox `{path}`: there is one writer at a time") from None
-    return lock
-
-
-def _sync(folder: str) -> None:
-    """What was created in a directory is there after a power failure, too."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _check_commits(file: OutboxFile, stored: int, noted: int) -> None:
+    """ConnectorError where less is stored than the writer has noted."""
+    if stored < noted:
+        raise file.damaged(f"{stored} commits are left of {noted}")

@@ -11,11 +11,13 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
+from anyio.abc import ByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 from anyio.streams.tls import TLSStream
 
-from tidelog.connectors.acceptor import Acceptor
-from tidelog.connectors.addresses import Stream, TcpAddress
+from tidelog.connectors.acceptor import Acceptor, ClientLimits
+from tidelog.connectors.addresses import TcpAddress
+from tidelog.connectors.connection import Connection
 from tidelog.connectors.outbox import OutboxReader
 from tidelog.connectors.outbox_protocol import (
     LENGTH,
@@ -35,13 +37,14 @@ from tidelog.connectors.outbox_protocol import (
 )
 from tidelog.connectors.spec import parse_spec
 from tidelog.plans.errors import ConnectorError, SpecError, TidelogError
+from tidelog.runtime.interfaces import ConnectionStatistics
 
 logger = logging.getLogger("tidelog")
 
 HELLO_SECONDS = 10.0
 """How long a client has to say who it is."""
 IDLE_SECONDS = 600.0
-"""After how long a silent connection is closed; clients connect again by themselves."""
+"""After how long a silent connection is closed, unless told otherwise; clients connect again by themselves."""
 READ_ROWS = 10_000
 """How many facts one reply holds at most."""
 MIN_TOKEN, MAX_TOKEN = 16, 4096
@@ -54,23 +57,33 @@ _GONE = (
     anyio.IncompleteRead,
     anyio.BrokenResourceError,
     anyio.ClosedResourceError,
-    TimeoutError,
 )
 
 
 class OutboxServer:
     """Answers what clients ask of the outbox in a directory, as long as `async with`; `port` is the port once entered.
 
+    `clients` bounds how many there are, and how long one may ask nothing (ten minutes, unless it says so); to say who it is
+    each has ten seconds.
     SpecError for an address beyond this machine without TLS and a token.
     """
 
     def __init__(
-        self, folder: str, address: TcpAddress, *, token: str | None = None, tls: ssl.SSLContext | None = None
+        self,
+        folder: str,
+        address: TcpAddress,
+        *,
+        token: str | None = None,
+        tls: ssl.SSLContext | None = None,
+        clients: ClientLimits | None = None,
     ) -> None:
         if not address.is_loopback and (token is None or tls is None):
             raise SpecError(f"`{address}` lies beyond this machine: serving an outbox there needs TLS and a token")
+        self.name = str(address)
         self._folder, self._token, self._tls = folder, token, tls
-        self._acceptor = Acceptor(address, self._serve, self._failed)
+        limits = clients or ClientLimits()
+        self._idle_seconds = limits.timeout or IDLE_SECONDS
+        self._acceptor = Acceptor(address, self._serve, ClientLimits(limits.most))
         self._threads: anyio.CapacityLimiter
 
     @property
@@ -86,19 +99,22 @@ class OutboxServer:
     async def __aexit__(self, *exc: object) -> None:
         await self._acceptor.__aexit__(*exc)
 
-    def _failed(self, error: OSError) -> None:
-        logger.warning("outbox `%s` is not served any more: %s", self._folder, error)
+    def connections(self) -> ConnectionStatistics:
+        """How many clients there were."""
+        return self._acceptor.statistics()
 
-    async def _serve(self, stream: Stream, number: int) -> None:
+    async def _serve(self, client: Connection, number: int) -> None:
         """Serve one client until it goes; one that is not to be understood is told so, and left."""
         try:
             with anyio.fail_after(HELLO_SECONDS):
-                connection = _Connection(stream if self._tls is None else await _secure(stream, self._tls))
+                connection = _Messages(client if self._tls is None else await _secure(client, self._tls))
                 hello = await connection.receive(Hello)
                 refused = await self._refuse(hello)
                 await connection.send(refused or reply_with(VERSION))
             if not refused:
                 await self._answer_all(connection)
+        except TimeoutError:
+            client.give_up()
         except _GONE:
             return
         except TidelogError as error:
@@ -112,13 +128,13 @@ class OutboxServer:
             return Reply(error=f"the server speaks version {VERSION}, the client {hello.version}", kind="spec")
         return None
 
-    async def _answer_all(self, connection: _Connection) -> None:
+    async def _answer_all(self, connection: _Messages) -> None:
         reader: OutboxReader = await self._in_thread(partial(OutboxReader, self._folder))
         try:
             while True:
-                with anyio.fail_after(IDLE_SECONDS):
+                with anyio.fail_after(self._idle_seconds):
                     request = await connection.receive(Request)
-                with anyio.fail_after(IDLE_SECONDS):
+                with anyio.fail_after(self._idle_seconds):
                     await connection.send(await self._in_thread(partial(_answer, reader, request)))
         finally:
             with anyio.CancelScope(shield=True):
@@ -129,10 +145,10 @@ class OutboxServer:
         return await anyio.to_thread.run_sync(call, limiter=self._threads)
 
 
-class _Connection:
+class _Messages:
     """Whole messages over a stream of bytes."""
 
-    def __init__(self, stream: Stream | TLSStream) -> None:
+    def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
         self._received = BufferedByteReceiveStream(stream)
 
@@ -148,7 +164,7 @@ class _Connection:
         await self._stream.send(data)
 
 
-async def _secure(stream: Stream, context: ssl.SSLContext) -> TLSStream:
+async def _secure(stream: ByteStream, context: ssl.SSLContext) -> TLSStream:
     # messages carry their length, so none can be cut short unseen where the other side just hangs up
     return await TLSStream.wrap(stream, server_side=True, ssl_context=context, standard_compatible=False)
 

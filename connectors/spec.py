@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
+from tidelog.connectors.acceptor import ClientLimits
 from tidelog.connectors.addresses import Address, TcpAddress, UnixAddress
+from tidelog.connectors.decoding import Decoder
+from tidelog.connectors.dividing import DividingDecoder, positions_of
 from tidelog.connectors.file_sink import FileSink
 from tidelog.connectors.file_source import FileSource
 from tidelog.connectors.formats import FORMATS, format_of_path, make_decoder, make_encoder
@@ -21,18 +25,21 @@ from tidelog.connectors.stdin_source import StdinSource
 from tidelog.connectors.stdout_sink import StdoutSink
 from tidelog.plans.errors import SpecError
 from tidelog.plans.facts import Schema
-from tidelog.runtime.interfaces import Sink, Source
+from tidelog.plans.suggestions import suggest
+from tidelog.runtime.interfaces import Listener, Sink, Source
 
 ACCEPTED = (
     "`-`, a path, `file:PATH`, `tcp://HOST:PORT`, `tcp+listen://HOST:PORT`, `unix:///PATH`, `unix+listen:///PATH`; "
-    "`facts+`, `jsonl+` or `csv+` before it names the format"
+    "`facts+`, `jsonl+`, `csv+` or `text+` before it names the format"
 )
 """What a SPEC may be, for messages."""
 
+_SCHEMES = ("file", "tcp", "tcp+listen", "unix", "unix+listen")
 _FORMAT = re.compile(rf"({'|'.join(FORMATS)})\+(.*)\Z", re.DOTALL)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)\Z", re.DOTALL)
 _OTHER_FORMAT = re.compile(r"([A-Za-z0-9]+)\+(-|(?:file|tcp|tcp\+listen|unix|unix\+listen):.*)(?:\?[^?]*)?\Z", re.DOTALL)
 _OPTIONS = re.compile(r"(.*)\?([a-z]+=[^?]*)\Z", re.DOTALL)
+_WANTED = {"predicate": "predicate", "by": "field"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,7 @@ class Spec:
     path: str = ""
     address: Address | None = None
     predicate: str | None = None
+    by: str | None = None
     is_format_told: bool = field(default=True, repr=False, compare=False)
 
     @property
@@ -51,8 +59,15 @@ class Spec:
         return self.scheme.endswith("+listen")
 
 
-def open_source(spec: str, schema: Schema, *, allow_remote: bool = False, max_line: int = MAX_LINE) -> Source:
-    """The source that a SPEC names, not yet entered.
+def open_source(
+    spec: str,
+    schema: Schema,
+    *,
+    allow_remote: bool = False,
+    max_line: int = MAX_LINE,
+    clients: ClientLimits | None = None,
+) -> Source | Listener:
+    """The source that a SPEC names, not yet entered. `clients` bounds who connects to one that listens.
 
     SpecError where the SPEC is not of the documented form, names no file that can be read, or would listen beyond this
     machine without `allow_remote`.
@@ -62,25 +77,32 @@ def open_source(spec: str, schema: Schema, *, allow_remote: bool = False, max_li
         raise SpecError(f"`{spec}` does not say which predicate its rows are: append `?predicate=NAME`")
     name = parsed.path or (str(parsed.address) if parsed.address else "stdin")
     hint = "" if parsed.is_format_told else f"for text facts say `--in facts+{spec}`"
-    decoder = make_decoder(parsed.format, schema, name, parsed.predicate, hint)
+    decoder: Decoder = make_decoder(parsed.format, schema, name, parsed.predicate, hint)
+    if parsed.by is not None:
+        decoder = DividingDecoder(decoder, positions_of(parsed.by, schema, parsed.predicate, spec))
     if parsed.address is not None:
-        maker = ListenerSource if parsed.listens else SocketSource
-        return maker(parsed.address, decoder, max_line=max_line)
+        if parsed.listens:
+            return ListenerSource(parsed.address, decoder, max_line=max_line, clients=clients)
+        return SocketSource(parsed.address, decoder, max_line=max_line)
     if parsed.scheme == "-":
         return StdinSource(decoder, max_line=max_line)
     check_readable(parsed.path)
     return FileSource(parsed.path, decoder, max_line=max_line)
 
 
-def open_sink(spec: str, schema: Schema, *, iso: bool = False, allow_remote: bool = False) -> Sink:
+def open_sink(
+    spec: str, schema: Schema, *, iso: bool = False, allow_remote: bool = False, clients: ClientLimits | None = None
+) -> Sink:
     """The sink that a SPEC names, not yet entered; SpecError as for `open_source`, and for `iso` without a unit."""
     parsed = parse_spec(spec, allow_remote=allow_remote)
-    if parsed.predicate is not None:
-        raise SpecError(f"`{spec}`: `predicate` is an option of sources")
+    for option in ("predicate", "by"):
+        if getattr(parsed, option) is not None:
+            raise SpecError(f"`{spec}`: `{option}` is an option of sources")
     encoder = make_encoder(parsed.format, schema, iso)
     if parsed.address is not None:
-        maker = ListenerSink if parsed.listens else SocketSink
-        return maker(parsed.address, encoder)
+        if parsed.listens:
+            return ListenerSink(parsed.address, encoder, clients=clients)
+        return SocketSink(parsed.address, encoder)
     if parsed.scheme == "-":
         return StdoutSink(encoder)
     _check_writable(parsed.path)
@@ -91,49 +113,50 @@ def parse_spec(spec: str, *, allow_remote: bool = False) -> Spec:
     """A SPEC taken apart, without looking whether what it names is there; SpecError says what is accepted.
 
     >>> parse_spec("csv+file:a.csv?predicate=temp")
-    Spec(scheme='file', format='csv', path='a.csv', address=None, predicate='temp')
+    Spec(scheme='file', format='csv', path='a.csv', address=None, predicate='temp', by=None)
     """
     told = _FORMAT.match(spec)
-    rest, predicate = split_options(spec, told[2] if told else spec)
-    kind = told[1] if told else None
+    rest, options = split_options(spec, told[2] if told else spec)
+    kind, predicate, by = told[1] if told else None, options.get("predicate"), options.get("by")
     if rest == "-":
-        return Spec("-", kind or "jsonl", predicate=predicate, is_format_told=kind is not None)
+        return Spec("-", kind or "jsonl", predicate=predicate, by=by, is_format_told=kind is not None)
     other = None if told else _OTHER_FORMAT.match(spec)
     if other and not (other[1].lower() in ("tcp", "unix") and other[2].startswith("listen")):
-        raise SpecError(f"`{spec}` has an unknown format `{other[1]}`: the formats are {', '.join(FORMATS)}")
+        near = suggest(other[1], FORMATS)
+        raise SpecError(f"`{spec}` has an unknown format `{other[1]}`: the formats are {', '.join(FORMATS)}{near}")
     scheme = _SCHEME.match(rest)
     if not scheme:
-        return _file_spec(spec, rest, kind, predicate)
+        return _file_spec(spec, rest, kind, options)
     name = scheme[1].lower()
     if name == "file":
         path = scheme[2].removeprefix("//") if scheme[2].startswith("///") else scheme[2]
         if path.startswith("//"):
             raise SpecError(f"`{spec}` names a host: expected `file:PATH` or `file:///PATH`")
-        return _file_spec(spec, path, kind, predicate)
+        return _file_spec(spec, path, kind, options)
     address = _address(spec, name, rest)
     if name == "tcp+listen" and isinstance(address, TcpAddress) and not (address.is_loopback or allow_remote):
         raise SpecError(f"`{spec}` would listen beyond this machine: use 127.0.0.1, or allow remote connections")
-    return Spec(name, kind or "jsonl", address=address, predicate=predicate, is_format_told=kind is not None)
+    return Spec(name, kind or "jsonl", address=address, predicate=predicate, by=by, is_format_told=kind is not None)
 
 
-def split_options(spec: str, rest: str) -> tuple[str, str | None]:
-    """What stands before `?predicate=NAME`, and the name."""
+def split_options(spec: str, rest: str) -> tuple[str, dict[str, str]]:
+    """What stands before `?predicate=NAME&by=FIELD`, and the options by name."""
     match = _OPTIONS.match(rest)
     if not match:
-        return rest, None
+        return rest, {}
     options = dict(parse_qsl(match[2], keep_blank_values=True))
-    predicate = options.pop("predicate", None)
-    if options:
-        raise SpecError(f"`{spec}` has an unknown option `{next(iter(options))}`: only `predicate` is known")
-    if not predicate:
-        raise SpecError(f"`{spec}` names no predicate after `predicate=`")
-    return match[1], predicate
+    for name, value in options.items():
+        if name not in _WANTED:
+            raise SpecError(f"`{spec}` has an unknown option `{name}`: the options are {', '.join(_WANTED)}")
+        if not value:
+            raise SpecError(f"`{spec}` names no {_WANTED[name]} after `{name}=`")
+    return match[1], options
 
 
-def _file_spec(spec: str, path: str, kind: str | None, predicate: str | None) -> Spec:
+def _file_spec(spec: str, path: str, kind: str | None, options: Mapping[str, str]) -> Spec:
     if not path or "\0" in path:
         raise SpecError(f"`{spec}` names no file: expected {ACCEPTED}")
-    return Spec("file", kind or format_of_path(path), path=path, predicate=predicate)
+    return Spec("file", kind or format_of_path(path), path=path, predicate=options.get("predicate"), by=options.get("by"))
 
 
 def _address(spec: str, scheme: str, rest: str) -> Address:
@@ -152,7 +175,7 @@ def _address(spec: str, scheme: str, rest: str) -> Address:
         raise SpecError(f"`{spec}` is not of the form `{scheme}://HOST:PORT`")
     if scheme in ("unix", "unix+listen"):
         raise SpecError(f"`{spec}` is not of the form `{scheme}:///PATH`")
-    raise SpecError(f"`{spec}` has an unknown scheme `{scheme}`: expected {ACCEPTED}")
+    raise SpecError(f"`{spec}` has an unknown scheme `{scheme}`: expected {ACCEPTED}{suggest(scheme, _SCHEMES)}")
 
 
 def check_readable(path: str) -> None:

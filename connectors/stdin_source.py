@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import stat
+
 from tidelog.connectors.decoding import Decoder
 from tidelog.connectors.descriptors import Descriptor
 from tidelog.connectors.framing import MAX_LINE, LineReader, is_empty
@@ -17,6 +20,14 @@ class StdinSource:
         self._reader = LineReader(decoder, max_line)
         self._descriptor: Descriptor | None = None
         self._is_finished = False
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it comes from a regular file: what it says was there before."""
+        try:
+            return stat.S_ISREG(os.fstat(self._fd).st_mode)
+        except OSError:
+            return False
 
     async def __aenter__(self) -> StdinSource:
         self._descriptor = Descriptor(self._fd, owned=False)

@@ -6,31 +6,28 @@ from collections.abc import Sequence
 
 from tidelog.connectors.descriptors import Descriptor
 from tidelog.connectors.formatting import Encoder
+from tidelog.connectors.media import DescriptorMedium, Medium
+from tidelog.connectors.outgoing import OutgoingSink
 from tidelog.plans.errors import ConnectorError
-from tidelog.runtime.interfaces import AnyAnswer
+from tidelog.runtime.interfaces import AnyAnswer, Interrupted
 
 
-class StdoutSink:
+class StdoutSink(OutgoingSink):
     """Writes to standard output (or another descriptor that stays the caller's own), each batch at once."""
 
     def __init__(self, encoder: Encoder, *, name: str = "stdout", fd: int = 1) -> None:
-        self.name = name
-        self._encoder = encoder
+        super().__init__(encoder, name)
         self._fd = fd
-        self._descriptor: Descriptor | None = None
 
-    async def __aenter__(self) -> StdoutSink:
-        self._descriptor = Descriptor(self._fd, owned=False)
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        self._descriptor = None
+    async def _open(self) -> Medium:
+        return DescriptorMedium(Descriptor(self._fd, owned=False), is_reopened=False)
 
     async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Waits while the reader is behind. Raises ConnectorError once there is no reader: it will not come back."""
-        if self._descriptor is None:
-            raise ValueError("a sink is used within `async with`")
         try:
-            await self._descriptor.write(self._encoder.encode(answers))
-        except BrokenPipeError as error:
-            raise ConnectorError(f"{self.name}: nobody reads any more") from error
+            await super().send(answers)
+        except Interrupted as error:
+            cause = error.__cause__
+            if isinstance(cause, BrokenPipeError):
+                raise ConnectorError(f"{self.name}: nobody reads any more") from cause
+            raise

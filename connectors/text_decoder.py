@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from tidelog.connectors.cache import BoundedCache
 from tidelog.connectors.decoding import Admission, Collector, as_text
+from tidelog.connectors.lines import LineFramer
 from tidelog.connectors.values import read_argument
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import Record, Row, Schema
@@ -33,6 +34,7 @@ class TextDecoder:
     """
 
     header: bytes | None = None
+    framer = LineFramer
 
     def __init__(self, schema: Schema, name: str, predicate: str | None = None, *, timeless: bool = False) -> None:
         self.name = name

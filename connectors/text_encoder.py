@@ -7,7 +7,9 @@ from typing import cast
 
 from tidelog.connectors.cache import BoundedCache
 from tidelog.connectors.formatting import TimeFormatter, are_changes
+from tidelog.connectors.text_hypothetical import HypotheticalSentences
 from tidelog.plans.facts import Record, Row, Schema, format_atom
+from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.timeline import POS
 from tidelog.runtime.interfaces import AnyAnswer
 
@@ -16,21 +18,35 @@ class TextEncoder:
     """Writes one fact a line, as `plans.facts.format_record` does; with `iso`, times as ISO-8601 in UTC.
 
     Of changes, what begins is written as `p(a)@[1..`, and what has ended as the fact.
-    Hypothetical answers are left out: they are no facts.
+    Hypothetical answers are left out: they are no facts. With `sentences`, they are told in words beside the facts.
     """
 
-    def __init__(self, schema: Schema, *, iso: bool = False) -> None:
+    def __init__(self, schema: Schema, *, iso: bool = False, sentences: bool = False) -> None:
         self._times = TimeFormatter(schema.timeline, iso)
         self._asks = bool(schema.questions)
+        self._sentences = HypotheticalSentences(schema, self._times) if sentences and schema.questions else None
         self._atoms: BoundedCache[tuple[str, Row], str] = BoundedCache(_atom, _size)
         self._ranges: BoundedCache[tuple[int, int], str] = BoundedCache(self._range, _size)
         self._changes: BoundedCache[tuple[int, int], str] = BoundedCache(self._change, _size)
 
     def encode(self, answers: Sequence[AnyAnswer]) -> bytes:
+        if self._sentences is not None:
+            return self._encode_both(self._sentences, answers)
         facts = [answer for answer in answers if isinstance(answer, tuple)] if self._asks else answers
         atoms, ranges = self._atoms, self._changes if are_changes(facts) else self._ranges
         records = cast("Sequence[Record]", facts)  # a program that does not ask has no others
         return "".join([atoms[predicate, row] + ranges[lo, hi] for predicate, row, lo, hi in records]).encode()
+
+    def _encode_both(self, sentences: HypotheticalSentences, answers: Sequence[AnyAnswer]) -> bytes:
+        lines = []
+        for answer in answers:
+            if isinstance(answer, HypotheticalAnswer):
+                lines.append(sentences.encode(answer))
+            else:
+                predicate, row, lo, hi = answer
+                ranges = self._changes if are_changes([answer]) else self._ranges
+                lines.append((self._atoms[predicate, row] + ranges[lo, hi]).encode())
+        return b"".join(lines)
 
     def _range(self, key: tuple[int, int]) -> str:
         lo, hi = key

@@ -9,6 +9,7 @@ from typing import Any
 
 from tidelog.operators.coverage import Coverage, overlapping
 from tidelog.operators.operator import Operator
+from tidelog.operators.room import NoRoomError
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
 
@@ -102,6 +103,8 @@ class AntiJoin(Operator):
             lo = bounds[i + 1] + 1
         if lo <= hi:
             out.append((row, lo, hi))
+        if len(out) > self.room.rows:
+            raise NoRoomError(len(out))
 
     def settle(self, port: int) -> list[Fact]:
         out: list[Fact] = []

@@ -7,6 +7,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from tidelog.operators.operator import Operator
+from tidelog.operators.room import NoRoomError
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
 
@@ -59,7 +60,7 @@ class Bind(Operator):
         is_short = hi < POS and (hi - lo < AT_ONCE or self.frontiers[1] >= POS)
         due = hi if is_short else min(hi, self.latest)
         if lo <= due:
-            _spread(row, lo, due, out)
+            self._spread(row, lo, due, out)
             lo = due + 1
         if lo <= hi:
             self._wait(row, lo, hi)
@@ -84,13 +85,21 @@ class Bind(Operator):
                 continue  # it has been extended to the left since
             due = min(hi, clock)
             if due < POS:
-                _spread(row, lo, due, out)
+                self._spread(row, lo, due, out)
                 if due < hi:
                     self._wait(row, due + 1, hi)
         return out
 
     def deadline(self) -> tuple[int, int] | None:
         return (1, self.waiting[0][0]) if self.waiting else None
+
+    def _spread(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
+        count = len(out) + hi - lo + 1
+        if count > MOST_ROWS:
+            raise OverflowError(f"its times become {count:,} rows at once, more than {MOST_ROWS:,}")
+        if count > self.room.rows:
+            raise NoRoomError(count)
+        out += [((*row, time), time, time) for time in range(lo, hi + 1)]
 
     def entries(self) -> int:
         return len(self.waiting)
@@ -105,10 +114,3 @@ class Bind(Operator):
         self.waiting = [(lo, i, tuple(row), hi) for i, (row, lo, hi) in enumerate(state["waiting"], 1)]
         heapify(self.waiting)
         self.endless = {row: lo for lo, _, row, hi in self.waiting if hi >= POS}
-
-
-def _spread(row: Row, lo: int, hi: int, out: list[Fact]) -> None:
-    count = len(out) + hi - lo + 1
-    if count > MOST_ROWS:
-        raise OverflowError(f"its times become {count:,} rows at once, more than {MOST_ROWS:,}")
-    out += [((*row, time), time, time) for time in range(lo, hi + 1)]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.join_code import write_join
 from tidelog.operators.operator import Operator
+from tidelog.operators.room import NoRoomError
 from tidelog.operators.time_index import TimeIndex
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import Fact
@@ -17,9 +20,11 @@ from tidelog.plans.plan import JoinShape
 from tidelog.plans.timeline import NEG, POS
 
 Pattern = Callable[[Sequence[Fact]], list[Fact]]
-Probe = Callable[[Sequence[Fact], int, list[Fact], list[int]], None]
+Probe = Callable[[Sequence[Fact], int, list[Fact], list[int], int, "Join"], None]
 
 UNCOMPUTABLE = (ArithmeticError, DataError)
+_PORTION = 65_536
+"""Where rows of the head repeat, so many are made before those are kept that are new."""
 
 
 class Join(Operator):
@@ -38,7 +43,7 @@ class Join(Operator):
     ([], [(('a', 7), 4, 5)])
     """
 
-    __slots__ = ("_code", "_ends", "_failed", "_others", "_pattern", "_probe", "indexes", "sent_coverage", "stores")
+    __slots__ = ("_code", "_ends", "_failed", "_new", "_others", "_pattern", "_probe", "indexes", "sent_coverage", "stores")
 
     def __init__(self, shape: JoinShape) -> None:
         ports = len(shape.atoms)
@@ -53,6 +58,7 @@ class Join(Operator):
         self._pattern: list[Pattern | None] = [scope.pop(f"pattern_{i}") for i in range(ports)]
         self._probe: list[Probe] = [scope.pop(f"probe_{i}") for i in range(ports)]
         self.sent_coverage = None if self._code.distinct else Coverage()
+        self._new: list[Fact] = []
         self._failed = [0]
 
     def _compile(self) -> dict[str, Any]:
@@ -67,7 +73,7 @@ class Join(Operator):
         }
         for indexes in self.indexes:
             scope.update({name: index.meeting for name, index in indexes.items()})
-        exec(compile(self._code.text, "<join>", "exec"), scope)  # noqa: S102 - built from a checked plan (join_code)
+        exec(_compiled(self._code.text), scope)  # noqa: S102 - built from a checked plan (join_code)
         return scope
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
@@ -79,10 +85,28 @@ class Join(Operator):
         kept = self._keep(port, facts)
         met = min([self._ends[i] for i in self._others[port]], default=POS)
         out: list[Fact] = []
-        self._probe[port](facts, met, out, self._failed)
+        most = self.room.rows if self.sent_coverage is None else min(self.room.rows, _PORTION)
+        self._probe[port](facts, met, out, self._failed, most, self)
+        if self._new:
+            return self._take_new(out)
         if not out:
             self.dropped += len(facts) - kept
         return out if self.sent_coverage is None else self.sent_coverage.insert(out)
+
+    def relieve(self, out: list[Fact]) -> None:
+        """Called by the generated code when `out` is long: keep what is new of it; NoRoomError if that is too much."""
+        if self.sent_coverage is not None:
+            self._new += self.sent_coverage.insert(out)
+            out.clear()
+        made = len(out) + len(self._new)
+        if made > self.room.rows:
+            raise NoRoomError(made)
+
+    def _take_new(self, out: list[Fact]) -> list[Fact]:
+        """What was new on the way, and at the end."""
+        self.relieve(out)
+        new, self._new = self._new, []
+        return new
 
     def _keep(self, port: int, facts: Sequence[Fact]) -> int:
         """Store what new coverage of the other atoms may still meet: what ends behind one of their frontiers; how many."""
@@ -146,3 +170,9 @@ class Join(Operator):
             self.sent_coverage.restore(state["sent"])
         self._ends[:] = state["ends"]
         self._failed[0] = state["failed"]
+
+
+@lru_cache(maxsize=1024)
+def _compiled(text: str) -> CodeType:
+    """The definitions as bytecode, once for all sessions of a program: what they work on comes from their scope."""
+    return compile(text, "<join>", "exec")

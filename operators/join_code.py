@@ -4,8 +4,9 @@ The text is built from a checked `JoinShape` alone: names are numbered by the ge
 fixed tables, and constants are passed in as objects, never as text. For a rule with n body atoms it defines
 
 * `pattern_i(facts)`: atom i's rows narrowed to the columns that matter, those with other constants left out;
-* `probe_i(facts, met, out, failed)`: for new coverage of atom i, the rows of the other atoms that go with it, times
-  intersected; what begins behind `met` is passed over.
+* `probe_i(facts, met, out, failed, most, join)`: for new coverage of atom i, the rows of the other atoms that go with it,
+  times intersected; what begins behind `met` is passed over. Where `out` is longer than `most` before the rows of the last
+  atom are gone through, `join.relieve(out)` is called: these are at most as many as are stored.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ def _write_pattern(writer: _Writer, i: int, columns: tuple[str, ...]) -> None:
 
 
 def _write_probe(writer: _Writer, i: int, columns: list[tuple[str, ...]]) -> None:
-    writer.line(0, f"def probe_{i}(facts, met, out, failed):")
+    writer.line(0, f"def probe_{i}(facts, met, out, failed, most, join):")
     writer.line(1, "for row, lo0, hi0 in facts:")
     writer.line(2, "if lo0 > met: continue")
     unpacking = len(writer.lines)
@@ -154,6 +155,8 @@ def _write_probe(writer: _Writer, i: int, columns: list[tuple[str, ...]]) -> Non
     while others:
         j = max(others, key=lambda candidate: (_share(columns[candidate], bound), -candidate))
         others.remove(j)
+        if not others:
+            writer.line(at[0], "if len(out) > most: join.relieve(out)")
         at = _write_match(writer, at, j, columns[j], bound, sources)
         _write_comparisons(writer, at[0], bound, pending)
         if others and at[1] % _LEVELS_PER_FUNCTION == 0:
@@ -166,7 +169,8 @@ def _write_probe(writer: _Writer, i: int, columns: list[tuple[str, ...]]) -> Non
 def _write_continuation(writer: _Writer, i: int, at: _Place, known: list[str]) -> _Place:
     """Go on in a function of its own: Python nests no more than 20 blocks in one."""
     depth, level = at
-    signature = f"probe_{i}_{level}({', '.join(['out', 'failed', f'lo{level}', f'hi{level}', *dict.fromkeys(known)])})"
+    passed = ["out", "failed", "most", "join", f"lo{level}", f"hi{level}", *dict.fromkeys(known)]
+    signature = f"probe_{i}_{level}({', '.join(passed)})"
     writer.line(depth, signature)
     writer.line(0, f"def {signature}:")
     writer.line(1, "for _ in (0,):")  # what does not go on from here, continues

@@ -8,6 +8,8 @@ port. An operator passes on a promise of its own, `frontier`, computed from thos
 more where it knows that it cannot hold (`plans/analysis/prospects.py`), and a `patient` one may leave untold for a while
 what goes on holding (`plans/analysis/patience.py`). What a channel carries is disjoint: each row at each time is sent at
 most once. An operator relies on this for its ports and keeps it for its output.
+
+One that can make many facts of few looks at the `room` that there is, and raises NoRoomError where it is too little.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tidelog.operators.room import Room
 from tidelog.plans.facts import Fact
 from tidelog.plans.timeline import NEG, POS
 
@@ -44,13 +47,14 @@ class OperatorStatistics:
 class Operator(ABC):
     """An incremental, deterministic function from coverage on its ports to coverage on its output."""
 
-    __slots__ = ("dropped", "evaluations", "far_sighted", "frontier", "frontiers", "patient", "received", "sent")
+    __slots__ = ("dropped", "evaluations", "far_sighted", "frontier", "frontiers", "patient", "received", "room", "sent")
 
     def __init__(self, ports: int) -> None:
         self.frontiers = [NEG] * ports
         self.frontier = NEG
         self.received = self.sent = self.evaluations = self.dropped = 0
         self.far_sighted = self.patient = False
+        self.room = Room()
 
     def receive(self, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
         """Take new coverage on a port and the frontier behind it; returns the new coverage that follows."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from tidelog.operators.coverage import Coverage, overlapping
 from tidelog.operators.operator import Operator, behind, shift
+from tidelog.operators.room import NoRoomError
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS, Metric
 
@@ -83,8 +84,11 @@ class PairingOperator(Operator):
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         out: list[Fact] = []
         take = self.take_left if port == LEFT else self.take_right
+        most = self.room.rows
         for row, lo, hi in facts:
             take(row, lo, hi, out)
+            if len(out) > most:
+                raise NoRoomError(len(out))
         # a run's closure reaches back to what was known before it, and may have been forgotten since
         return self.sent_coverage.insert(behind(self.frontier, out))
 

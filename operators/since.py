@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tidelog.operators.coverage import Bounds, merge, overlapping
 from tidelog.operators.operator import shift
 from tidelog.operators.pairing import PairingOperator, Range, RowPairing, dilated
+from tidelog.operators.room import NoRoomError
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import Metric
 
@@ -28,14 +30,18 @@ class Since(PairingOperator):
     ([(('a',), 2, 2)], [(('a',), 3, 6)])
     """
 
-    __slots__ = ("_armed_runs", "_round", "armed")
+    __slots__ = ("_armed_ranges", "_most_armed", "_round", "armed")
 
     def __init__(self, metric: Metric, touch: int, pairing: RowPairing) -> None:
         super().__init__(metric, touch, pairing)
         # left row → begin of its run → right row → what holds if the run goes on
         self.armed: dict[Row, dict[int, dict[Row, Bounds]]] = {}
-        self._armed_runs = 0
+        self._armed_ranges = self._most_armed = 0
         self._round = _SMALLEST_ROUND
+
+    def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        self._most_armed = self._armed_ranges + self.room.rows
+        return super().feed(port, facts)
 
     def take_right(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
         lefts = self.pairing.lefts_of(row)
@@ -53,9 +59,12 @@ class Since(PairingOperator):
         if lo <= run_hi:
             out.append((self.pairing.combine(left, right), lo, min(hi, run_hi)))
         if hi > run_hi:
-            self._armed_runs += 1
-            rows = self.armed.setdefault(left, {}).setdefault(begin, {})
-            merge(rows.setdefault(right, []), max(lo, run_hi + 1), hi, 1, right, [])
+            bounds = self.armed.setdefault(left, {}).setdefault(begin, {}).setdefault(right, [])
+            before = len(bounds)
+            merge(bounds, max(lo, run_hi + 1), hi, 1, right, [])
+            self._armed_ranges += (len(bounds) - before) >> 1
+            if self._armed_ranges > self._most_armed:
+                raise NoRoomError(self._armed_ranges)
 
     def take_left(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
         rights = self.pairing.rights_of(row)
@@ -65,6 +74,7 @@ class Since(PairingOperator):
         run_lo, run_hi = self.closure(begin, end)
         for old, _ in before:
             for right, bounds in self.armed.get(row, {}).pop(old, {}).items():
+                self._armed_ranges -= len(bounds) >> 1
                 for i in range(0, len(bounds), 2):
                     self._hold((row, right), begin, run_hi, (bounds[i], bounds[i + 1]), out)
         reached = _gaps((run_lo, run_hi), [self.closure(*run) for run in before])
@@ -88,7 +98,7 @@ class Since(PairingOperator):
 
     def settle(self, port: int) -> list[Fact]:
         out = super().settle(port)
-        if self._armed_runs > self._round:
+        if self._armed_ranges > self._round:
             self._disarm(shift(min(self.frontiers), -1))
         return out
 
@@ -100,14 +110,14 @@ class Since(PairingOperator):
             self.armed[left] = {begin: rows for begin, rows in self.armed[left].items() if begin in alive}
             if not self.armed[left]:
                 del self.armed[left]
-        self._armed_runs = self._count_armed()
-        self._round = max(_SMALLEST_ROUND, 2 * self._armed_runs)
+        self._armed_ranges = self._count_armed()
+        self._round = max(_SMALLEST_ROUND, 2 * self._armed_ranges)
 
     def _count_armed(self) -> int:
         return sum(len(bounds) >> 1 for runs in self.armed.values() for rows in runs.values() for bounds in rows.values())
 
     def entries(self) -> int:
-        return super().entries() + self._count_armed()
+        return super().entries() + self._armed_ranges
 
     def state(self) -> dict[str, Any]:
         armed = [
@@ -123,7 +133,7 @@ class Since(PairingOperator):
         self.armed.clear()
         for left, begin, right, bounds in state["armed"]:
             self.armed.setdefault(tuple(left), {}).setdefault(begin, {})[tuple(right)] = list(bounds)
-        self._armed_runs = self._count_armed()
+        self._armed_ranges = self._count_armed()
 
 
 def _gaps(whole: Range, known: list[Range]) -> list[Range]:

@@ -15,14 +15,14 @@ from tidelog.plans.analysis.strata import levels_of
 from tidelog.plans.checks import require
 from tidelog.plans.compile import DEFAULT_RESOLUTION, Compiler, choose_timeline
 from tidelog.plans.errors import DataError, Diagnostic, ProgramError
-from tidelog.plans.facts import Answer, Record, Schema, format_record
+from tidelog.plans.facts import Answer, Record, Schema, ValueLike, format_record
 from tidelog.plans.normal.names import head_predicate
 from tidelog.plans.normal.normalise import normalise
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.numerals import shorten
 from tidelog.plans.plan import BindShape, MoveShape, Step, TupleShape
 from tidelog.plans.records import make_record
-from tidelog.plans.syntax import Ask, Background, Program, Rule, Value
+from tidelog.plans.syntax import Ask, Background, Program, Rule
 from tidelog.plans.timeline import Timeline, format_time
 from tidelog.plans.times import TimeLike, TimeReader
 
@@ -77,7 +77,7 @@ class BatchPlan:
         return replace(finer, facts=(*finer.facts, *self.facts[len(finer.facts) :]))  # what was loaded holds at all times
 
     def record(
-        self, predicate: str, row: Sequence[Value] = (), time: TimeLike | None = None, interval: str | None = None
+        self, predicate: str, row: Sequence[ValueLike] = (), time: TimeLike | None = None, interval: str | None = None
     ) -> Record:
         """The record of a fact at a `time`, or over an `interval` such as `"[1,2)"`.
 
@@ -154,7 +154,8 @@ class _BatchCompiler(Compiler):
         """Data may hold facts of every predicate; so each of them unites its rules with facts."""
         schema = super()._schema()
         every = {name: replace(item, accepts_input=True) for name, item in schema.predicates.items()}
-        return replace(schema, predicates=every)
+        others = None if schema.others is None else dict.fromkeys(schema.others, True)
+        return replace(schema, predicates=every, others=others)
 
     def _shortest_reader(self) -> dict[str, int]:
         """No `#`-facts: every predicate is part of the result."""

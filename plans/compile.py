@@ -15,7 +15,7 @@ from tidelog.plans.checks import require
 from tidelog.plans.errors import DataError, Diagnostic, ProgramError, Span
 from tidelog.plans.facts import PredicateSchema, Record, Row, Schema
 from tidelog.plans.normal.normalise import normalise
-from tidelog.plans.normal.program import NormalProgram
+from tidelog.plans.normal.program import NormalProgram, begin
 from tidelog.plans.normal.traverse import children
 from tidelog.plans.only_asked import as_warnings, blamed, chooses_outputs, outputs_without
 from tidelog.plans.plan import BindShape, DilateShape, Feed, Plan, Shape, Step, TupleShape, UnionShape
@@ -146,7 +146,8 @@ class Compiler:
                 types=tuple(item.type for item in fields),
                 accepts_input=open_to_all or name in self.normal.inputs,
             )
-        return Schema(self.timeline, predicates)
+        others = {name: False for name in _arities(begin(self.program)) if name not in predicates} if declared else None
+        return Schema(self.timeline, predicates, others=others)
 
     def _facts(self) -> tuple[Record, ...]:
         records: list[Record] = []
@@ -261,7 +262,7 @@ def choose_timeline(
     """
     declared = normal.timeline
     if declared.kind == "integer":
-        return Timeline("integer", Fraction(1), declared.unit)
+        return Timeline("integer", Fraction(1), declared.unit, declared.rounding)
     resolution = declared.resolution or undeclared
     for number in (*_numbers(normal), *also):
         resolution = _common_divisor(resolution, number)

@@ -31,6 +31,13 @@ _OTHER_TYPES = {
     "bool": "boolean",
 }
 """What other languages call the types of fields."""
+ROUNDINGS: tuple[str, ...] = get_args(syntax.Rounding)
+_OTHER_ROUNDINGS = {
+    **dict.fromkeys(["floor", "trunc", "truncate"], "down"),
+    **dict.fromkeys(["ceil", "ceiling"], "up"),
+    **dict.fromkeys(["half", "closest", "even"], "nearest"),
+}
+"""What other languages call the ways of rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +170,16 @@ def unknown_type(token: Token) -> Diagnostic:
     near = _OTHER_TYPES.get(token.lower()) or next(iter(get_close_matches(token[:40].lower(), TYPES, n=1)), "")
     help = f"did you mean `{near}`?" if near else "types are `text`, `number`, `integer`, `boolean` and `any`"
     return Diagnostic("unknown-type", f"`{shorten(token)}` is no type", token_span(token), help=help)
+
+
+def rounding_named(token: Token) -> syntax.Rounding:
+    """The way of rounding that a word stands for; raises Refusal for any other word."""
+    word = token.lower()
+    if word in ROUNDINGS:
+        return cast(syntax.Rounding, word)
+    near = _OTHER_ROUNDINGS.get(word) or next(iter(get_close_matches(word[:40], ROUNDINGS, n=1)), "")
+    help = f"did you mean `{near}`?" if near else "times are rounded `down`, to the `nearest` tick, or `up`"
+    raise refuse(token_span(token), f"`{shorten(token)}` is no way to round", help=help, code="unknown-rounding")
 
 
 # --- prefixes and windows ------------------------------------------------------------------------------------------

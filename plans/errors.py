@@ -7,6 +7,7 @@ TidelogError
 ├── SpecError          a source, sink or option cannot be understood
 ├── ConnectorError     a source or a sink failed for good (its retries are spent)
 ├── OperatorError      an operator failed: carries its step, its rule and the fact
+├── StateError         what a run holds has grown beyond its bound: carries what grows, and how far it had come
 ├── EndlessError       a materialisation has not come to an end: carries the predicates that go on
 ├── MethodError        a way to decide entailment cannot take this program, or has met its limits
 └── SnapshotError      a snapshot does not belong to this plan, or is damaged
@@ -74,7 +75,19 @@ class ProgramError(TidelogError):
         super().__init__(diagnostics, name, text)
 
     def __str__(self) -> str:
-        return "; ".join(f"{self.name}: {item.code}: {item.message}" for item in self.diagnostics)
+        """`file:line:column: code: message` of the first diagnostic, and how many more there are."""
+        if not self.diagnostics:
+            return self.name
+        first = min(self.diagnostics, key=lambda item: item.span)
+        more = len(self.diagnostics) - 1
+        beside = f" (and {more} more error{'s' if more > 1 else ''})" if more else ""
+        return f"{self.name}{self._place(first.span.start)}: {first.code}: {first.message}{beside}"
+
+    def _place(self, offset: int) -> str:
+        """`:line:column`, both from 1; nothing where the text is not known."""
+        if not self.text:
+            return ""
+        return f":{self.text.count(chr(10), 0, offset) + 1}:{offset - self.text.rfind(chr(10), 0, offset)}"
 
 
 class DataError(TidelogError):
@@ -113,6 +126,28 @@ class OperatorError(TidelogError):
 
     def __str__(self) -> str:
         return f"step {self.step} failed on {self.fact}: {self.reason} (rule: {self.rule})"
+
+
+class StateError(TidelogError):
+    """A run holds more than it may: `most` rows.
+
+    `holder` is what holds most of it, a rule as text or what else there is, `place` where it stands (`file:line`, or
+    nothing), `rows` how many it holds. By then `accepted` facts had been taken, and `told` answers had been handed over.
+    """
+
+    def __init__(self, holder: str, place: str, rows: int, most: int) -> None:
+        self.holder = holder
+        self.place = place
+        self.rows = rows
+        self.most = most
+        self.accepted = self.told = 0
+        super().__init__(holder, place, rows, most)
+
+    def __str__(self) -> str:
+        place = f" ({self.place})" if self.place else ""
+        held = f"the state has grown beyond {self.most:,} rows: {self.rows:,} are held by {self.holder}{place}"
+        facts, answers = "fact" if self.accepted == 1 else "facts", "answer" if self.told == 1 else "answers"
+        return f"{held}; {self.accepted:,} {facts} accepted, {self.told:,} {answers} told"
 
 
 class EndlessError(TidelogError):

@@ -24,7 +24,7 @@ def explain_program(program: Program, stage: str) -> str:
 def explain_json(plan: Plan) -> str:
     """One JSON object for the stage `plan`; times are exact, and so are text: `5/2`, `inf`, `-inf`.
 
-    - `program`, `stage`, `timeline` (`kind`, `resolution`, `unit` in seconds or null)
+    - `program`, `stage`, `timeline` (`kind`, `resolution`, `unit` in seconds or null, `rounding` if it has one)
     - `steps`, in the order in which they run: `id`, `predicate`, `operator`, `parameters`, `inputs` (`port` from 0, `role`,
       `kind`: step, stream, facts, start, clock or arrivals, `name`), `loop` or null, `delay` and `lead` (how far the
       frontier lies behind, or ahead of, the watermark), `reach` of its `#`-facts or null, `sleeps` (the predicate whose
@@ -76,11 +76,12 @@ def _question(question: Question) -> dict[str, object]:
 
 
 def _timeline(timeline: Timeline) -> dict[str, object]:
-    return {
+    shown: dict[str, object] = {
         "kind": timeline.kind,
         "resolution": format_time(timeline.resolution),
         "unit": None if timeline.unit is None else format_time(timeline.unit),
     }
+    return shown if timeline.rounding is None else shown | {"rounding": timeline.rounding}
 
 
 def _step(view: StepView) -> dict[str, object]:

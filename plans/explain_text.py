@@ -71,9 +71,8 @@ def _question(question: Question) -> str:
 
 def _timeline(plan: Plan) -> str:
     timeline = plan.timeline
-    return format_statement(
-        TimelineDeclaration(timeline.kind, timeline.unit, None if timeline.is_integer else timeline.resolution)
-    )
+    resolution = None if timeline.is_integer else timeline.resolution
+    return format_statement(TimelineDeclaration(timeline.kind, timeline.unit, resolution, timeline.rounding))
 
 
 def _loop(loop: Loop, steps: Mapping[str, Step]) -> Iterator[str]:

@@ -10,15 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import SupportsFloat
 
 from tidelog.plans.errors import DataError
-from tidelog.plans.numerals import canonical
+from tidelog.plans.numerals import canonical, plain_number, shorten
+from tidelog.plans.suggestions import suggest
 from tidelog.plans.syntax import FieldType, Interval, Value
 from tidelog.plans.timeline import Timeline
 
 Row = tuple[Value, ...]
 Fact = tuple[Row, int, int]
 Record = tuple[str, Row, int, int]
+ValueLike = Value | SupportsFloat
+"""A constant as callers give it: text, a boolean, or a number of any type, such as NumPy's, a Decimal or a Fraction."""
 
 _PLAIN_CONSTANT = re.compile(r"[A-Za-z][A-Za-z0-9_:/-]*\Z")
 _PLAIN_PREDICATE = re.compile(r"[A-Za-z_0-9][A-Za-z0-9_]*(:[A-Za-z0-9_]+)?\Z")
@@ -39,27 +43,44 @@ class PredicateSchema:
 class Schema:
     """What decoders and encoders need of a program: its timeline and its predicates by name.
 
-    A predicate that is not in here plays no part in the program: its facts are counted and passed over. `questions` maps
-    each question of the program to the variable that stands for the time in its answers.
+    A predicate that is not in here plays no part in what is computed: its facts are counted and passed over. But where the
+    program declares its inputs, it has to be one of `others`: the program's predicates that are not needed, each with
+    whether data may hold it. `questions` maps each question of the program to the variable that stands for the time in its
+    answers.
     """
 
     timeline: Timeline
     predicates: Mapping[str, PredicateSchema] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
+    others: Mapping[str, bool] | None = None
 
     def check(self, predicate: str, values: tuple[object, ...]) -> Row:
         """The row of these values for this predicate, its numbers made canonical; DataError says what is wrong."""
         schema = self.predicates.get(predicate)
         row = tuple(_constant(value) for value in values)
         if schema is None:
+            self._check_other(predicate)
             return row
         if not schema.accepts_input:
-            raise DataError(f"`{predicate}` is derived, and not declared as an input")
+            raise _derived(predicate)
         if len(row) != schema.arity:
             raise DataError(f"`{predicate}` takes {_count(schema.arity)}, got {len(row)}")
         for value, name, kind in zip(row, schema.fields, schema.types, strict=False):
             _check_type(predicate, name, kind, value)
         return row
+
+    def _check_other(self, predicate: str) -> None:
+        """DataError unless data may hold facts of a predicate of which nothing is computed."""
+        if self.others is None or self.others.get(predicate):
+            return
+        if predicate in self.others:
+            raise _derived(predicate)
+        inputs = [name for name, known in self.predicates.items() if known.accepts_input]
+        raise DataError(f"the program has no predicate `{shorten(predicate)}`{suggest(predicate, inputs)}")
+
+
+def _derived(predicate: str) -> DataError:
+    return DataError(f"`{predicate}` is derived, and not declared as an input")
 
 
 def _count(arity: int) -> str:
@@ -67,16 +88,25 @@ def _count(arity: int) -> str:
 
 
 def _constant(value: object) -> Value:
-    """A JSON value as a constant: `true` and `false` become the constants of that name."""
-    if isinstance(value, bool):
+    """A value as a plain constant: `true` and `false` become the constants of that name, numbers an int or a float."""
+    kind = type(value)
+    if kind is int or kind is float:
+        return canonical(value)  # type: ignore[arg-type] # its type has just been looked at
+    if isinstance(value, bool) or _is_numpy_boolean(value):
         return "true" if value else "false"
-    if isinstance(value, int | float):
-        return canonical(value)
     if isinstance(value, str):
         if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
             raise DataError("text must not hold lone surrogates")
-        return value
+        return value if kind is str else str.__str__(value)
+    number = plain_number(value)
+    if number is not None:
+        return number
     raise DataError(f"an argument must be text, a number or a boolean, got {type(value).__name__}")
+
+
+def _is_numpy_boolean(value: object) -> bool:
+    """Whether it is a boolean of NumPy, which is none of Python's. NumPy need not be there to tell."""
+    return getattr(value, "ndim", None) == 0 and getattr(getattr(value, "dtype", None), "kind", "") == "b"
 
 
 TYPE_TESTS: Mapping[FieldType, Callable[[Value], bool]] = {

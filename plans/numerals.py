@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Rational, Real
 
 from tidelog.plans.errors import DataError
 
@@ -76,6 +79,43 @@ def canonical(number: int | float) -> int | float:
     if abs(number) >= MAX_INTEGER:
         raise DataError("an integer must fit into 64 bits")
     return number
+
+
+def plain_number(value: object) -> int | float | None:
+    """The int or float that a number of another type stands for, such as NumPy's or a Decimal; None for what is no number.
+
+    Exact where the value is whole, otherwise the nearest float. DataError for what is not finite, or beyond 64 bits.
+
+    >>> plain_number(Decimal("3.0")), plain_number(Fraction(5, 2)), plain_number("3")
+    (3, 2.5, None)
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            raise DataError("a number must be finite")
+        return read_number(str(value))
+    if isinstance(value, Rational):
+        exact = exact_number(value)
+        return None if exact is None else _from_exact(exact)
+    return canonical(float(value)) if isinstance(value, Real) else None
+
+
+def exact_number(value: object) -> Fraction | None:
+    """The exact value of an integer or a fraction of any type; None for anything else, a boolean too."""
+    if isinstance(value, bool) or not isinstance(value, Rational):
+        return None
+    try:
+        return Fraction(operator.index(value.numerator), operator.index(value.denominator))
+    except TypeError:  # NumPy's durations say that they are integers
+        return None
+
+
+def _from_exact(number: Fraction) -> int | float:
+    try:
+        return canonical(number.numerator if number.denominator == 1 else float(number))
+    except OverflowError:
+        raise DataError("a number must not be larger than a float can be") from None
 
 
 def shorten(text: str, length: int = 40) -> str:

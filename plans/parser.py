@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import fields
 from functools import cache
-from importlib.resources import files
 from itertools import islice
 from typing import Any, cast
 
@@ -15,6 +14,7 @@ from lark.exceptions import UnexpectedInput
 from tidelog.plans import syntax
 from tidelog.plans.drafts import too_deep
 from tidelog.plans.errors import Diagnostic, ProgramError, Span
+from tidelog.plans.grammar_table import load_grammar
 from tidelog.plans.literals import Refusal
 from tidelog.plans.statements import MAX_DEPTH, RawStatement, split_statements
 from tidelog.plans.syntax_errors import explain
@@ -30,10 +30,8 @@ MAX_DIAGNOSTICS = 100
 
 @cache
 def grammar() -> Lark:
-    """The parser's tables, built once in a process."""
-    text = (files("tidelog.plans") / "grammar.lark").read_text(encoding="utf-8")
-    starts = ["rule", "fact", "directive"]
-    return Lark(text, parser="lalr", lexer="contextual", start=starts, transformer=TreeBuilder(), maybe_placeholders=False)
+    """The parser's tables, made once in a process."""
+    return load_grammar(TreeBuilder())
 
 
 def parse(text: str, name: str = "<program>") -> syntax.Program:

@@ -13,13 +13,13 @@ from typing import Literal
 
 from tidelog.plans.changes import ChangeRecord, change_of
 from tidelog.plans.errors import Diagnostic
-from tidelog.plans.facts import Answer, Record, Schema, format_record
+from tidelog.plans.facts import Answer, Record, Schema, ValueLike, format_record
 from tidelog.plans.guards import Prospects
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.questions import Question
 from tidelog.plans.records import make_record
-from tidelog.plans.syntax import Background, Comparison, Program, Rule, Term, Value
+from tidelog.plans.syntax import Background, Comparison, Program, Rule, Term
 from tidelog.plans.timeline import Metric, Timeline
 from tidelog.plans.times import TimeLike, TimeReader
 
@@ -231,7 +231,7 @@ class Plan:
         raise KeyError(name)
 
     def record(
-        self, predicate: str, row: Sequence[Value] = (), time: TimeLike | None = None, interval: str | None = None
+        self, predicate: str, row: Sequence[ValueLike] = (), time: TimeLike | None = None, interval: str | None = None
     ) -> Record:
         """The record of a fact at a `time`, or over an `interval` such as `"[1,2)"`: what a source hands over.
 

@@ -25,11 +25,15 @@ Argument = Slot | str | int | float
 
 @dataclass(frozen=True, slots=True)
 class Premise:
-    """A fact that must come, or must not: of an input predicate, or, if it must not, of an auxiliary query of this name."""
+    """A fact that must come, or must not: of an input predicate, or, if it must not, of an auxiliary query of this name.
+
+    With a `width` it must not come at any of so many time points behind `time`, nor at that.
+    """
 
     predicate: str
     arguments: tuple[Argument, ...]
     time: Slot | int
+    width: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,6 +196,8 @@ def _timeline(timeline: syntax.TimelineDeclaration) -> str:
         text += f", unit {_duration(timeline.unit)}"
     if timeline.resolution is not None:
         text += f", resolution {format_time(timeline.resolution)}"
+    if timeline.rounding is not None:
+        text += f", round {timeline.rounding}"
     return text
 
 

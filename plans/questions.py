@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Literal as OneOf
 
 from tidelog.plans.facts import format_constant, format_predicate
-from tidelog.plans.syntax import Atom, Rule, Value
+from tidelog.plans.printing import format_formula
+from tidelog.plans.syntax import Atom, Comparison, Rule, Value
 from tidelog.plans.timeline import POS
 
 Status = OneOf["possible", "certain", "rejected", "unsupported"]
@@ -60,6 +61,7 @@ class GroundLiteral:
     """A fact that has come or may come, or with `negated` its absence: a premise of an answer.
 
     As text it is a fact as in data: `temp(wt25,high)@1`, `not ok(wt25)@3`; what is open is a variable: `temp(wt25,n/a)@T2`.
+    With `until` it is so many premises, one at each time point up to that one: `not heard(n1)@[5,34]`.
     `shown` stands in place of predicate and arguments where `not` stands before more than an atom.
     """
 
@@ -68,10 +70,22 @@ class GroundLiteral:
     time: int | Open
     negated: bool = False
     shown: str = ""
+    until: int | Open | None = None
 
     def __str__(self) -> str:
+        time = str(self.time) if self.until is None else f"[{self.time},{self.until}]"
+        return f"{self.untimed}@{time}"
+
+    @property
+    def untimed(self) -> str:
+        """The literal as text, without its time."""
         atom = f"({self.shown})" if self.shown else format_predicate(self.predicate) + _arguments(self.arguments)
-        return f"{'not ' if self.negated else ''}{atom}@{self.time}"
+        return f"{'not ' if self.negated else ''}{atom}"
+
+    @property
+    def count(self) -> int:
+        """At how many time points it stands for a premise."""
+        return self.until - self.time + 1 if isinstance(self.until, int) and isinstance(self.time, int) else 1
 
 
 def _arguments(arguments: tuple[Value | Open, ...]) -> str:
@@ -86,7 +100,9 @@ class HypotheticalAnswer:
 
     `answer` gives each variable of the query its value, None where it is open. `hypotheses` are what is still needed; none
     for a `certain` answer. `failed` is the premise by which an answer was `rejected`. `deadline` is the time point by which
-    it is decided at the latest; None where nothing bounds it (unbound wait), and once it is decided.
+    it is decided at the latest; None where nothing bounds it (unbound wait), and once it is decided. `where` has what the
+    values of open variables must fulfil for the answer to follow. Answers that rest on the same facts and differ in time
+    have the same `group`. `failed` in a `possible` line is what a way to the answer lacks that was told before.
     """
 
     query: str
@@ -97,6 +113,13 @@ class HypotheticalAnswer:
     at: int | None = None
     deadline: int | None = None
     failed: GroundLiteral | None = None
+    where: tuple[Comparison, ...] = ()
+    group: str = ""
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """`where` as text: `("C >= 80",)`."""
+        return tuple(map(format_formula, self.where))
 
     @property
     def is_final(self) -> bool:

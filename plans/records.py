@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidelog.plans.errors import DataError
-from tidelog.plans.facts import Record, Schema
-from tidelog.plans.syntax import Value
+from tidelog.plans.facts import Record, Schema, ValueLike
 from tidelog.plans.times import TimeLike, TimeReader
 
 
@@ -14,7 +13,7 @@ def make_record(
     schema: Schema,
     times: TimeReader,
     predicate: str,
-    row: Sequence[Value],
+    row: Sequence[ValueLike],
     time: TimeLike | None,
     interval: str | None,
 ) -> Record:

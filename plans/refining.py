@@ -31,7 +31,7 @@ class RefiningTimeline(Timeline):
     @classmethod
     def of(cls, timeline: Timeline) -> RefiningTimeline:
         """The timeline that begins with the resolution of this one."""
-        return cls(timeline.kind, timeline.resolution, timeline.unit)
+        return cls(timeline.kind, timeline.resolution, timeline.unit, timeline.rounding)
 
     @property
     def is_too_coarse(self) -> bool:
@@ -40,7 +40,7 @@ class RefiningTimeline(Timeline):
 
     def refined(self) -> RefiningTimeline:
         """The timeline whose resolution all times need that this one was given."""
-        return RefiningTimeline(self.kind, self._finest, self.unit)
+        return RefiningTimeline(self.kind, self._finest, self.unit, self.rounding)
 
     @property
     def _finest(self) -> Fraction:
@@ -67,7 +67,7 @@ def read_exactly(timeline: Timeline, read: Callable[[Timeline], T]) -> tuple[T, 
 
     >>> from tidelog.plans.times import TimeReader
     >>> read_exactly(Timeline(), lambda timeline: TimeReader(timeline).read_point("3/2"))
-    (6, Timeline(kind='rational', resolution=Fraction(1, 2), unit=None))
+    (6, Timeline(kind='rational', resolution=Fraction(1, 2), unit=None, rounding=None))
     """
     refining = RefiningTimeline.of(timeline)
     while True:

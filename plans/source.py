@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tidelog.plans.errors import Diagnostic, ProgramError, Span
+from tidelog.plans.visible import visible
 
 MAX_WIDTH = 120
 """Lines of the program longer than this are cut around the place in question."""
@@ -85,18 +86,18 @@ def render_diagnostics(diagnostics: Iterable[Diagnostic], name: str, text: str, 
 
 def _render(item: Diagnostic, name: str, source: Source, colour: bool) -> str:
     painter = _Painter(colour, item.severity)
-    head = painter.severity(f"{item.severity}[{item.code}]") + painter.title(f": {_clean(item.message)}")
+    head = painter.severity(f"{item.severity}[{item.code}]") + painter.title(f": {visible(item.message)}")
     if not source.text:
-        lines = [head, f" {painter.gutter('-->')} {name}"]
+        lines = [head, f" {painter.gutter('-->')} {visible(name)}"]
         width = 1
     else:
         marks = _marks(item, source)
         width = len(str(max(mark.line for mark in marks)))
         line, column = source.position(item.span.start)
-        lines = [head, f"{' ' * width}{painter.gutter('-->')} {name}:{line}:{column}"]
+        lines = [head, f"{' ' * width}{painter.gutter('-->')} {visible(name)}:{line}:{column}"]
         lines += _snippet(marks, source, width, painter)
     if item.help:
-        lines.append(f"{' ' * width} {painter.gutter('=')} {painter.title('help')}: {_clean(item.help)}")
+        lines.append(f"{' ' * width} {painter.gutter('=')} {painter.title('help')}: {visible(item.help)}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -111,7 +112,7 @@ def _mark(span: Span, sign: str, label: str, source: Source) -> _Mark:
     line, column = source.position(span.start)
     last = max(len(source.line(line)), column)
     end = min(column - 1 + max(span.end - span.start, 1), last)
-    return _Mark(line, column - 1, end, sign, _clean(label))
+    return _Mark(line, column - 1, end, sign, visible(label))
 
 
 def _snippet(marks: list[_Mark], source: Source, width: int, painter: _Painter) -> list[str]:
@@ -172,22 +173,16 @@ def _cut(line: str, begin: int, end: int, reach: int) -> tuple[str, list[int]]:
 
 
 def _show(character: str) -> str:
-    """A character as a terminal may show it: a tab as spaces, what steers the terminal as a sign of its own."""
-    if character == "\t":
-        return _TAB
-    return character if character.isprintable() else "\N{REPLACEMENT CHARACTER}"
+    """A character as a terminal may show it: a tab as spaces, what would steer the terminal as its escape."""
+    return _TAB if character == "\t" else visible(character)
 
 
 def _cells(piece: str) -> int:
-    if piece == _TAB:
-        return len(_TAB)
+    if len(piece) > 1:  # a tab, or an escape
+        return len(piece)
     if unicodedata.combining(piece):
         return 0
     return 2 if unicodedata.east_asian_width(piece) in "WF" else 1
-
-
-def _clean(text: str) -> str:
-    return "".join(map(_show, text))
 
 
 def to_fields(error: ProgramError) -> list[dict[str, object]]:

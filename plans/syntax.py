@@ -241,16 +241,22 @@ class FactStatement:
     span: Span = place()
 
 
+Rounding = Literal["down", "nearest", "up"]
+"""To which tick a finer time belongs: the last one before it, the nearest one (of two the later), or the next one."""
+
+
 @dataclass(frozen=True, slots=True)
 class TimelineDeclaration:
-    """`timeline integer, unit 1 s.` or `timeline rational, resolution 0.001.`
+    """`timeline integer, unit 1 s, round down.` or `timeline rational, resolution 0.001.`
 
-    `unit` is in seconds: what the number 1 means, or None where the program does not say.
+    `unit` is in seconds: what the number 1 means, or None where the program does not say. `rounding` is what becomes of
+    times in data that are finer than a tick; without it they are refused.
     """
 
     kind: Literal["rational", "integer"] = "rational"
     unit: Fraction | None = None
     resolution: Fraction | None = None
+    rounding: Rounding | None = None
     span: Span = place()
 
 

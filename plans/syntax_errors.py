@@ -11,6 +11,7 @@ from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from tidelog.plans.errors import Diagnostic, Note, Span
 from tidelog.plans.hints import find_advice
+from tidelog.plans.misspelt import find_misspelt
 from tidelog.plans.statements import RawStatement, tokens_between
 
 _FOUND = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_:/-]{0,39}|:-|!=|<=|>=|//|.", re.DOTALL)
@@ -30,7 +31,8 @@ _STARTS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"FIELD"}), "a field's name"),
     (frozenset({"TYPE"}), "`text`, `number`, `integer`, `boolean` or `any`"),
     (frozenset({"KIND"}), "`rational` or `integer`"),
-    (frozenset({"UNIT", "RESOLUTION"}), "`unit` or `resolution`"),
+    (frozenset({"ROUNDING"}), "`down`, `nearest` or `up`"),
+    (frozenset({"UNIT", "RESOLUTION", "ROUND"}), "`unit`, `resolution` or `round`"),
     (frozenset({"STRING"}), "a file's name in double quotes"),
     (frozenset({"COUNT"}), "a whole number"),
     (frozenset({"FROM"}), "`from`"),
@@ -51,6 +53,10 @@ _ENDS: tuple[tuple[frozenset[str], str], ...] = (
 def explain(text: str, raw: RawStatement, error: UnexpectedInput) -> Diagnostic:
     """The diagnostic for a statement that the parser could not read."""
     at = _where(raw, error)
+    accepted = _accepted(error)
+    misspelt = find_misspelt(text, raw, at, accepted)
+    if misspelt is not None:
+        return misspelt
     rest = text[at : min(raw.end, at + _CONTEXT)]
     advice = find_advice(text[raw.start : at], rest)
     help = advice.help if advice else ""
@@ -60,7 +66,6 @@ def explain(text: str, raw: RawStatement, error: UnexpectedInput) -> Diagnostic:
     if rest and not rest[0].isprintable():
         message = f"unexpected character U+{ord(rest[0]):04X}"
         return Diagnostic("unexpected-character", message, Span(at, at + 1), help="take it away")
-    accepted = _accepted(error)
     expected, is_start = _expected(accepted, raw)
     if at == raw.start and raw.kind == "fact":
         expected = "a rule, a fact or a directive"

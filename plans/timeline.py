@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Literal
 
 from tidelog.plans.errors import DataError
-from tidelog.plans.syntax import Interval, Time
+from tidelog.plans.syntax import Interval, Rounding, Time
 
 POS = 1 << 62
 """The end of a range that never ends."""
@@ -53,12 +53,14 @@ class Metric:
 class Timeline:
     """How the times of one program become integers, and how they are written again.
 
-    `resolution` is the length of a tick (rational timelines), `unit` the seconds that the number 1 stands for.
+    `resolution` is the length of a tick (rational timelines), `unit` the seconds that the number 1 stands for. `rounding` is
+    what becomes of times in data that are finer than a tick; None where they are refused.
     """
 
     kind: Literal["rational", "integer"] = "rational"
     resolution: Fraction = Fraction(1)
     unit: Fraction | None = None
+    rounding: Rounding | None = None
 
     @property
     def is_integer(self) -> bool:
@@ -68,6 +70,21 @@ class Timeline:
     def touch(self) -> int:
         """How far a run of the left side of `since` reaches beyond its ends: 1 on integers, 0 on rationals."""
         return 1 if self.is_integer else 0
+
+    def rounded(self, time: Fraction) -> Fraction:
+        """The time of the tick to which a time in data belongs: itself where the program does not round."""
+        if self.rounding is None or time.denominator == 1:
+            return time
+        if self.rounding == "nearest":
+            return Fraction(math.floor(time + Fraction(1, 2)))
+        return Fraction(math.floor(time) if self.rounding == "down" else math.ceil(time))
+
+    def earliest(self, time: Fraction) -> int:
+        """The earliest encoded begin that a fact in data can have whose time is not before this one; DataError as below."""
+        if self.rounding is not None:
+            return self.encode_point(self.rounded(time))
+        tick = Fraction(1) if self.is_integer else self.resolution
+        return self.encode_point(math.ceil(time / tick) * tick)
 
     def encode_point(self, time: Fraction) -> int:
         """The integer for a finite time; DataError if it is finer than the timeline or beyond its ends."""

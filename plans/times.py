@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Rational
+from numbers import Rational, Real
+from typing import SupportsFloat
 
 from tidelog.plans.errors import DataError
 from tidelog.plans.literals import UNIT_SECONDS
-from tidelog.plans.numerals import read_fraction, shorten
+from tidelog.plans.numerals import exact_number, read_fraction, shorten
 from tidelog.plans.syntax import Interval, Time
-from tidelog.plans.timeline import LIMIT, POS, Timeline
+from tidelog.plans.timeline import LIMIT, POS, Timeline, format_interval
 
 EPOCH = date(1970, 1, 1).toordinal()
 """The day that ISO-8601 times are counted from."""
 
-TimeLike = int | float | Fraction | Decimal | str | datetime
+TimeLike = int | float | Fraction | Decimal | str | datetime | SupportsFloat
 """A time as callers give it: a number (a float stands for its shortest decimal), text as in data (`5/2`, ISO-8601), or,
 where a unit is declared, a `datetime` (UTC where it has no time zone)."""
 
@@ -57,37 +59,64 @@ class TimeReader:
             point = int(text) * self._scale
             if point <= LIMIT:
                 return point
-        return self._timeline.encode_point(self._finite(text.strip()))
+        return self.encode(self._finite(text.strip()))
+
+    def encode(self, time: Fraction) -> int:
+        """The encoded point of an exact time in data, rounded as the program says."""
+        return self._timeline.encode_point(self._timeline.rounded(time))
 
     def point(self, time: TimeLike) -> int:
         """The encoded point of a time as callers give it; TypeError for what is none."""
-        if isinstance(time, str):
-            return self.read_point(time)
-        if isinstance(time, float):
-            return self.read_point(repr(float(time)))
-        if isinstance(time, datetime):
-            utc = time if time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)
-            return self.read_point(utc.isoformat())
-        if isinstance(time, Decimal):
-            return self.read_point(str(time))
-        if isinstance(time, Rational) and not isinstance(time, bool):
-            return self._timeline.encode_point(Fraction(time))
-        raise TypeError(f"a time is a number, text or a datetime, got {type(time).__name__}")
+        return self.read_point(time) if isinstance(time, str) else self.encode(self._exact(time))
+
+    def promise(self, time: TimeLike) -> int:
+        """The last encoded point at which no fact can begin any more, once all later ones come after this time.
+
+        Where times are rounded, a later one may be rounded to the same tick.
+        """
+        exact = self._exact(time)
+        point = self.encode(exact)
+        rounding = self._timeline.rounding
+        return point if rounding is None or (rounding == "up" and exact.denominator == 1) else point - 1
+
+    def last(self, time: TimeLike) -> int:
+        """The encoded last point that is not after a time: where the program rounds, the tick before it, if it is none."""
+        exact = self._exact(time)
+        return self._timeline.encode_point(exact if self._timeline.rounding is None else Fraction(math.floor(exact)))
 
     def duration(self, length: TimeLike | timedelta) -> int:
         """The encoded length of a duration of 0 or more: a number or `math.inf`, text (`5`, `2 min`), a `timedelta`."""
         if isinstance(length, float) and length == math.inf:
             return ENDLESS
+        return self._timeline.encode_point(self.length(length))
+
+    def length(self, length: TimeLike | timedelta) -> Fraction:
+        """The exact length, in the timeline's numbers, of a finite duration of 0 or more, however fine."""
         if isinstance(length, timedelta):
-            seconds = Fraction(length // timedelta(microseconds=1), 10**6)
-            point = self._timeline.encode_point(seconds / self._unit(f"{length}"))
+            exact = Fraction(length // timedelta(microseconds=1), 10**6) / self._unit(f"{length}")
         elif isinstance(length, datetime) or (isinstance(length, str) and _ISO.match(length.strip())):
             raise DataError(f"expected a duration, got the time `{length}`")
         else:
-            point = self.point(length)
-        if point < 0:
+            exact = self._exact(length)
+        if exact < 0:
             raise DataError("expected a duration of 0 or more")
-        return point
+        return exact
+
+    def _exact(self, time: TimeLike) -> Fraction:
+        """The exact value of a time as callers give it."""
+        if isinstance(time, str):
+            return self._finite(time.strip())
+        if isinstance(time, datetime):
+            utc = time if time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)
+            return self._finite(utc.isoformat())
+        if isinstance(time, Decimal):
+            return self._finite(str(time))
+        exact = exact_number(time)
+        if exact is not None:
+            return exact
+        if isinstance(time, Real) and not isinstance(time, Rational):
+            return self._finite(repr(float(time)))
+        raise TypeError(f"a time is a number, text or a datetime, got {type(time).__name__}")
 
     def read_interval(self, text: str) -> tuple[int, int]:
         """The closed range of `[1,5/2)`, `(-inf,3]`."""
@@ -97,7 +126,24 @@ class TimeReader:
             hi = int(plain[3]) * self._scale - (plain[4] == ")")
             if lo <= hi <= LIMIT:
                 return lo, hi
-        return self._timeline.encode_interval(self._interval(text.strip()))
+        interval = self._interval(text.strip())
+        if self._timeline.rounding is not None:
+            return self._read_rounded(interval)
+        return self._timeline.encode_interval(interval)
+
+    def _read_rounded(self, interval: Interval) -> tuple[int, int]:
+        """The range of an interval whose ends are rounded alike, so that what touches goes on touching."""
+        low, high = self._rounded_end(interval.low), self._rounded_end(interval.high)
+        try:
+            return self._timeline.encode_interval(replace(interval, low=low, high=high))
+        except DataError as error:
+            if (low, high) == (interval.low, interval.high):
+                raise
+            way = "to the nearest tick" if self._timeline.rounding == "nearest" else self._timeline.rounding
+            raise DataError(f"`{format_interval(interval)}` rounded {way}: {error.reason}") from None
+
+    def _rounded_end(self, time: Time) -> Time:
+        return time if isinstance(time, float) else self._timeline.rounded(time)
 
     def _interval(self, text: str) -> Interval:
         low, comma, high = text[1:-1].partition(",")
@@ -134,7 +180,7 @@ class TimeReader:
     def _iso(self, text: str) -> Fraction:
         unit = self._unit(text)
         time = read_iso(text) / unit
-        if self._timeline.is_integer and time.denominator != 1:
+        if self._timeline.is_integer and time.denominator != 1 and self._timeline.rounding is None:
             raise DataError(f"time `{shorten(text)}` is no whole number of units of {unit} s since 1970")
         return time
 

@@ -22,6 +22,7 @@ from tidelog.plans.drafts import (
     cover,
     place_of,
     predicate_name,
+    rounding_named,
     too_deep,
     unknown_type,
 )
@@ -210,17 +211,24 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def timeline(self, items: list[Any]) -> syntax.TimelineDeclaration:
         given: dict[str, tuple[Fraction, str, Span]] = {}
-        for option, time, time_unit, span in items[2:]:
-            if option in given:
+        rounding: syntax.Rounding | None = None
+        for item in items[2:]:
+            option, span = item[0], item[-1]
+            if option in given or (option == "round" and rounding is not None):
                 raise refuse(span, f"`{option}` is given twice")
-            given[option] = (time, time_unit, span)
+            if option == "round":
+                rounding = item[1]
+            else:
+                given[option] = item[1:]
         unit = _unit(given["unit"]) if "unit" in given else None
         resolution = _resolution(given["resolution"], unit) if "resolution" in given else None
-        return syntax.TimelineDeclaration(items[1].lower(), unit, resolution, cover(items[:2]))
+        return syntax.TimelineDeclaration(items[1].lower(), unit, resolution, rounding, cover(items[:2]))
 
-    def timeline_option(self, items: list[Any]) -> tuple[str, Fraction, str, Span]:
-        time, unit = read_time(items[1])
+    def timeline_option(self, items: list[Any]) -> tuple[Any, ...]:
         span = token_span(items[1])
+        if items[0].type == "ROUND":
+            return "round", rounding_named(items[1]), span
+        time, unit = read_time(items[1])
         if isinstance(time, float) or time <= 0:
             raise refuse(span, f"the {items[0].lower()} is a finite time above 0")
         return items[0].lower(), time, unit, span

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Literal, get_args
 
 from tidelog.plans.batch import BatchPlan
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
+
+AtEnd = Literal["finish", "stop"]
+"""Whether the end of all sources is the stream's end, or nothing is claimed about later times."""
 
 
 def require_stream_plan(plan: Plan) -> None:
@@ -19,6 +23,12 @@ def require_batch_plan(plan: BatchPlan) -> None:
     """TypeError for anything but a plan for batch reasoning."""
     if not isinstance(plan, BatchPlan):
         raise TypeError(f"batch reasoning takes a plan of `compile_batch`, got {type(plan).__name__}")
+
+
+def check_at_end(at_end: str) -> None:
+    """ValueError for anything but `finish` and `stop`."""
+    if at_end not in get_args(AtEnd):
+        raise ValueError(f"unknown end {at_end!r}: expected {', '.join(get_args(AtEnd))}")
 
 
 def require_record(record: Record) -> None:
@@ -47,3 +57,12 @@ def _each(facts: Iterable[Record]) -> Iterator[Record]:
 
 def _shown(value: object) -> str:
     return f"a {type(value).__name__} of {len(value)}" if isinstance(value, tuple) else type(value).__name__
+
+
+def check_lead(max_lead: object) -> int:
+    """By how many facts a source may run ahead; TypeError or ValueError where it is no whole number above 0."""
+    if not isinstance(max_lead, int) or isinstance(max_lead, bool):
+        raise TypeError(f"`max_lead` is a whole number of facts, got {type(max_lead).__name__}")
+    if max_lead < 1:
+        raise ValueError(f"`max_lead` is 1 or more, got {max_lead}")
+    return max_lead

@@ -11,11 +11,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
 from tidelog.operators.coverage import Coverage
+from tidelog.operators.room import NoRoomError, Room
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Fact, Record, Row, format_atom
 from tidelog.plans.timeline import NEG, POS
@@ -26,8 +28,12 @@ from tidelog.runtime.interfaces import EmitMode
 class Emission(ABC):
     """Turns new coverage of the output predicates, and their frontiers, into answers."""
 
+    follows_arrivals = False
+    """Whether the arrival of input facts alone may have something told."""
+
     def __init__(self, outputs: Iterable[str]) -> None:
         self.frontiers = dict.fromkeys(outputs, NEG)
+        self.room = Room()
 
     def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
         """Take new coverage of an output predicate, and the frontier behind it."""
@@ -48,6 +54,10 @@ class Emission(ABC):
     def deadline(self, predicate: str) -> int:
         """The least frontier of a predicate at which there is something to tell of it; POS if nothing waits."""
         return POS
+
+    def entries(self) -> dict[str, int]:
+        """How many ranges wait, by predicate."""
+        return {}
 
     @abstractmethod
     def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]: ...
@@ -125,6 +135,9 @@ class Final(Emission):
             del self.coverage[predicate].rows[row]
         return answers
 
+    def entries(self) -> dict[str, int]:
+        return {predicate: store.entries() for predicate, store in self.coverage.items()}
+
     def snapshot(self) -> dict[str, Any]:
         coverage = {predicate: store.snapshot() for predicate, store in self.coverage.items()}
         return {"frontiers": dict(self.frontiers), "coverage": coverage}
@@ -198,6 +211,9 @@ class Changes(Emission):
             rows.pop(row, None)
         return changes
 
+    def entries(self) -> dict[str, int]:
+        return {predicate: store.entries() for predicate, store in self.coverage.items()}
+
     def snapshot(self) -> dict[str, Any]:
         coverage = {predicate: store.snapshot() for predicate, store in self.coverage.items()}
         begun = {predicate: [list(row) for row in rows] for predicate, rows in self._begun.items()}
@@ -214,6 +230,8 @@ class Changes(Emission):
 
 class Points(Emission):
     """What holds at each time point of the input; keeps what begins later, and what still holds."""
+
+    follows_arrivals = True
 
     def __init__(self, outputs: Iterable[str]) -> None:
         super().__init__(outputs)
@@ -252,6 +270,8 @@ class Points(Emission):
             if point > self._seen:
                 self._seen = point
                 answers += self._at(point)
+                if len(answers) > self.room.rows:
+                    raise NoRoomError(len(answers))
         return answers
 
     def _at(self, point: int) -> list[Record]:
@@ -263,6 +283,11 @@ class Points(Emission):
         holding.sort(key=lambda entry: entry[0])
         self._holding = holding
         return [(predicate, row, point, point) for _, (predicate, row, _, _) in holding]
+
+    def entries(self) -> dict[str, int]:
+        counts = Counter(record[0] for *_, record in self._later)
+        counts.update(record[0] for _, record in self._holding)
+        return dict(counts)
 
     def snapshot(self) -> dict[str, Any]:
         records = [record for *_, record in self._later] + [record for _, record in self._holding]

@@ -4,38 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tidelog.operators.hold import Hold
 from tidelog.operators.operator import Operator, OperatorStatistics
+from tidelog.operators.room import NoRoomError
 from tidelog.plans.errors import OperatorError
 from tidelog.plans.facts import Fact, format_atom, format_record
 from tidelog.plans.guards import Prospects
+from tidelog.plans.places import place_of
 from tidelog.plans.plan import Plan, Step
-from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.deploy import build_operator, consumers_of, ports_fed_by
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.loop_control import MOST_VALUES, RELEASE, LoopControl, LoopMessage
 from tidelog.runtime.prospects import Watch
+from tidelog.runtime.state_bound import ON_THE_WAY, Holding, StateBound
 
 Port = tuple[str, int]
-PortMessage = tuple[str, int, Sequence[Fact], int]
-"""A step, its port, new coverage, and the frontier behind it."""
+Message = tuple[str, int, Sequence[Fact]]
+"""A step, its port, and new coverage for it."""
 
 
 class Graph:
-    """What the synchronous network and the actors share: operators, wiring, loop controls, state.
+    """Operators, wiring, loop controls, state.
 
     `outer[step]` are the ports that a step feeds outside its loop, `inner[step]` those inside; `watched` are the steps whose
     coverage leaves the graph: outputs and constraints. Without `prospects`, nothing sleeps and nothing is dropped early;
     with `patience`, as for answers told as intervals, what goes on holding is not told at each time.
     """
 
-    def __init__(self, plan: Plan, prospects: bool = True, patience: bool = False) -> None:
+    def __init__(self, plan: Plan, prospects: bool = True, patience: bool = False, bound: StateBound | None = None) -> None:
         self.plan = plan
+        self.bound = StateBound(None) if bound is None else bound
         wanted = plan.prospects if prospects else Prospects()
         self._watch = Watch(wanted)
-        self._gates = self.gates = self._watch.gates
+        self.gates = self._watch.gates
         self.operators: dict[str, Operator] = {
             step.id: build_operator(
                 step,
@@ -46,6 +50,8 @@ class Graph:
             for step in plan.steps
         }
         self.steps: dict[str, Step] = {step.id: step for step in plan.steps}
+        for operator in self.operators.values():
+            operator.room = self.bound.room
         self.watched = set(plan.outputs.values()) | set(plan.constraints)
         self.controls = [LoopControl(loop, plan, self.operators) for loop in plan.loops]
         self.inner: dict[str, list[Port]] = {}
@@ -57,82 +63,91 @@ class Graph:
             self.outer[name] = [port for port in ports if port not in inside]
         self._stream_ports = ports_fed_by(plan, "stream")
         self._start_ports = ports_fed_by(plan, "start").get("", [])
-        self._clock_ports = ports_fed_by(plan, "clock").get("", [])
         self._arrival_ports = ports_fed_by(plan, "arrivals").get("", [])
-        self._frontier = NEG
 
     # --- what enters ----------------------------------------------------------------------------------------------------
 
-    def beginning(self) -> list[PortMessage]:
-        """The program's own facts, which are complete from the start."""
+    def beginning(self) -> list[Message]:
+        """The program's own facts."""
         by_predicate: dict[str, list[Fact]] = {}
         for predicate, row, lo, hi in self.plan.facts:
             by_predicate.setdefault(predicate, []).append((row, lo, hi))
         return [
-            (step, port, by_predicate.get(predicate, []), POS)
+            (step, port, by_predicate[predicate])
             for predicate, ports in ports_fed_by(self.plan, "facts").items()
             for step, port in ports
+            if predicate in by_predicate
         ]
 
-    def entering(self, delivery: Delivery) -> list[PortMessage]:
-        """The messages that a delivery of the intake brings; a port without news gets none."""
-        messages: list[PortMessage] = []
-        if self._gates:
-            messages += [(step, port, [], NEG) for step, port in self._watch.observe(delivery)]
+    def entering(self, delivery: Delivery) -> list[Message]:
+        """The facts that a delivery of the intake brings, by port; and ports whose gates have to be looked at again."""
+        messages: list[Message] = []
+        if self.gates:
+            messages += [(step, port, ()) for step, port in self._watch.observe(delivery)]
         if delivery.start is not None:
             start: Fact = ((), delivery.start, delivery.start)
-            messages += [(step, port, [start], POS) for step, port in self._start_ports]
-        elif delivery.frontier >= POS:  # ended without a fact: there was no start
-            messages += [(step, port, [], POS) for step, port in self._start_ports]
-        moved = delivery.frontier > self._frontier
-        self._frontier = max(self._frontier, delivery.frontier)
-        if moved:
-            messages += [(step, port, [], delivery.frontier) for step, port in self._clock_ports]
-        for predicate, ports in self._stream_ports.items():
-            facts = delivery.facts.get(predicate, [])
-            if facts or moved:
-                messages += [(step, port, facts, delivery.frontier) for step, port in ports]
-        if delivery.arrivals or moved:
-            messages += [(step, port, delivery.arrivals, delivery.frontier) for step, port in self._arrival_ports]
-        return messages
-
-    def bringing(self, delivery: Delivery) -> list[PortMessage]:
-        """The facts that a delivery of the intake brings to ports; how far these are known is for others to say."""
-        messages: list[PortMessage] = []
-        if self._gates:
-            messages += [(step, port, [], NEG) for step, port in self._watch.observe(delivery)]
-        if delivery.start is not None:
-            start: Fact = ((), delivery.start, delivery.start)
-            messages += [(step, port, [start], NEG) for step, port in self._start_ports]
+            messages += [(step, port, [start]) for step, port in self._start_ports]
         for predicate, facts in delivery.facts.items():
-            messages += [(step, port, facts, NEG) for step, port in self._stream_ports.get(predicate, ())]
+            messages += [(step, port, facts) for step, port in self._stream_ports.get(predicate, ())]
         if delivery.arrivals:
-            messages += [(step, port, delivery.arrivals, NEG) for step, port in self._arrival_ports]
+            messages += [(step, port, delivery.arrivals) for step, port in self._arrival_ports]
         return messages
 
     # --- one operator ---------------------------------------------------------------------------------------------------
 
     def receive(self, name: str, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
-        """Let one operator take a message; an OperatorError names the step, the rule and the fact on which it fails."""
+        """Let one operator take a message; an OperatorError names the step, the rule and the fact on which it fails.
+
+        StateError where more is held by now than may be, or where it would make more than that.
+        """
         operator = self.operators[name]
-        gate = self._gates.get((name, port))
+        taken = len(facts)
+        gate = self.gates.get((name, port))
         if gate is not None:
             facts, frontier = gate.take(facts, frontier)
         try:
-            return operator.receive(port, facts, frontier)
+            out = operator.receive(port, facts, frontier)
+        except NoRoomError as full:
+            raise self.bound.error(Holding(full.rows, partial(self._tell, name))) from None
         except Exception as error:
             raise _failure(self.steps[name], operator, port, facts, error) from error
+        if taken or out:
+            self.bound.moved(taken + len(out))
+        return out
 
     def receive_in_loop(self, message: LoopMessage) -> list[Fact]:
         """Let a step inside a loop take a message, facts or a release."""
         operator = self.operators[message.step]
         if message.port == RELEASE:
-            return operator.release(message.time) if isinstance(operator, Hold) else []
+            released = operator.release(message.time) if isinstance(operator, Hold) else []
+            self.bound.moved(len(released))
+            return released
         out = self.receive(message.step, message.port, message.facts, message.time)
         loop = self.steps[message.step].loop
         if loop is not None and out and self.controls[loop].note_sent(len(out)):
             raise self._creates_values(self.controls[loop], message.step, out[-1])
         return out
+
+    # --- what is held ---------------------------------------------------------------------------------------------------
+
+    def holding_of(self, name: str, on_the_way: int) -> Holding:
+        """What a step stores, with so many facts that it has made and nobody has taken yet."""
+        rows = self.operators[name].entries() + on_the_way // ON_THE_WAY
+        return Holding(rows, partial(self._tell, name))
+
+    def _tell(self, name: str) -> tuple[str, str]:
+        """The rule of a step, or what else it is, and its place; of several rules, the one that has given most."""
+        step = self.steps[name]
+        while not step.source and (fed_by := [feed.name for feed in step.inputs if feed.kind == "step"]):
+            step = self.steps[max(fed_by, key=lambda feeder: self.operators[feeder].sent)]
+        if not step.source:
+            return f"the facts of `{step.predicate}`", ""
+        return f"the rule `{step.source}`", place_of(self.plan.program, step.source)
+
+    def answers_of(self, output: str, rows: int) -> Holding:
+        """What an output has told, and the emission keeps."""
+        what, place = self._tell(self.plan.outputs[output])
+        return Holding(rows, lambda: (f"answers that wait to be told, of {what}", place))
 
     def _creates_values(self, control: LoopControl, name: str, fact: Fact) -> OperatorError:
         step = self.steps[control.loop.creates_values[0]]
@@ -165,7 +180,6 @@ class Graph:
             "operators": {name: operator.snapshot() for name, operator in self.operators.items()},
             "loops": [control.snapshot() for control in self.controls],
             "prospects": self._watch.snapshot(),
-            "frontier": self._frontier,
         }
 
     def restore(self, data: dict[str, Any]) -> None:
@@ -175,7 +189,6 @@ class Graph:
         for control, state in zip(self.controls, data["loops"], strict=True):
             control.restore(state)
         self._watch.restore(data["prospects"])
-        self._frontier = data["frontier"]
 
 
 def _failure(step: Step, operator: Operator, port: int, facts: Sequence[Fact], error: Exception) -> OperatorError:

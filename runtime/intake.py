@@ -1,9 +1,10 @@
 """The intake: where facts enter, where the watermark is known, and where the stream's start is found.
 
-A source promises that later facts begin after its **watermark**: the latest begin seen less the lateness, or what the source
-itself says. The engine's watermark is the least one of the sources that count; one that has ended, or that is told to be
-ignored while it is idle, does not. A fact that begins at or before it is late: answers that it could change may be out
-already, so it is refused, counted and handed to the dead letters; nothing else is lost.
+A source promises that later facts begin after its **watermark**: the last moment before the latest begin seen less the
+lateness (what begins just then is in time), or what the source itself says. The engine's watermark is the least one of the
+sources that count; one that has ended, or that is told to be ignored while it is idle, does not. A fact that begins at or
+before it is late: answers that it could change may be out already, so it is refused, counted and handed to the dead letters;
+nothing else is lost.
 
 The facts of an input with a `delay` may begin so far behind the watermark. Forward operators, for which all facts of a time
 are there at once, get the watermark less the largest delay: the **frontier**.
@@ -11,20 +12,27 @@ are there at once, get the watermark less the largest delay: the **frontier**.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from operator import itemgetter
 from typing import Any
 
 from tidelog.plans.facts import Fact, Record, format_record
 from tidelog.plans.plan import Plan, TupleShape
 from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.admitting import Admitted, Admitting
 from tidelog.runtime.deploy import ports_fed_by
-from tidelog.runtime.interfaces import Batch, Rejected
+from tidelog.runtime.interfaces import MOST_NAMES, Batch, Rejected, Tick
+from tidelog.runtime.source_state import SourceState
+from tidelog.runtime.tracks import Rules
+from tidelog.runtime.watermarks import Watermarks
 
 MOST_POINTS = 10_000
 """The most time points at which a fact may hold that a question reads."""
-_NO_BOUND = 2 * POS
-"""Further ahead than any fact can lie."""
+MAX_LEAD = 100_000
+"""By how many facts a source may run ahead of the slowest unless told otherwise."""
 
 
 @dataclass(slots=True)
@@ -35,6 +43,7 @@ class Delivery:
     `arrivals`, if the plan counts facts, are those that count in their order, as rows `(predicate, *row)` at their begins.
     `points` are the encoded time points at which facts arrived, `start` the stream's start if it has just become known;
     `ahead` is what was refused because it lies too far in the future, `long` because it holds at too many time points.
+    `course`, if the plan asks, are all facts that were accepted, in the order of their arrival (see `_course`).
     """
 
     facts: dict[str, list[Fact]] = field(default_factory=dict)
@@ -46,17 +55,29 @@ class Delivery:
     ahead: list[Rejected] = field(default_factory=list)
     watermark: int = NEG
     long: list[Rejected] = field(default_factory=list)
+    course: list[Record] = field(default_factory=list)
+
+    @property
+    def refused(self) -> list[Rejected]:
+        """All that was refused."""
+        return [*self.late, *self.ahead, *self.long]
 
 
 @dataclass(frozen=True, slots=True)
 class IntakeStatistics:
-    """Counts of facts: accepted, of predicates that the program does not use, refused as late, too far ahead, too long."""
+    """Counts of facts: accepted, of predicates that the program does not use, refused as late, too far ahead, too long.
+
+    `held` is how many first facts wait for others that agree with them on the time, `unused_names` are the first of the
+    predicates that are not used, each with how many of the facts are its own.
+    """
 
     accepted: int
     unused: int
     late: int
     ahead: int = 0
     long: int = 0
+    held: int = 0
+    unused_names: dict[str, int] = field(default_factory=dict)
 
 
 class Intake:
@@ -64,8 +85,10 @@ class Intake:
 
     `lateness`, `start` and `max_ahead` are encoded. Without a given start, it is the begin of the earliest fact; known as
     soon as no earlier one can come. With `max_ahead`, a fact that begins by more than this beyond where its source stands
-    (its watermark and the lateness, so its latest fact where nothing else was promised) is refused, but for its first. A
-    question takes a fact as one at each time point, so of what it reads nothing may hold at more than `MOST_POINTS`.
+    (its watermark and the lateness, so its latest fact where nothing else was promised) is refused, unless most facts that
+    come then agree with it (`runtime.tracks`). A part of a source counts as idle once more than `max_lead` facts of the
+    source's other parts have come since its last. A question takes a fact as one at each time point, so of what it reads
+    nothing may hold at more than `MOST_POINTS`.
     """
 
     def __init__(
@@ -75,41 +98,51 @@ class Intake:
         lateness: int = 0,
         start: int | None = None,
         max_ahead: int | None = None,
+        max_lead: int = MAX_LEAD,
     ) -> None:
         self._timeline = plan.timeline
         self._asked = frozenset(name for question in plan.questions for name in question.inputs)
         self._forward = frozenset(ports_fed_by(plan, "stream"))
         self._used = self._asked | self._forward
-        self._delays = plan.delays
         self._behind = max(plan.delays.values(), default=0)
         self._counted = counted(plan)
         self._follows = plan.follows_time
-        self._lateness = lateness
-        self._max_ahead = _NO_BOUND if max_ahead is None else max_ahead
-        self._latest = dict.fromkeys(sources, NEG)
-        self._promised: dict[str, int] = dict.fromkeys(self._latest, NEG)
-        self._ignored: set[str] = set()
-        self.watermark = self.frontier = NEG
+        self.watermarks = Watermarks(sources)
+        rules = Rules(lateness, max_ahead, 0 if plan.timeline.is_integer else 1)
+        self._admitting = Admitting(self.watermarks, plan.timeline, plan.delays, rules, max_lead)
+        self._delays, self._late_by = plan.delays, rules.behind
+        self._latest = self._furthest = NEG
         self.given_start = start
         self._earliest = POS
         self._start_told = False
         self.accepted = self.unused = self.late = self.ahead = self.long = 0
+        self._unused_names: dict[str, int] = {}
 
-    def take(self, source: str, batch: Batch) -> Delivery:
-        """Sort one batch of a source; facts behind its watermark, or behind the engine's, are refused."""
+    @property
+    def watermark(self) -> int:
+        """The least promise of all sources that count."""
+        return self.watermarks.watermark
+
+    @property
+    def frontier(self) -> int:
+        """The watermark less the largest delay of an input."""
+        return self.watermark if self.watermark in (NEG, POS) else max(NEG, self.watermark - self._behind)
+
+    def open(self, source: str) -> Delivery:
+        """A further source has come: from now on it holds back the watermark, as one does that was there from the start."""
+        self.watermarks.add(source)
+        return self._close(Delivery())
+
+    def take(self, source: str, batch: Batch, moment: float = 0.0) -> Delivery:
+        """Sort one batch of a source; facts behind the watermark of their part, or behind the engine's, are refused.
+
+        `moment` is when the batch came, by any clock, for `ignore`.
+        """
         delivery = Delivery()
-        self._ignored.discard(source)
+        state = self.watermarks.find(source)
         if self._asked:
             batch = self._refuse_long(batch, delivery)
-        begins = self._sort(source, batch, delivery)
-        if begins:
-            self._earliest = min(self._earliest, *begins)
-            delivery.points = sorted(begins if self._timeline.is_integer else {begin & ~1 for begin in begins})
-            self._latest[source] = max(self._latest[source], delivery.points[-1])
-            self._promise(source, self._latest[source] - self._lateness - 1)
-        if batch.watermark is not None:
-            self._promise(source, batch.watermark)
-        self._advance()
+        self._bring(state, self._admitting.admit(state, batch, moment), delivery)
         return self._close(delivery)
 
     def finish(self, source: str) -> list[Delivery]:
@@ -118,69 +151,107 @@ class Intake:
         Where the plan recurs through time, or turns times into rows, the stream's last time is completed first: what has no
         end is followed so far.
         """
-        self._promised[source] = POS
-        latest = max(self._latest.values())
-        deliveries = []
-        if self._follows and min(self._promised.values()) == POS and latest > NEG:
+        state = self.watermarks.find(source)
+        first = Delivery()
+        self._sort(self._admitting.drop(state, list(state.tracks.values())), first)
+        deliveries = [self._close(first)] if first.facts or first.points or first.late or first.ahead else []
+        if source in self.watermarks.sources:
+            self.watermarks.end(state)
+        if self._follows and not self.watermarks.sources and self._latest > NEG:
             # and the gap behind it, in which the last facts may begin
-            self._reach(self._behind + (latest if self._timeline.is_integer else latest + 1))
+            self.watermarks.reach(self._behind + (self._latest if self._timeline.is_integer else self._latest + 1))
             deliveries.append(self._close(Delivery()))
-        self._advance()
+        self.watermarks.advance(state)
         return [*deliveries, self._close(Delivery())]
 
-    def ignore(self, source: str) -> Delivery:
-        """The source is idle: it no longer holds back the frontier, until it speaks again."""
-        self._ignored.add(source)
-        self._advance()
+    def ignore(self, source: str, before: float = math.inf) -> Delivery:
+        """The source is idle, or those of its parts are that brought nothing after the moment `before`.
+
+        They no longer hold back the frontier, until they speak again.
+        """
+        delivery = Delivery()
+        state = self.watermarks.find(source)
+        idle = list(takewhile(lambda track: track.moment <= before, state.tracks.values()))
+        self._bring(state, self._admitting.drop(state, idle), delivery)
+        return self._close(delivery)
+
+    def leave(self, source: str) -> list[Delivery]:
+        """The source will say nothing more, though the stream has not ended, and nobody waits for it.
+
+        Where nobody else counts, time comes as far as the furthest of those that have left has promised: so it does not
+        matter which of them was the first.
+        """
+        tracks = self.watermarks.find(source).tracks.values()
+        self._furthest = max([self._furthest, *(track.promised for track in tracks)])
+        deliveries = [self.ignore(source)]
+        if self.watermarks.slowest() is None:
+            self.watermarks.reach(self._furthest)
+            deliveries.append(self._close(Delivery()))
+        return deliveries
+
+    def pass_time(self, tick: Tick) -> Delivery:
+        """The machine's clock has gone on: what it says is a floor for the watermark of every source."""
+        self.watermarks.pass_time(tick.watermark, tick.present)
         return self._close(Delivery())
 
-    def _sort(self, source: str, batch: Batch, delivery: Delivery) -> set[int]:
-        """Sort the records by predicate, and return when they begin.
+    def _note_unused(self, predicate: str) -> bool:
+        """Count a fact by the name of its predicate, while there are not too many."""
+        names = self._unused_names
+        if predicate in names or len(names) < MOST_NAMES:
+            names[predicate] = names.get(predicate, 0) + 1
+        return True
 
-        The watermark moves within the batch, so that what is late does not depend on how the stream was cut. A fact that
-        begins in the open gap behind a time counts as arriving at that time.
-        """
-        used, counts, facts, late = self._used, self._counted, delivery.facts, delivery.late
-        delays = self._delays
-        gap = 0 if self._timeline.is_integer else 1
-        behind = self._lateness + 1
-        leap = behind + self._max_ahead + gap
-        limit = max(self.watermark, self._promised[source])
+    def _bring(self, state: SourceState, admitted: Admitted, delivery: Delivery) -> None:
+        """What is taken of a source goes into the delivery, and time goes on."""
+        self._sort(admitted, delivery)
+        self.watermarks.advance(state)
+        state.run_ahead(len(admitted.records))
+
+    def _sort(self, admitted: Admitted, delivery: Delivery) -> None:
+        """Sort what is taken by predicate, and note when it begins."""
+        used, counts, facts = self._used, self._counted, delivery.facts
         begins: set[int] = set()
         unused = 0
-        for i, record in enumerate(batch.records):
-            predicate, row, lo, hi = record
-            if lo > limit + behind:
-                if lo - limit > leap and limit > NEG:
-                    delivery.ahead.append(self._refuse_leap(record, _place(batch, i), limit + behind))
-                    continue
-                limit = lo - (lo & gap) - behind
-            elif lo <= limit and limit > NEG and lo <= limit - delays.get(predicate, 0):
-                late.append(self._refuse(record, _place(batch, i), limit))
-                continue
+        for predicate, row, lo, hi in admitted.records:
             begins.add(lo)
             if predicate in counts and lo > NEG:  # what has no begin never arrived
                 delivery.arrivals.append(((predicate, *row), lo, lo))
             if predicate not in used:
-                unused += predicate not in counts
+                unused += predicate not in counts and self._note_unused(predicate)
             elif predicate in facts:
                 facts[predicate].append((row, lo, hi))
             else:
                 facts[predicate] = [(row, lo, hi)]
-        self.late += len(late)
-        self.ahead += len(delivery.ahead)
+        if self._asked:
+            delivery.course = self._course(admitted.records)
+        delivery.late, delivery.ahead = admitted.late, admitted.ahead
+        self.late += len(admitted.late)
+        self.ahead += len(admitted.ahead)
         self.unused += unused
-        self.accepted += len(batch.records) - len(late) - len(delivery.ahead) - unused
+        self.accepted += len(admitted.records) - unused
+        self._note_begins(begins, delivery)
+
+    def _course(self, records: list[Record]) -> list[Record]:
+        """Facts in the order of their arrival; by their begins where one would be late behind another.
+
+        Several parts of a source may bring such, or first facts that were held.
+        """
+        delays, latest = self._delays, NEG
+        for predicate, _, lo, _ in records:
+            if lo > latest:
+                latest = lo
+            elif lo + delays.get(predicate, 0) <= latest - self._late_by:
+                return sorted(records, key=itemgetter(2))
+        return records
+
+    def _note_begins(self, begins: set[int], delivery: Delivery) -> None:
         if NEG in begins:  # the stream has no start; and time does not begin there
             self._earliest = NEG
             begins.discard(NEG)
-        return begins
-
-    def _refuse(self, record: Record, place: str, watermark: int) -> Rejected:
-        text, predicate = format_record(record, self._timeline), record[0]
-        reached = self._timeline.format_point(watermark - self._delays.get(predicate, 0) + 1)
-        what = f"facts of `{predicate}`" if self._delays else "facts"
-        return Rejected(place, f"late: {what} before {reached} can no longer come", text.encode())
+        if begins:
+            self._earliest = min(self._earliest, *begins)
+            delivery.points = sorted(begins if self._timeline.is_integer else {begin & ~1 for begin in begins})
+            self._latest = max(self._latest, delivery.points[-1])
 
     def _refuse_long(self, batch: Batch, delivery: Delivery) -> Batch:
         """Note the facts that a question would have to take as too many; the batch without those that it alone reads."""
@@ -196,26 +267,8 @@ class Intake:
         refused = {i for i in long if batch.records[i][0] not in self._forward}
         kept = [i for i in range(len(batch.records)) if i not in refused]
         places = None if batch.places is None else [batch.places[i] for i in kept]
-        return replace(batch, records=[batch.records[i] for i in kept], places=places)
-
-    def _refuse_leap(self, record: Record, place: str, reached: int) -> Rejected:
-        text = format_record(record, self._timeline)
-        bound, now = self._timeline.format_point(self._max_ahead), self._timeline.format_point(reached)
-        return Rejected(place, f"ahead: begins more than {bound} after {now}, where its source stood", text.encode())
-
-    def _promise(self, source: str, watermark: int) -> None:
-        self._promised[source] = max(self._promised[source], watermark)
-
-    def _advance(self) -> None:
-        """Move the watermark to the least one of the sources that count."""
-        live = {source: mark for source, mark in self._promised.items() if mark < POS}
-        counting = [mark for source, mark in live.items() if source not in self._ignored]
-        self._reach(min(counting, default=NEG) if live else POS)
-
-    def _reach(self, watermark: int) -> None:
-        """The watermark, unless it is there already, and the frontier behind it."""
-        self.watermark = max(self.watermark, watermark)
-        self.frontier = self.watermark if self.watermark in (NEG, POS) else max(NEG, self.watermark - self._behind)
+        parts = None if batch.parts is None else [batch.parts[i] for i in kept]
+        return replace(batch, records=[batch.records[i] for i in kept], places=places, parts=parts)
 
     def _close(self, delivery: Delivery) -> Delivery:
         delivery.watermark, delivery.frontier = self.watermark, self.frontier
@@ -230,29 +283,31 @@ class Intake:
         return self._earliest if self._earliest <= self.frontier + 1 and self._earliest < POS else None
 
     def statistics(self) -> IntakeStatistics:
-        return IntakeStatistics(self.accepted, self.unused, self.late, self.ahead, self.long)
+        """Counts of facts so far."""
+        states = self.watermarks.sources.values()
+        held = sum(len(track.held or ()) for state in states for track in state.tracks.values())
+        names = dict(self._unused_names)
+        return IntakeStatistics(self.accepted, self.unused, self.late, self.ahead, self.long, held, names)
 
     def snapshot(self) -> dict[str, Any]:
         """The watermarks and counters as plain data."""
         return {
-            "latest": dict(self._latest),
-            "promised": dict(self._promised),
-            "ignored": sorted(self._ignored),
-            "watermark": self.watermark,
+            "watermarks": self.watermarks.snapshot(),
+            "latest": self._latest,
             "earliest": self._earliest,
             "start_told": self._start_told,
             "counters": [self.accepted, self.unused, self.late, self.ahead, self.long],
+            "unused_names": dict(self._unused_names),
         }
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot was taken."""
-        self._latest = dict(data["latest"])
-        self._promised = dict(data["promised"])
-        self._ignored = set(data["ignored"])
-        self._reach(data["watermark"])
+        self.watermarks.restore(data["watermarks"])
+        self._latest = data["latest"]
         self._earliest = data["earliest"]
         self._start_told = data["start_told"]
         self.accepted, self.unused, self.late, self.ahead, self.long = data["counters"]
+        self._unused_names = dict(data["unused_names"])
 
 
 def counted(plan: Plan) -> frozenset[str]:

@@ -1,8 +1,9 @@
 """What the runtime asks of the ends: sources that deliver batches, and sinks that take answers.
 
 Delivery: a batch that `receive` has returned is processed exactly once by the engine that asked for it. A sink is given each
-answer once, in the order in which it became known; where `send` raises OSError the sink is opened again, and the same
-answers are sent again, so those of that one call may arrive twice.
+answer once, in the order in which it became known. Where `send` raises OSError the sink is opened again, and the same
+answers are sent again, so those of that one call may arrive twice; where it raises Interrupted, the sink goes on by itself
+from where it stopped.
 """
 
 from __future__ import annotations
@@ -20,10 +21,15 @@ StageMode = Literal["intervals", "final", "changes"]
 """In which form the answers of a part of a program can be told (`run --emit`): the modes that look at one output alone."""
 EmitMode = Literal[StageMode, "points"]
 """In which form answers are told; `runtime/emission.py` says what each means."""
+MOST_NAMES = 100
+"""How many predicates that the program does not use are counted by name."""
 
 AnyAnswer = Record | HypotheticalAnswer
 """What sinks take: a derived fact (with `changes`, a `ChangeRecord`), or, where the program asks, what is known of an
 answer."""
+
+Part = Value | None
+"""What has a clock of its own within a source: a device, by its name; None is the source as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,8 @@ class Batch:
 
     `watermark`, an encoded time, is a promise of the source's own: no later fact of it begins at or before that time.
     `places`, where given, names the place of each record (for a late fact's dead letter). `position` is where a source
-    stands behind this batch that can be read again from there: plain data, for its `resume`.
+    stands behind this batch that can be read again from there: plain data, for its `resume`. `parts`, where given, says for
+    each record which part of the source it comes from: each part has a watermark of its own.
     """
 
     records: list[Record] = field(default_factory=list)
@@ -49,6 +56,15 @@ class Batch:
     watermark: int | None = None
     places: Sequence[str] | None = None
     position: dict[str, Any] | None = None
+    parts: Sequence[Part] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What the machine's clock says: no fact begins at or before `watermark` any more, and now it is `present` (encoded)."""
+
+    watermark: int
+    present: int
 
 
 class Source(Protocol):
@@ -69,6 +85,27 @@ class Source(Protocol):
 
 
 @runtime_checkable
+class Listener(Protocol):
+    """Where sources come from while the engine runs, such as connections. Used as an async context manager by one task.
+
+    Each of them is a source with a watermark of its own. The listener itself holds back nobody, and never ends.
+    """
+
+    name: str
+
+    async def __aenter__(self) -> Listener: ...
+
+    async def __aexit__(self, *exc: object) -> None: ...
+
+    async def accept(self) -> Source:
+        """Wait for a further source. It is entered once; where its connection is lost, its `receive` returns None.
+
+        Raises OSError where no more can come: the engine restarts the listener with back-off, within its budget.
+        """
+        ...
+
+
+@runtime_checkable
 class Replayable(Protocol):
     """A source whose batches may tell their position, and that can go on from such a position in a later run."""
 
@@ -82,8 +119,78 @@ class Replayable(Protocol):
         ...
 
 
+@runtime_checkable
+class Recorded(Protocol):
+    """A source that tells whether all that it will say is there already, as in a file. Then no clock makes it late."""
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it reads what was there before."""
+        ...
+
+
+class Interrupted(OSError):
+    """A sink was cut off, and keeps what was not taken: opened again, it goes on from there when `send` is called.
+
+    It keeps `kept` answers; `progressed` tells whether any was taken since it was opened. `errno` is that of the cause.
+    """
+
+    def __init__(self, text: str, cause: OSError, *, kept: int, progressed: bool) -> None:
+        super().__init__(cause.errno, text)
+        self.kept, self.progressed = kept, progressed
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+@dataclass(frozen=True, slots=True)
+class SinkStatistics:
+    """What is not certain about a sink's answers: how often it broke, how many answers `lost` may never have been read and
+    how many `repeated` may have been read twice, at most.
+    """
+
+    breaks: int = 0
+    lost: int = 0
+    repeated: int = 0
+
+    def __add__(self, other: SinkStatistics) -> SinkStatistics:
+        return SinkStatistics(self.breaks + other.breaks, self.lost + other.lost, self.repeated + other.repeated)
+
+
+@runtime_checkable
+class Accountable(Protocol):
+    """A sink that knows what has become of its answers where it broke. One that does not may repeat all of a `send`."""
+
+    def statistics(self) -> SinkStatistics:
+        """What is not certain about the answers that it was given."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionStatistics:
+    """Those who connected: how many were served, refused as there was no place, and left as they were silent."""
+
+    accepted: int = 0
+    refused: int = 0
+    silent: int = 0
+
+
+@runtime_checkable
+class ServesClients(Protocol):
+    """A source, a sink or a server to which others connect."""
+
+    name: str
+
+    def connections(self) -> ConnectionStatistics:
+        """How many there were."""
+        ...
+
+
 class Sink(Protocol):
-    """Where answers go. Used as an async context manager by one task at a time."""
+    """Where answers go. Used as an async context manager by one task at a time.
+
+    Left without an error, it waits until all that it was given is taken, and raises OSError where that fails.
+    """
 
     name: str
 
@@ -121,6 +228,10 @@ class AnswerLog(Protocol):
 
     def checkpoint(self) -> bytes | None:
         """The last checkpoint committed; None if there is none."""
+        ...
+
+    def check(self) -> None:
+        """ConnectorError where what it stores would be lost, as where its files have been removed."""
         ...
 
     def has_room(self) -> bool:

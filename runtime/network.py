@@ -11,45 +11,38 @@ Forgetting has no deadline: a unit catches up and forgets once it has taken as m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
-from typing import Any, Protocol
+from typing import Any
 
 from tidelog.operators.operator import shift
 from tidelog.plans.facts import Fact
 from tidelog.plans.plan import Feed, Plan, SteppedShape
 from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.graph import Graph
+from tidelog.runtime.graph import Graph, Message
 from tidelog.runtime.intake import Delivery
-from tidelog.runtime.readers import Message, Readers
+from tidelog.runtime.outlet import Outlet
+from tidelog.runtime.readers import Readers
+from tidelog.runtime.state_bound import Holding, StateBound
 from tidelog.runtime.units import LoopUnit, StepUnit, Unit
-
-
-class Outlet(Protocol):
-    """Who takes what comes out at the watched steps: outputs and constraints."""
-
-    def receive(self, step: str, facts: Sequence[Fact], frontier: int) -> None:
-        """Take new coverage, and how far the step is known now."""
-        ...
-
-    def deadline(self, step: str) -> int:
-        """The frontier of the step at which something is to be told though nothing new has come; POS if nothing is."""
-        ...
 
 
 class Network:
     """Drives a graph: what a delivery brings runs through it unit by unit, in the plan's order.
 
-    With `eager`, every unit catches up at each move of the watermark, as the definition of a frontier has it; the answers
-    and their order are the same.
+    While it is `eager`, every unit catches up at each move of the watermark, as the definition of a frontier has it; the
+    answers and their order are the same.
     """
 
     def __init__(
-        self, plan: Plan, outlet: Outlet, prospects: bool = True, patience: bool = False, *, eager: bool = False
+        self, plan: Plan, outlet: Outlet, bound: StateBound, prospects: bool = True, patience: bool = False
     ) -> None:
-        self.graph = Graph(plan, prospects, patience)
+        self.graph = Graph(plan, prospects, patience, bound)
+        bound.watch("steps", self._holdings)
         self._outlet = outlet
-        self.eager = eager
+        self.eager = False
+        self._has_begun = False
         self._watermark = NEG
         self._version = 0
         self._start_frontier = NEG
@@ -98,8 +91,11 @@ class Network:
     # --- what comes in --------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Send the program's own facts, which are complete from the start."""
-        self._bring([(step, port, facts) for step, port, facts, _ in self.graph.beginning()])
+        """Send the program's own facts, which are complete from the start; at the latest the first delivery does."""
+        if self._has_begun:
+            return
+        self._has_begun = True
+        self._bring(self.graph.beginning())
         for unit in self._units:
             self._enqueue(unit)
         self._run()
@@ -107,13 +103,16 @@ class Network:
 
     def deliver(self, delivery: Delivery) -> None:
         """Run a delivery of the intake through the graph."""
+        if not self._has_begun:
+            self.begin()
+        has_points = self._outlet.arrive(delivery)
         moved = delivery.frontier > self._watermark
         if delivery.start is not None or delivery.frontier >= POS:
             self._start_frontier = POS
         if moved:
             self._watermark = delivery.frontier
             self._version += 1
-        self._bring([(step, port, facts) for step, port, facts, _ in self.graph.bringing(delivery)])
+        self._bring(self.graph.entering(delivery))
         if moved or delivery.start is not None:
             deadlines = self._deadlines
             while deadlines and deadlines[0][0] <= self._watermark:
@@ -124,14 +123,25 @@ class Network:
         self._run()
         if moved and (self.eager or self._watermark >= POS):
             self._catch_up_all()
+        if has_points:
+            self._look_at_outputs()
         self._tell_frontiers()
 
-    def look_at_outputs(self) -> None:
+    def rest(self) -> None:
+        """The stream stops before its end: let every operator tell what it knows and has left untold."""
+        self._catch_up_all()
+        for step in self.graph.plan.steps:
+            self._run()
+            out = [] if step.loop is not None else self.graph.operators[step.id].rest()
+            if out:
+                self._send(step.id, out)
+        self._run()
+
+    def _look_at_outputs(self) -> None:
         """What the outlet waits for has changed, though nothing was sent."""
         for index in self._watched:
             self._enqueue(self._units[index])
         self._run()
-        self._tell_frontiers()
 
     def _tell_frontiers(self) -> None:
         """All that is due has run, so each regular output is known as far as its lead says: tell who waits for it."""
@@ -237,14 +247,24 @@ class Network:
             self._catch_up(unit)
             self._run()
 
+    def _holdings(self) -> Iterator[Holding]:
+        """What each step stores, with what it has made and nobody has taken yet."""
+        way = Counter[str]()
+        for unit in self._units:
+            unit.count_waiting(way)
+        for name in self.graph.steps:
+            yield self.graph.holding_of(name, way[name])
+
     # --- state ----------------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
         """The state of the graph, between two deliveries, as plain data."""
+        self.begin()
         return {"graph": self.graph.snapshot(), "watermark": self._watermark, "start": self._start_frontier}
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot was taken."""
+        self._has_begun = True
         self.graph.restore(data["graph"])
         self._watermark, self._start_frontier = data["watermark"], data["start"]
         self._version += 1

@@ -2,116 +2,125 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import astuple, dataclass, field
+from numbers import Integral
 from typing import Any, get_args
 
 from tidelog.operators.ask.asker import Asker, AskerStatistics
+from tidelog.operators.ask.telling import Telling
+from tidelog.operators.room import NoRoomError
 from tidelog.plans.errors import OperatorError, SnapshotError
-from tidelog.plans.facts import Fact, format_record
+from tidelog.plans.facts import Record, format_record
+from tidelog.plans.places import place_of
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_statement
 from tidelog.plans.questions import HypotheticalAnswer, Question, Status
-from tidelog.plans.syntax import Ask, Value
-from tidelog.plans.timeline import NEG, Timeline
+from tidelog.plans.syntax import Ask
+from tidelog.plans.timeline import NEG
 from tidelog.runtime.intake import MOST_POINTS, Delivery
+from tidelog.runtime.state_bound import Holding, StateBound
 
 TOLD: tuple[Status, ...] = tuple(status for status in get_args(Status) if status != "unsupported")
 """The statuses that lines of answers have."""
 
-_Key = tuple[Value | None, ...]
-
 
 @dataclass(frozen=True, slots=True)
 class AnswerFilter:
-    """Which answers are told: those of `statuses`, possible ones once they have `min_evidence` facts as evidence.
+    """Which answers are told: those of `statuses`, possible ones as `telling` says.
 
-    What is certain needs no more evidence. That an answer is rejected is told where it was one that had enough, so nobody
-    learns of the end of what was never told, and what was told is ended. Absences that are evidence do not count.
-    Raises TypeError or ValueError for what is no such number or status.
+    What is certain needs no more evidence. That an answer is rejected is told where it was told, or would have been but for
+    `statuses`: nobody learns of the end of what was never told, and what was told is ended. Raises TypeError or ValueError
+    for what is no such number or status.
     """
 
-    min_evidence: int = 0
+    telling: Telling = field(default_factory=Telling)
     statuses: frozenset[Status] = frozenset(TOLD)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.min_evidence, int) or isinstance(self.min_evidence, bool):
-            raise TypeError(f"`min_evidence` is a whole number, got {type(self.min_evidence).__name__}")
-        if self.min_evidence < 0:
-            raise ValueError(f"`min_evidence` is 0 or more, got {self.min_evidence}")
+        evidence = self.telling.min_evidence
+        if not isinstance(evidence, Integral) or isinstance(evidence, bool):
+            raise TypeError(f"`min_evidence` is a whole number, got {type(evidence).__name__}")
+        if evidence < 0:
+            raise ValueError(f"`min_evidence` is 0 or more, got {evidence}")
+        if self.telling.warn is not None and self.telling.warn < 0:
+            raise ValueError("`warn` is 0 or more, got a negative duration")
         for status in self.statuses:
             if status not in TOLD:
                 raise ValueError(f"unknown status {status!r}: expected {', '.join(TOLD)}")
 
 
-def answer_filter(min_evidence: int, statuses: Collection[Status] | None) -> AnswerFilter:
+def answer_filter(telling: Telling, statuses: Collection[Status] | None) -> AnswerFilter:
     """The filter of an engine's or a session's options; `statuses` of None are all."""
     if isinstance(statuses, str):
         raise TypeError(f'`statuses` is a collection, such as ["{statuses}"], got str')
-    return AnswerFilter(min_evidence, frozenset(TOLD if statuses is None else statuses))
+    return AnswerFilter(telling, frozenset(TOLD if statuses is None else statuses))
 
 
-def inquiries(plan: Plan, chosen: AnswerFilter, lateness: int) -> list[Inquiry]:
+def inquiries(plan: Plan, chosen: AnswerFilter, lateness: int, bound: StateBound) -> list[Inquiry]:
     """The questions of a plan, ready for the first delivery; `lateness` is encoded."""
     pairs = zip(plan.questions, plan.unfoldings, strict=True)
-    return [Inquiry(question, Asker(question, unfolding, lateness), plan.timeline, chosen) for question, unfolding in pairs]
+    return [
+        Inquiry(plan, question, Asker(question, unfolding, lateness, chosen.telling), chosen, bound)
+        for question, unfolding in pairs
+    ]
 
 
 class Inquiry:
-    """One question of a plan at work: takes the intake's deliveries, and says what is to be told."""
+    """One question of a plan at work: takes the intake's deliveries, and says what is to be told. `bound` counts it."""
 
-    def __init__(self, question: Question, asker: Asker, timeline: Timeline, chosen: AnswerFilter) -> None:
+    def __init__(self, plan: Plan, question: Question, asker: Asker, chosen: AnswerFilter, bound: StateBound) -> None:
         self.question = question
-        self._timeline = timeline
+        self._program, self._timeline = plan.program, plan.timeline
         self._asker = asker
+        self._bound = bound
+        bound.watch(f"ask {question.name}", self._holdings)
+        asker.room = bound.room
         self._filter = chosen
         self._watermark = NEG
-        self._told: set[_Key] = set()
 
     def take(self, delivery: Delivery) -> list[HypotheticalAnswer]:
-        """What is to be told after a delivery of the intake; where it fails, an OperatorError names question and fact."""
-        facts = {name: found for name, found in delivery.facts.items() if name in self.question.inputs}
+        """What is to be told after a delivery of the intake.
+
+        Where it fails, an OperatorError names question and fact; StateError where more is held than may be.
+        """
+        course: Sequence[Record] = delivery.course
         if delivery.long:
-            facts = {name: [fact for fact in found if fact[2] - fact[1] < MOST_POINTS] for name, found in facts.items()}
-        if not facts and delivery.start is None and delivery.watermark <= self._watermark:
+            inputs = self.question.inputs
+            course = [record for record in course if record[0] not in inputs or record[3] - record[2] < MOST_POINTS]
+        if not course and delivery.start is None and delivery.watermark <= self._watermark:
             return []
+        before = self._asker.received
         try:
-            answers = self._asker.receive(facts, delivery.watermark, delivery.start)
+            answers = self._asker.receive(course, delivery.watermark, delivery.start)
+        except NoRoomError as full:
+            raise self._bound.error(Holding(full.rows, self._tell)) from None
         except Exception as error:
-            raise self._failure(facts, error) from error
+            raise self._failure(course, error) from error
+        self._bound.moved(self._asker.received - before + len(answers))
         self._watermark = max(self._watermark, delivery.watermark)
-        return [answer for answer in answers if self._is_told(answer)]
+        return [answer for answer in answers if answer.status in self._filter.statuses]
 
-    def _is_told(self, answer: HypotheticalAnswer) -> bool:
-        return self._has_evidence(answer) and answer.status in self._filter.statuses
-
-    def _has_evidence(self, answer: HypotheticalAnswer) -> bool:
-        """Whether there is, or was where it is rejected, enough evidence for an answer."""
-        if self._filter.min_evidence <= 1:  # there is no answer without a fact
-            return True
-        has_enough = sum(not premise.negated for premise in answer.evidence) >= self._filter.min_evidence
-        key = tuple(answer.answer.values())
-        if None in key:  # each of its supports is told of, and ends, by itself
-            return has_enough
-        if answer.is_final:
-            was_told = key in self._told
-            self._told.discard(key)
-            return was_told or answer.status == "certain"
-        if has_enough:
-            self._told.add(key)
-        return has_enough
-
-    def _failure(self, facts: Mapping[str, Sequence[Fact]], error: Exception) -> OperatorError:
+    def _failure(self, course: Sequence[Record], error: Exception) -> OperatorError:
         """Name the fact on which it fails, by taking one by one; all stops then, so the state may suffer."""
         culprit = "(the watermark)"
-        for record in ((name, *fact) for name, found in facts.items() for fact in found):
+        for record in course:
             try:
-                self._asker.receive({record[0]: [record[1:]]}, self._watermark)
+                self._asker.receive([record], self._watermark)
             except Exception:
                 culprit = format_record(record, self._timeline)
                 break
         reason = f"{type(error).__name__}: {error}"
         return OperatorError(self.question.name, format_statement(Ask(self.question.query)), culprit, reason)
+
+    def _holdings(self) -> Iterator[Holding]:
+        statistics = self._asker.statistics()
+        yield Holding(statistics.open + statistics.facts + statistics.answers, self._tell)
+
+    def _tell(self) -> tuple[str, str]:
+        """The question as it is written, and its place, if it is one of the program."""
+        asked = format_statement(Ask(self.question.query))
+        return f"the question `{asked}`", place_of(self._program, asked)
 
     # --- what is known of it --------------------------------------------------------------------------------------------
 
@@ -139,17 +148,16 @@ class Inquiry:
         return {
             "asker": self._asker.snapshot(),
             "watermark": self._watermark,
-            "told": [list(key) for key in self._told],
             "filter": self._filter_data(),
         }
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot was taken; SnapshotError where others were told then."""
         if data["filter"] != self._filter_data():
-            raise SnapshotError("the snapshot was taken with another `min_evidence`, or other `statuses`")
+            raise SnapshotError("the snapshot was taken with other options of what is told, such as `min_evidence`")
         self._asker.restore(data["asker"])
         self._watermark = data["watermark"]
-        self._told = {tuple(key) for key in data["told"]}
 
     def _filter_data(self) -> list[Any]:
-        return [self._filter.min_evidence, sorted(self._filter.statuses)]
+        chosen = self._filter
+        return [*astuple(chosen.telling), sorted(chosen.statuses)]

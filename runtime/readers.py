@@ -13,10 +13,7 @@ from operator import itemgetter
 from tidelog.plans.facts import Fact
 from tidelog.plans.plan import JoinShape
 from tidelog.plans.syntax import Constant, Value
-from tidelog.runtime.graph import Graph, Port
-
-Message = tuple[str, int, Sequence[Fact]]
-"""A step, its port, and new coverage for it."""
+from tidelog.runtime.graph import Graph, Message, Port
 
 
 class Readers:

@@ -3,43 +3,51 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
 from tidelog.operators.ask.asker import AskerStatistics
+from tidelog.operators.ask.telling import Telling
 from tidelog.operators.operator import OperatorStatistics
-from tidelog.plans.errors import DataError, LateError, SnapshotError
-from tidelog.plans.facts import Answer, Fact, Record
+from tidelog.operators.room import NoRoomError
+from tidelog.plans.errors import DataError, LateError, SnapshotError, StateError
+from tidelog.plans.facts import Answer, Record, ValueLike
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program, format_statement
 from tidelog.plans.questions import HypotheticalAnswer, Status
 from tidelog.plans.records import make_record
-from tidelog.plans.syntax import Ask, Value
+from tidelog.plans.saved import seal, taking, unseal
+from tidelog.plans.syntax import Ask
 from tidelog.plans.timeline import POS
 from tidelog.plans.times import TimeLike, TimeReader
-from tidelog.runtime.arguments import require_stream_plan
-from tidelog.runtime.emission import emission
-from tidelog.runtime.intake import Delivery, Intake, IntakeStatistics
-from tidelog.runtime.interfaces import Batch, EmitMode, Rejected
+from tidelog.runtime.arguments import check_lead, require_stream_plan
+from tidelog.runtime.intake import MAX_LEAD, Delivery, Intake, IntakeStatistics
+from tidelog.runtime.interfaces import Batch, EmitMode, Rejected, Tick
 from tidelog.runtime.network import Network
+from tidelog.runtime.outlet import Outlet
 from tidelog.runtime.questions import Inquiry, answer_filter, inquiries
-from tidelog.runtime.violations import Violation, Violations
+from tidelog.runtime.source_state import SourceStatistics
+from tidelog.runtime.state_bound import MAX_STATE, ON_THE_WAY, Holding, StateBound
+from tidelog.runtime.violations import Violation
+from tidelog.runtime.watermarks import Watermarks
 
 _SOURCE = "session"
-_SNAPSHOT_VERSION = 4
+_SNAPSHOT_VERSION = 7
 
 
 @dataclass(frozen=True, slots=True)
 class SessionStatistics:
-    """What a session has done: its intake's counts, each step's, and each question's."""
+    """What a session has done: its intake's counts, each step's, each question's, each source's."""
 
     intake: IntakeStatistics
     steps: dict[str, OperatorStatistics]
     violations: int
     questions: dict[str, AskerStatistics] = field(default_factory=dict)
+    sources: dict[str, SourceStatistics] = field(default_factory=dict)
 
     @property
     def entries(self) -> int:
@@ -51,15 +59,23 @@ class Session:
     """Push facts, advance time, pull answers.
 
     The same plan gives the same answers, however facts are batched and in whatever order they come, as long as none is late.
-    A fact that begins at time t promises that later ones begin after t − `lateness`; `advance` promises it without a fact.
+    A fact that begins at time t promises that none comes any more that begins before t − `lateness`; what does is late, and
+    refused. `advance` promises it without a fact.
 
     `emit` is one of `intervals`, `final`, `changes`, `points`; `start` is the stream's start where it is not that of the
     first fact. With `max_ahead`, a fact that begins more than this beyond all before it is refused: the work of a wrong
-    clock. Without `prospects`, nothing sleeps while it cannot hold; the answers are the same. Where the program asks, only
-    answers of `statuses` (without: all) are told, and what is possible only with `min_evidence` facts as evidence.
+    clock, unless most of the next ones agree with it; and the first fact waits until another one agrees. Without
+    `prospects`, nothing sleeps while it cannot hold; the answers are the same. Where the program asks, only answers of
+    `statuses` (without: all) are told, and what is possible only with `min_evidence` facts as evidence
+    (with `count_absences`, absences count, too); with `warn`, an answer is told again when its deadline is so near; if
+    `grouped`, of answers that rest on the same evidence and differ in time only the one that is decided first is.
+
+    Where what is held (stored, on its way, waiting to be pulled) grows beyond `max_state` rows, StateError is raised and
+    tells what grows; the session is of no use then, unless that is what waits to be pulled. With None there is no bound.
 
     Where several hand in facts, each with a watermark of its own, `sources` names them: then `take`, `ignore` and `end` say
-    what comes from whom, in place of `push`, `advance` and `finish`, which speak for the first.
+    what comes from whom, in place of `push`, `advance` and `finish`, which speak for the first; `open` names further ones
+    later. A part of a source (`Batch.parts`) counts as idle once more than `max_lead` facts of its others came without it.
 
     >>> import tidelog
     >>> session = tidelog.Session(tidelog.compile("alarm(X) :- boxminus[0,2] hot(X)."))
@@ -77,33 +93,39 @@ class Session:
         lateness: TimeLike | timedelta = 0,
         start: TimeLike | None = None,
         max_ahead: TimeLike | timedelta | None = None,
+        max_lead: int = MAX_LEAD,
         prospects: bool = True,
         min_evidence: int = 0,
+        count_absences: bool = False,
+        warn: TimeLike | timedelta | None = None,
+        grouped: bool = False,
         statuses: Collection[Status] | None = None,
         sources: Sequence[str] = (_SOURCE,),
+        max_state: int | None = MAX_STATE,
     ) -> None:
+        self._options = {name: value for name, value in locals().items() if name not in ("self", "plan")}
         require_stream_plan(plan)
         self.plan = plan
         self._times = TimeReader(plan.timeline)
         begin = None if start is None else self._times.point(start)
         ahead = None if max_ahead is None else self._times.duration(max_ahead)
-        self._source = sources[0]
-        self._intake = Intake(plan, sources, self._times.duration(lateness), begin, ahead)
-        self._network = Network(plan, self, prospects, patience=emit == "intervals")
-        self._emission = emission(emit, plan.outputs)
+        self._source = next(iter(sources), _SOURCE)
+        self._intake = Intake(plan, sources, self._times.duration(lateness), begin, ahead, check_lead(max_lead))
+        self._bound = StateBound(max_state)
+        self._outlet = Outlet(plan, emit, self._bound)
+        self._network = Network(plan, self._outlet, self._bound, prospects, patience=emit == "intervals")
+        self._bound.watch("answers", self._holdings)
         self._emit: EmitMode = emit
         self._prospects = prospects
-        self._violations = Violations(plan)
-        chosen = answer_filter(min_evidence, statuses)
-        self._inquiries = inquiries(plan, chosen, self._times.duration(lateness))
+        near = None if warn is None else self._times.duration(warn)
+        chosen = answer_filter(Telling(min_evidence, count_absences, near, grouped), statuses)
+        self._inquiries = inquiries(plan, chosen, self._times.duration(lateness), self._bound)
         self._waiting: list[Record] = []
-        self._answers: list[Record] = []
         self._hypothetical: list[HypotheticalAnswer] = []
-        self._violated: list[Violation] = []
-        self._network.begin()
+        self._told = 0
 
     def push(
-        self, predicate: str, row: Sequence[Value] = (), time: TimeLike | None = None, interval: str | None = None
+        self, predicate: str, row: Sequence[ValueLike] = (), time: TimeLike | None = None, interval: str | None = None
     ) -> None:
         """Hand in a fact, at a `time` or over an `interval` such as `"[1,2)"`.
 
@@ -116,48 +138,89 @@ class Session:
         """Hand in facts that are encoded already, as `Plan.record` makes them.
 
         LateError for the first that is late, DataError for the first beyond `max_ahead`, or that holds too long to be asked
-        for; the others count.
+        for; the others count. With `max_ahead` this may be a fact that was handed in before, and waited for others.
         """
         self._check_open()
         self._waiting += records
-        delivery = self._flush()
-        for item in delivery.late:
-            raise LateError(f"{item.raw.decode()}: {item.reason}", item.place)
-        for item in (*delivery.ahead, *delivery.long):
-            raise DataError(f"{item.raw.decode()}: {item.reason}", item.place)
+        _raise_refused(self._flush())
 
     def advance(self, time: TimeLike) -> None:
         """Promise that no later fact begins at or before `time`; LateError where the stream has finished."""
         self._check_open()
-        self._flush(Batch(watermark=self._times.point(time)))
+        self._flush(Batch(watermark=self._times.promise(time)))
 
     def finish(self) -> None:
-        """The stream has ended: everything that is still open becomes final. Nothing can be pushed any more."""
+        """The stream has ended: everything that is still open becomes final. Nothing can be pushed any more.
+
+        With `max_ahead`, raises what `push_records` does where first facts do not agree; the stream has ended nevertheless.
+        """
         if self.is_finished:
             return
         self._flush()
-        self.end(self._source)
+        _raise_refused(*self._end(self._source))
 
-    def begin_at(self, start: int) -> None:
+    def begin_at(self, start: int | None) -> None:
         """The stream starts at this encoded time, which may be a gap, or `NEG`; before anything is handed in."""
         self._intake.given_start = start
 
-    def take(self, source: str, batch: Batch) -> list[Rejected]:
-        """Hand in what a source says; returns what was refused of it: late, too far ahead, or too long to be asked for."""
-        delivery = self._intake.take(source, batch)
+    def open(self, source: str) -> None:
+        """A further source has come: it holds back the others from now on, and is forgotten once it has ended."""
+        self._deliver(self._intake.open(source))
+
+    def take(self, source: str, batch: Batch, moment: float = 0.0) -> list[Rejected]:
+        """Hand in what a source says; returns what was refused of it: late, too far ahead, or too long to be asked for.
+
+        `moment` is when it said so, by any clock, for `ignore`.
+        """
+        delivery = self._intake.take(source, batch, moment)
         self._deliver(delivery)
-        return [*delivery.late, *delivery.ahead, *delivery.long]
+        return delivery.refused
 
-    def ignore(self, source: str) -> None:
-        """The source is idle: it no longer holds back the others, until it speaks again."""
-        self._deliver(self._intake.ignore(source))
+    def ignore(self, source: str, before: float = math.inf) -> list[Rejected]:
+        """The source is idle: it no longer holds back the others, until it speaks again.
 
-    def end(self, source: str) -> None:
-        """The source has ended, and with the last of them the stream."""
-        for delivery in self._intake.finish(source):
+        Where it is divided, this is so for those of its parts that said nothing after the moment `before`. Returns what was
+        refused of its first facts (`max_ahead`), which wait for others no longer.
+        """
+        delivery = self._intake.ignore(source, before)
+        self._deliver(delivery)
+        return delivery.refused
+
+    def leave(self, source: str) -> list[Rejected]:
+        """The source will say nothing more, though the stream has not ended; returns what was refused of its first facts."""
+        deliveries = self._intake.leave(source)
+        for delivery in deliveries:
+            self._deliver(delivery)
+        return [item for delivery in deliveries for item in delivery.refused]
+
+    def pass_time(self, tick: Tick) -> None:
+        """The machine's clock has gone on: a floor for what every source promises."""
+        self._deliver(self._intake.pass_time(tick))
+
+    def end(self, source: str) -> list[Rejected]:
+        """The source has ended, and with the last of them the stream; returns what was refused of its first facts."""
+        return [item for delivery in self._end(source) for item in delivery.refused]
+
+    def _end(self, source: str) -> list[Delivery]:
+        deliveries = self._intake.finish(source)
+        for delivery in deliveries:
             self._deliver(delivery)
         if self.is_finished:
-            self._answers += self._emission.finish()
+            self._outlet.finish()
+        return deliveries
+
+    def rest(self) -> None:
+        """Nothing more is handed in, though the stream has not ended: what is known by now waits to be pulled."""
+        self._network.rest()
+
+    def watch(self, name: str, holder: Callable[[], Iterable[Holding]]) -> None:
+        """What somebody else holds for this session counts for `max_state`, too."""
+        self._bound.watch(name, holder)
+
+    @property
+    def watermarks(self) -> Watermarks:
+        """How far each source has come."""
+        return self._intake.watermarks
 
     @property
     def frontier(self) -> int:
@@ -175,12 +238,15 @@ class Session:
 
     def pull_records(self) -> list[Record]:
         """The same as encoded records; with `changes`, each is a `ChangeRecord`."""
-        answers, self._answers = self._answers, []
+        self._network.begin()
+        answers, self._outlet.answers = self._outlet.answers, []
+        self._told += len(answers)
         return answers
 
     def pull_hypothetical(self) -> list[HypotheticalAnswer]:
         """What became known of the answers to the program's questions since the last call, in order."""
         answers, self._hypothetical = self._hypothetical, []
+        self._told += len(answers)
         return answers
 
     def supported(self, query: str | None = None) -> list[HypotheticalAnswer]:
@@ -199,7 +265,8 @@ class Session:
 
     def pull_violations(self) -> list[Violation]:
         """The constraints violated since the last call."""
-        violated, self._violated = self._violated, []
+        self._network.begin()
+        violated, self._outlet.violated = self._outlet.violated, []
         return violated
 
     def unfinished(self) -> list[str]:
@@ -225,32 +292,33 @@ class Session:
         return delivery
 
     def _deliver(self, delivery: Delivery) -> None:
-        self._answers += self._emission.arrive(delivery.points, delivery.frontier)
-        self._network.deliver(delivery)
-        if delivery.points and self._emit == "points":
-            self._network.look_at_outputs()
-        for inquiry in self._inquiries:
-            self._hypothetical += inquiry.take(delivery)
+        outlet = self._outlet
+        waiting = len(outlet.answers) + len(self._hypothetical)
+        try:
+            self._network.deliver(delivery)
+            for inquiry in self._inquiries:
+                self._hypothetical += inquiry.take(delivery)
+            self._bound.moved(len(outlet.answers) + len(self._hypothetical) - waiting)
+        except (StateError, NoRoomError) as full:
+            error = self._bound.too_many_answers(full) if isinstance(full, NoRoomError) else full
+            error.accepted, error.told = self._intake.accepted, self._told
+            raise error from None
 
-    def receive(self, step: str, facts: Sequence[Fact], frontier: int) -> None:
-        """Part of `runtime.network.Outlet`: new coverage of an output or a constraint."""
-        if step in self.plan.constraints:
-            self._violated += self._violations.receive(step, facts, frontier)
-        else:
-            self._answers += self._emission.receive(step, facts, frontier)
-
-    def deadline(self, step: str) -> int:
-        """Part of `runtime.network.Outlet`: the frontier at which there is something to tell."""
-        return POS if step in self.plan.constraints else self._emission.deadline(step)
+    def _holdings(self) -> Iterator[Holding]:
+        """What waits to be told, and to be pulled."""
+        for name, rows in self._outlet.entries():
+            yield self._network.graph.answers_of(name, rows)
+        waiting = len(self._outlet.answers) + len(self._hypothetical) + len(self._outlet.violated)
+        yield Holding(waiting // ON_THE_WAY, lambda: ("answers that wait to be pulled", ""))
 
     @cached_property
     def _fingerprint(self) -> str:
-        """What tells this plan from another: a hash of its program, as printed, and of what its questions rest on."""
-        text = format_program(self.plan.program)
-        if self.plan.questions:
-            asked = [(format_statement(Ask(question.query)), question.depth) for question in self.plan.questions]
-            text += repr((asked, sorted(self.plan.outputs), self.plan.facts))  # the facts are unfolded into the questions
-        return hashlib.sha256(text.encode()).hexdigest()
+        """What tells this plan from another: a hash of its program, as printed, its steps, its questions and its facts."""
+        plan = self.plan
+        steps = [(step.id, step.rule, step.inputs) for step in plan.steps]
+        asked = [(format_statement(Ask(question.query)), question.depth) for question in plan.questions]
+        parts = (format_program(plan.program), steps, asked, sorted(plan.outputs), plan.facts)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     # --- state ----------------------------------------------------------------------------------------------------------
 
@@ -258,39 +326,67 @@ class Session:
         """An immutable record of what has been done and what is stored."""
         questions = {inquiry.question.name: inquiry.statistics() for inquiry in self._inquiries}
         steps = self._network.graph.statistics()
-        return SessionStatistics(self._intake.statistics(), steps, self._violations.count, questions)
+        sources = self.watermarks.statistics()
+        return SessionStatistics(self._intake.statistics(), steps, self._outlet.violations, questions, sources)
+
+    def intake_statistics(self) -> IntakeStatistics:
+        """The intake's part of them, which is there at once."""
+        return self._intake.statistics()
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state as plain data (numbers, text, lists, dicts with text keys), fit for JSON or MessagePack.
 
         Pull the answers first: those not pulled are not part of it.
         """
+        return seal(
+            {
+                **self._kind(),
+                "intake": self._intake.snapshot(),
+                "network": self._network.snapshot(),
+                "outlet": self._outlet.snapshot(),
+                "questions": [inquiry.snapshot() for inquiry in self._inquiries],
+            }
+        )
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue where a snapshot of the same plan was taken.
+
+        SnapshotError if it was another plan, mode or version, or if the snapshot is damaged: the session is then as before.
+        """
+        state = unseal(data)
+        if any(state.get(name) != value for name, value in self._kind().items()):
+            raise SnapshotError(
+                "the snapshot was taken from another program, mode or version, with other sources, or with other prospects"
+            )
+        twin = Session(self.plan, **self._options)
+        twin.begin_at(self._intake.given_start)
+        with taking():
+            twin._load(state)
+        vars(self).update(vars(twin))
+        self._bound.watch("answers", self._holdings)  # no longer those of the twin
+
+    def _kind(self) -> dict[str, Any]:
+        """What a session has to share with the one that a snapshot was taken from."""
         return {
             "version": _SNAPSHOT_VERSION,
             "plan": self._fingerprint,
             "emit": self._emit,
             "prospects": self._prospects,
-            "intake": self._intake.snapshot(),
-            "network": self._network.snapshot(),
-            "emission": self._emission.snapshot(),
-            "violations": self._violations.snapshot(),
-            "questions": [inquiry.snapshot() for inquiry in self._inquiries],
+            "sources": list(self._options["sources"]),
         }
 
-    def restore(self, data: dict[str, Any]) -> None:
-        """Continue where a snapshot of the same plan was taken; SnapshotError if it was another."""
-        expected = (_SNAPSHOT_VERSION, self._fingerprint, self._emit, self._prospects)
-        try:
-            if (data["version"], data["plan"], data["emit"], data.get("prospects")) != expected:
-                raise SnapshotError("the snapshot was taken from another program, mode or version, or with other prospects")
-            self._intake.restore(data["intake"])
-            self._emission.restore(data["emission"])
-            self._network.restore(data["network"])  # it asks the emission what is due
-            self._violations.restore(data["violations"])
-            for inquiry, state in zip(self._inquiries, data["questions"], strict=True):
-                inquiry.restore(state)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise SnapshotError(f"the snapshot is damaged: {error!r}") from error
-        self._answers.clear()
-        self._violated.clear()
+    def _load(self, state: dict[str, Any]) -> None:
+        self._intake.restore(state["intake"])
+        self._outlet.restore(state["outlet"])
+        self._network.restore(state["network"])  # it asks the outlet what is due
+        for inquiry, saved in zip(self._inquiries, state["questions"], strict=True):
+            inquiry.restore(saved)
         self._hypothetical.clear()
+
+
+def _raise_refused(*deliveries: Delivery) -> None:
+    for delivery in deliveries:
+        for item in delivery.late:
+            raise LateError(f"{item.raw.decode()}: {item.reason}", item.place)
+        for item in delivery.refused:
+            raise DataError(f"{item.raw.decode()}: {item.reason}", item.place)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import msgspec
 
@@ -18,6 +17,7 @@ from tidelog.plans.analysis.stages import Stage
 from tidelog.plans.errors import SnapshotError
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
+from tidelog.plans.saved import seal, taking, unseal
 from tidelog.plans.syntax import Value
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.emission import emission
@@ -43,11 +43,13 @@ class StageRun:
         self._stage = stage
         self._owns = owns
         plan = stage.plan if emit == "intervals" else _impatient(stage.plan)
-        self._session = Session(plan, lateness=math.inf, sources=(_SOURCE,))
+        # Spark has a bound of its own on what its processes hold
+        self._session = Session(plan, lateness=math.inf, sources=(_SOURCE,), max_state=None)
         if start is not None:
             self._session.begin_at(start)
         self._behind = max(plan.delays.values(), default=0)
         self._delays = {name: encode_distance(delay, plan.timeline) for name, delay in stage.outputs.items()}
+        self._emit = emit
         self._emission = None if emit == "intervals" else emission(emit, stage.told)
         self._answers = StageAnswers()
         self._collect(NEG)
@@ -83,20 +85,22 @@ class StageRun:
     def snapshot(self) -> bytes:
         """The whole state as MessagePack; what was not pulled is not part of it."""
         emission = None if self._emission is None else self._emission.snapshot()
-        return msgspec.msgpack.encode({"session": self._session.snapshot(), "emission": emission})
+        return msgspec.msgpack.encode(seal({"session": self._session.snapshot(), "emission": emission}))
 
     def restore(self, state: bytes) -> None:
-        """Go on from a snapshot of the same stage. SnapshotError where it is not one."""
+        """Go on from a snapshot of the same stage. SnapshotError where it is not one; the session is then as before."""
         try:
-            data: dict[str, Any] = msgspec.msgpack.decode(state)
-            if (data["emission"] is None) != (self._emission is None):
-                raise SnapshotError("the state is that of a run that tells its answers in another form")
-            if self._emission is not None:
-                self._emission.restore(data["emission"])
-            session = data["session"]
-        except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
-            raise SnapshotError(f"the state of stage {self._stage.number} is damaged: {error!r}") from error
-        self._session.restore(session)
+            data = unseal(msgspec.msgpack.decode(state))
+        except (msgspec.MsgspecError, UnicodeDecodeError, SnapshotError) as error:
+            raise SnapshotError(f"the state of stage {self._stage.number} is damaged: {error}") from error
+        if (data["emission"] is None) != (self._emission is None):
+            raise SnapshotError("the state is that of a run that tells its answers in another form")
+        restored = None if self._emit == "intervals" else emission(self._emit, self._stage.told)
+        if restored is not None:
+            with taking():
+                restored.restore(data["emission"])
+        self._session.restore(data["session"])
+        self._emission = restored
         self._answers = StageAnswers()
 
     def _collect(self, watermark: int) -> None:

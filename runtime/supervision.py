@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import logging
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Literal
 
 import anyio
@@ -14,13 +14,25 @@ import anyio.lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from tidelog.plans.errors import ConnectorError
-from tidelog.runtime.actors import everything_waiting
-from tidelog.runtime.interfaces import AnyAnswer, Batch, Sink, Source
+from tidelog.runtime.channels import everything_waiting
+from tidelog.runtime.interfaces import (
+    Accountable,
+    AnyAnswer,
+    Batch,
+    Interrupted,
+    Recorded,
+    Sink,
+    SinkStatistics,
+    Source,
+    Tick,
+)
+from tidelog.runtime.silence import Silence, check_seconds
 
 logger = logging.getLogger("tidelog")
 
-SourceEvent = tuple[str, Batch | Literal["ended", "idle"]]
-"""What a source tells the intake: a batch, that it has ended, or that it has been silent for long."""
+SourceEvent = tuple[str, Batch | Tick | Literal["opened", "ended", "idle"], float]
+"""What a source tells the intake, and when: a batch, that it has come or ended, or was silent since then; and what
+a clock does."""
 
 _MOMENTS = 5
 """How often other tasks get their turn before a source's end counts."""
@@ -38,7 +50,7 @@ class RestartPolicy:
     longest: float = 30.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.attempts, int) or isinstance(self.attempts, bool):
+        if not isinstance(self.attempts, Integral) or isinstance(self.attempts, bool):
             raise TypeError(f"`attempts` is a whole number, got {type(self.attempts).__name__}")
         if self.attempts < 0:
             raise ValueError(f"`attempts` is 0 or more, got {self.attempts}")
@@ -50,19 +62,11 @@ class RestartPolicy:
         return float(min(self.longest, self.delay * 2 ** (attempt - 1)))
 
 
-def check_seconds(name: str, seconds: object) -> None:
-    """TypeError unless it is a number, ValueError unless it is 0 or more, and finite."""
-    if not isinstance(seconds, int | float) or isinstance(seconds, bool):
-        raise TypeError(f"`{name}` is a number of seconds, got {type(seconds).__name__}")
-    if not 0 <= seconds < math.inf:
-        raise ValueError(f"`{name}` is 0 s or more, got {seconds}")
-
-
 _FOR_GOOD = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.EISDIR, errno.ENOSPC, errno.EPERM, errno.EROFS}
 """What trying again does not mend."""
 
 
-class _Attempts:
+class Attempts:
     """The budget of one connector: spent by failures in a row, renewed by success."""
 
     def __init__(self, name: str, policy: RestartPolicy) -> None:
@@ -84,19 +88,45 @@ class _Attempts:
 
 
 class SourceActor:
-    """Runs one source: passes on its batches, and tells when it is idle and when it has ended."""
+    """Runs one source: passes on its batches, and tells when it, or a part of it, is idle and when it has ended.
 
-    def __init__(self, name: str, source: Source, policy: RestartPolicy, idle_after: float | None) -> None:
+    Whoever takes what it passes on says so (`taken`), and may `hold` it back. One that is temporary tells that it has come,
+    and ends where its connection is lost.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        source: Source,
+        policy: RestartPolicy,
+        idle_after: float | None,
+        *,
+        is_temporary: bool = False,
+    ) -> None:
         self.name = name
         self._source = source
-        self._attempts = _Attempts(source.name, policy)
-        if idle_after is not None:
-            check_seconds("idle_after", idle_after)
-        self._idle_after = idle_after
+        self._attempts = Attempts(source.name, policy)
+        self._silence = None if idle_after is None else Silence(idle_after)
+        self._is_temporary = is_temporary
         self._stopping = False
         self._scope: anyio.CancelScope | None = None
-        self._passing_on = False
-        self._heard: anyio.Event
+        self._untaken = 0
+        self._released: anyio.Event | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has said something that was not taken yet, or is held back."""
+        return self._untaken > 0 or self._released is not None
+
+    @property
+    def is_passing_on(self) -> bool:
+        """Whether it has something to say that has not been heard yet."""
+        return self._untaken > 0
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether its source reads what was there before."""
+        return isinstance(self._source, Recorded) and self._source.is_recorded
 
     def stop(self) -> None:
         """Take nothing more; a batch that has been received is still passed on."""
@@ -104,12 +134,34 @@ class SourceActor:
         if self._scope is not None:
             self._scope.cancel()
 
+    def taken(self, oldest: float | None) -> None:
+        """What was passed on first has been taken. `oldest` is the moment of the part that has been silent longest."""
+        self._untaken -= 1
+        if self._silence is not None:
+            self._silence.expect(oldest)
+            self._listen()
+
+    def hold(self) -> None:
+        """Ask the source for nothing more until `release`."""
+        if self._released is None:
+            self._released = anyio.Event()
+            self._listen()
+
+    def release(self) -> None:
+        """Go on."""
+        if self._released is not None:
+            self._released.set()
+            self._released = None
+            self._listen()
+
     async def run(self, events: MemoryObjectSendStream[SourceEvent]) -> None:
         async with anyio.create_task_group() as tasks:
             with events:
-                self._heard = anyio.Event()
-                if self._idle_after is not None:
-                    tasks.start_soon(self._watch, events.clone(), self._idle_after)
+                if self._silence is not None:
+                    self._silence.begin()
+                    tasks.start_soon(self._watch, events.clone(), self._silence)
+                if self._is_temporary and not self._stopping:
+                    await self._pass_on(events, "opened")
                 while not self._stopping and not await self._run_once(events):
                     pass
             tasks.cancel_scope.cancel()
@@ -133,6 +185,10 @@ class SourceActor:
         if ended:
             logger.warning("%s: closing it failed: %s", self._source.name, lost)
             return True
+        if self._is_temporary:
+            logger.warning("%s: %s", self._source.name, lost)
+            await self._pass_on(events, "ended")
+            return True
         with anyio.CancelScope() as self._scope:
             await self._attempts.failed(lost)
         return False
@@ -148,6 +204,8 @@ class SourceActor:
         if self._stopping:
             return None
         with anyio.CancelScope() as self._scope:
+            while self._released is not None:
+                await self._released.wait()
             batch: object = await self._source.receive()
             if batch is not None and not isinstance(batch, Batch):
                 kind = type(batch).__name__
@@ -155,32 +213,24 @@ class SourceActor:
             return batch
         return None
 
-    async def _pass_on(self, events: MemoryObjectSendStream[SourceEvent], news: Batch | Literal["ended"]) -> None:
-        self._passing_on = True
-        self._hear()
-        await events.send((self.name, news))
-        self._passing_on = False
-        self._hear()
+    async def _pass_on(self, events: MemoryObjectSendStream[SourceEvent], news: Batch | Literal["opened", "ended"]) -> None:
+        self._untaken += 1
+        self._listen()
+        await events.send((self.name, news, self._silence.moment() if self._silence is not None else 0.0))
 
-    def _hear(self) -> None:
-        """Silence is measured from now on."""
-        self._heard.set()
-        self._heard = anyio.Event()
+    def _listen(self) -> None:
+        """A source that waits to be heard is not silent: it is the engine that is slow, or holds it back."""
+        if self._silence is not None:
+            self._silence.listen(is_listening=not self.is_waiting)
 
-    async def _watch(self, events: MemoryObjectSendStream[SourceEvent], idle_after: float) -> None:
-        """Tell, once for each silence, that the source has been silent for `idle_after` seconds.
-
-        A source that waits to be heard is not silent: it is the engine that is slow.
-        """
+    async def _watch(self, events: MemoryObjectSendStream[SourceEvent], silence: Silence) -> None:
+        """Tell when parts of the source have been silent for long."""
         with events:
             while True:
-                heard = self._heard
-                with anyio.move_on_after(idle_after):
-                    await heard.wait()
-                    continue
-                if not self._passing_on:
-                    await events.send((self.name, "idle"))
-                await heard.wait()
+                before = await silence.wait()
+                self._untaken += 1
+                self._listen()
+                await events.send((self.name, "idle", before))
 
 
 class SinkActor:
@@ -189,29 +239,58 @@ class SinkActor:
     def __init__(self, sink: Sink, policy: RestartPolicy) -> None:
         self.name = sink.name
         self._sink = sink
-        self._attempts = _Attempts(sink.name, policy)
+        self._attempts = Attempts(sink.name, policy)
+        self._broken = SinkStatistics()
+        self._is_interrupted = False
+        self._unsent: list[AnyAnswer] = []
+        self._is_complete = False
+        self.taken = 0
+
+    def statistics(self) -> SinkStatistics:
+        """What is not certain about the answers that the sink was given."""
+        return self._broken + self._sink.statistics() if isinstance(self._sink, Accountable) else self._broken
 
     async def run(self, inbox: MemoryObjectReceiveStream[Sequence[AnyAnswer]]) -> None:
-        unsent: list[AnyAnswer] = []
         with inbox:
             while True:
                 try:
                     async with self._sink:
-                        await self._deliver(inbox, unsent)
+                        await self._deliver(inbox)
                     return
+                except Interrupted as error:
+                    self._is_interrupted = True
+                    if error.progressed:
+                        self._attempts.succeeded()
+                    if self._is_complete and not error.kept:
+                        logger.warning("%s: %s", self.name, error)
+                        return
+                    lost: OSError = error
                 except OSError as error:
                     lost = error
                 await self._attempts.failed(lost)
 
-    async def _deliver(self, inbox: MemoryObjectReceiveStream[Sequence[AnyAnswer]], unsent: list[AnyAnswer]) -> None:
-        """Pass on answers until there are no more; what a failure leaves in `unsent` is sent again."""
+    async def _deliver(self, inbox: MemoryObjectReceiveStream[Sequence[AnyAnswer]]) -> None:
+        """Pass on answers until there are no more, beginning with what a failure has left, here or in the sink."""
+        if self._unsent or self._is_interrupted:
+            await self._send()
         try:
             while True:
-                if not unsent:
-                    for answers in await everything_waiting(inbox):
-                        unsent += answers
-                await self._sink.send(unsent)
-                self._attempts.succeeded()
-                unsent.clear()
+                for answers in await everything_waiting(inbox):
+                    self._unsent += answers
+                await self._send()
         except anyio.EndOfStream:
-            return
+            self._is_complete = True
+
+    async def _send(self) -> None:
+        try:
+            await self._sink.send(self._unsent)
+        except Interrupted:  # the sink keeps them, or has given them up
+            self.taken += len(self._unsent)
+            self._unsent.clear()
+            raise
+        except OSError:
+            self._broken += SinkStatistics(1, 0, len(self._unsent))
+            raise
+        self._attempts.succeeded()
+        self.taken += len(self._unsent)
+        self._unsent.clear()

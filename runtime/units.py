@@ -7,14 +7,14 @@ matters (`Network`), and `deadline` tells until when it may be left alone.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 
 from tidelog.operators.hold import Hold
 from tidelog.plans.facts import Fact
 from tidelog.plans.plan import Feed, Loop, Step
 from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.graph import Graph
+from tidelog.runtime.graph import Graph, Message
 from tidelog.runtime.loop_control import SETTLED, LoopMessage
 
 Send = Callable[[str, list[Fact]], None]
@@ -62,7 +62,7 @@ class Unit(ABC):
         self.due = POS
         self.is_irregular = False
         self.queued = False
-        self.pending: list[tuple[str, int, Sequence[Fact]]] = []
+        self.pending: list[Message] = []
 
     @abstractmethod
     def take(self) -> None:
@@ -71,6 +71,13 @@ class Unit(ABC):
     @abstractmethod
     def settle(self, reach: Reach) -> None:
         """Come as far as what feeds the unit, all of which has caught up."""
+
+    def count_waiting(self, counts: Counter[str]) -> None:
+        """Count the facts that wait here by the step that has made them."""
+        for step, port, facts in self.pending:
+            feed = self._graph.steps[step].inputs[port]
+            if feed.kind == "step":
+                counts[feed.name] += len(facts)
 
     @abstractmethod
     def frontier(self, step: str) -> int:
@@ -138,7 +145,7 @@ class StepUnit(Unit):
 class LoopUnit(Unit):
     """The steps of a loop: one message is admitted at a time, and followed until nothing is in flight."""
 
-    __slots__ = ("_control", "_entries", "_holds", "_members", "_told", "_withheld")
+    __slots__ = ("_control", "_entries", "_holds", "_in_flight", "_members", "_told", "_withheld")
 
     def __init__(self, index: int, graph: Graph, send: Send, loop: Loop) -> None:
         super().__init__(index, graph, send)
@@ -148,6 +155,7 @@ class LoopUnit(Unit):
         holds = (graph.operators[name] for name in loop.holds)
         self._holds = [hold for hold in holds if isinstance(hold, Hold)]
         self._told = dict.fromkeys(loop.members, NEG)
+        self._in_flight: deque[LoopMessage] = deque()
         self._withheld: list[tuple[str, list[Fact]]] = []
 
     def take(self) -> None:
@@ -167,9 +175,18 @@ class LoopUnit(Unit):
         for messages in self._control.admit(step, port, facts, frontier):
             if not self._control.withholding:
                 self._send_withheld()
-            in_flight = deque(messages)
+            in_flight = self._in_flight
+            in_flight.extend(messages)
             while in_flight:
                 in_flight.extend(self._handle(in_flight.popleft()))
+
+    def count_waiting(self, counts: Counter[str]) -> None:
+        super().count_waiting(counts)
+        for message in self._in_flight:
+            if message.facts:
+                counts[self._graph.steps[message.step].inputs[message.port].name] += len(message.facts)
+        for name, facts in self._withheld:
+            counts[name] += len(facts)
 
     def _send_withheld(self) -> None:
         """The loop has come to its end, so what was withheld until then is an answer."""

@@ -21,6 +21,6 @@ settings.register_profile(
     derandomize=True,  # the same verdict on the same tree; `thorough` is for finding what is new
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-settings.register_profile("quick", settings.get_profile("default"), max_examples=12)  # `make test`: a sample
+settings.register_profile("quick", settings.get_profile("default"), max_examples=6)  # `make test`: a sample
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=2000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

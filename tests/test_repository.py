@@ -51,6 +51,7 @@ def test_public_names_are_pinned() -> None:
         "Session",
         "SnapshotError",
         "SpecError",
+        "StateError",
         "TidelogError",
         "Violation",
         "compile",

@@ -1,32 +1,38 @@
 """tidelog: a stream reasoner for the edge. Write temporal rules as text, feed facts, get what follows, at once."""
 
-from tidelog.compiling import compile, compile_batch, compile_batch_path, compile_path
-from tidelog.connectors.memory import MemorySink, MemorySource, PushSource
-from tidelog.connectors.spec import open_sink, open_source
-from tidelog.plans.batch import BatchPlan
-from tidelog.plans.changes import Change
-from tidelog.plans.errors import (
-    ConnectorError,
-    DataError,
-    Diagnostic,
-    EndlessError,
-    LateError,
-    OperatorError,
-    ProgramError,
-    SnapshotError,
-    SpecError,
-    TidelogError,
-)
-from tidelog.plans.facts import Answer
-from tidelog.plans.plan import Plan
-from tidelog.plans.questions import GroundLiteral, HypotheticalAnswer, Open
-from tidelog.runtime.batch.decision import Decision
-from tidelog.runtime.batch.entailment import consistent, entails
-from tidelog.runtime.batch.materialisation import Materialisation, MaterialisationStatistics
-from tidelog.runtime.engine import Engine
-from tidelog.runtime.session import Session
-from tidelog.runtime.supervision import RestartPolicy
-from tidelog.runtime.violations import Violation
+from typing import TYPE_CHECKING
+
+from tidelog.plans.lazy import exports
+
+if TYPE_CHECKING:
+    from tidelog.compiling import compile, compile_batch, compile_batch_path, compile_path
+    from tidelog.connectors.memory import MemorySink, MemorySource, PushSource
+    from tidelog.connectors.spec import open_sink, open_source
+    from tidelog.plans.batch import BatchPlan
+    from tidelog.plans.changes import Change
+    from tidelog.plans.errors import (
+        ConnectorError,
+        DataError,
+        Diagnostic,
+        EndlessError,
+        LateError,
+        OperatorError,
+        ProgramError,
+        SnapshotError,
+        SpecError,
+        StateError,
+        TidelogError,
+    )
+    from tidelog.plans.facts import Answer
+    from tidelog.plans.plan import Plan
+    from tidelog.plans.questions import GroundLiteral, HypotheticalAnswer, Open
+    from tidelog.runtime.batch.decision import Decision
+    from tidelog.runtime.batch.entailment import consistent, entails
+    from tidelog.runtime.batch.materialisation import Materialisation, MaterialisationStatistics
+    from tidelog.runtime.engine import Engine
+    from tidelog.runtime.session import Session
+    from tidelog.runtime.supervision import RestartPolicy
+    from tidelog.runtime.violations import Violation
 
 __all__ = [
     "Answer",
@@ -54,6 +60,7 @@ __all__ = [
     "Session",
     "SnapshotError",
     "SpecError",
+    "StateError",
     "TidelogError",
     "Violation",
     "compile",
@@ -65,3 +72,37 @@ __all__ = [
     "open_sink",
     "open_source",
 ]
+
+_HOMES = {
+    "compiling": ("compile", "compile_batch", "compile_batch_path", "compile_path"),
+    "connectors.memory": ("MemorySink", "MemorySource", "PushSource"),
+    "connectors.spec": ("open_sink", "open_source"),
+    "plans.batch": ("BatchPlan",),
+    "plans.changes": ("Change",),
+    "plans.errors": (
+        "ConnectorError",
+        "DataError",
+        "Diagnostic",
+        "EndlessError",
+        "LateError",
+        "OperatorError",
+        "ProgramError",
+        "SnapshotError",
+        "SpecError",
+        "StateError",
+        "TidelogError",
+    ),
+    "plans.facts": ("Answer",),
+    "plans.plan": ("Plan",),
+    "plans.questions": ("GroundLiteral", "HypotheticalAnswer", "Open"),
+    "runtime.batch.decision": ("Decision",),
+    "runtime.batch.entailment": ("consistent", "entails"),
+    "runtime.batch.materialisation": ("Materialisation", "MaterialisationStatistics"),
+    "runtime.engine": ("Engine",),
+    "runtime.session": ("Session",),
+    "runtime.supervision": ("RestartPolicy",),
+    "runtime.violations": ("Violation",),
+}
+
+if not TYPE_CHECKING:  # a checker would take it that every name is there
+    __getattr__, __dir__ = exports(__name__, _HOMES)

@@ -1,6 +1,6 @@
 """`python -m tidelog`: the command line."""
 
-from tidelog.cli import main
+from tidelog.cli import program
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    program()

@@ -1,41 +1,42 @@
 """The command line: what there is, and what each exit code means.
 
-0 done, 1 the program, the data or the answer is bad, 2 usage, 130 and 143 on SIGINT and SIGTERM after a clean shutdown. Only
-answers go to standard output; everything else goes to standard error.
+0 done, 1 the program, the data or the answer is bad, 2 usage, 130 and 143 on SIGINT and SIGTERM after a clean shutdown, 141
+where nobody reads the answers any more. Only answers go to standard output; everything else goes to standard error.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from functools import partial
+from importlib import import_module
+from typing import NoReturn
 
-from tidelog.commands import ask, check, consistent, entails, explain, materialise, run, spark
-from tidelog.commands.outcome import BAD, USAGE, say
-from tidelog.plans.errors import ConnectorError, ProgramError, SpecError, TidelogError
-from tidelog.plans.source import render
+from tidelog.commands.arguments import Parser
+from tidelog.commands.outcome import BAD, USAGE, say, show_diagnostics
+from tidelog.commands.signals import stopped_by_signals
+from tidelog.plans.errors import ConnectorError, ProgramError, SpecError, StateError, TidelogError
+from tidelog.plans.stopping import Stopped
 from tidelog.version import VERSION
 
+UNREAD = 141
+"""The exit code where the reader of the answers has gone, as SIGPIPE would give."""
+_interrupted: list[Stopped] = []
+"""Keeps what an interrupted command held, of which there may be gigabytes: the process ends sooner than it could let go."""
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(USAGE, f"tidelog: error: {message}\n")
-
-
-class _Command(_Parser):
-    """A command's own parser: options may stand between its arguments, as in `materialise PROGRAM A --until 3 B`."""
-
-    _is_inside = False
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        # inside it, intermixed arguments are parsed: first the options, then the rest; a command of commands has none
-        if self._is_inside or self._subparsers is not None:
-            return super().parse_known_args(args, namespace)
-        self._is_inside = True
-        return self.parse_known_intermixed_args(args, namespace)
+COMMANDS = {
+    "check": "show the errors and warnings of a program",
+    "explain": "show how a program is understood and run",
+    "run": "stream facts through a program",
+    "ask": "print hypothetical answers: what may still follow, and what it needs",
+    "materialise": "print everything that follows from a program and facts",
+    "entails": "decide whether a fact follows",
+    "consistent": "decide whether a program and facts have a model",
+    "spark": "with Spark: run a program, write derived facts to tables",
+}
+"""Each command, which is the module of that name in `tidelog.commands`, and what it does."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,35 +44,51 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stderr is None:  # it is closed: what is said there is lost, what is answered is not
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
     try:
-        options = _parser().parse_args(arguments)
+        with stopped_by_signals():
+            options = command_line().parse_args(arguments)
+            return int(options.run(options))
     except SystemExit as exit_:
         return int(exit_.code or 0)
-    try:
-        return int(options.run(options))
     except ProgramError as error:
-        sys.stderr.write(render(error, colour=sys.stderr.isatty()) + "\n")
+        show_diagnostics(error.diagnostics, error.name, error.text)
         return BAD
     except SpecError as error:
         say(f"error: {error}")
         return USAGE
     except ConnectorError as error:
-        if not isinstance(error.__cause__, BrokenPipeError):  # the reader of the answers has seen enough
-            say(f"error: {error}")
+        if isinstance(error.__cause__, BrokenPipeError):  # the reader of the answers has seen enough
+            return UNREAD
+        say(f"error: {error}")
         return BAD
     except OSError as error:
         say(f"error: cannot read `{error.filename}`: {error.strerror}" if error.filename else f"error: {error}")
         return BAD
     except TidelogError as error:
-        say(f"error: {error}")
+        say(f"error: {error}; `--max-state` sets the bound" if isinstance(error, StateError) else f"error: {error}")
         return BAD
-    except KeyboardInterrupt:
-        return 130
+    except Stopped as stopped:
+        _interrupted.append(stopped)
+        say(f"stopped by {signal.Signals(stopped.number).name} before all answers were given")
+        return 128 + stopped.number
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="tidelog", description="A stream reasoner for the edge.")
-    parser.add_argument("--version", action="version", version=f"tidelog {VERSION}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Command)
-    for module in (check, explain, run, ask, materialise, entails, consistent, spark):
-        module.add_parser(commands)
+def program() -> NoReturn:
+    """Run one command, and end the process."""
+    code = main()
+    if _interrupted:
+        os._exit(code)  # without what waits to be printed: perhaps nobody reads it
+    sys.exit(code)
+
+
+def command_line() -> Parser:
+    """The parser of the command line. A command's module is loaded, and its options are added, once it is chosen."""
+    parser = Parser(prog="tidelog", description="A stream reasoner for the edge.")
+    parser.add_argument("--version", action="version", version=f"tidelog {VERSION}", help="show the version, and exit")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, help in COMMANDS.items():
+        commands.add_parser(name, help=help).fill_with(partial(_add_options, name))
     return parser
+
+
+def _add_options(name: str, parser: Parser) -> None:
+    import_module(f"tidelog.commands.{name}").add_options(parser)

@@ -9,11 +9,9 @@ from dataclasses import replace
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tidelog.connectors.background import load_facts
-from tidelog.operators.sld.unfold import unfold
-from tidelog.plans import batch
-from tidelog.plans.batch import BatchPlan
+from tidelog import connectors
 from tidelog.plans.checks.check import check_beside
 from tidelog.plans.compile import DEFAULT_RESOLUTION, compile_program
 from tidelog.plans.errors import DataError, Diagnostic, ProgramError, Span
@@ -22,6 +20,9 @@ from tidelog.plans.parser import MAX_PROGRAM, parse, parse_what_reads
 from tidelog.plans.plan import Plan
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.syntax import Ask, Program, Statement
+
+if TYPE_CHECKING:
+    from tidelog.plans.batch import BatchPlan
 
 QUERY = "<query>"
 """What a query's own text is called in errors."""
@@ -85,6 +86,8 @@ def compile_batch(
     >>> [step.id for step in plan.steps]
     ['ok', 'safe/1', 'safe']
     """
+    from tidelog.plans import batch  # noqa: PLC0415 - a stream, which has to start at once, has no use for it
+
     plan = batch.compile_batch(_parse(text, name), keep, undeclared)
     return replace(plan, facts=(*plan.facts, *_load_background(plan, Path(folder))))
 
@@ -127,15 +130,20 @@ def _read_query(ask: str) -> None:
 
 def _unfold_all(plan: Plan) -> tuple[Unfolding, ...]:
     """What each question needs, now that all facts are there; ProgramError for all that cannot be unfolded."""
+    if not plan.questions:
+        return ()
+    from tidelog.operators.sld.unfold import unfold  # noqa: PLC0415 - few programs ask, and all have to start at once
+
     unfoldings: list[Unfolding] = []
-    problems: list[Diagnostic] = []
+    problems: dict[tuple[str, Span], Diagnostic] = {}
     for question in plan.questions:
         try:
             unfoldings.append(unfold(question, plan.facts))
         except ProgramError as error:
-            problems += error.diagnostics
+            for problem in error.diagnostics:
+                problems.setdefault((problem.code, problem.span), problem)  # the same recursion is told once
     if problems:
-        raise ProgramError(problems, plan.name, plan.program.text)
+        raise ProgramError([*problems.values()], plan.name, plan.program.text)
     return tuple(unfoldings)
 
 
@@ -144,7 +152,7 @@ def _load_background(plan: Plan | BatchPlan, folder: Path) -> list[Record]:
     missing: list[Diagnostic] = []
     for background in plan.backgrounds:
         try:
-            loaded += load_facts(str(folder / background.path), plan.schema, background.predicate)
+            loaded += connectors.load_facts(str(folder / background.path), plan.schema, background.predicate)
         except DataError as error:
             if not isinstance(error.__cause__, OSError):
                 raise

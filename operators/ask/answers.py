@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping
 
 from tidelog.operators.ask.partials import Answer, Columns
 from tidelog.operators.ask.patterns import Pattern
-from tidelog.operators.ask.supports import find_rivals
+from tidelog.operators.ask.rivals import find_rivals
 from tidelog.plans.preconditions import UnfoldedQuery
 from tidelog.plans.questions import Question
 
 
 class Query:
-    """A query: its patterns (also those first whose first, or last, premise is decided last), and its answers."""
+    """A query: its patterns (also those first whose first, or last, premise is decided last), and its answers.
+
+    `has_cases` where a fact that is needed for an answer here may hinder it there.
+    """
 
     def __init__(
         self, source: UnfoldedQuery, name: str, question: Question, asked: Mapping[str, tuple[UnfoldedQuery, int]]
@@ -23,6 +26,7 @@ class Query:
         self.answers: dict[Columns, Answer] = {}
         self._open: dict[tuple[int, ...], int] = {}  # how many answers there are with these columns open
         find_rivals(self.patterns)
+        self.has_cases = False
         self.by_first = sorted(self.patterns, key=lambda pattern: -pattern.first)
         self.by_last = sorted(self.patterns, key=lambda pattern: -pattern.last)
 
@@ -57,6 +61,22 @@ class Query:
             found = self.answers.get(general)
             if found is not None and general != columns:
                 yield found
+
+
+def mark_cases(queries: Mapping[str, Query]) -> None:
+    """Tell each query whether a predicate is needed somewhere behind it, and negated elsewhere."""
+    for name, query in queries.items():
+        found: set[tuple[str, bool]] = set()
+        waiting = [(name, True)]
+        while waiting:
+            current, is_needed = waiting.pop()
+            if (current, is_needed) in found:
+                continue
+            found.add((current, is_needed))
+            for pattern in queries[current].patterns if current in queries else ():
+                waiting += [(item.premise.predicate, is_needed) for item in pattern.premises]
+                waiting += [(item.premise.predicate, not is_needed) for item in pattern.negated]
+        query.has_cases = any((read, not is_needed) in found for read, is_needed in found)
 
 
 def _open_columns(columns: Columns) -> tuple[int, ...]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tidelog.operators.ask.answers import Query
-from tidelog.operators.ask.board import Board
-from tidelog.operators.ask.lines import Lines
+from tidelog.operators.ask.lines import Proof
 from tidelog.operators.ask.partials import Answer, Partial
 from tidelog.operators.ask.patterns import Awaited, Binding
 from tidelog.operators.ask.saving import load_answers, load_batches, save_answers, save_batches
-from tidelog.operators.ask.supports import Comparison, Support, support_of
-from tidelog.operators.ask.waiting import Forgetting, together
-from tidelog.plans.facts import Fact, Row
+from tidelog.operators.ask.supports import Comparison
+from tidelog.operators.ask.teller import Teller
+from tidelog.operators.ask.telling import Telling
+from tidelog.operators.ask.waiting import Reminder
+from tidelog.operators.room import NoRoomError
+from tidelog.plans.facts import Record
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.questions import NEVER, GroundLiteral, HypotheticalAnswer, Question
 from tidelog.plans.timeline import POS
@@ -32,7 +34,7 @@ class AskerStatistics:
     answers: int
 
 
-class Asker(Board):
+class Asker(Teller):
     """Keeps the supported answers 𝓔(Q, D, τ) of a query as facts come (Cruz-Filipe, Gaspar and Nunes 2020, Proposition 11).
 
     A fact advances those partial answers that wait for it at its time and with its row, and starts new ones. When the
@@ -45,57 +47,54 @@ class Asker(Board):
     alone: facts of the future may still make it true.
     """
 
-    def __init__(self, question: Question, unfolding: Unfolding, lateness: int = 0) -> None:
+    def __init__(self, question: Question, unfolding: Unfolding, lateness: int = 0, telling: Telling | None = None) -> None:
         self.question, self.unfolding, self._lateness = question, unfolding, lateness
-        super().__init__(question, unfolding)
-        self._main = self._queries[""]
-        self._telling = Lines(question, unfolding, lateness)
-        self._held: list[Mapping[str, Sequence[Fact]]] = []
-        self._lines: list[HypotheticalAnswer] = []
+        super().__init__(question, unfolding, lateness, Telling() if telling is None else telling)
+        self._held: list[tuple[list[Record], int]] = []
         self._told = 0
-        self._at = self._known.clock
         self._mark = 0  # the lines from here on are told together, so in an order of their own
 
-    def receive(
-        self, facts: Mapping[str, Sequence[Fact]], watermark: int, start: int | None = None
-    ) -> list[HypotheticalAnswer]:
-        """Take facts, by predicate, and a watermark behind them; returns what is to be told, in order.
+    def receive(self, records: Iterable[Record], watermark: int, start: int | None = None) -> list[HypotheticalAnswer]:
+        """Take facts in the order of their arrival, and a watermark behind them; returns what is to be told, in order.
 
-        Facts are taken in the order of their times. `start` is the stream's start, once it is known. With the watermark
-        `POS` the stream has ended, and all is decided. DataError where more partial answers are open than can be kept.
+        What is told does not depend on how facts were batched: each moves the watermark up to its begin less the lateness,
+        but never beyond the one given. Facts of inputs that the question does not read tell the time alone. `start` is the
+        stream's start, once it is known. With the watermark `POS` the stream has ended, and all is decided. NoRoomError
+        where there is too little room for what it has to keep, or to tell.
         """
+        self._most_open = self._open + self.room.rows
         if start is not None:
             self._known.start = start
         if self._needs_start and self._known.start is None and watermark < POS:
-            self._held.append({name: list(found) for name, found in facts.items()})
+            self._held.append((list(records), watermark))
             return []
-        if self._held:
-            facts = together([*self._held, facts])
-            self._held.clear()
-        self._replay(facts, watermark)
-        self._pass(watermark)
+        for batch, reached in (*self._held, (records, watermark)):
+            self._replay(batch, reached)
+            self._pass(reached)
+        self._held.clear()
         if watermark >= POS:
             self._end()
         lines, self._lines = self._lines, []
         self._told += len(lines)
         return lines
 
-    def _replay(self, facts: Mapping[str, Sequence[Fact]], watermark: int) -> None:
-        """Take the facts that can matter, time by time."""
-        times: dict[int, list[tuple[str, Row]]] = {}
-        for predicate in self._relevant.predicates():
-            for row, lo, hi in self._relevant.select(predicate, facts.get(predicate, ())):
-                for time in range(lo, hi + 1):
-                    times.setdefault(time, []).append((predicate, row))
-        for time in sorted(times):
-            self._pass(min(time - 1, watermark))
-            self._known.clock = self._at = max(self._known.clock, time)
-            self._mark = len(self._lines)
-            for predicate, row in times[time]:
-                self._take(predicate, row, time)
-            if not self._lateness:
-                self._pass(min(time, watermark))  # where this time point is complete, what it decides makes one line
-            self._review()
+    def _replay(self, records: Iterable[Record], watermark: int) -> None:
+        """Take the facts one by one, each with all of its time points."""
+        concerns, known = self._concerns, self._known
+        clock, behind = known.clock, self._lateness + 1
+        most = known.arrived.entries() + self.room.rows
+        for predicate, row, lo, hi in records:
+            if lo > clock:
+                self._pass(min(lo - behind, watermark))
+                clock = known.clock = self._at = lo
+            test = concerns.get(predicate)
+            if test is not None and test(row):
+                self._take(predicate, row, range(lo, hi + 1))
+                if known.arrived.entries() > most:
+                    raise NoRoomError(known.arrived.entries())
+                if self._changed:
+                    self._mark = len(self._lines)
+                    self._review()
 
     # --- time -----------------------------------------------------------------------------------------------------------
 
@@ -111,7 +110,6 @@ class Asker(Board):
                 self._fall_due(item)
             self._review()
         self._known.watermark = watermark
-        self._at = self._known.clock
 
     def _end(self) -> None:
         """The stream has ended: what nothing bounded is decided, too."""
@@ -125,18 +123,29 @@ class Asker(Board):
 
     # --- answers --------------------------------------------------------------------------------------------------------
 
-    def _tell_failed(self, partial: Partial, failed: Awaited) -> None:
-        """Remember what speaks against an answer last, and for it; an answer with open columns has no other end."""
+    def _tell_failed(self, partial: Partial, failed: Awaited, time: int | None) -> None:
+        """Remember what speaks against an answer last, and for it; an answer with open columns ends evidence by evidence."""
         answer = partial.answer
         literal = failed.literal(partial.binding, partial.pattern.names)
+        if time is not None:
+            literal = replace(literal, time=time, until=None)
+        is_last = any(thread.alive == 1 and thread.told and not thread.filled for thread in partial.threads)
+        if not answer.is_open:
+            self._note_failed(answer, literal, self._telling.evidence(partial) if answer.told else ())
+            answer.lost = literal if is_last else answer.lost
+        elif is_last:
+            answer.proofs, answer.failed = [self._telling.evidence(partial)], literal
+            self._lines.append(self._telling.rejected(answer, self._at))
+
+    def _tell_failed_for(self, answer: Answer, partial: Partial, failed: Awaited) -> None:
+        """So for an answer that one with open columns might have become."""
+        binding = partial.pattern.binding_of(answer.columns, partial.binding)
+        if binding is not None:
+            self._note_failed(answer, failed.literal(binding, partial.pattern.names), self._telling.evidence(partial))
+
+    def _note_failed(self, answer: Answer, literal: GroundLiteral, evidence: Proof) -> None:
         if not answer.told:
             answer.failed = literal
-            return
-        evidence = self._telling.evidence(partial)
-        if answer.is_open:
-            answer.proofs, answer.failed = [evidence], literal
-            if partial.told and not partial.is_filled:
-                self._lines.append(self._telling.rejected(answer, self._at))
             return
         rank = (self._at, len(evidence), str(literal), *map(str, evidence))
         if answer.failed is None or rank > answer.rank:
@@ -153,9 +162,12 @@ class Asker(Board):
                 del self._changed[answer]
             for answer in some:
                 self._review_one(answer)
-        if len(self._lines) > self._mark + 1:
-            self._lines[self._mark :] = self._telling.in_order(self._lines[self._mark :])
+        if len(self._lines) > self._mark:
+            lines = self._telling.in_order(self._lines[self._mark :])
+            self._lines[self._mark :] = self._situations.choose(lines, self._line_of)
         self._mark = len(self._lines)
+        if self._mark > self.room.rows:
+            raise NoRoomError(self._mark)
 
     def _review_one(self, answer: Answer) -> None:
         query = self._queries[answer.query]
@@ -163,12 +175,18 @@ class Asker(Board):
             return
         ways = answer.supports if answer.is_open or query.is_main else (*answer.supports, *self._known.general(answer))
         complete = [partial for partial in ways if partial.is_complete]
+        deciding = None if complete or answer.is_open or not query.has_cases else self._cases.deciding(answer)
         if complete and answer.is_open:
             self._keep_certain(answer)
             for covered in query.covered_by(answer):
                 self._change(covered)
         elif complete:
-            self._make_certain(answer, complete)
+            compared = Comparison()
+            compared.update(complete, ())
+            minimal = [partial for partial in complete if partial not in compared.hidden]
+            self._make_certain(answer, complete, [self._telling.evidence(partial) for partial in minimal])
+        elif deciding:
+            self._make_certain(answer, deciding, [self._telling.joint(deciding)])
         elif answer.supports:
             if query.is_main:
                 self._tell_possible(answer)
@@ -188,15 +206,12 @@ class Asker(Board):
         else:
             query.remove(answer)
 
-    def _make_certain(self, answer: Answer, complete: list[Partial]) -> None:
-        compared = Comparison()
-        compared.update(complete, ())
-        minimal = [partial for partial in complete if partial not in compared.hidden]
+    def _make_certain(self, answer: Answer, by: list[Partial], proofs: list[Proof]) -> None:
         answer.certain = True
-        answer.proofs = sorted((self._telling.evidence(partial) for partial in minimal), key=str)
+        answer.proofs = sorted(proofs, key=str)
         self._changed |= answer.dependents
         if self._queries[answer.query].is_main:
-            for partial in complete:
+            for partial in by:
                 partial.fill()
             self._lines.append(self._telling.certain(answer, answer.proofs[0], self._at))
         for partial in list(answer.supports):
@@ -224,38 +239,6 @@ class Asker(Board):
                 self._change(partial.answer, partial)
         self._queries[answer.query].remove(answer)
 
-    def _tell_possible(self, answer: Answer) -> None:
-        deadline: int | None = None
-        for partial in self._minimal(answer):
-            state = (partial.missing, partial.pending)
-            if partial.told != state and not self._known.is_due(partial):
-                partial.told = state
-                answer.told = True
-                partial.fill()
-                deadline = self._known.deadline(answer) if deadline is None else deadline
-                self._lines.append(self._telling.possible(answer, partial, self._at, deadline))
-
-    def _minimal(self, answer: Answer) -> list[Partial]:
-        """Those of an answer's supports that are new or have changed, or are to be looked at again, and need least."""
-        compared = answer.compared
-        fresh = list(answer.supports) if answer.is_new else [partial for partial in answer.fresh if partial.alive]
-        answer.is_new, answer.fresh = False, {}
-        if compared is None:
-            if len(answer.supports) == 1 and not self._beside(answer):
-                return fresh
-            compared = answer.compared = Comparison()
-            compared.update(answer.supports, self._beside(answer))
-        elif fresh:
-            before = list(compared.hidden)
-            compared.update(fresh, self._beside(answer))
-            fresh += [partial for partial in before if partial not in compared.hidden]
-        return [partial for partial in dict.fromkeys(fresh) if partial not in compared.hidden]
-
-    def _beside(self, answer: Answer) -> list[Support]:
-        """What could make it an answer as well: with nothing having come, or with open columns."""
-        general = [support_of(partial) for partial in self._known.general(answer)]
-        return [*self._known.unsupported(answer), *general]
-
     # --- for the caller -------------------------------------------------------------------------------------------------
 
     def supported(self) -> list[HypotheticalAnswer]:
@@ -267,10 +250,16 @@ class Asker(Board):
                 continue
             compared = Comparison()
             compared.update(answer.supports, self._beside(answer))
-            deadline = self._known.deadline(answer) if answer.supports else NEVER
-            shown = [partial for partial in answer.supports if partial not in compared.hidden]
-            found += [self._telling.possible(answer, partial, self._known.clock, deadline) for partial in shown]
+            for partial in filter(self._can_be_met, [item for item in answer.supports if item not in compared.hidden]):
+                deadline = self._known.deadline(answer, partial)
+                clock = self._known.clock
+                found.append(self._telling.possible(answer, [partial], clock, deadline))
         return found
+
+    @property
+    def received(self) -> int:
+        """How many relevant facts have come, each counted at each of its time points."""
+        return self._received
 
     def schemata(self) -> list[HypotheticalAnswer]:
         """The hypothetical answers for which nothing speaks yet, as schemata: every instance in the future is one."""
@@ -293,20 +282,21 @@ class Asker(Board):
             "clock": self._known.clock,
             "start": self._known.start,
             "counters": [self._received, self._told],
+            "situations": self._situations.snapshot(),
             "held": save_batches(self._held),
             "arrived": self._known.arrived.snapshot(),
             "answers": save_answers(query.answers.values() for query in self._queries.values()),
         }
 
     def restore(self, data: Mapping[str, Any]) -> None:
-        """Continue where a snapshot was taken."""
-        vars(self).update(vars(Asker(self.question, self.unfolding, self._lateness)))
+        """Continue where a snapshot was taken, before anything has come."""
         self._known.watermark, self._known.clock, self._known.start = data["watermark"], data["clock"], data["start"]
         self._received, self._told = data["counters"]
         self._held = load_batches(data["held"])
+        self._situations.restore(data["situations"])
         for predicate, time in self._known.arrived.restore(data["arrived"]):
             if self._kept[predicate] < NEVER:
-                self._calendar_add(time + self._kept[predicate], Forgetting(predicate, time))
+                self._forget_at(predicate, time)
         loaded = load_answers(data["answers"], self._queries)
         for answer in loaded:
             self._queries[answer.query].keep(answer)
@@ -320,7 +310,11 @@ class Asker(Board):
             self._keep_certain(answer)
         elif not answer.supports:
             self._change(answer)
+        elif answer.told and self._choice.warn is not None:
+            self._calendar_add(self._known.watermark + 1, Reminder(answer))
         for partial in answer.supports:
+            if self._choice.count_absences and partial.told is None:
+                self._change(answer, partial)
             self._open += 1
             pattern, binding = partial.pattern, partial.binding
             for i, item in pattern.missing(partial.missing):

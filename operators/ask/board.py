@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 
-from tidelog.operators.ask.answers import Query
+from tidelog.operators.ask.answers import Query, mark_cases
+from tidelog.operators.ask.completions import Completions
+from tidelog.operators.ask.covering import facts_of
 from tidelog.operators.ask.horizons import horizons, queries_of, retentions
 from tidelog.operators.ask.outlook import Outlook, columns_of
-from tidelog.operators.ask.partials import Answer, Columns, Partial
+from tidelog.operators.ask.partials import Answer, Columns, Partial, Thread
 from tidelog.operators.ask.patterns import Awaited, Binding, Pattern
-from tidelog.operators.ask.waiting import Calendar, Concern, Forgetting, Refusal, Relevant, WaitingFor
+from tidelog.operators.ask.waiting import Calendar, Concern, Forgetting, Refusal, Relevant, Reminder, WaitingFor
+from tidelog.operators.room import UNBOUNDED, NoRoomError, Room
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import Row
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.questions import NEVER, Question
 from tidelog.plans.timeline import POS
 
-MOST_OPEN = 1_000_000
-"""The most partial answers that may be open at once."""
 MOST_NESTED = 200
 """How deep negations may lead to others that no fact decides."""
 
@@ -29,15 +31,20 @@ class Board(ABC):
     """
 
     def __init__(self, question: Question, unfolding: Unfolding) -> None:
+        self.room = Room()
+        self._most_open = UNBOUNDED
         far, kept = horizons(question, unfolding), retentions(question, unfolding)
         sources = queries_of(unfolding)
         asked = {name: (query, far[name]) for name, query in unfolding.auxiliary.items()}
         self._queries = {name: Query(query, name, question, asked) for name, query in sources.items()}
         self._spans = {name: max(far[name], kept[name]) for name in sources}
+        mark_cases(self._queries)
         self._known = Outlook(self._queries)
+        self._cases = Completions(self._known)
         self._kept = {name: kept[name] for name in question.inputs}
         patterns = [pattern for query in self._queries.values() for pattern in query.patterns]
         self._relevant = Relevant(patterns)
+        self._concerns = self._relevant.tests()
         self._needs_start = any(pattern.asks_start for pattern in patterns)
         self._waiting, self._calendar = WaitingFor(), Calendar()
         self._changed: dict[Answer, None] = {}
@@ -46,13 +53,22 @@ class Board(ABC):
 
     # --- facts ----------------------------------------------------------------------------------------------------------
 
-    def _take(self, predicate: str, row: Row, time: int) -> None:
+    def _take(self, predicate: str, row: Row, times: Iterable[int]) -> None:
+        """A fact has come, at all of these time points."""
+        made: list[Partial | None] = []
+        for time in times:
+            made += self._take_point(predicate, row, time)
+        for new in made:  # only now: what they negate may be among them
+            if new is not None:
+                self._decide_absences(new)
+
+    def _take_point(self, predicate: str, row: Row, time: int) -> list[Partial | None]:
         is_new, is_first = self._known.arrived.add(predicate, row, time)
         if not is_new:
-            return
+            return []
         self._received += 1
         if is_first and self._kept[predicate] < NEVER:
-            self._calendar.add(time + self._kept[predicate], Forgetting(predicate, time))
+            self._forget_at(predicate, time)
         for answer in self._dormant.pop(Refusal(predicate, row, time), ()):
             self._change(answer)
         made: list[Partial | None] = []
@@ -62,16 +78,20 @@ class Board(ABC):
             if not partial.alive:
                 continue
             if i < 0:
-                self._drop(partial, partial.pattern.negated[-1 - i])
+                absent = partial.pattern.negated[-1 - i]
+                if time in absent.times(partial.binding):
+                    self._drop(partial, absent, time)
             else:
                 made.append(self._advance(partial, i, row, time))
         for pattern, i in self._relevant.started_by(predicate, row):
             binding: Binding = [None] * len(pattern.names)
             if pattern.premises[i].unify(row, time, binding):
                 made.append(self._add(pattern, binding, pattern.all & ~(1 << i), pattern.all_negated))
-        for new in made:  # only now: what they negate may be among them
-            if new is not None:
-                self._decide_absences(new)
+        return made
+
+    def _forget_at(self, predicate: str, time: int) -> None:
+        """Keep the facts of a time point until all that asks for them has been reviewed."""
+        self._calendar_add(time + self._kept[predicate] + 1, Forgetting(predicate, time))
 
     def _advance(self, partial: Partial, i: int, row: Row, time: int) -> Partial | None:
         """What a partial answer waits for has come: it needs one less; where the fact gives it values, a new one does."""
@@ -79,6 +99,7 @@ class Board(ABC):
         if item.is_ground(partial.binding):
             self._waiting.remove((partial, i), item, partial.binding)
             partial.missing &= ~(1 << i)
+            self._enter_thread(partial)
             self._change(partial.answer, partial)
             return None
         binding = list(partial.binding)
@@ -97,15 +118,22 @@ class Board(ABC):
         if answer.certain:
             return None
         partial = Partial(pattern, binding, missing, pending, answer, parent)
-        if self._open >= MOST_OPEN:
-            raise DataError(f"more than {MOST_OPEN:,} partial answers are open at once")
+        if self._open >= self._most_open:
+            raise NoRoomError(self._open + 1)
         self._open += 1
         query.keep(answer)
         answer.supports[partial] = None
+        self._enter_thread(partial)
         for i, item in pattern.missing(missing):
             self._waiting.add((partial, i), item, binding)
         self._change(answer, partial)
         return partial
+
+    def _enter_thread(self, partial: Partial) -> None:
+        """What speaks for an answer with open columns is followed by itself."""
+        answer = partial.answer
+        if answer.is_open and self._queries[answer.query].is_main:
+            partial.enter(answer.threads.setdefault(facts_of(partial), Thread()))
 
     # --- absences -------------------------------------------------------------------------------------------------------
 
@@ -143,7 +171,7 @@ class Board(ABC):
             return self._state_of(query, columns_of(item, binding))
         if self._known.has_come(item, binding):
             return True
-        return False if item.fact(binding)[1] + item.delay <= self._known.watermark else None
+        return False if self._known.is_gone(item, binding) else None
 
     def _state_of(self, query: Query, columns: Columns) -> bool | None:
         """Whether an auxiliary query holds; None while that is open, and then it is looked at again in time."""
@@ -182,11 +210,12 @@ class Board(ABC):
         for item, binding in self._known.denials(answer):
             query = self._queries.get(item.premise.predicate)
             if query is None:
-                row, time = item.fact(binding)
-                if time + item.delay > self._known.watermark:
-                    refusal = Refusal(item.premise.predicate, row, time)
-                    self._dormant.setdefault(refusal, {})[answer] = None
-                    self._calendar_add(time + item.delay, refusal)
+                row = item.row(binding)
+                for time in item.times(binding):
+                    if time + item.delay > self._known.watermark:
+                        refusal = Refusal(item.premise.predicate, row, time)
+                        self._dormant.setdefault(refusal, {})[answer] = None
+                        self._calendar_add(time + item.delay, refusal)
             elif self._state_of(query, columns_of(item, binding)) is None:
                 query.answers[columns_of(item, binding)].dependents[answer] = None
 
@@ -215,6 +244,10 @@ class Board(ABC):
                 self._known.arrived.forget(item.predicate, item.time)
             case Refusal():
                 self._dormant.pop(item, None)
+            case Reminder(answer, None):
+                self._remind(answer)
+            case Reminder(answer, Partial() as partial) if partial.alive:
+                self._change(answer, partial)
 
     def _look_again(self, answer: Answer) -> None:
         if answer.certain:
@@ -247,13 +280,16 @@ class Board(ABC):
         if watermark < POS:
             self._schedule(partial)
 
-    def _drop(self, partial: Partial, failed: Awaited | None = None) -> None:
-        """A partial answer is none any more, because of a premise, or because its answer has been decided."""
+    def _drop(self, partial: Partial, failed: Awaited | None = None, time: int | None = None) -> None:
+        """A partial answer is none any more, because of a premise (at this time), or because its answer has been decided."""
         pattern, binding, answer = partial.pattern, partial.binding, partial.answer
         partial.alive = False
         self._open -= 1
         del answer.supports[partial]
         if answer.compared is not None:
+            if partial in answer.compared.hidden and not answer.is_open:  # another one that needs less has taken its place
+                for thread in partial.threads:
+                    thread.filled = True
             answer.compared.remove(partial)
             answer.is_new |= bool(answer.compared.hidden)
         for i, item in pattern.missing(partial.missing):
@@ -261,17 +297,35 @@ class Board(ABC):
         for i, item in pattern.pending(partial.pending):
             if item.premise.predicate not in self._queries and partial.watched >> i & 1:
                 self._waiting.remove((partial, -1 - i), item, binding)
-        if answer.dependents:
-            for dependent in answer.dependents:
-                self._change(dependent)
-                dependent.is_new = True
-            answer.dependents = {}
+        self._inform_dependents(partial, failed)
         if failed is not None:
-            self._tell_failed(partial, failed)
+            self._tell_failed(partial, failed, time)
             self._change(answer)
+        for thread in list(partial.threads):
+            partial.leave(thread)
+            if not thread.alive:
+                answer.threads = {facts: other for facts, other in answer.threads.items() if other is not thread}
 
     @abstractmethod
-    def _tell_failed(self, partial: Partial, failed: Awaited) -> None:
+    def _remind(self, answer: Answer) -> None:
+        """The deadline of an answer is near."""
+
+    @abstractmethod
+    def _tell_failed_for(self, answer: Answer, partial: Partial, failed: Awaited) -> None:
+        """What became of a partial answer with open columns that this one waited for."""
+
+    def _inform_dependents(self, partial: Partial, failed: Awaited | None) -> None:
+        """Look again at the answers that waited for what this one with open columns might become."""
+        answer = partial.answer
+        for dependent in answer.dependents:
+            if failed is not None and dependent.told:
+                self._tell_failed_for(dependent, partial, failed)
+            self._change(dependent)
+            dependent.is_new = True
+        answer.dependents = {}
+
+    @abstractmethod
+    def _tell_failed(self, partial: Partial, failed: Awaited, time: int | None) -> None:
         """What became of a partial answer that can be none any more."""
 
     def _change(self, answer: Answer, partial: Partial | None = None) -> None:

@@ -1,21 +1,27 @@
-"""The comparisons of a precondition: decided as soon as their variables have values."""
+"""The comparisons of a precondition: decided as soon as their variables have values, and before if they cannot all hold."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from tidelog.operators.sld.systems import ZERO, Linear, System, linear
 from tidelog.operators.sld.values import UNCOMPUTABLE, compare, evaluate
 from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.numerals import canonical
-from tidelog.plans.syntax import Arithmetic, Comparison, Value, Variable
+from tidelog.plans.preconditions import START
+from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable
 
-__all__ = ["UNCOMPUTABLE", "Condition"]
+__all__ = ["UNCOMPUTABLE", "Condition", "Conditions"]
 
 
 class Condition:
     """A comparison that waits for its variables."""
 
-    __slots__ = ("_left", "_operator", "_right", "left_names", "names", "right_names")
+    __slots__ = ("_left", "_operator", "_right", "comparison", "left_names", "names", "right_names")
 
     def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
         self._left, self._right = comparison.left, comparison.right
         self._operator = comparison.operator
         self.left_names, self.right_names = (
@@ -42,3 +48,113 @@ class Condition:
                 values[target.name] = value
                 return True
         return None
+
+
+class Conditions:
+    """All comparisons of a precondition; `whole` names the variables that stand for times."""
+
+    __slots__ = ("_conditions", "_system", "asks_start", "upper", "whole")
+
+    def __init__(self, comparisons: Sequence[Comparison], whole: Iterable[str]) -> None:
+        self._conditions = [Condition(comparison) for comparison in comparisons]
+        self.whole = frozenset([*whole, START])
+        self.asks_start = any(START in condition.names for condition in self._conditions)
+        self._system = System(self.whole)
+        for comparison in comparisons:
+            self._system.add(comparison)
+        self.upper = {name: list(_upper(self._system, name)) for name in self.whole}
+        """For each time what it is at most: another variable, or None for 0, and a distance."""
+
+    def __bool__(self) -> bool:
+        return bool(self._conditions)
+
+    def settle(self, values: dict[str, Value]) -> bool:
+        """Decide what can be decided, and give variables the values that are left to them; False if not all can hold."""
+        waiting = self._conditions
+        while waiting:
+            before = len(values)
+            try:
+                outcomes = [(condition, condition.settle(values)) for condition in waiting]
+            except UNCOMPUTABLE:
+                return False
+            if any(outcome is False for _, outcome in outcomes):
+                return False
+            waiting = [condition for condition, outcome in outcomes if outcome is None]
+            if waiting and len(values) == before and not self._narrow(waiting, values):
+                return False
+            if len(values) == before:
+                break
+        return True
+
+    def _narrow(self, waiting: Sequence[Condition], values: dict[str, Value]) -> bool:
+        """Give open variables the one value that is left to them; False if there is none for some."""
+        system = self._within(values)
+        if system is None:
+            return False
+        for name in {name for condition in waiting for name in condition.names} - values.keys():
+            value = system.value(name)
+            if value is not None:
+                values[name] = value if isinstance(value, str) else canonical(value)
+        return True
+
+    def _within(self, values: Mapping[str, Value]) -> System | None:
+        system = self._system.copy()
+        mentioned = {name for condition in self._conditions for name in condition.names}
+        given = all(system.give(name, value) for name, value in values.items() if name in mentioned)
+        return system if given else None
+
+    def open(self, values: Mapping[str, Value]) -> list[Comparison]:
+        """What is not decided yet, with the values that are known put in."""
+        waiting = [each.comparison for each in self._conditions if not each.names <= values.keys()]
+        return [_solved(replace(c, left=put_in(c.left, values), right=put_in(c.right, values))) for c in waiting]
+
+
+def _upper(system: System, name: str) -> Iterator[tuple[str | None, int]]:
+    for other, distance in system.highest(name):
+        if isinstance(other, str) and isinstance(distance, int):
+            yield other, distance
+        elif other == ZERO and isinstance(distance, int):
+            yield None, distance
+
+
+def put_in(expression: Expression, values: Mapping[str, Value]) -> Expression:
+    """An expression with values in place of variables, computed as far as can be."""
+    if isinstance(expression, Variable):
+        return Constant(values[expression.name]) if expression.name in values else expression
+    if not isinstance(expression, Arithmetic):
+        return expression
+    operands = tuple(put_in(operand, values) for operand in expression.operands)
+    made = replace(expression, operands=operands)
+    if all(isinstance(operand, Constant) for operand in operands):
+        try:
+            value = evaluate(made, {})
+        except UNCOMPUTABLE:
+            return made
+        return Constant(value if isinstance(value, str) else canonical(value))
+    return made
+
+
+_FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def _solved(comparison: Comparison) -> Comparison:
+    """`V > 12` for `7 + 5 < V`, and `S >= 2` for `1 <= S - 1`: a variable first, where there is one alone."""
+    left, right = linear(comparison.left), linear(comparison.right)
+    if left is None or right is None:
+        return comparison
+    operator = comparison.operator
+    if not isinstance(left.node, str):
+        left, right, operator = right, left, _FLIPPED[operator]  # type: ignore[assignment] # each of them is one
+    if not isinstance(left.node, str):
+        return comparison
+    return Comparison(operator, Variable(left.node), _expression(right, right.offset - left.offset))
+
+
+def _expression(term: Linear, offset: int | float) -> Expression:
+    if term.node == ZERO:
+        return Constant(canonical(offset))
+    # a node is the name of a variable, or a pair of a kind and a text
+    base: Expression = Variable(term.node) if isinstance(term.node, str) else Constant(str(term.node[1]))  # type: ignore[index]
+    if not offset:
+        return base
+    return Arithmetic("+" if offset > 0 else "-", (base, Constant(abs(offset))))

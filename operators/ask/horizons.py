@@ -26,7 +26,7 @@ def horizons(question: Question, unfolding: Unfolding) -> _Distances:
             yield _ahead(premise, own, question.delay(premise.predicate))
         for premise in precondition.negated:
             after = known.get(premise.predicate, 0) if premise.predicate in known else question.delay(premise.predicate)
-            yield _ahead(premise, own, after)
+            yield _ahead(premise, own, after + premise.width)
 
     return _fixpoint(queries_of(unfolding), distance)
 

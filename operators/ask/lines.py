@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import groupby
 
+from tidelog.operators.ask.covering import literals_of, order
+from tidelog.operators.ask.outlook import Outlook
 from tidelog.operators.ask.partials import Answer, Partial
-from tidelog.operators.ask.supports import literals_of
+from tidelog.operators.ask.shown import ranging, where_of
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.questions import NEVER, GroundLiteral, HypotheticalAnswer, Question, Status
 
@@ -16,7 +19,8 @@ Proof = tuple[GroundLiteral, ...]
 class Lines:
     """Puts what is known of the answers to a question into the public form."""
 
-    def __init__(self, question: Question, unfolding: Unfolding, lateness: int) -> None:
+    def __init__(self, question: Question, unfolding: Unfolding, lateness: int, known: Outlook) -> None:
+        self._known = known
         self._name, self._columns, self._lateness = question.name, unfolding.main.columns, lateness
 
     def in_order(self, lines: Iterable[HypotheticalAnswer]) -> list[HypotheticalAnswer]:
@@ -27,12 +31,25 @@ class Lines:
             ordered += found if len(found) == 1 else sorted(found, key=_content)
         return ordered
 
-    def possible(self, answer: Answer, partial: Partial, at: int, deadline: int) -> HypotheticalAnswer:
-        """An answer with one of its supports."""
-        evidence, hypotheses = literals_of(partial)
-        return self._line(
-            answer, "possible", at, evidence, hypotheses, None if deadline >= NEVER else deadline + self._lateness
+    def possible(
+        self, answer: Answer, way: Sequence[Partial], at: int, deadline: int, lost: GroundLiteral | None = None
+    ) -> HypotheticalAnswer:
+        """An answer with a support, or with several that differ in the time of a hypothesis; `lost` is one less."""
+        until = None if deadline >= NEVER else deadline + self._lateness
+        evidence, hypotheses = literals_of(way[0])
+        where = [*where_of(way[0], self._columns, self._known.start)]
+        if len(way) > 1:
+            hypotheses, bounds = ranging(way)
+            where += bounds
+        values = dict(zip(self._columns, answer.columns, strict=True))
+        return HypotheticalAnswer(
+            self._name, values, "possible", tuple(evidence), tuple(hypotheses), at, until, lost, tuple(where)
         )
+
+    def distance(self, partial: Partial) -> tuple[int, list[str]]:
+        """How much a support still needs, and an order among those that need as much."""
+        hypotheses = literals_of(partial)[1]
+        return len(hypotheses), [*map(str, hypotheses)]
 
     def certain(self, answer: Answer, proof: Proof, at: int) -> HypotheticalAnswer:
         """An answer that nothing can hinder any more."""
@@ -45,11 +62,17 @@ class Lines:
 
     def schema(self, blank: Partial, at: int) -> HypotheticalAnswer:
         """A precondition as it is."""
-        return self._line(blank.answer, "unsupported", at, *literals_of(blank))
+        line = self._line(blank.answer, "unsupported", at, *literals_of(blank))
+        return replace(line, where=tuple(where_of(blank, self._columns, None)))
 
     def evidence(self, partial: Partial) -> Proof:
         """What speaks for a partial answer."""
         return tuple(literals_of(partial)[0])
+
+    def joint(self, partials: Iterable[Partial]) -> Proof:
+        """What speaks for several partial answers together."""
+        literals = dict.fromkeys(literal for partial in partials for literal in literals_of(partial)[0])
+        return tuple(sorted(literals, key=order))
 
     def _line(
         self,
@@ -58,10 +81,9 @@ class Lines:
         at: int,
         evidence: list[GroundLiteral],
         hypotheses: list[GroundLiteral] | None = None,
-        deadline: int | None = None,
     ) -> HypotheticalAnswer:
         values = dict(zip(self._columns, answer.columns, strict=True))
-        return HypotheticalAnswer(self._name, values, status, tuple(evidence), tuple(hypotheses or ()), at, deadline)
+        return HypotheticalAnswer(self._name, values, status, tuple(evidence), tuple(hypotheses or ()), at)
 
 
 def _answer(line: HypotheticalAnswer) -> tuple[int, str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tidelog.operators.ask.answers import Query
+from tidelog.operators.ask.covering import Support, support
 from tidelog.operators.ask.partials import Answer, Columns, Partial
 from tidelog.operators.ask.patterns import Awaited, Binding, Pattern
-from tidelog.operators.ask.supports import Support, hypotheses_without_evidence
 from tidelog.operators.ask.waiting import Arrived
 from tidelog.plans.questions import NEVER, GroundLiteral
 from tidelog.plans.timeline import NEG
@@ -21,17 +21,32 @@ class Outlook:
         self.arrived = Arrived()
         self.watermark = self.clock = NEG
         self.start: int | None = None
+        for query in queries.values():
+            for pattern in query.patterns:
+                pattern.passed, pattern.begun = self.passed, self.begun
+
+    def passed(self, item: Awaited) -> int:
+        """Up to when it is known of an input what has come."""
+        return self.watermark - item.delay
+
+    def begun(self, item: Awaited) -> int:
+        """Up to when facts of an input are no hypotheses: the time point at which facts are coming in counts, too."""
+        return max(self.watermark, min(self.clock, self.watermark + 1)) - item.delay
 
     def has_come(self, item: Awaited, binding: Binding) -> bool:
         """Whether the fact of a premise has come, as far as the premise stands for one."""
-        return item.is_ground(binding) and self.arrived.has(item.premise.predicate, *item.fact(binding))
+        if not item.is_ground(binding):
+            return False
+        return self.arrived.has_any(item.premise.predicate, item.row(binding), item.times(binding))
 
     def is_viable(self, pattern: Pattern, binding: Binding, missing: int) -> bool:
         """Whether all that is missing can still come.
 
         What has come already cannot: the partial answer that began with it stands for this one.
         """
-        return not pattern.has_one_twice(binding, missing) and not any(
+        if pattern.has_one_twice(binding, missing) or pattern.contradicts_itself(binding, missing):
+            return False
+        return not any(
             pattern.deadline(item, binding) <= self.watermark or self.has_come(item, binding)
             for _, item in pattern.missing(missing)
         )
@@ -51,7 +66,7 @@ class Outlook:
         """
         first: int | None = None
         failed: GroundLiteral | None = None
-        for pattern, binding, open_until, missed in self._ways(answer):
+        for pattern, binding, open_until, missed in self.ways(answer):
             if open_until is not None:
                 first = open_until if first is None else min(first, open_until)
             elif failed is None and missed is not None:
@@ -63,17 +78,20 @@ class Outlook:
 
     def denials(self, answer: Answer) -> Iterator[tuple[Awaited, Binding]]:
         """What would close the ways that are open to an answer: their negated premises, if they stand for one fact."""
-        for pattern, binding, open_until, _ in self._ways(answer):
+        for pattern, binding, open_until, _ in self.ways(answer):
             if open_until is not None:
                 yield from ((item, binding) for item in pattern.negated if item.is_ground(binding))
 
-    def deadline(self, answer: Answer) -> int:
-        """The watermark at which an answer is decided at the latest."""
+    def deadline(self, answer: Answer, partial: Partial) -> int:
+        """The watermark at which an answer is decided at the latest; with open columns, what this support rests on is."""
+        if answer.is_open:
+            same = (other for other in answer.supports if other.threads[-1:] == partial.threads[-1:])
+            return max([partial.last_deadline(), *(other.last_deadline() for other in same)])
         found = -NEVER
         latest = self.queries[answer.query].by_last[0].last
         limit = answer.time + latest if answer.time < NEVER and latest < NEVER else NEVER
-        for partial in answer.supports:
-            found = max(found, partial.last_deadline())
+        for other in answer.supports:
+            found = max(found, other.last_deadline())
             if found >= limit:
                 return found  # nothing is decided later
         for pattern in self.queries[answer.query].by_last:
@@ -104,9 +122,39 @@ class Outlook:
             if binding is None or not pattern.settle(binding, self.start):
                 continue
             if tuple(pattern.row(binding)) == answer.columns:  # and not only for some values of what is open in it
-                yield hypotheses_without_evidence(pattern, binding)
+                found = self._without_evidence(pattern, binding, answer)
+                if found is not None:
+                    yield found
 
-    def _ways(self, answer: Answer) -> Iterator[tuple[Pattern, Binding, int | None, Awaited | None]]:
+    def _without_evidence(self, pattern: Pattern, binding: Binding, answer: Answer) -> Support | None:
+        """A precondition of which no fact has come; what is absent for sure speaks for it. None where it cannot hold."""
+        needed = [item.literal(binding, pattern.names) for item in pattern.premises]
+        absent: list[GroundLiteral] = []
+        for item in pattern.negated:
+            literal = item.literal(binding, pattern.names)
+            if item.is_ground(binding):
+                if self._is_known(item, binding):
+                    return None
+                if self._is_absent(item, binding, literal, answer):
+                    absent.append(literal)
+                    continue
+            needed.append(literal)
+        return support(pattern, binding, absent, needed)
+
+    def _is_absent(self, item: Awaited, binding: Binding, literal: GroundLiteral, answer: Answer) -> bool:
+        """Whether what is negated is known not to hold: by its time, or as a support of the answer has found out."""
+        if item.premise.predicate not in self.queries:
+            return self.is_gone(item, binding)
+        return any(
+            not partial.pending >> i & 1
+            and other.is_ground(partial.binding)
+            and literal == other.literal(partial.binding, partial.pattern.names)
+            for partial in answer.supports
+            for i, other in enumerate(partial.pattern.negated)
+            if other.premise.predicate == item.premise.predicate
+        )
+
+    def ways(self, answer: Answer) -> Iterator[tuple[Pattern, Binding, int | None, Awaited | None]]:
         """The preconditions that give an answer, each with the watermark that decides on it, or the premise that fails."""
         for pattern in self.queries[answer.query].by_first:
             if pattern.first < NEVER and answer.time < NEVER and answer.time + pattern.first < self.watermark:
@@ -116,18 +164,28 @@ class Outlook:
                 yield pattern, binding, *self._open_until(pattern, binding)
 
     def _open_until(self, pattern: Pattern, binding: Binding) -> tuple[int | None, Awaited | None]:
-        first = NEVER
+        first, is_begun, missed = NEVER, False, False
         for item in pattern.premises:
             deadline = pattern.deadline(item, binding)
-            if deadline <= self.watermark:
-                return None, item
             if self.has_come(item, binding):
-                return None, None  # it is among the supports, or has failed there
-            first = min(first, deadline)
+                is_begun = True
+            elif deadline == self.watermark:
+                return None, item
+            else:
+                missed |= deadline < self.watermark
+                first = min(first, deadline)
+        if missed or is_begun:  # it failed before, or is among the supports, or has failed there
+            return None, None
         for item in pattern.negated:
             if item.is_ground(binding) and self._is_known(item, binding):
                 return None, item
         return first, None
+
+    def is_gone(self, item: Awaited, binding: Binding) -> bool:
+        """Whether a negated fact can no longer come."""
+        if item.premise.predicate in self.queries or not item.is_ground(binding):
+            return False
+        return item.times(binding)[-1] + item.delay <= self.watermark
 
     def _is_known(self, item: Awaited, binding: Binding) -> bool:
         """Whether what is negated has come, or is certain."""

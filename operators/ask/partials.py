@@ -23,6 +23,20 @@ class Compared(Protocol):
     def update(self, changed: Iterable[Partial], beside: Sequence[Any]) -> None: ...
 
 
+class Thread:
+    """Lines that go together: of one way to an answer; with open columns, of one evidence, whatever it still needs.
+
+    `alive` counts the partial answers that stand for it, `told` says that a line was told, `filled` that its lines go on in
+    those of another one, to which a fact has led.
+    """
+
+    __slots__ = ("alive", "filled", "told")
+
+    def __init__(self) -> None:
+        self.alive = 0
+        self.told = self.filled = False
+
+
 class Answer:
     """What is known of one answer.
 
@@ -31,12 +45,13 @@ class Answer:
     `dependents` are answers that are open as long as they may come from this one. `compared` are its supports, once there
     were several; `fresh` are those that have changed since, `is_new` says that all have to be looked at. `failed` is the
     premise that was the last to speak against it, `proofs` what speaks for it, or spoke for it last; of what failed at one
-    moment, `rank` is the highest.
+    moment, `rank` is the highest. `lost` is what a support lacked that was told and is none any more; `warned` says that its
+    deadline was told to be near. `threads` are those of an answer with open columns, by evidence.
     """
 
     __slots__ = (
         *("certain", "columns", "compared", "dependents", "failed", "fresh", "is_asked", "is_new", "is_open", "proofs"),
-        *("query", "rank", "supports", "told", "watchers"),
+        *("lost", "query", "rank", "supports", "threads", "told", "warned", "watchers"),
     )
 
     def __init__(self, query: str, columns: Columns) -> None:
@@ -46,12 +61,14 @@ class Answer:
         self.watchers: list[tuple[Partial, int]] = []
         self.dependents: dict[Answer, None] = {}
         self.certain = self.told = self.is_asked = False
-        self.is_new = False
+        self.is_new = self.warned = False
+        self.lost: GroundLiteral | None = None
         self.fresh: dict[Partial, None] = {}
         self.compared: Compared | None = None
         self.failed: GroundLiteral | None = None
         self.proofs: list[tuple[GroundLiteral, ...]] = []
         self.rank: tuple[object, ...] = ()
+        self.threads: dict[frozenset[GroundLiteral], Thread] = {}
 
     @property
     def time(self) -> int:
@@ -68,27 +85,14 @@ class Answer:
 class Partial:
     """A partial answer ⟨θ, E, H⟩: a pattern, the values bound so far, which premises are `missing`, what absences `pending`.
 
-    `literals` are the premises in the public form, once they were needed. `told` is what was missing and pending when it was
-    told last. `watched` are the absences that are waited for. `parent` is the
-    partial answer of which a fact has made this one by giving open variables values; `is_filled` says that a line was told
-    of one that came from this one.
+    `literals` are the premises in the public form, once they were needed. `told` is what was missing when it was told
+    last. `watched` are the absences that are waited for. `parent` is the partial answer of which a fact has made this
+    one by giving open variables values. `threads` are those in which it stands: the last one, and those before it that were
+    told, until a line is told of this one again.
     """
 
     __slots__ = (
-        *(
-            "alive",
-            "answer",
-            "binding",
-            "hidden",
-            "is_filled",
-            "literals",
-            "missing",
-            "parent",
-            "pattern",
-            "pending",
-            "told",
-        ),
-        "watched",
+        *("alive", "answer", "binding", "literals", "missing", "parent", "pattern", "pending", "threads", "told", "watched"),
     )
 
     def __init__(
@@ -103,18 +107,39 @@ class Partial:
         self.pattern, self.binding = pattern, binding
         self.missing, self.pending = missing, pending
         self.alive = True
-        self.told: tuple[int, int] | None = None
+        self.told: int | None = None
         self.answer, self.parent = answer, parent
         self.watched = 0
-        self.is_filled = False
+        self.threads: list[Thread] = []
         self.literals: list[tuple[int, GroundLiteral]] | None = None
 
     def fill(self) -> None:
         """A line is told of it: lines of those that it came from go on in this one's."""
         partial = self.parent
         while partial is not None:
-            partial.is_filled = True
+            for thread in partial.threads:
+                thread.filled = True
             partial = partial.parent
+
+    def enter(self, thread: Thread) -> None:
+        """Stand for this evidence; and for the one before, if a line was told of it."""
+        thread.alive += 1
+        for former in [former for former in self.threads if not former.told]:
+            self.leave(former)
+        self.threads.append(thread)
+
+    def leave(self, thread: Thread) -> None:
+        """Stand for an evidence no longer."""
+        thread.alive -= 1
+        self.threads.remove(thread)
+
+    def tell(self) -> None:
+        """A line is told of it: it takes the place of what it stood for before."""
+        for former in self.threads[:-1]:
+            former.filled = True
+            self.leave(former)
+        for thread in self.threads:
+            thread.told = True
 
     @property
     def is_complete(self) -> bool:
@@ -136,7 +161,7 @@ class Partial:
         if pattern.is_connected and self.missing:
             last = self.missing.bit_length() - 1
             return max(found, _add(pattern.own_time(binding), pattern.deadlines[last]))
-        return max((pattern.deadline(item, binding) for _, item in pattern.missing(self.missing)), default=found)
+        return max([found, *(pattern.deadline(item, binding) for _, item in pattern.missing(self.missing))])
 
 
 def _add(time: Value | None, distance: int) -> int:

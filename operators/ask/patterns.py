@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, product
 
-from tidelog.operators.ask.conditions import UNCOMPUTABLE, Condition
+from tidelog.operators.ask.conditions import Conditions
 from tidelog.operators.ask.texts import arguments_of, text_of
 from tidelog.plans.facts import Row
 from tidelog.plans.preconditions import START, Argument, Precondition, Premise, Slot, UnfoldedQuery
 from tidelog.plans.questions import NEVER, GroundLiteral, Open, Question
-from tidelog.plans.syntax import Arithmetic, Atom, Comparison, Constant, Expression, Value, Variable
+from tidelog.plans.syntax import Atom, Comparison, Value
+from tidelog.plans.timeline import NEG
 
 Binding = list[Value | None]
 """The values of a precondition's variables; None where one has none yet."""
@@ -20,13 +22,15 @@ class Awaited:
     """One premise: how a fact that stands for it binds variables, and by when it must have come.
 
     `delay` is how late its fact may come. For the absence of what an auxiliary query asks, it is how long after its time
-    that may be decided; that query is `asked`.
+    that may be decided; that query is `asked`. With a `width`, the fact must be absent at so many time points behind its
+    time, too.
     """
 
-    __slots__ = ("asked", "constants", "delay", "negated", "offset", "premise", "time", "where")
+    __slots__ = ("asked", "constants", "delay", "negated", "offset", "premise", "time", "where", "width")
 
     def __init__(self, premise: Premise, delay: int, negated: bool = False, asked: UnfoldedQuery | None = None) -> None:
         self.premise = premise
+        self.width = premise.width
         self.delay = delay
         self.negated = negated
         self.asked = asked
@@ -43,6 +47,15 @@ class Awaited:
         if value is None:
             return None
         return value + self.offset if isinstance(value, int) else -NEVER
+
+    def times(self, binding: Sequence[Value | None]) -> range:
+        """The time points at which a ground premise stands for a fact, or for its absence."""
+        first = self.at(binding) or 0
+        return range(first, first + self.width + 1)
+
+    def denies(self, row: Row, time: int, binding: Sequence[Value | None]) -> bool:
+        """Whether this fact must not come, according to a ground premise that is negated."""
+        return time in self.times(binding) and row == self.row(binding)
 
     def row(self, binding: Sequence[Value | None]) -> Row:
         """The row of the fact; its variables have values."""
@@ -95,7 +108,9 @@ class Awaited:
         elif self.asked is not None and formula is not None:
             shown = text_of(formula, self.asked.columns[:-1], arguments)
         at = time if isinstance(time, int | Open) else Open(str(time))  # what is no time is none yet
-        return GroundLiteral(predicate, arguments, at, self.negated, shown)
+        last = replace(at, offset=at.offset + self.width) if isinstance(at, Open) else at + self.width
+        until = last if self.width else None
+        return GroundLiteral(predicate, arguments, at, self.negated, shown, until)
 
 
 def _sum(value: Value | None, offset: int) -> Value:
@@ -128,8 +143,8 @@ class Pattern:
     """
 
     __slots__ = (
-        *("_bounds", "_conditions", "all", "all_negated", "answer", "asks_start", "deadlines", "first"),
-        *("is_connected", "last", "names", "negated", "number", "premises", "query", "rivals", "time", "twins"),
+        *("_upper", "all", "all_negated", "answer", "asks_start", "begun", "clashes", "conditions", "deadlines", "first"),
+        *("is_connected", "last", "names", "negated", "number", "passed", "premises", "query", "rivals", "time", "twins"),
     )
 
     def __init__(
@@ -152,11 +167,20 @@ class Pattern:
         self.is_connected = self.time is not None and all(item.time == self.time for item in self.premises)
         self.first, self.last = self._ends(last)
         self.deadlines = [item.offset + item.delay for item in self.premises]
-        self._conditions = [Condition(comparison) for comparison in source.comparisons]
-        self.asks_start = any(START in condition.names for condition in self._conditions)
-        self._bounds = list(_upper_bounds(source.comparisons, source.variables))
+        times = {item.time for item in (*self.premises, *self.negated) if item.time is not None}
+        self.conditions = Conditions(source.comparisons, [self.names[i] for i in times | {self.time} if i is not None])
+        self.asks_start = self.conditions.asks_start
+        self._upper = self._upper_bounds()
         self.twins = [pair for pair in self._pairs() if self._may_be_one(*pair)]
+        self.clashes = list(self._clashes())
         self.rivals: list[Pattern] = []
+        self.passed: Callable[[Awaited], int] = _never
+        self.begun: Callable[[Awaited], int] = _never
+        """Up to when it is known what has come of an input, and what may still be coming; whoever knows that says so."""
+
+    def is_closed(self, binding: Binding) -> bool:
+        """Whether nothing is open, in the premises or in what is compared."""
+        return None not in binding
 
     def own_time(self, binding: Binding) -> Value | None:
         """The value of the variable in the answer's time; None while that is open, or where there is none."""
@@ -168,7 +192,7 @@ class Pattern:
             return NEVER, NEVER
         ends = [item.offset + item.delay - own.offset for item in self.premises]
         absences = [
-            item.offset + item.delay - own.offset if item.time == own.variable and item.delay < NEVER else NEVER
+            item.offset + item.width + item.delay - own.offset if item.time == own.variable and item.delay < NEVER else NEVER
             for item in self.negated
         ]
         return min(ends, default=NEVER), max([*ends, *absences], default=NEVER)
@@ -201,34 +225,53 @@ class Pattern:
     def _literal(self, i: int, binding: Binding) -> GroundLiteral:
         return self.premises[i].literal(binding, self.names)
 
-    @property
-    def has_conditions(self) -> bool:
-        """Whether comparisons are left to be decided."""
-        return bool(self._conditions)
+    def contradicts_itself(self, binding: Binding, missing: int) -> bool:
+        """Whether a fact that is missing must not come."""
+        return any(
+            missing >> i & 1
+            and self.premises[i].is_ground(binding)
+            and item.is_ground(binding)
+            and item.denies(*self.premises[i].fact(binding), binding)
+            for i, item in self.clashes
+        )
+
+    def _clashes(self) -> Iterator[tuple[int, Awaited]]:
+        """The premises that could be the very fact that an absence denies."""
+        for item in self.negated:
+            for i, premise in enumerate(self.premises):
+                if premise.premise.predicate == item.premise.predicate and all(
+                    item.constants.get(at, value) == value for at, value in premise.constants.items()
+                ):
+                    yield i, item
+
+    def _upper_bounds(self) -> dict[int, list[tuple[int | None, int]]]:
+        """For each time what it is at most: a variable (0 if None), and a distance."""
+        number = {name: i for i, name in enumerate(self.names)}
+        return {
+            number[name]: [(None if other is None else number[other], k) for other, k in found if other in (None, *number)]
+            for name, found in self.conditions.upper.items()
+            if name in number
+        }
 
     def settle(self, binding: Binding, start: int | None) -> bool:
-        """Decide the comparisons as far as the values go, and compute what they give; False if one does not hold."""
-        if not self._conditions:
+        """Decide the comparisons as far as the values go, and compute what they give; False if not all of them can hold."""
+        if not self.conditions:
             return True
-        values = {name: value for name, value in zip(self.names, binding, strict=True) if value is not None}
+        values = self._values(binding, start)
         before = len(values)
-        if start is not None:
-            values[START] = start
-        waiting = self._conditions
-        while True:
-            try:
-                outcomes = [(condition, condition.settle(values)) for condition in waiting]
-            except UNCOMPUTABLE:
-                return False
-            if any(outcome is False for _, outcome in outcomes):
-                return False
-            still = [condition for condition, outcome in outcomes if outcome is None]
-            if len(still) == len(waiting) or not still:
-                break
-            waiting = still
-        if len(values) - (start is not None) > before:
+        if not self.conditions.settle(values):
+            return False
+        if len(values) > before:
             binding[:] = [values.get(name) for name in self.names]
         return True
+
+    def where(self, binding: Binding, start: int | None = None) -> list[Comparison]:
+        """What has to hold of the variables that are open, with the values that are known put in."""
+        return self.conditions.open(self._values(binding, start)) if self.conditions else []
+
+    def _values(self, binding: Binding, start: int | None) -> dict[str, Value]:
+        values = {name: value for name, value in zip(self.names, binding, strict=True) if value is not None}
+        return values if start is None else {**values, START: start}
 
     def row(self, binding: Binding) -> tuple[Value | None, ...]:
         """The answer's columns, None where one is open; the time last."""
@@ -264,14 +307,14 @@ class Pattern:
         time = item.at(binding)
         if time is None:
             time = self._latest(item, binding)
-        return NEVER if time >= NEVER or item.delay >= NEVER else time + item.delay
+        return NEVER if time >= NEVER or item.delay >= NEVER else time + item.width + item.delay
 
     def _latest(self, item: Awaited, binding: Binding) -> int:
         """How far comparisons let an open time go."""
         found = NEVER
-        for variable, other, distance in self._bounds:
+        for other, distance in () if item.time is None else self._upper.get(item.time, ()):
             value = 0 if other is None else binding[other]
-            if variable == item.time and isinstance(value, int):
+            if isinstance(value, int):
                 found = min(found, value + distance + item.offset)
         return found
 
@@ -288,32 +331,10 @@ class Pattern:
         return ((i, item) for i, item in enumerate(self.negated) if bits >> i & 1)
 
 
+def _never(_: Awaited) -> int:
+    return NEG
+
+
 def _absent(premise: Premise, question: Question, asked: Mapping[str, tuple[UnfoldedQuery, int]]) -> Awaited:
     query, horizon = asked.get(premise.predicate, (None, question.delay(premise.predicate)))
     return Awaited(premise, horizon, negated=True, asked=query)
-
-
-def _upper_bounds(comparisons: Sequence[Comparison], names: Sequence[str]) -> Iterator[tuple[int, int | None, int]]:
-    """The `(v, u, d)` for which a comparison says that variable v is at most variable u (0 if None) plus d."""
-    for comparison in comparisons:
-        for small, large, signs in ((comparison.left, comparison.right, "<="), (comparison.right, comparison.left, ">=")):
-            strict = signs[0]
-            if comparison.operator not in (strict, signs, "=") or not isinstance(small, Variable) or small.name not in names:
-                continue
-            bound = _linear(large, names)
-            if bound is not None:
-                yield names.index(small.name), bound[0], bound[1] - (comparison.operator == strict)
-
-
-def _linear(expression: Expression, names: Sequence[str]) -> tuple[int | None, int] | None:
-    """An expression `U + d` as variable and distance."""
-    match expression:
-        case Constant(int(value)):
-            return None, value
-        case Variable(name) if name in names:
-            return names.index(name), 0
-        case Arithmetic("+", (Variable(name), Constant(int(value)))) if name in names:
-            return names.index(name), value
-        case Arithmetic("-", (Variable(name), Constant(int(value)))) if name in names:
-            return names.index(name), -value
-    return None

@@ -5,15 +5,15 @@ A fact, or a time that has passed, finds those whom it concerns by looking them 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from tidelog.operators.ask.partials import Partial
+from tidelog.operators.ask.partials import Answer, Partial
 from tidelog.operators.ask.patterns import Awaited, Binding, Pattern, value_of
-from tidelog.plans.facts import Fact, Row
+from tidelog.plans.facts import Row
 from tidelog.plans.syntax import Value
 
 
@@ -30,6 +30,13 @@ class Refusal(NamedTuple):
     predicate: str
     row: Row
     time: int
+
+
+class Reminder(NamedTuple):
+    """The deadline of an answer is near; or, of a partial answer, enough is absent."""
+
+    answer: Answer
+    partial: Partial | None = None
 
 
 Concern = tuple[Partial, int]
@@ -78,7 +85,7 @@ def _place(item: Awaited, binding: Binding) -> tuple[tuple[bool, tuple[int, ...]
         if value is not None:
             columns.append(i)
             values.append(value)
-    time = item.at(binding)
+    time = None if item.width else item.at(binding)  # what must not come for a while waits for any time
     return (time is not None, tuple(columns)), (time, tuple(values))
 
 
@@ -100,22 +107,21 @@ class Relevant:
             columns = itemgetter(*positions) if positions else _no_columns
             self._tables.setdefault(predicate, []).append((columns, table))
 
-    def predicates(self) -> Iterable[str]:
-        """The predicates whose facts can matter."""
-        return self._tables.keys()
-
-    def select(self, predicate: str, facts: Sequence[tuple[Row, int, int]]) -> Iterator[tuple[Row, int, int]]:
-        """Those of the facts that can matter."""
-        tables = self._tables.get(predicate, ())
-        if len(tables) == 1:
-            columns, table = tables[0]
-            return (fact for fact in facts if columns(fact[0]) in table)
-        return (fact for fact in facts if any(columns(fact[0]) in table for columns, table in tables))
+    def tests(self) -> dict[str, Callable[[Row], bool]]:
+        """For each predicate whose facts can matter, whether one with this row can."""
+        return {predicate: _test(tables) for predicate, tables in self._tables.items()}
 
     def started_by(self, predicate: str, row: Row) -> Iterator[tuple[Pattern, int]]:
         """The premises for which a fact may stand."""
         for columns, table in self._tables.get(predicate, ()):
             yield from table.get(columns(row), ())
+
+
+def _test(tables: Sequence[tuple[Any, dict[Any, list[tuple[Pattern, int]]]]]) -> Callable[[Row], bool]:
+    if len(tables) > 1:
+        return lambda row: any(columns(row) in table for columns, table in tables)
+    ((columns, table),) = tables
+    return lambda row: columns(row) in table
 
 
 def _no_columns(_: Row) -> Row:
@@ -151,6 +157,7 @@ class Arrived:
 
     def __init__(self) -> None:
         self._facts: dict[str, dict[int, set[Row]]] = {}
+        self._count = 0
 
     def add(self, predicate: str, row: Row, time: int) -> tuple[bool, bool]:
         """Keep a fact; tells whether it is new, and whether it is the first of its predicate and time."""
@@ -158,24 +165,30 @@ class Arrived:
         rows = times.get(time)
         if rows is None:
             times[time] = {row}
+            self._count += 1
             return True, True
         if row in rows:
             return False, False
         rows.add(row)
+        self._count += 1
         return True, False
 
-    def has(self, predicate: str, row: Row, time: int) -> bool:
-        """Whether a fact has come."""
-        times = self._facts.get(predicate)
-        return times is not None and row in times.get(time, ())
+    def has_any(self, predicate: str, row: Row, times: range) -> bool:
+        """Whether a fact has come at one of these times."""
+        found = self._facts.get(predicate)
+        if not found:
+            return False
+        if len(times) > len(found):
+            return any(time in times and row in rows for time, rows in found.items())
+        return any(row in found.get(time, ()) for time in times)
 
     def forget(self, predicate: str, time: int) -> None:
         """Nobody will ask for what has come at this time."""
-        self._facts.get(predicate, {}).pop(time, None)
+        self._count -= len(self._facts.get(predicate, {}).pop(time, ()))
 
     def entries(self) -> int:
         """How many facts are kept."""
-        return sum(len(rows) for times in self._facts.values() for rows in times.values())
+        return self._count
 
     def snapshot(self) -> list[list[Any]]:
         """The facts as plain data."""
@@ -188,13 +201,5 @@ class Arrived:
         self._facts.clear()
         for name, time, rows in data:
             self._facts.setdefault(name, {})[time] = {tuple(row) for row in rows}
+        self._count = sum(len(rows) for times in self._facts.values() for rows in times.values())
         return [(name, time) for name, times in self._facts.items() for time in times]
-
-
-def together(batches: Iterable[Mapping[str, Sequence[Fact]]]) -> dict[str, list[Fact]]:
-    """The facts of some batches as one."""
-    found: dict[str, list[Fact]] = {}
-    for batch in batches:
-        for predicate, facts in batch.items():
-            found.setdefault(predicate, []).extend(facts)
-    return found

@@ -8,6 +8,7 @@ for ◇: there, the time is a variable of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from tidelog.operators.sld.comparing import START_SLOT, instantiate, write
 from tidelog.operators.sld.rulebook import is_unbounded
@@ -31,11 +32,14 @@ from tidelog.plans.syntax import (
     Time,
     Truth,
     Unary,
+    UnaryOperator,
     Variable,
     Window,
 )
 
 _SIGN = {"diamondminus": -1, "boxminus": -1, "since": -1, "diamondplus": 1, "boxplus": 1, "until": 1}
+_DIAMOND: Mapping[UnaryOperator, UnaryOperator] = {"boxminus": "diamondminus", "boxplus": "diamondplus"}
+_BOX: Mapping[str, UnaryOperator] = {"since": "boxminus", "until": "boxplus"}
 NEVER: Iterator[Tasks] = iter(())
 
 
@@ -107,6 +111,9 @@ def _unary(formula: Unary, task: Solve, bindings: Bindings) -> Step:
         return _alternatives(low, high, lambda d: (task._replace(formula=formula.operand, time=shift(task.time, sign * d)),))
     if is_unbounded(high):
         raise endless(f"`{formula.operator}` without an end", formula.span)
+    if isinstance(formula.operand, Negation):  # □ ¬φ is ¬ ◇ φ
+        never = replace(formula, operator=_DIAMOND[formula.operator], operand=formula.operand.operand)
+        return (Deny(never, task.scope, task.time),)
     return tuple(Solve(formula.operand, task.scope, shift(task.time, sign * d)) for d in range(int(low), int(high) + 1))
 
 
@@ -131,6 +138,10 @@ def _binary(formula: Binary, task: Solve) -> Step:
         raise endless(f"`{formula.operator}` without an end", formula.span)
 
     def way(distance: int) -> Tasks:
+        if isinstance(formula.left, Negation) and distance > 1:
+            throughout = Unary(_BOX[formula.operator], Interval(1, distance - 1), formula.left, span=formula.span)
+            last = Solve(formula.right, task.scope, shift(task.time, sign * distance))
+            return last, Solve(throughout, task.scope, task.time)
         between = (Solve(formula.left, task.scope, shift(task.time, sign * d)) for d in range(1, distance))
         return Solve(formula.right, task.scope, shift(task.time, sign * distance)), *between
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tidelog.operators.sld.bounds import Bounds, agree
 from tidelog.operators.sld.comparing import refresh, rename, settle, slots_of, whole_number
+from tidelog.operators.sld.systems import System
 from tidelog.operators.sld.terms import Bindings
 from tidelog.plans.errors import NOWHERE, Diagnostic, ProgramError, Span
-from tidelog.plans.preconditions import Argument, Premise, Slot
+from tidelog.plans.numerals import canonical
+from tidelog.plans.preconditions import START, Argument, Premise, Slot
 from tidelog.plans.syntax import Comparison, Variable
 
 
@@ -56,7 +58,7 @@ def close(
         return None
     needed = _premises(premises, bindings)
     lacking = {premise: item.span for item in absences if (premise := _premise(item.premise, bindings)) is not None}
-    if needed is None or not lacking.keys().isdisjoint(needed):
+    if needed is None or _excludes(lacking, needed):
         return None
     terms = tuple(bindings.walk(term) for term in answer)
     anchored = _variables(terms) | {v for p in (*needed, *lacking) for v in _variables((*p.arguments, p.time))}
@@ -68,7 +70,58 @@ def close(
 
 
 def _settled(comparisons: Iterable[Comparison], bindings: Bindings) -> list[Comparison] | None:
-    """What stays open once nothing more can be decided; None if something does not hold."""
+    """What stays open once nothing more can be decided; None if it cannot all hold.
+
+    What leaves a variable one value, or one distance from another, gives it that.
+    """
+    waiting = _decided(comparisons, bindings)
+    while waiting:
+        system = system_of(waiting, bindings)
+        if system is None:
+            return None
+        changes = _unify_forced(system, waiting, bindings)
+        if not changes:
+            return waiting if changes is False else None
+        waiting = _decided(waiting, bindings)
+    return waiting
+
+
+def system_of(comparisons: Iterable[Comparison], bindings: Bindings) -> System | None:
+    """What comparisons say together, their variables numbered; None if they cannot all hold."""
+    system = System([START, *(f"#{variable}" for variable in bindings.times)])
+    written = (
+        Comparison(item.operator, refresh(item.left, bindings), refresh(item.right, bindings)) for item in comparisons
+    )
+    return system if all(map(system.add, written)) else None
+
+
+def _unify_forced(system: System, comparisons: Iterable[Comparison], bindings: Bindings) -> bool | None:
+    """Give variables what the comparisons leave them: whether there was any, None if a variable cannot have it."""
+    found = False
+    slots = sorted({v for item in comparisons for v in _mentioned(item, bindings)})
+    for place, variable in enumerate(slots):
+        value = system.value(f"#{variable}")
+        if value is not None:
+            found = True
+            if not bindings.unify(Slot(variable), value if isinstance(value, str) else canonical(value)):
+                return None
+            continue
+        for older in slots[:place]:
+            distance = system.distance(f"#{variable}", f"#{older}")
+            if distance is None or not (distance == 0 or {variable, older} <= bindings.times):
+                continue
+            found = True
+            if not bindings.unify(Slot(variable), Slot(older, int(distance))):
+                return None
+    return found
+
+
+def _mentioned(comparison: Comparison, bindings: Bindings) -> set[int]:
+    return slots_of(refresh(comparison.left, bindings), refresh(comparison.right, bindings))
+
+
+def _decided(comparisons: Iterable[Comparison], bindings: Bindings) -> list[Comparison] | None:
+    """What stays open once what has values is decided; None if something does not hold."""
     waiting, before = list(comparisons), -1
     while len(waiting) != before:
         before = len(waiting)
@@ -98,7 +151,25 @@ def _premise(premise: Premise, bindings: Bindings) -> Premise | None:
     time = bindings.walk(premise.time)
     if not isinstance(time, int | Slot):
         return None
-    return Premise(premise.predicate, tuple(bindings.walk(term) for term in premise.arguments), time)
+    return replace(premise, arguments=tuple(bindings.walk(term) for term in premise.arguments), time=time)
+
+
+def _excludes(lacking: Iterable[Premise], needed: Iterable[Premise]) -> bool:
+    """Whether something that must come must not."""
+    rows: dict[tuple[str, tuple[Argument, ...]], list[Premise]] = {}
+    for premise in needed:
+        rows.setdefault((premise.predicate, premise.arguments), []).append(premise)
+    return any(denies(absent, each) for absent in lacking for each in rows.get((absent.predicate, absent.arguments), ()))
+
+
+def denies(absent: Premise, premise: Premise) -> bool:
+    """Whether a premise is certainly one of the facts that must not come."""
+    if absent.predicate != premise.predicate or absent.arguments != premise.arguments:
+        return False
+    first, time = absent.time, premise.time
+    if isinstance(first, Slot) and isinstance(time, Slot):
+        return first.variable == time.variable and 0 <= time.offset - first.offset <= absent.width
+    return isinstance(first, int) and isinstance(time, int) and 0 <= time - first <= absent.width
 
 
 def _variables(terms: Iterable[Argument]) -> set[int]:
@@ -158,7 +229,7 @@ def _renumbered(term: Argument, numbers: Mapping[int, int]) -> Argument:
 
 def _moved(premise: Premise, numbers: Mapping[int, int]) -> Premise:
     time = Slot(numbers[premise.time.variable], premise.time.offset) if isinstance(premise.time, Slot) else premise.time
-    return Premise(premise.predicate, tuple(_renumbered(term, numbers) for term in premise.arguments), time)
+    return replace(premise, arguments=tuple(_renumbered(term, numbers) for term in premise.arguments), time=time)
 
 
 def ordered(premises: Iterable[Premise]) -> tuple[Premise, ...]:
@@ -166,13 +237,13 @@ def ordered(premises: Iterable[Premise]) -> tuple[Premise, ...]:
     return tuple(sorted(premises, key=_place_in_order))
 
 
-def _place_in_order(premise: Premise) -> tuple[int, int, str, tuple[str, ...]]:
+def _place_in_order(premise: Premise) -> tuple[int, int, int, str, tuple[str, ...]]:
     time = premise.time
     root, offset = (time.variable, time.offset) if isinstance(time, Slot) else (-1, time)
     texts = tuple(
         f"#{term.variable:09d}{term.offset:+d}" if isinstance(term, Slot) else str(term) for term in premise.arguments
     )
-    return root, offset, premise.predicate, texts
+    return root, offset, premise.width, premise.predicate, texts
 
 
 def require_bound(leaf: Leaf, open_columns: Iterable[Argument]) -> None:

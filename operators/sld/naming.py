@@ -21,7 +21,7 @@ def precondition_of(leaf: Leaf, columns: Sequence[str]) -> Precondition:
 def _names(leaf: Leaf, columns: Sequence[str]) -> list[str]:
     """A name for each variable, none twice: a column's own, or what the rules call it, with a number if need be."""
     own = {t.variable: c for c, t in reversed(list(zip(columns, leaf.answer, strict=True))) if isinstance(t, Slot)}
-    taken = {START, *own.values()}
+    taken = {START, *columns}  # a column that is another one, or a constant, lends its name to nothing else
     names = dict[int, str]()
     for variable, called in enumerate(leaf.names):
         name = own.get(variable, called)

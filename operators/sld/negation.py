@@ -14,7 +14,7 @@ from tidelog.operators.sld.tasks import Deny, Lack, Solve, Step, Tasks
 from tidelog.operators.sld.terms import shift
 from tidelog.plans.normal.names import has_wildcard
 from tidelog.plans.normal.traverse import children
-from tidelog.plans.syntax import Atom, Formula, Negation, Truth, Unary, Window
+from tidelog.plans.syntax import Atom, Formula, Interval, Negation, Truth, Unary, Window
 
 
 def deny(task: Deny, rulebook: Rulebook) -> Step:
@@ -26,17 +26,34 @@ def deny(task: Deny, rulebook: Rulebook) -> Step:
             return NEVER if formula.value else ()
         case Negation():
             return (Solve(formula.operand, scope, time),)
+        case Unary(operator="diamondminus" | "diamondplus") if _is_plain(formula.operand, rulebook):
+            return _throughout(task, formula)
         case Unary(operator="diamondminus" | "diamondplus"):
             sign = -1 if formula.operator == "diamondminus" else 1
             return _at_no(task, formula.operand, range(int(formula.interval.low), int(formula.interval.high) + 1), sign)
         case Window(mode="sometime"):
-            return _no_time_in(formula, task)
+            return _no_time_in(formula, task, rulebook)
         case Atom() if not has_wildcard(formula):
             return _lack(formula, task)
         case Atom():
             asked = rulebook.part_query(scope.clause, replace(formula, at=None))
             return (Lack(asked.predicate, arguments_of(asked, scope), time_of(formula, scope, time), formula.span),)
     return _lack(rulebook.part_query(scope.clause, formula), task)
+
+
+def _is_plain(formula: Formula, rulebook: Rulebook) -> bool:
+    """Whether it is an input at the time at which it stands, so that its absence over a stretch is one premise."""
+    if not isinstance(formula, Atom) or formula.at is not None or has_wildcard(formula):
+        return False
+    return rulebook.is_stream(formula.predicate)
+
+
+def _throughout(task: Deny, formula: Unary) -> Tasks:
+    atom, low, high = formula.operand, int(formula.interval.low), int(formula.interval.high)
+    if not isinstance(atom, Atom) or high < low:
+        return ()
+    first = shift(task.time, -high if formula.operator == "diamondminus" else low)
+    return (Lack(atom.predicate, arguments_of(atom, task.scope), first, atom.span, high - low),)
 
 
 def _lack(atom: Atom, task: Deny) -> Tasks:
@@ -48,8 +65,11 @@ def _at_no(task: Deny, inner: Formula, distances: range, sign: int) -> Tasks:
     return tuple(Deny(inner, task.scope, shift(task.time, sign * d)) for d in distances)
 
 
-def _no_time_in(window: Window, task: Deny) -> Step:
-    distances = range(int(window.window.size) + 1)
+def _no_time_in(window: Window, task: Deny, rulebook: Rulebook) -> Step:
+    size = int(window.window.size)
+    distances = range(size + 1)
+    if window.window.step is None and _is_plain(window.operand, rulebook):
+        return _throughout(task, Unary("diamondminus", Interval(0, size), window.operand))
     if window.window.step is None:
         return _at_no(task, window.operand, distances, -1)
     step = int(window.window.step)

@@ -56,7 +56,7 @@ class Repeats:
 
 
 def _walked(premise: Premise, bindings: Bindings) -> Hashable:
-    return premise.predicate, tuple(map(bindings.walk, premise.arguments)), bindings.walk(premise.time)
+    return premise.predicate, tuple(map(bindings.walk, premise.arguments)), bindings.walk(premise.time), premise.width
 
 
 def _slots(goal: Goal) -> Iterator[Argument]:

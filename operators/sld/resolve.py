@@ -159,7 +159,7 @@ class Resolver:
                 return NEVER if settled else ()
         if not self.rulebook.is_stream(predicate):
             self.asked.setdefault(predicate, len(arguments))
-        self._absences.append(Absence(Premise(predicate, arguments, _moment(task.time)), task.span))
+        self._absences.append(Absence(Premise(predicate, arguments, _moment(task.time), task.width), task.span))
         return ()
 
     def _call(self, task: Call, rest: Goal, answer: tuple[Argument, ...]) -> Step:

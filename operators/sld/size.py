@@ -182,14 +182,21 @@ class _Sizer:
             case Negation():
                 return self._negation(formula.operand, known)
             case Unary():
-                inner, number = self.formula(formula.operand, known), _distances(formula.interval)
-                return inner.times(number) if formula.operator.startswith("diamond") else inner.all_of(number)
+                return self._unary(formula, known)
             case Binary():
                 left, right = self.formula(formula.left, known), self.formula(formula.right, known)
-                return _since(left, right, formula.interval)
+                is_one = self._is_absence(formula.left)
+                number = _distances(formula.interval)
+                return right.both(PREMISE).times(number) if is_one else _since(left, right, formula.interval)
             case Window():
                 return self._window(formula, known)
         return ONE
+
+    def _unary(self, formula: Unary, known: Known) -> Size:
+        inner, number = self.formula(formula.operand, known), _distances(formula.interval)
+        if formula.operator.startswith("diamond"):
+            return inner.times(number)
+        return PREMISE if self._is_absence(formula.operand) else inner.all_of(number)
 
     def _atom(self, atom: Atom, known: Known) -> Size:
         if self._rulebook.is_stream(atom.predicate):
@@ -207,6 +214,10 @@ class _Sizer:
                 return self.formula(operand.operand, known)
             case Truth():
                 return NONE if operand.value else ONE
+            case Unary(operator="diamondminus" | "diamondplus") if self._is_plain(operand.operand):
+                return PREMISE
+            case Window(mode="sometime") if self._is_plain(operand.operand) and operand.window.step is None:
+                return PREMISE
             case Unary(operator="diamondminus" | "diamondplus"):
                 return self._negation(operand.operand, known).all_of(_distances(operand.interval))
             case Window(mode="sometime"):
@@ -215,6 +226,15 @@ class _Sizer:
             case Atom() if self._rulebook.is_given(operand.predicate) and not has_wildcard(operand):
                 return ONE
         return PREMISE
+
+    def _is_absence(self, formula: Formula) -> bool:
+        return isinstance(formula, Negation) and self._is_plain(formula.operand)
+
+    def _is_plain(self, formula: Formula) -> bool:
+        """Whether its absence over a stretch is one premise."""
+        if not isinstance(formula, Atom) or formula.at is not None or has_wildcard(formula):
+            return False
+        return self._rulebook.is_stream(formula.predicate)
 
     def _window(self, window: Window, known: Known) -> Size:
         inner, number = self.formula(window.operand, known), _count_in(window.window.size)

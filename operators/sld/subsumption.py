@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from tidelog.operators.sld.bounds import Bounds, steps_in
 from tidelog.operators.sld.comparing import START_SLOT, decide, instantiate, refresh
-from tidelog.operators.sld.leaves import Leaf
+from tidelog.operators.sld.leaves import Leaf, denies, system_of
+from tidelog.operators.sld.systems import System
 from tidelog.operators.sld.terms import Bindings, shift
 from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.preconditions import START, Argument, Premise, Slot
@@ -16,6 +18,8 @@ from tidelog.plans.syntax import Comparison, Value
 
 _KEYED = 3
 """So many arguments of a premise take part in its key."""
+_FEW = 200
+"""Absences over longer stretches say nothing of what a leaf may subsume."""
 MAX_TRIES = 10_000
 """After so many tries to match two leaves both are kept: that is never wrong."""
 
@@ -66,9 +70,16 @@ def entry_of(leaf: Leaf) -> Entry:
             place = key.predicate, key.distance
             tied.append((*place, count[place]))
             count[place] += 1
-    tied += ((p.predicate, distance, -1) for p in leaf.negated if (distance := _distance(p.time, now)) is not None)
+    tied += [place for p in leaf.negated for place in _tied_absences(p, now)]
     steps = ((step, _distance(time, now) or 0) for time, step in steps_in(leaf.comparisons) if _is_tied(time, now))
     return Entry(leaf, keys, frozenset(tied), frozenset((step, distance % step) for step, distance in steps))
+
+
+def _tied_absences(absent: Premise, now: Argument) -> Iterator[tuple[str, int, int]]:
+    """Where a fact must not be, as far as these places are few."""
+    distance = _distance(absent.time, now)
+    if distance is not None and absent.width <= _FEW:
+        yield from ((absent.predicate, distance + k, -1) for k in range(absent.width + 1))
 
 
 class LeafIndex:
@@ -138,17 +149,25 @@ class Target:
 
     def __init__(self, leaf: Leaf) -> None:
         self.leaf = leaf
-        self.negated = frozenset((premise.predicate, premise.arguments, premise.time) for premise in leaf.negated)
         self.comparisons = frozenset(leaf.comparisons)
         self.bindings = Bindings.of(leaf.names, leaf.times)
         self.bounds = Bounds()
         for comparison in leaf.comparisons:
             self.bounds.add(comparison, self.bindings)
+        self._system: System | None = None
         self._by_predicate: dict[str, list[Premise]] = {}
         self._by_time: dict[tuple[str, Argument], list[Premise]] = {}
         for premise in leaf.premises:
             self._by_predicate.setdefault(premise.predicate, []).append(premise)
             self._by_time.setdefault((premise.predicate, premise.time), []).append(premise)
+
+    def implies(self, comparison: Comparison) -> bool:
+        """Whether a comparison holds wherever the leaf's do."""
+        if not self.leaf.comparisons:
+            return False
+        if self._system is None:
+            self._system = system_of(self.leaf.comparisons, self.bindings)
+        return self._system is not None and self._system.implies(comparison)
 
     def premises(self, predicate: str, time: Argument | None) -> Iterable[Premise]:
         """The premises of a predicate, at this time if it is known."""
@@ -242,7 +261,12 @@ class _Matching:
 
     def _is_denied(self, premise: Premise) -> bool:
         time, arguments = self._known(premise.time), tuple(map(self._known, premise.arguments))
-        return (premise.predicate, arguments, time) in self._target.negated
+        if not isinstance(time, int | Slot) or None in arguments:
+            return False
+        first = Premise(premise.predicate, tuple(term for term in arguments if term is not None), time)
+        end = Slot(time.variable, time.offset + premise.width) if isinstance(time, Slot) else time + premise.width
+        last = replace(first, time=end)
+        return any(denies(absent, first) and denies(absent, last) for absent in self._target.leaf.negated)
 
     def _is_settled(self, comparison: Comparison) -> bool:
         """Whether the answers alone say what a comparison is about."""
@@ -259,4 +283,5 @@ class _Matching:
         if decided != "open":
             return decided == "holds"
         written = Comparison(comparison.operator, refresh(left, bindings), refresh(right, bindings))
-        return written in self._target.comparisons or self._target.bounds.implies(written, bindings)
+        target = self._target
+        return written in target.comparisons or target.bounds.implies(written, bindings) or target.implies(written)

@@ -55,12 +55,13 @@ class Call(NamedTuple):
 
 
 class Lack(NamedTuple):
-    """An input, or an auxiliary query, is not to hold."""
+    """An input, or an auxiliary query, is not to hold, at so many time points behind `time` as `width` says neither."""
 
     predicate: str
     arguments: tuple[Argument, ...]
     time: Argument
     span: Span
+    width: int = 0
 
 
 class Equal(NamedTuple):

@@ -9,10 +9,12 @@ from tidelog.operators.sld.limits import Budget
 from tidelog.operators.sld.minimal import minimise
 from tidelog.operators.sld.naming import precondition_of
 from tidelog.operators.sld.resolve import Resolver
+from tidelog.operators.sld.rounds import Rounds
 from tidelog.operators.sld.rulebook import Rulebook
 from tidelog.operators.sld.size import require_size
 from tidelog.operators.sld.tasks import Call
 from tidelog.operators.sld.terms import shift
+from tidelog.plans.analysis.termination import check_termination
 from tidelog.plans.errors import Diagnostic, ProgramError, Span
 from tidelog.plans.facts import Record
 from tidelog.plans.preconditions import Argument, Slot, UnfoldedQuery, Unfolding
@@ -53,12 +55,19 @@ class _Unfolder:
         self._is_cut = False
 
     def unfold(self) -> Unfolding:
+        self._require_end()
         main = self._main()
         auxiliary: dict[str, UnfoldedQuery] = {}
         while new := {name: arity for name, arity in self._asked.items() if name not in auxiliary}:
             for name, arity in new.items():
                 auxiliary[name] = self._auxiliary(name, arity)
         return Unfolding(main, auxiliary, self._is_cut)
+
+    def _require_end(self) -> None:
+        """ProgramError for a recursion without an end, unless its constants or the program's facts give it one."""
+        problems = list(check_termination(self._question, self._rulebook.tables))
+        if problems and not Rounds(self._rulebook).end(self._question.query):
+            raise ProgramError(problems)
 
     def _main(self) -> UnfoldedQuery:
         query = self._question.query

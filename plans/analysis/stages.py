@@ -152,7 +152,7 @@ class _Builder:
         self._arities = {a.predicate: len(a.arguments) for rule in self._rules for a in atoms(rule.head, *rule.body)}
         rational = not plan.timeline.is_integer
         resolution = plan.timeline.resolution if rational else None
-        self._timeline = TimelineDeclaration(plan.timeline.kind, plan.timeline.unit, resolution)
+        self._timeline = TimelineDeclaration(plan.timeline.kind, plan.timeline.unit, resolution, plan.timeline.rounding)
         self._read = frozenset(name for group in self._groups for name in group.reads)
         self._source: dict[str, int] = {}
         self._loaded = [record for record in loaded if record[0] in {item.predicate for item in self._backgrounds}]

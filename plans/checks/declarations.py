@@ -127,6 +127,8 @@ def _put_out(program: syntax.Program) -> Iterator[tuple[str, Span]]:
 
 def _unknown(name: str, span: Span, known: list[str]) -> Diagnostic:
     near = get_close_matches(name[:200], [candidate for candidate in known if len(candidate) <= 200], n=1)
+    if name[:3].lower() == "not" and name[3:] in known:  # a keyword may touch what follows it, but for this one
+        near = [f"not {name[3:]}"]
     help = f"did you mean `{near[0]}`?" if near else f"declare it, such as `input {name}`, or write a rule for it"
     message = f"predicate `{name}` is neither an input, nor derived, nor a fact"
     return Diagnostic("unknown-predicate", message, span, help=help)

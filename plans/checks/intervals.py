@@ -32,6 +32,8 @@ def check_intervals(program: syntax.Program) -> Iterator[Diagnostic]:
     if timeline.kind == "integer" and timeline.resolution is not None:
         message = "a resolution belongs to `timeline rational`: on integers it is always 1"
         yield Diagnostic("bad-resolution", message, timeline.span, help="take `resolution` away")
+    if timeline.rounding is not None:
+        yield from _check_rounding(timeline)
     times = _Times(timeline, program.text)
     for statement in program.statements:
         if isinstance(statement, syntax.Rule):
@@ -41,6 +43,18 @@ def check_intervals(program: syntax.Program) -> Iterator[Diagnostic]:
             yield from times.check_interval(statement.interval)
         elif isinstance(statement, syntax.Input):
             yield from times.check_delay(statement)
+
+
+def _check_rounding(timeline: syntax.TimelineDeclaration) -> Iterator[Diagnostic]:
+    """Only ticks are rounded to, and what a tick is has to be told."""
+    if timeline.kind != "integer":
+        message = "`round` belongs to `timeline integer`: a rational timeline has no ticks to round to"
+        help = f"write `timeline integer, unit 1 s, round {timeline.rounding}`, or take `round` away"
+        yield Diagnostic("bad-rounding", message, timeline.span, help=help)
+    elif timeline.unit is None:
+        message = "`round` needs a unit: the program does not say how long a tick is"
+        help = f"declare it, such as `timeline integer, unit 1 s, round {timeline.rounding}`"
+        yield Diagnostic("bad-rounding", message, timeline.span, help=help)
 
 
 class _Times:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import count
 
 from tidelog.plans.batch import BatchPlan
-from tidelog.plans.errors import DataError, EndlessError, MethodError
+from tidelog.plans.errors import DataError, EndlessError, MethodError, StateError
 from tidelog.plans.facts import Record
 from tidelog.plans.timeline import POS
 from tidelog.runtime.arguments import records_of, require_batch_plan, require_record
@@ -35,6 +35,7 @@ from tidelog.runtime.batch.materialisation import MOST_ROUNDS, Materialisation
 from tidelog.runtime.batch.model_search import Search, decide_by_models
 from tidelog.runtime.batch.race import can_race, race
 from tidelog.runtime.batch.relevance import predicates_read, relevant_part
+from tidelog.runtime.state_bound import MAX_STATE_IN_BATCH
 
 ROUNDS_ALONE = 1_000
 """After so many rounds of a recursion that need not end, at the latest, automata are tried beside it."""
@@ -42,12 +43,20 @@ SECONDS_ALONE = 0.3
 """As `ROUNDS_ALONE`, in time."""
 
 
-def entails(plan: BatchPlan, facts: Iterable[Record], fact: Record, method: Method = "auto") -> Decision:
+def entails(
+    plan: BatchPlan,
+    facts: Iterable[Record],
+    fact: Record,
+    method: Method = "auto",
+    max_state: int | None = MAX_STATE_IN_BATCH,
+) -> Decision:
     """Whether a fact holds in every model of a program and facts: `true`, `false`, `inconsistent` (there is no model), or
     `undecided`.
 
     `method` is how it is decided: by materialisation, by automata, as a formula of LTL, or, with `auto`, by materialisation
-    first and then by automata beside it, in processes of their own. ValueError for a method that there is not, TypeError
+    first and then by automata beside it, in processes of their own. What materialisation may hold is at most `max_state`
+    rows (with None there is no bound): beyond that it decides nothing, and StateError is raised where it is the facts
+    themselves that are more. ValueError for a method that there is not, TypeError
     for a plan of a stream and for facts that are no records.
 
     >>> from tidelog.plans.batch import compile_batch
@@ -57,20 +66,22 @@ def entails(plan: BatchPlan, facts: Iterable[Record], fact: Record, method: Meth
     'true'
     """
     require_record(fact)
-    return _question(plan, facts, fact).decide(method)
+    return _question(plan, facts, fact, max_state).decide(method)
 
 
-def consistent(plan: BatchPlan, facts: Iterable[Record], method: Method = "auto") -> Decision:
-    """Whether a program and facts have a model: `true`, `false` or `undecided`; `method` as with `entails`."""
-    return _question(plan, facts, None).decide(method)
+def consistent(
+    plan: BatchPlan, facts: Iterable[Record], method: Method = "auto", max_state: int | None = MAX_STATE_IN_BATCH
+) -> Decision:
+    """Whether a program and facts have a model: `true`, `false` or `undecided`; the options are those of `entails`."""
+    return _question(plan, facts, None, max_state).decide(method)
 
 
-def _question(plan: BatchPlan, facts: Iterable[Record], fact: Record | None) -> Question:
+def _question(plan: BatchPlan, facts: Iterable[Record], fact: Record | None, max_state: int | None) -> Question:
     require_batch_plan(plan)
     asked = () if fact is None else (fact[0],)
     part = relevant_part(plan, *asked)
     wanted = predicates_read(part, *asked)
-    question = Question(part, fact)
+    question = Question(part, fact, max_state)
     question.load(record for record in records_of(facts) if wanted is None or record[0] in wanted)
     return question
 
@@ -81,10 +92,10 @@ class Question:
     `load` the facts, then `decide`, once.
     """
 
-    def __init__(self, plan: BatchPlan, fact: Record | None = None) -> None:
+    def __init__(self, plan: BatchPlan, fact: Record | None = None, max_state: int | None = MAX_STATE_IN_BATCH) -> None:
         self._plan = plan
         self._fact = fact
-        self._done = Materialisation(plan, "optimised", self._last_time())
+        self._done = Materialisation(plan, "optimised", self._last_time(), max_state)
         self._ending = self._surely_ending()
         self._endless = frozenset(self._derived()) - self._ending
         self._has_an_end = all(component.ending != "unbounded" for component in plan.components)
@@ -184,7 +195,7 @@ class Question:
         reason = ""
         try:
             self._done.run(None, stop)
-        except (EndlessError, MethodError) as error:
+        except (EndlessError, MethodError, StateError) as error:
             reason = str(error)
         except DataError as error:  # it has left the times that the timeline can hold
             reason = error.reason

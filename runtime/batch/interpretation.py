@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
 
 from tidelog.operators.coverage import Bounds, Coverage, overlapping
 from tidelog.plans.batch import BatchPlan
 from tidelog.plans.facts import Fact, Record, Row
+from tidelog.plans.places import place_of
 from tidelog.plans.plan import UnionShape
 from tidelog.plans.repeating import Repeating
 from tidelog.plans.shapes import TOP
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.batch.folding import Times, fold
 from tidelog.runtime.batch.sides import FUTURE, SIDES, Sides, mirrored
+from tidelog.runtime.state_bound import Holding, StateBound
+
+_PORTION = 65_536
+"""So many facts are loaded between two looks at what is held."""
 
 
 class Interpretation:
     """A coverage store for each predicate; facts are kept in it alone, coalesced, and what repeats for ever once.
 
     Predicates that the program does not mention take part in nothing, but they hold. `start` is the begin of the earliest
-    fact loaded, where clipped windows begin; None as long as none is.
+    fact loaded, where clipped windows begin; None as long as none is. `bound` counts what is held, here and by operators.
     """
 
-    def __init__(self, plan: BatchPlan) -> None:
+    def __init__(self, plan: BatchPlan, bound: StateBound | None = None) -> None:
+        self.bound = StateBound(None) if bound is None else bound
+        self.bound.watch("known", self._holdings)
+        self._plan = plan
+        self.loaded = 0
         self.start: int | None = None
         self._repeating: dict[str, dict[Row, list[Repeating]]] = {}
         self._known: dict[str, Coverage] = {
@@ -36,6 +47,13 @@ class Interpretation:
 
     def load(self, records: Iterable[Record]) -> None:
         """Add facts from outside; their rows are kept as they are, so who reads them should let them share constants."""
+        rest = iter(records)
+        while portion := list(islice(rest, _PORTION)):
+            self._load(portion)
+            self.loaded += len(portion)
+            self.bound.moved(len(portion))
+
+    def _load(self, records: Iterable[Record]) -> None:
         start = POS if self.start is None else self.start
         for predicate, row, lo, hi in records:
             store = self._store(predicate, own=predicate != TOP)
@@ -107,6 +125,20 @@ class Interpretation:
             self._repeating.setdefault(predicate, {}).setdefault(row, []).append(fact)
         return _turned(finite, side)
 
+    def _holdings(self) -> Iterator[Holding]:
+        for stores in (self._known, self._others):
+            for predicate, store in stores.items():
+                repeating = sum(map(len, self._repeating.get(predicate, {}).values()))
+                yield Holding(store.entries() + repeating, partial(self._tell, predicate))
+
+    def _tell(self, predicate: str) -> tuple[str, str]:
+        """What derives a predicate, and where; what is only given is facts."""
+        rules = rules_of(self._plan, predicate)
+        if not rules:
+            return f"the facts of `{predicate}`", ""
+        what = f"the rule `{rules[0]}`" if len(rules) == 1 else f"`{predicate}`, by {len(rules)} rules"
+        return what, place_of(self._plan.program, rules[0])
+
     def records(self) -> Iterator[Record]:
         """All that is stored, coalesced, in no particular order; what repeats is left out."""
         for stores, hidden in ((self._known, TOP), (self._others, "")):
@@ -133,6 +165,15 @@ class Interpretation:
         if lo <= NEG or hi >= POS:
             return False  # what repeats has gaps
         return any(fact.covers(lo, hi) for fact in self._repeating.get(predicate, {}).get(row, ()))
+
+
+def rules_of(plan: BatchPlan, predicate: str) -> list[str]:
+    """The rules that derive a predicate, as they are written."""
+    steps = {step.id: step for step in plan.steps}
+    if predicate not in steps:
+        return []
+    sources = [steps[feed.name].source for feed in steps[predicate].inputs if feed.kind == "step"]
+    return list(dict.fromkeys(source for source in (steps[predicate].source, *sources) if source))
 
 
 def coalesced(facts: Iterable[Fact]) -> list[Fact]:

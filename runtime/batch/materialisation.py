@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tidelog.plans.analysis.rounds import Component, Stratum
 from tidelog.plans.batch import BatchPlan
-from tidelog.plans.errors import DataError, EndlessError
+from tidelog.plans.errors import DataError, EndlessError, StateError
 from tidelog.plans.facts import Fact, Record
 from tidelog.plans.repeating import Repeating
 from tidelog.plans.timeline import LIMIT, NEG, POS
@@ -19,6 +20,7 @@ from tidelog.runtime.batch.sides import Sides
 from tidelog.runtime.batch.strategies import STRATEGIES, StrategyName
 from tidelog.runtime.batch.stratum import StratumRun
 from tidelog.runtime.batch.wiring import Derived
+from tidelog.runtime.state_bound import MAX_STATE_IN_BATCH, StateBound
 from tidelog.runtime.violations import Violation, Violations
 
 MOST_ROUNDS = 10_000
@@ -49,6 +51,9 @@ class Materialisation:
     known before it. `run` also looks whether what is derived repeats itself for ever (`runtime/batch/saturation.py`): then
     `facts` are those that do not, and `repeating` those that do.
 
+    More than `max_state` rows, given, derived and in between, are a StateError, from `load` or a round, that names the rule
+    that holds most; with None there is no bound.
+
     Raises TypeError for a plan of a stream, ValueError for a strategy that there is not, DataError for an `until` that the
     timeline cannot hold.
 
@@ -67,14 +72,20 @@ class Materialisation:
     (True, False)
     """
 
-    def __init__(self, plan: BatchPlan, strategy: StrategyName = "seminaive", until: TimeLike | None = None) -> None:
+    def __init__(
+        self,
+        plan: BatchPlan,
+        strategy: StrategyName = "seminaive",
+        until: TimeLike | None = None,
+        max_state: int | None = MAX_STATE_IN_BATCH,
+    ) -> None:
         require_batch_plan(plan)
         if strategy not in STRATEGIES:
             raise ValueError(f"a strategy is one of {', '.join(STRATEGIES)}; got `{strategy}`")
         self.plan = plan
         self._strategy = STRATEGIES[strategy]
-        self._until = POS if until is None else TimeReader(plan.timeline).point(until)
-        self._known = Interpretation(plan)
+        self._until = POS if until is None else TimeReader(plan.timeline).last(until)
+        self._known = Interpretation(plan, StateBound(max_state))
         self._strata: Iterator[Stratum] = iter(plan.strata)
         self._current: StratumRun | None = None
         self._settled: dict[str, Sides] = {}
@@ -92,7 +103,8 @@ class Materialisation:
         """Add facts; RuntimeError once the first round has begun, TypeError at the first that is no record."""
         if self._begun:
             raise RuntimeError("facts are loaded before the first round")
-        self._known.load(records_of(records))
+        with self._telling():
+            self._known.load(records_of(records))
 
     def round(self) -> bool:
         """Apply the rules once to everything known; whether something new was derived.
@@ -103,7 +115,8 @@ class Materialisation:
             self._begun = True
             self._next_stratum()
         while self._current is not None and self._violation is None:
-            derived = self._current.strategy.apply()
+            with self._telling():
+                derived = self._current.strategy.apply()
             self._note_violation(derived)
             self._news = self._take(derived, self._current)
             if self._news:
@@ -173,6 +186,15 @@ class Materialisation:
         discarded = self._discarded + (len(current.discarded) if current else 0)
         evaluations = self._evaluations + (current.evaluations if current else 0)
         return MaterialisationStatistics(self._rounds, tuple(self._counts), discarded, evaluations)
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Within it, a StateError tells how many facts have been loaded."""
+        try:
+            yield
+        except StateError as error:
+            error.accepted = self._known.loaded
+            raise
 
     # --- inside ---------------------------------------------------------------------------------------------------------
 

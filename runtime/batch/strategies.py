@@ -75,7 +75,7 @@ class Naive(Strategy):
     _evaluations = 0
 
     def apply(self) -> Derived:
-        wiring = Wiring(self._plan, self._stratum, self._known.start, self._frame)
+        wiring = Wiring(self._plan, self._stratum, self._known.start, self._frame, self._known.bound)
         self._enter_all(wiring)
         derived = wiring.run()
         self._evaluations += wiring.evaluations
@@ -100,7 +100,7 @@ class Seminaive(Strategy):
 
     def __init__(self, plan: BatchPlan, stratum: Stratum, known: Interpretation, frame: Frame) -> None:
         super().__init__(plan, stratum, known, frame)
-        self._wiring = Wiring(plan, stratum, known.start, frame, foresight=self.foresight)
+        self._wiring = Wiring(plan, stratum, known.start, frame, known.bound, foresight=self.foresight)
         self._enter_all(self._wiring)
 
     def apply(self) -> Derived:
@@ -160,7 +160,7 @@ class Optimised(Seminaive):
 
     @property
     def complete(self) -> Iterable[str]:
-        return (name for name in self._derived if self._frontiers[name] >= POS)
+        return (name for name in self._derived if self._frontiers.get(name, NEG) >= POS)
 
 
 STRATEGIES: Mapping[StrategyName, type[Strategy]] = {"seminaive": Seminaive, "naive": Naive, "optimised": Optimised}

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.join import Join
 from tidelog.operators.operator import Operator
+from tidelog.operators.room import NoRoomError
 from tidelog.plans.analysis.rounds import Stratum
 from tidelog.plans.batch import BatchPlan
 from tidelog.plans.errors import OperatorError
 from tidelog.plans.facts import Fact, format_atom
+from tidelog.plans.places import place_of
 from tidelog.plans.plan import Step
 from tidelog.plans.timeline import POS
 from tidelog.runtime.deploy import build_operator
+from tidelog.runtime.state_bound import ON_THE_WAY, Holding, StateBound
 
 Port = tuple[str, int]
 Message = tuple[int, Sequence[Fact], int]
@@ -44,9 +48,18 @@ class Wiring:
     """
 
     def __init__(
-        self, plan: BatchPlan, stratum: Stratum, start: int | None, frame: Frame, *, foresight: bool = False
+        self,
+        plan: BatchPlan,
+        stratum: Stratum,
+        start: int | None,
+        frame: Frame,
+        bound: StateBound,
+        *,
+        foresight: bool = False,
     ) -> None:
         self._frame = frame
+        self._bound = bound
+        self._program = plan.program
         steps = {step.id: step for step in plan.steps}
         self._steps: dict[str, Step] = {name: steps[name] for name in stratum.steps}
         self._operators: dict[str, Operator] = {
@@ -54,12 +67,15 @@ class Wiring:
         }
         for operator in self._operators.values():
             operator.far_sighted = foresight and isinstance(operator, Join)
+            operator.room = bound.room
         self._constraints = frozenset(stratum.constraints)
         self._unions = {rule: name for name in stratum.predicates for rule in _fed_by(steps[name])}
         self._consumers = self._wire([*stratum.steps, *stratum.reads])
         self._waiting: dict[str, list[Message]] = {name: [] for name in self._steps}
         self.discarded: list[str] = []
         self._evaluations = 0
+        self._made: dict[str, int] = {}
+        bound.watch("steps", self.holdings)
         self._begin(start)
 
     def _wire(self, sources: Sequence[str]) -> Mapping[str, list[Port]]:
@@ -97,6 +113,7 @@ class Wiring:
     def run(self) -> Derived:
         """One round: all that waits runs through the operators; returns what comes out for predicates and constraints."""
         derived: Derived = {}
+        self._made.clear()
         for name in self._steps:
             messages, self._waiting[name] = self._waiting[name], []
             if not messages or name not in self._operators:
@@ -106,6 +123,7 @@ class Wiring:
                 self._waiting[step].append((port, out, frontier))
             target = self._unions.get(name, name if name in self._constraints else None)
             if out and target is not None:
+                self._made[name] = len(out)
                 derived.setdefault(target, []).extend(out)
         return derived
 
@@ -114,9 +132,13 @@ class Wiring:
         out: list[Fact] = []
         for port, facts, frontier in messages:
             try:
-                out += operator.receive(port, facts, frontier)
+                made = operator.receive(port, facts, frontier)
+                out += made
+            except NoRoomError as full:
+                raise self._bound.error(Holding(full.rows, partial(self._tell, name))) from None
             except Exception as error:
                 raise _failure(self._steps[name], port, facts, error) from error
+            self._bound.moved(len(facts) + len(made))
         if operator.frontier >= POS:
             self._let_go(name, operator)
         if name in self._frame.clips:
@@ -124,6 +146,17 @@ class Wiring:
         if name in self._frame.tapped:
             self._frame.tapped[name].insert(out)
         return out, operator.frontier
+
+    def holdings(self) -> Iterator[Holding]:
+        """What each step stores, and what waits for it; what a round has derived so far is told by its rules' steps."""
+        for name, operator in self._operators.items():
+            waiting = sum(len(facts) for _, facts, _ in self._waiting[name])
+            moving = (waiting + self._made.get(name, 0)) // ON_THE_WAY
+            yield Holding(operator.entries() + moving, partial(self._tell, name))
+
+    def _tell(self, name: str) -> tuple[str, str]:
+        text = self._steps[name].source
+        return (f"the rule `{text}`", place_of(self._program, text)) if text else (f"the step `{name}`", "")
 
     def _let_go(self, name: str, operator: Operator) -> None:
         self._evaluations += operator.evaluations

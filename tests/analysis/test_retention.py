@@ -149,6 +149,7 @@ def bounds_at_run_time(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> dict[tupl
     with monkeypatch.context() as patch:
         patch.setattr(Coverage, "forget", lambda store, bound: told.__setitem__(id(store), bound) or [])
         session = tidelog.Session(plan, start=0, prospects=False)  # which forget even sooner
+        session._network.eager = True
         session.advance(WATERMARK)
         graph: Graph = session._network.graph
         return {

@@ -36,7 +36,13 @@ def lines(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
 
 
 def told(found: list[dict[str, Any]]) -> list[tuple[object, ...]]:
-    return [(*line["answer"].values(), line["status"], len(line["evidence"])) for line in found]
+    return [(*line["answer"].values(), line["status"], sum(map(facts_in, line["evidence"]))) for line in found]
+
+
+def facts_in(premise: str) -> int:
+    """How many facts a premise is: `temp(a)@[0,2]` is three."""
+    first, _, last = premise.rpartition("@")[2].strip("[]").partition(",")
+    return int(last) - int(first) + 1 if last else 1
 
 
 WT25 = [("wt25", 0, "possible", 1), ("wt25", 0, "possible", 2), ("wt25", 0, "certain", 3)]
@@ -173,3 +179,65 @@ def test_check_finds_what_cannot_be_asked(folder: Path) -> None:
     assert [done.returncode for done in found] == [1, 1]
     assert found[0].stderr == found[1].stderr
     assert "error[ask-always]" in found[0].stderr
+
+
+DOOR = """timeline integer, unit 1 s.
+input open(door: text).
+input shut(door: text).
+left(D) :- open(D), boxplus[1,9] not shut(D).
+ask left(D)@T.
+"""
+
+
+def door(folder: Path, *options: str, facts: str) -> list[str]:
+    """What is told of a door, in words."""
+    (folder / "door.tide").write_text(DOOR)
+    done = run(folder, "ask", "door.tide", "--in", "facts+-", "--out", "text+-", *options, given=facts)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_answers_are_told_in_words(folder: Path) -> None:
+    """`text` is for people: what may follow, what for, and by when it is decided."""
+    assert door(folder, facts="open(d)@0\nshut(d)@4\nopen(d)@20\n") == [
+        "possible: left(d) since 0, if not shut(d) from 1 to 9; decided by 9",
+        "rejected: left(d) since 0, as shut(d) came at 4",
+        "possible: left(d) since 20, if not shut(d) from 21 to 29; decided by 29",
+        "certain: left(d) since 20, by open(d) at 20, not shut(d) from 21 to 29",
+    ]
+
+
+def test_an_answer_near_its_deadline_is_told_again(folder: Path) -> None:
+    """`--warn D` says once more what is still needed, D before the deadline."""
+    assert door(folder, "--warn", "3 s", facts="open(d)@0\nopen(e)@8\n")[:2] == [
+        "possible: left(d) since 0, if not shut(d) from 1 to 9; decided by 9",
+        "possible: left(d) since 0, if not shut(d) from 7 to 9; decided by 9",
+    ]
+    assert run(folder, "ask", "door.tide", "--warn", "soon").returncode == 2
+
+
+def test_absences_count_as_evidence_if_asked(folder: Path) -> None:
+    """With --count-absences an answer is told once a door has stayed open for long enough."""
+    facts = "open(d)@0\nopen(e)@8\n"
+    assert door(folder, "--min-evidence", "2", "--status", "possible", facts=facts) == []
+    options = ("--min-evidence", "5", "--count-absences", "--status", "possible")
+    assert door(folder, *options, facts=facts)[:1] == [
+        "possible: left(d) since 0, if not shut(d) from 5 to 9; decided by 9",
+    ]
+
+
+def test_of_a_group_the_first_is_told(folder: Path) -> None:
+    """Answers that rest on the same fact and differ in time: one after the other."""
+    (folder / "echo.tide").write_text(
+        "timeline integer. input p. input q. w@T+1 :- p@T, q@T+2. w@T+2 :- p@T, q@T+3. ask w@T."
+    )
+    options = ("ask", "echo.tide", "--in", "facts+-")
+    grouped = lines(run(folder, *options, "--group", given="p@0\nq@3\n"))
+    assert [(line["answer"]["T"], line["status"]) for line in grouped] == [
+        (1, "possible"),
+        (1, "rejected"),
+        (2, "possible"),
+        (2, "certain"),
+    ]
+    every = lines(run(folder, *options, given="p@0\nq@3\n"))
+    assert len({line["group"] for line in every if line["at"] == 0}) == 1

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
-from ask.unfolded import question_of, unfolded
+from ask.unfolded import count_comparisons, question_of, unfolded
 from tidelog.operators.sld.unfold import unfold
 
 
@@ -77,18 +75,18 @@ def test_comparisons_are_decided_anew_once_premises_are_one() -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_preconditions_are_compared_without_trying_all_pairs() -> None:
+def test_ten_thousand_preconditions_are_compared_without_trying_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Preconditions are found by the premise that the fewest have."""
     question, facts = question_of("p(X) :- diamondplus[0,99] r(X), diamondplus[0,99] q(X).\nask p(X)@T.")
-    begun = time.perf_counter()
+    compared = count_comparisons(monkeypatch)
     assert len(unfold(question, facts).main.preconditions) == 10_000
-    assert time.perf_counter() - begun < 20
+    assert len(compared) < 2_000_000
 
 
-def test_background_of_thousands_of_rows_is_compared_by_its_constants() -> None:
+def test_background_of_thousands_of_rows_is_compared_by_its_constants(monkeypatch: pytest.MonkeyPatch) -> None:
     """Premises that differ in a constant are never compared."""
     rows = " ".join(f"c({i},{i + 1})." for i in range(3000))
     question, facts = question_of(f"p(X) :- c(X,Y), q(Y).\n{rows}\nask p(X)@T.")
-    begun = time.perf_counter()
+    compared = count_comparisons(monkeypatch)
     assert len(unfold(question, facts).main.preconditions) == 3000
-    assert time.perf_counter() - begun < 5
+    assert len(compared) == 3000

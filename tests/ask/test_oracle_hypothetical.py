@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from oracle.evaluate import evaluate
 from oracle.hypothetical import Answer, Oracle, Supported, answer_of, entailed, pending_facts
-from oracle.hypothetical_programs import EVERYTHING, POSITIVE, ask_programs, queries, universes
+from oracle.hypothetical_programs import EVERYTHING, POSITIVE, ask_programs, queries
+from oracle.hypothetical_streams import universes
 from oracle.lars_programs import HEADS, STEPPED, lars_programs
 from oracle.programs import NON_RECURSIVE, programs
 from oracle.worlds import Fact, Table, listed, subsets

@@ -11,7 +11,6 @@ from oracle.hypothetical_agreement import is_instance
 from tidelog import HypotheticalAnswer, ProgramError, Session
 from tidelog.operators.ask.asker import Asker
 from tidelog.operators.sld.unfold import unfold
-from tidelog.plans.facts import Fact
 from tidelog.plans.preconditions import Unfolding
 
 INPUT = "timeline integer.\ninput temp(device, level).\n"
@@ -47,8 +46,7 @@ def asker(text: str, query: str, depth: int | None = None) -> Asker:
 
 def pass_time(asked: Asker, facts: Sequence[tuple[str, str]], time: int) -> list[Told]:
     """D_τ: all that has come up to a time point; what is told then."""
-    found: Mapping[str, list[Fact]] = {"temp": [(row, time, time) for row in facts]}
-    return [shown(line) for line in asked.receive(found, time, 0)]
+    return [shown(line) for line in asked.receive([("temp", row, time, time) for row in facts], time, 0)]
 
 
 def shown(line: HypotheticalAnswer) -> Told:
@@ -171,7 +169,7 @@ def test_example_9_several_time_variables_unfold() -> None:
 def test_example_10_unbound_wait_is_told() -> None:
     """S₀ has ⟨[X := wt25, T := 0], {Temp(wt25,high,0)}, {Temp(wt25,n/a,T₂)}⟩; nothing says by when it is decided."""
     asked = asker(DEFECTS, "defective(X)@T")
-    (line,) = asked.receive({"temp": [(("wt25", "high"), 0, 0)]}, 0, 0)
+    (line,) = asked.receive([("temp", ("wt25", "high"), 0, 0)], 0, 0)
     assert shown(line) == ({"X": "wt25", "T": 0}, "possible", temp("wt25", 0), ["temp(wt25,na)@T2"])
     assert line.deadline is None
     assert pass_time(asked, [], 500) == []
@@ -184,6 +182,6 @@ def test_proposition_4_what_is_rejected_stays_so() -> None:
     """ΘH is anti-monotonic: wt25 at 0 is rejected at 1, when it did not report, and what comes at 2 is of other times."""
     asked = asker(MALFUNCTIONS, "malf(X)@T")
     pass_time(asked, [("wt25", "high")], 0)
-    (line,) = asked.receive({}, 1, 0)
+    (line,) = asked.receive([], 1, 0)
     assert (dict(line.answer), line.status, str(line.failed)) == ({"X": "wt25", "T": 0}, "rejected", temp("wt25", 1)[0])
     assert [told[0] for told in pass_time(asked, [("wt25", "high")], 2)] == [{"X": "wt25", "T": 2}]

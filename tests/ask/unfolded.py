@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from tidelog.operators.sld.subsumption import Entry
+from tidelog.operators.sld.terms import shift
 from tidelog.operators.sld.unfold import unfold
 from tidelog.plans.facts import Record, format_constant
 from tidelog.plans.normal.program import begin
@@ -57,10 +61,26 @@ def _line(precondition: Precondition, columns: tuple[str, ...]) -> str:
 
 def _premise(premise: Premise, names: tuple[str, ...]) -> str:
     arguments = ",".join(_term(term, names) for term in premise.arguments)
-    return f"{premise.predicate}{f'({arguments})' if arguments else ''}@{_term(premise.time, names)}"
+    time = _term(premise.time, names)
+    if premise.width:
+        time = f"[{time},{_term(shift(premise.time, premise.width), names)}]"
+    return f"{premise.predicate}{f'({arguments})' if arguments else ''}@{time}"
 
 
 def _term(term: Argument, names: tuple[str, ...]) -> str:
     if not isinstance(term, Slot):
         return format_constant(term)
     return names[term.variable] + (f"{term.offset:+}" if term.offset else "")
+
+
+def count_comparisons(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Every comparison of one leaf with another from now on, by its first outcome."""
+    done: list[bool] = []
+    may_subsume = Entry.may_subsume
+
+    def counted(entry: Entry, other: Entry) -> bool:
+        done.append(may_subsume(entry, other))
+        return done[-1]
+
+    monkeypatch.setattr(Entry, "may_subsume", counted)
+    return done

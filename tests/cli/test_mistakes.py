@@ -91,7 +91,10 @@ def test_a_missing_background_file_is_shown_in_the_program(tmp_path: Path) -> No
         (["--max-ahead", "2 weeks"], "--max-ahead: `weeks` is no unit: us, ms, s, min, h, d"),
         (["--max-ahead", "-1"], "--max-ahead: expected a duration of 0 or more"),
         (["--lateness", "2024-01-01"], "--lateness: expected a duration, got the time `2024-01-01`"),
-        (["--in", "json+-"], "`json+-` has an unknown format `json`: the formats are facts, jsonl, csv"),
+        (
+            ["--in", "json+-"],
+            "`json+-` has an unknown format `json`: the formats are facts, jsonl, csv, text; did you mean `jsonl`?",
+        ),
     ],
 )
 def test_the_message_says_what_there_is(folder: Path, arguments: list[str], said: str) -> None:
@@ -136,3 +139,10 @@ def test_a_fact_from_a_wrong_clock_is_refused(folder: Path) -> None:
     assert "stdin:3: ahead: begins more than 60 after 2, where its source stood: hot(a)@99999" in kept.stderr
     assert "3 accepted, 0 unused, 0 late, 1 ahead; 1 rejected in all" in kept.stderr
     assert run(*arguments, cwd=folder, given=given).stdout == ""
+
+
+def test_dead_letters_that_cannot_be_written(folder: Path) -> None:
+    """It is a mistake in usage, told as what it is, before anything is read."""
+    done = run("run", "p.tide", "--in", "/dev/null", "--dead-letter", "nowhere/x", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "tidelog: error: cannot write dead letters to `nowhere/x`: No such file or directory\n"

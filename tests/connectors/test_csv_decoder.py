@@ -74,10 +74,15 @@ def test_empty_interval_is_rejected(integer: Schema) -> None:
     assert [item.reason for item in batch.rejected] == ["interval [3,2] is empty"]
 
 
+NEEDED = "the header needs a column `time`, or `from` and `to`, "
+
+
 @pytest.mark.parametrize(
     ("name", "header", "reason"),
     [
-        ("temp.csv", "sensor,value", "the header needs a column `time`, or `from` and `to`, got: sensor, value"),
+        ("temp.csv", "sensor,value", NEEDED + "got: sensor, value"),
+        ("temp.csv", "sensor,value,tiem", NEEDED + "got: sensor, value, tiem; did you mean `time`?"),
+        ("temp.csv", "sensor,value,form,to", NEEDED + "got: sensor, value, form, to; did you mean `from`?"),
         ("temp.csv", "time,sensor", "the header lacks the field `value` of `temp`"),
         ("temp.csv", "time,sensor,vlaue", "`temp` has no field `vlaue`; did you mean `value`?"),
         ("temp.csv", "time,sensor,value,value", "column `value` stands twice in the header"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.connectors.framing import LineFramer
+from tidelog.connectors.lines import LineFramer
 from tidelog.runtime.interfaces import Rejected
 
 PIECES = st.lists(st.sampled_from([b"a", b"bb", b"\n", b"\r\n", b"\r", b"", b"ccccccccc", b"\xef\xbb\xbf"]), max_size=20)

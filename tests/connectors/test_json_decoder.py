@@ -115,6 +115,14 @@ P = '{"predicate":"p","args":["a"],'
             '{"tmp":{},"time":1}',
             "`tmp` is neither a key of a fact nor an input with named fields; did you mean `temp`?",
         ),
+        (
+            '{"tmep":{},"time":1}',  # no key of a fact holds an object: `time` is not meant
+            "`tmep` is neither a key of a fact nor an input with named fields; did you mean `temp`?",
+        ),
+        (
+            '{"temp":{},"tiem":1}',
+            "`tiem` is neither a key of a fact nor an input with named fields; did you mean `time`?",
+        ),
         ("[1,2]", "expected an object, got an array"),
         ("17", "expected an object, got a number"),
         ("[" * 100_000, "not a fact: nested too deeply"),

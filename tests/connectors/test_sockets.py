@@ -12,6 +12,7 @@ import pytest
 from anyio import TypedAttributeProvider
 from anyio.abc import SocketAttribute, SocketStream
 
+from audience import Audience
 from children import WAIT
 from tidelog.connectors import (
     CsvDecoder,
@@ -72,7 +73,7 @@ async def reset(stream: SocketStream) -> None:
 
 async def test_listener_serves_many_connections_at_once(integer: Schema) -> None:
     """Lines of several clients, sent in pieces by turns, keep apart; each place names the connection and its line."""
-    async with ListenerSource(LOOPBACK, TextDecoder(integer, "tcp")) as source:
+    async with Audience(LOOPBACK, TextDecoder(integer, "tcp")) as source:
         async with await connect(source) as one, await connect(source) as two:
             await one.send(b"p(a)")
             await two.send(b"p(b)@2\np(")
@@ -91,7 +92,7 @@ async def test_listener_bounds_what_waits(integer: Schema) -> None:
     """A flood that nobody receives stops at the sender; once received, every fact is there."""
     count = 50_000
     flood = b"".join(b"p(a)@%-300d\n" % i for i in range(count))
-    async with ListenerSource(LOOPBACK, TextDecoder(integer, "tcp")) as source:
+    async with Audience(LOOPBACK, TextDecoder(integer, "tcp")) as source:
         client = await connect(source)
         raw_socket(client).setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
         done = anyio.Event()
@@ -112,7 +113,7 @@ async def test_listener_bounds_what_waits(integer: Schema) -> None:
 
 async def test_broken_connection_tells_the_line_that_was_cut(integer: Schema) -> None:
     """Where a client's connection breaks within a line, that line is rejected, and other clients go on."""
-    async with ListenerSource(LOOPBACK, TextDecoder(integer, "tcp")) as source, await connect(source) as other:
+    async with Audience(LOOPBACK, TextDecoder(integer, "tcp")) as source, await connect(source) as other:
         client = await connect(source)
         await client.send(b"p(a)@1\np(b)@")
         await receive(source, 1)
@@ -127,7 +128,7 @@ async def test_broken_connection_tells_the_line_that_was_cut(integer: Schema) ->
 async def test_wrong_header_costs_one_connection(integer: Schema) -> None:
     """Every row behind a wrong CSV header is rejected with the header's reason, none lost unseen; others are served."""
     reason = "the header needs a column `time`, or `from` and `to`, got: x"
-    listener = ListenerSource(LOOPBACK, CsvDecoder(integer, "tcp", "p"))
+    listener = Audience(LOOPBACK, CsvDecoder(integer, "tcp", "p"))
     async with listener as source, await connect(source) as client, await connect(source) as other:
         await client.send(b"x\na\n")
         _, rejected, _ = await receive(source, 2)
@@ -139,9 +140,51 @@ async def test_wrong_header_costs_one_connection(integer: Schema) -> None:
         assert (await receive(source, 1))[0] == [("p", ("a",), 1, 1)]
 
 
+async def test_each_connection_is_a_source_that_ends_by_itself(integer: Schema) -> None:
+    """A connection that is closed, that breaks, or whose listener is left, is a source that has ended; others go on."""
+    with anyio.fail_after(WAIT):
+        async with ListenerSource(LOOPBACK, TextDecoder(integer, "tcp")) as listener:
+            one, two, three = [await connect(listener) for _ in range(3)]
+            found = {source.name: source for source in [await listener.accept() for _ in range(3)]}
+            sources = [found[f"127.0.0.1:{local_port(end)}"] for end in (one, two, three)]
+            await one.send(b"p(a)@1")
+            await one.aclose()
+            await reset(two)
+            async with sources[0] as source:
+                batch = await source.receive()
+                assert batch is not None and batch.records == [("p", ("a",), 1, 1)]
+                assert await source.receive() is None
+            async with sources[1] as source:
+                assert await source.receive() is None
+            await three.send(b"p(c)@3\n")
+            async with sources[2] as source:
+                assert (batch := await source.receive()) is not None and batch.records == [("p", ("c",), 3, 3)]
+            with pytest.raises(anyio.EndOfStream):
+                await three.receive()
+        await three.aclose()
+
+
+async def test_a_listener_that_is_left_ends_its_connections(integer: Schema) -> None:
+    """Whoever waits for a connection's next facts is told that there are none."""
+    with anyio.fail_after(WAIT):
+        async with anyio.create_task_group() as tasks:
+            received: list[object] = []
+
+            async def read(source: Source) -> None:
+                async with source:
+                    received.append(await source.receive())
+
+            async with ListenerSource(LOOPBACK, TextDecoder(integer, "tcp")) as listener:
+                client = await connect(listener)
+                tasks.start_soon(read, await listener.accept())
+                await anyio.wait_all_tasks_blocked()
+        assert received == [None]
+        await client.aclose()
+
+
 async def test_client_source_reads_to_the_end(integer: Schema) -> None:
     """A source that connects delivers all that the server sends, its last line without a newline too, then ends."""
-    server = (await LOOPBACK.listen())[0]
+    server = (await LOOPBACK.listen()).listeners[0]
     async with server:
         address = TcpAddress("127.0.0.1", local_port(server))
         async with SocketSource(address, TextDecoder(integer, str(address))) as source:
@@ -155,7 +198,7 @@ async def test_client_source_reads_to_the_end(integer: Schema) -> None:
 
 async def test_client_source_raises_oserror_and_connects_anew(integer: Schema) -> None:
     """A broken connection is an OSError; entered again, the source first tells the line that was cut off."""
-    server = (await LOOPBACK.listen())[0]
+    server = (await LOOPBACK.listen()).listeners[0]
     async with server:
         address = TcpAddress("127.0.0.1", local_port(server))
         source = SocketSource(address, TextDecoder(integer, "tcp"))
@@ -197,7 +240,7 @@ async def test_listening_sink_waits_for_the_first_and_sends_to_all(integer: Sche
 
 async def test_client_sink_sends_and_raises_oserror(integer: Schema) -> None:
     """A sink that connects sends its lines; a broken connection is an OSError."""
-    server = (await LOOPBACK.listen())[0]
+    server = (await LOOPBACK.listen()).listeners[0]
     with anyio.fail_after(WAIT):
         async with server:
             address = TcpAddress("127.0.0.1", local_port(server))
@@ -220,7 +263,7 @@ async def test_unix_sockets(tmp_path: Path, integer: Schema, leftover: bool) -> 
             stale.bind(str(path))
     address: Address = UnixAddress(str(path))
     with anyio.fail_after(WAIT):
-        async with ListenerSource(address, TextDecoder(integer, str(address))) as source:
+        async with Audience(address, TextDecoder(integer, str(address))) as source:
             assert path.stat().st_mode & 0o777 == 0o600
             async with SocketSink(address, TextEncoder(integer)) as sink:
                 await sink.send([("p", ("a",), 1, 1)])

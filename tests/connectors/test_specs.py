@@ -43,6 +43,9 @@ from tidelog.plans.facts import Schema
         ("file:/data/x.jsonl", Spec("file", "jsonl", "/data/x.jsonl")),
         ("file:///data/x.jsonl", Spec("file", "jsonl", "/data/x.jsonl")),
         ("csv+file:a.csv?predicate=temp", Spec("file", "csv", "a.csv", predicate="temp")),
+        ("data.csv?by=sensor", Spec("file", "csv", "data.csv", by="sensor")),
+        ("csv+-?predicate=temp&by=sensor", Spec("-", "csv", predicate="temp", by="sensor")),
+        ("unix+listen:///s?by=x", Spec("unix+listen", "jsonl", address=UnixAddress("/s"), by="x")),
         ("tcp://127.0.0.1:9000", Spec("tcp", "jsonl", address=TcpAddress("127.0.0.1", 9000))),
         ("facts+tcp+listen://[::1]:9000", Spec("tcp+listen", "facts", address=TcpAddress("::1", 9000))),
         ("tcp+listen://localhost:0", Spec("tcp+listen", "jsonl", address=TcpAddress("localhost", 0))),
@@ -63,11 +66,17 @@ def test_documented_forms(text: str, spec: Spec) -> None:
         ("file:", f"`file:` names no file: expected {ACCEPTED}"),
         ("C:\\data.txt", f"`C:\\data.txt` has an unknown scheme `c`: expected {ACCEPTED}"),
         ("http://x/y", f"`http://x/y` has an unknown scheme `http`: expected {ACCEPTED}"),
-        ("xml+file:a", "`xml+file:a` has an unknown format `xml`: the formats are facts, jsonl, csv"),
-        ("json+-", "`json+-` has an unknown format `json`: the formats are facts, jsonl, csv"),
+        ("xml+file:a", "`xml+file:a` has an unknown format `xml`: the formats are facts, jsonl, csv, text"),
+        ("json+-", "`json+-` has an unknown format `json`: the formats are facts, jsonl, csv, text; did you mean `jsonl`?"),
+        ("tpc://h:80", f"`tpc://h:80` has an unknown scheme `tpc`: expected {ACCEPTED}; did you mean `tcp`?"),
+        (
+            "unix+listn:///a",
+            f"`unix+listn:///a` has an unknown scheme `unix+listn`: expected {ACCEPTED}; did you mean `unix+listen`?",
+        ),
         (
             "json+tcp+listen://127.0.0.1:1",
-            "`json+tcp+listen://127.0.0.1:1` has an unknown format `json`: the formats are facts, jsonl, csv",
+            "`json+tcp+listen://127.0.0.1:1` has an unknown format `json`: the formats are facts, jsonl, csv, text; "
+            "did you mean `jsonl`?",
         ),
         ("tcp://127.0.0.1", "`tcp://127.0.0.1` is not of the form `tcp://HOST:PORT`"),
         ("tcp:127.0.0.1:80", "`tcp:127.0.0.1:80` is not of the form `tcp://HOST:PORT`"),
@@ -76,7 +85,8 @@ def test_documented_forms(text: str, spec: Spec) -> None:
         ("unix://host/path", "`unix://host/path` is not of the form `unix:///PATH`"),
         ("file://host/x", "`file://host/x` names a host: expected `file:PATH` or `file:///PATH`"),
         ("a.csv?predicate=", "`a.csv?predicate=` names no predicate after `predicate=`"),
-        ("a.csv?x=1", "`a.csv?x=1` has an unknown option `x`: only `predicate` is known"),
+        ("a.csv?x=1", "`a.csv?x=1` has an unknown option `x`: the options are predicate, by"),
+        ("a.csv?predicate=p&by=", "`a.csv?predicate=p&by=` names no field after `by=`"),
         (
             "tcp+listen://0.0.0.0:9000",
             "`tcp+listen://0.0.0.0:9000` would listen beyond this machine: use 127.0.0.1, or allow remote connections",
@@ -133,3 +143,16 @@ def test_what_a_format_cannot_do_is_told(tmp_path: Path, integer: Schema) -> Non
         open_source("csv+-", integer)
     with pytest.raises(SpecError, match="is an option of sources"):
         open_sink("a.txt?predicate=p", integer)
+    with pytest.raises(SpecError, match="`by` is an option of sources"):
+        open_sink("a.txt?by=sensor", integer)
+
+
+def test_by_names_a_field_of_an_input(integer: Schema) -> None:
+    """A field that no input has, or not the one that is read, is told with the nearest name."""
+    open_source("-?by=sensor", integer)
+    with pytest.raises(SpecError, match=r"`-\?by=sensr`: no input has a field `sensr`; did you mean `sensor`\?"):
+        open_source("-?by=sensr", integer)
+    with pytest.raises(
+        SpecError, match=r"`by` needs inputs with fields: declare them, such as `input temp\(sensor, value\)\.`"
+    ):
+        open_source("-?predicate=p&by=sensor", integer)

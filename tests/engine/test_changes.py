@@ -19,7 +19,7 @@ from tidelog import Change, Session
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Fact, Record, format_atom
 from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime import session as session_module
+from tidelog.runtime import outlet
 from tidelog.runtime.emission import Changes
 
 SEEN = "timeline integer. seen(X) :- p(X). output seen."
@@ -237,7 +237,7 @@ def test_changes_are_told_once_the_frontier_makes_them_certain(timeline: str, da
     plan = compiled(program)
     facts = data.draw(shuffled_within(data.draw(streams(program)), 3))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session_module, "emission", lambda _, outputs: _Watched(outputs))
+        patch.setattr(outlet, "emission", lambda _, outputs: _Watched(outputs))
         pushed(Session(plan, emit="changes", lateness=3), records_of(plan, facts), data.draw(st.integers(1, 3)))
 
 
@@ -284,7 +284,11 @@ def test_nothing_is_kept_of_what_has_ended() -> None:
     session = Session(plan_of(SEEN), emit="changes")
     session.push_records([("p", (f"r{i}",), i, POS if i % 2 else i + 3) for i in range(50)])
     session.advance(60)
-    assert session.snapshot()["emission"] == {"frontiers": {"seen": 60}, "coverage": {"seen": []}, "begun": {"seen": []}}
+    assert session.snapshot()["outlet"]["emission"] == {
+        "frontiers": {"seen": 60},
+        "coverage": {"seen": []},
+        "begun": {"seen": []},
+    }
     assert len(shown(session.plan, session.pull_records())) == 75
 
 

@@ -83,6 +83,7 @@ def test_a_failure_at_a_frontier(monkeypatch: pytest.MonkeyPatch) -> None:
     session = Session(plan_of(TEXT))
     with pytest.raises(OperatorError, match=r"step b failed on \(the frontier\): ArithmeticError: odd"):
         session.push("p", ["x"], 1)
+        session.finish()
 
 
 VALUES = "n(X) :- p(X). n(Y) :- n(X), Y = X + 1."

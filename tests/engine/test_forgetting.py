@@ -15,6 +15,7 @@ from oracle.agreement import differences, records_of
 from oracle.programs import EVERYTHING, NON_RECURSIVE, programs, shuffled_within, streams
 from tidelog import Session
 from tidelog.operators import coverage, since, time_index
+from tidelog.runtime import units
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -23,6 +24,7 @@ def forgetful() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (coverage, since, time_index):
             patch.setattr(module, "_SMALLEST_ROUND", 0)
+        patch.setattr(units, "_OFTEN", 0)
         yield
 
 

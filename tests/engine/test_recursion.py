@@ -40,7 +40,8 @@ def test_closure_over_edges_that_come_and_go() -> None:
 
 def test_mutual_recursion_through_time() -> None:
     """Two predicates that hand on to each other alternate, as far as the stream goes."""
-    text = "timeline integer. input go. boxplus[1,1] pong :- ping. boxplus[1,1] ping :- pong. ping :- go. output ping, pong."
+    rules = "boxplus[1,1] pong :- ping. boxplus[1,1] ping :- pong. ping :- go. output ping, pong."
+    text = f"timeline integer. input go. input tick. {rules}"
     plan = plan_of(text)
     session = Session(plan, emit="points")
     for time in range(5):

@@ -13,8 +13,8 @@ from engine.running import BACKENDS, SlowSource, plan_of, run, shown
 from tidelog import Engine, MemorySink, MemorySource, PushSource
 from tidelog.plans.errors import ConnectorError
 from tidelog.plans.facts import Record
-from tidelog.runtime.actors import CHANNEL_BOUND
-from tidelog.runtime.interfaces import Batch
+from tidelog.runtime.channels import CHANNEL_BOUND
+from tidelog.runtime.interfaces import Batch, Interrupted, SinkStatistics
 from tidelog.runtime.supervision import RestartPolicy
 
 PLAN = plan_of("timeline integer. seen(X) :- p(X).")
@@ -91,6 +91,65 @@ def test_a_sink_is_opened_again_and_loses_nothing(backend: str, script: str) -> 
     sink = FailingSink(script)
     run(backend, Engine(PLAN, [MemorySource(facts(200), batch_size=1)], [sink], restarts=ONCE).run)
     assert sink.answers == [("seen", (i,), i, i) for i in range(200)]
+
+
+class ForgetfulSink(FailingSink):
+    """Takes all that it is sent, and says that it failed."""
+
+    async def send(self, answers: Sequence[Record]) -> None:
+        await MemorySink.send(self, answers)
+        self._next()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_a_sink_may_have_twice_is_counted(backend: str) -> None:
+    """A sink that does not say what it took is sent the answers of a failed call again, and these are counted."""
+    sink = ForgetfulSink("oxo")
+    engine = Engine(PLAN, [MemorySource(facts(200), batch_size=1)], [sink], restarts=ONCE)
+    run(backend, engine.run)
+    assert set(sink.answers) == {("seen", (i,), i, i) for i in range(200)}
+    [(name, told)] = engine.sink_statistics()
+    assert (name, told.breaks, told.lost) == ("flaky", 1, 0)
+    assert told.repeated == len(sink.answers) - 200 > 0
+
+
+class KeepingSink(FailingSink):
+    """Keeps what it was given and could not write, as `Interrupted` promises; takes `step` answers of each call."""
+
+    def __init__(self, script: str, step: int) -> None:
+        super().__init__(script)
+        self.kept: list[Record] = []
+        self._step = step
+
+    async def send(self, answers: Sequence[Record]) -> None:
+        self.kept += answers
+        taken = self.kept[: self._step]
+        try:
+            self._next()
+        except BrokenPipeError as error:
+            del self.kept[: self._step]
+            await super(FailingSink, self).send(taken)
+            raise Interrupted("cut off", error, kept=len(self.kept), progressed=bool(taken)) from error
+        await super(FailingSink, self).send(self.kept)
+        self.kept.clear()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_sink_that_keeps_its_answers_goes_on_by_itself(backend: str) -> None:
+    """It is not sent again what it keeps, also where it is cut off behind the last answer; progress renews the budget."""
+    sink = KeepingSink("o" + "xo" * 20, 1)
+    engine = Engine(PLAN, [MemorySource(facts(200), batch_size=50)], [sink], restarts=RestartPolicy(attempts=1, delay=0))
+    run(backend, engine.run)
+    assert sink.answers == [("seen", (i,), i, i) for i in range(200)]
+    assert engine.sink_statistics() == [("flaky", SinkStatistics())]
+
+
+def test_a_sink_that_makes_no_progress_is_given_up() -> None:
+    """Cut off again and again without taking anything, it spends its budget."""
+    sink = KeepingSink("ox" * 99, 0)
+    with pytest.raises(ConnectorError, match="flaky: cut off"):
+        run("trio", Engine(PLAN, [MemorySource(facts(10))], [sink], restarts=ONCE).run)
+    assert len(sink.attempts) == 4
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -278,7 +278,7 @@ def test_keywords_in_any_case_as_whole_words():
 
 def test_soft_keywords():
     """Words of directives, windows and arithmetic are names elsewhere."""
-    for word in ["input", "output", "ask", "background", "timeline", "step", "of", "unit", "start", "delay"]:
+    for word in ["input", "output", "ask", "background", "timeline", "step", "of", "unit", "start", "delay", "round"]:
         assert only(f"{word}(X) :- p(X), {word}(X).") == Rule(Atom(word, (X,)), (P, Atom(word, (X,))))
         assert only(f"{word}({word}).") == FactStatement(Atom(word, (Constant(word),)))
 
@@ -286,13 +286,14 @@ def test_soft_keywords():
 def test_directives():
     """Each directive becomes its declaration."""
     program = parse(
-        "timeline integer, unit 5 min. timeline rational, resolution 1/1000.\n"
+        "timeline integer, unit 5 min. timeline rational, resolution 1/1000. Timeline integer, round DOWN, unit 1 s.\n"
         "input temp(sensor: text, value)\ninput clock\noutput alarm, 'odd name'.\n"
         'background g from "g.csv". ask malf(X)@T.'
     )
     assert program.statements == (
         TimelineDeclaration("integer", Fraction(300)),
         TimelineDeclaration("rational", None, Fraction(1, 1000)),
+        TimelineDeclaration("integer", Fraction(1), None, "down"),
         Input("temp", (Field("sensor", "text"), Field("value"))),
         Input("clock"),
         Output(("alarm", "odd name")),

@@ -111,7 +111,13 @@ FIELDS = st.builds(
     Field, st.sampled_from(["a", "Value", "x-y", "odd name"]), st.sampled_from(["any", "text", "number", "boolean"])
 )
 DIRECTIVES = (
-    st.builds(TimelineDeclaration, st.sampled_from(["rational", "integer"]), LENGTHS, LENGTHS)
+    st.builds(
+        TimelineDeclaration,
+        st.sampled_from(["rational", "integer"]),
+        LENGTHS,
+        LENGTHS,
+        st.sampled_from([None, "down", "nearest", "up"]),
+    )
     | st.builds(Input, NAMES, st.lists(FIELDS, max_size=3).map(tuple), st.none() | DISTANCES)
     | st.builds(Output, st.lists(NAMES, min_size=1, max_size=3).map(tuple))
     | st.builds(Background, NAMES, TEXT)

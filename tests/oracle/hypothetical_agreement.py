@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from oracle.grounding import expression_variables
 from oracle.hypothetical import Answer, Supported, answers, columns_of
@@ -114,6 +114,7 @@ class Triple:
     evidence: frozenset[Fact]
     hypotheses: tuple[GroundLiteral, ...]
     absent: tuple[GroundLiteral, ...]
+    where: tuple[Comparison, ...] = ()
 
     @property
     def is_ground(self) -> bool:
@@ -128,8 +129,28 @@ def triple_of(told: HypotheticalAnswer, query: Atom) -> Triple:
         tuple(told.answer[name] for name in columns_of(query)),
         frozenset(fact_of(literal, {}) for literal in told.evidence if not literal.negated),
         tuple(literal for literal in told.hypotheses if not literal.negated),
-        tuple(literal for literal in (*told.evidence, *told.hypotheses) if literal.negated),
+        tuple(literal for literal in points((*told.evidence, *told.hypotheses)) if literal.negated),
+        told.where,
     )
+
+
+def points(literals: Iterable[GroundLiteral]) -> Iterator[GroundLiteral]:
+    """The literals, those over a stretch of time one by one."""
+    for literal in literals:
+        first, last = literal.time, literal.until
+        if isinstance(first, int) and isinstance(last, int):
+            yield from (replace(literal, time=time, until=None) for time in range(first, last + 1))
+        else:
+            yield literal
+
+
+def fulfils(where: Iterable[Comparison], values: Mapping[str, Value]) -> bool:
+    """Whether the conditions hold of these values, as far as they tell."""
+    known = [each for each in where if expression_variables(each.left) | expression_variables(each.right) <= values.keys()]
+    try:
+        return all(compare(condition, values) for condition in known)
+    except Undefined:
+        return False
 
 
 def opens(literal: GroundLiteral) -> list[Open]:
@@ -154,16 +175,16 @@ def is_instance_of(supported: Supported, triple: Triple) -> bool:
         return False
     if len(triple.hypotheses) != len(supported.hypotheses):
         return False
-    return _agree(list(triple.hypotheses), set(supported.hypotheses), {})
+    return _agree(list(triple.hypotheses), set(supported.hypotheses), {}, triple.where)
 
 
-def _agree(literals: list[GroundLiteral], facts: set[Fact], values: dict[str, Value]) -> bool:
-    """Whether a substitution takes the literals to these facts, one to one."""
+def _agree(literals: list[GroundLiteral], facts: set[Fact], values: dict[str, Value], where: tuple[Comparison, ...]) -> bool:
+    """Whether a substitution that the conditions allow takes the literals to these facts, one to one."""
     if not literals:
-        return True
+        return fulfils(where, values)
     for fact in facts:
         extended = dict(values)
-        if _unify(literals[0], fact, extended) and _agree(literals[1:], facts - {fact}, extended):
+        if _unify(literals[0], fact, extended) and _agree(literals[1:], facts - {fact}, extended, where):
             return True
     return False
 

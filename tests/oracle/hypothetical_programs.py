@@ -7,18 +7,15 @@ universe of a dozen facts covers many of them. Where the compiler refuses a prog
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
 from typing import Literal
 
 from hypothesis import strategies as st
 
-from oracle.evaluate import program_facts, rules_of
-from oracle.grounding import Row, atoms, bound_variables, constants
+from oracle.grounding import atoms, bound_variables, unsafe_variables
 from oracle.lars import anchored_variables
-from oracle.worlds import Fact
 from tidelog.plans.syntax import (
     Arithmetic,
     Atom,
@@ -64,7 +61,8 @@ class Shapes:
     """What a drawn program may contain besides rules of Temporal Datalog: `h(X)@T+k :- p(X)@T, q(X)@T+1, r@S`.
 
     `metric` are diamonds, boxes, since, until and boxes in heads; `windows` those of LARS over time, some with a step.
-    `unbounded` lets diamonds reach for ever. `several` lets a rule have several time variables.
+    `unbounded` lets diamonds reach for ever. `several` lets a rule have several time variables. `compared` makes most rules
+    compare values and times, and gives some of them a twin that compares otherwise.
     """
 
     metric: bool = False
@@ -75,6 +73,7 @@ class Shapes:
     unbounded: bool = False
     several: bool = False
     delays: bool = False
+    compared: bool = False
     rules: int = 4
 
 
@@ -83,7 +82,9 @@ SEVERAL_TIMES = Shapes(several=True, unbounded=True, metric=True)
 METRIC = Shapes(metric=True)
 WINDOWS = Shapes(windows=True)
 POSITIVE = Shapes(metric=True, windows=True, several=True, unbounded=True)
+COMPARED = Shapes(several=True, compared=True)
 NEGATIVE = Shapes(negation=True)
+ABSENCES = Shapes(negation=True, compared=True, background=False, rules=3)
 EVERYTHING = replace(POSITIVE, negation=True, delays=True)
 
 
@@ -206,9 +207,13 @@ def _present_body(draw: st.DrawFn, scene: _Scene) -> list[Formula]:
 
 
 @st.composite
-def _comparisons(draw: st.DrawFn, names: Sequence[str], times: Sequence[str]) -> list[Formula]:
+def _comparisons(draw: st.DrawFn, names: Sequence[str], times: Sequence[str], often: bool = False) -> list[Formula]:
     found: list[Formula] = []
     pool = [*times, *times, *names]
+    if often and len(times) > 1 and draw(st.booleans()):
+        found += draw(_bounds(times))
+    if often and names and draw(st.booleans()):
+        found.append(draw(_bound_on_value(names)))
     if pool and _chance(draw, 5):
         operators: tuple[ComparisonOperator, ...] = ("!=", "<", "<=", ">", ">=", "=")
         left = Variable(draw(st.sampled_from(pool)))
@@ -218,6 +223,35 @@ def _comparisons(draw: st.DrawFn, names: Sequence[str], times: Sequence[str]) ->
     if times and _chance(draw, 8):
         found.append(Comparison("=", Variable("W"), draw(_sum(times))))
     return found
+
+
+@st.composite
+def _bounds(draw: st.DrawFn, times: Sequence[str]) -> list[Formula]:
+    """One time lies so far behind another, at least and at most."""
+    early, late = draw(st.permutations(list(times)))[:2]
+    low = draw(st.integers(-1, 1))
+    ends = ((">=", low), ("<=", low + draw(st.integers(0, 2))))
+    return [Comparison(sign, Variable(late), Arithmetic("+", (Variable(early), Constant(end)))) for sign, end in ends]
+
+
+@st.composite
+def _bound_on_value(draw: st.DrawFn, names: Sequence[str]) -> Comparison:
+    operators: tuple[ComparisonOperator, ...] = ("<", ">", "<=", ">=", "!=")
+    return Comparison(
+        draw(st.sampled_from(operators)), Variable(draw(st.sampled_from(names))), Constant(draw(st.integers(1, 3)))
+    )
+
+
+@st.composite
+def _twin(draw: st.DrawFn, rule: Rule) -> Rule:
+    """The same rule, with a part less, or with comparisons of its own."""
+    comparisons = [part for part in rule.body if isinstance(part, Comparison)]
+    others = [part for part in rule.body if not isinstance(part, Comparison)]
+    kept = others if len(others) < 2 or draw(st.booleans()) else draw(st.permutations(others))[1:]
+    times = sorted(anchored_variables(kept))
+    changed = draw(_comparisons(sorted(bound_variables(kept) - {*times}), times, often=True))
+    twin = Rule(rule.head, (*kept, *(comparisons if draw(st.booleans()) else changed)))
+    return rule if unsafe_variables(twin) else twin
 
 
 @st.composite
@@ -253,7 +287,7 @@ def _rule(draw: st.DrawFn, head: str, arity: int, scene: _Scene) -> Rule:
         body.append(Atom(BACKGROUND, (draw(_term(scene)), draw(_term(scene)))))
     times = sorted(anchored_variables(body))
     if shapes.comparisons:
-        body.extend(draw(_comparisons(sorted(bound_variables(body) - {*times}), times)))
+        body.extend(draw(_comparisons(sorted(bound_variables(body) - {*times}), times, shapes.compared)))
     if shapes.negation and draw(st.booleans()):
         names = tuple(sorted(bound_variables(body) - {*times}))
         body.append(draw(_negated(replace(scene, names=names, wildcards=_chance(draw, 3)), times if is_temporal else ())))
@@ -304,6 +338,8 @@ def ask_programs(draw: st.DrawFn, shapes: Shapes = POSITIVE) -> Program:
         arity = draw(st.sampled_from((1, 1, 2, 0)))
         scene = _Scene(shapes, dict(known))
         rules += [draw(_rule(name, arity, scene)) for _ in range(heads.count(name))]
+        if shapes.compared and draw(st.booleans()):
+            rules.append(draw(_twin(rules[-1])))
         known[name] = arity
     inputs = [Input(name, _fields(arity), draw(_delay(shapes))) for name, arity in INPUTS.items()]
     facts = draw(st.lists(_background_fact(), min_size=1, max_size=3)) if shapes.background else []
@@ -346,6 +382,8 @@ def _query_term(draw: st.DrawFn, index: int) -> Term:
         return Constant(draw(st.sampled_from(VALUES)))
     if choice == 10:
         return Wildcard()
+    if choice == 8:
+        return Variable(("Y", "X")[index])
     return Variable("X" if choice == 9 else ("X", "Y")[index])
 
 
@@ -354,78 +392,3 @@ def _head_atom(head: Formula) -> Atom:
         head = head.operand
     assert isinstance(head, Atom)
     return head
-
-
-# --- streams ------------------------------------------------------------------------------------------------------
-
-
-@st.composite
-def universes(draw: st.DrawFn, program: Program, *, size: int = 14, last: int = LAST) -> list[Fact]:
-    """Different facts of the inputs that the program reads, in order of time, over one or two constants.
-
-    One is a constant of the program, if it mentions any, so that its rules apply.
-    """
-    parts = [part for rule in rules_of(program) for part in rule.body]
-    mentioned = sorted(set().union(*map(constants, parts)) & set(VALUES), key=repr)
-    values = draw(st.lists(st.sampled_from([*mentioned, *VALUES]), min_size=1, max_size=2, unique=True))
-    rows: dict[int, list[Row]] = {0: [()], 1: [(v,) for v in values], 2: [(v, w) for v in values for w in values]}
-    places = [(name, row, time) for name in _names_read(program) for row in rows[INPUTS[name]] for time in range(last + 1)]
-    drawn = draw(st.lists(st.sampled_from(places), min_size=min(len(places), size - 2), max_size=size, unique=True))
-    return sorted(drawn, key=lambda fact: (fact[2], fact[0], repr(fact[1])))
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """What comes together: facts, and how far the watermark is then."""
-
-    facts: tuple[Fact, ...]
-    watermark: int
-
-
-def all_facts(program: Program, universe: Sequence[Fact]) -> list[Fact]:
-    """Every fact of an input over the constants of program and universe and another one, at all times near those."""
-    found = {value for rule in rules_of(program) for part in (rule.head, *rule.body) for value in constants(part)}
-    found |= {value for _, row, _ in [*program_facts(program), *universe] for value in row} | {"other"}
-    values = sorted(found, key=repr)
-    return [
-        (name, row, time)
-        for name in _names_read(program)
-        for row in product(values, repeat=INPUTS[name])
-        for time in range(-3, 2 * LAST + 4)
-    ]
-
-
-def _names_read(program: Program) -> list[str]:
-    parts = [part for rule in rules_of(program) for part in rule.body]
-    return sorted({atom.predicate for part in parts for atom, _ in atoms(part)} & set(INPUTS)) or ["p"]
-
-
-@st.composite
-def histories(draw: st.DrawFn, universe: Sequence[Fact], premises: Collection[Collection[Fact]]) -> list[Fact]:
-    """Some facts of a universe: those that one or two answers need, now and then but for one of them, and a few others."""
-    chosen: set[Fact] = {fact for fact in universe if _chance(draw, 4)}
-    wanted = sorted((sorted(facts, key=repr) for facts in premises), key=repr)
-    for facts in draw(st.lists(st.sampled_from(wanted), min_size=1, max_size=3)) if wanted else []:
-        chosen.update(facts)
-        is_short: bool = draw(st.booleans())
-        if facts and is_short:
-            chosen.discard(draw(st.sampled_from(facts)))
-    return [fact for fact in universe if fact in chosen]
-
-
-def in_order(history: Sequence[Fact], until: int = LAST + 5) -> list[Arrival]:
-    """A history as it comes: at each time point all of its facts, and then the watermark is there."""
-    times = range(min((fact[2] for fact in history), default=0), until + 1)
-    return [Arrival(tuple(fact for fact in history if fact[2] == time), time) for time in times]
-
-
-@st.composite
-def out_of_order(draw: st.DrawFn, history: Sequence[Fact], delays: Mapping[str, int]) -> list[Arrival]:
-    """A history in batches, in any order that the watermark and the delays allow."""
-    watermarks = sorted(draw(st.lists(st.integers(-1, LAST + 5), min_size=1, max_size=8)))
-    batches: list[list[Fact]] = [[] for _ in watermarks]
-    for fact in draw(st.permutations(list(history))):
-        # what begins at or before the watermark less the delay, as the batches before have left it, comes too late
-        late = [fact[2] <= mark - delays.get(fact[0], 0) for mark in watermarks[:-1]]
-        batches[draw(st.sampled_from([0, *(i for i, is_late in enumerate(late, 1) if not is_late)]))].append(fact)
-    return [Arrival(tuple(batch), mark) for batch, mark in zip(batches, watermarks, strict=True)]

@@ -101,6 +101,21 @@ def test_a_durable_run_answers_as_the_engine_does(tmp_path: Path, plan: Plan, ba
     assert run.rejected == len(letters.rejected)
 
 
+@pytest.mark.parametrize("at", [1, 2])
+def test_after_a_crash_devices_stand_where_they_stood(tmp_path: Path, plan: Plan, often: None, at: int) -> None:
+    """A file with a clock for each sensor, one of them behind: what is late does not depend on where a run was cut."""
+    path = tmp_path / "temp.csv"
+    lines = [f"{time - 7 * (sensor == 'b')},{sensor},{15 + time % 13}" for time in range(20, 600) for sensor in "abc"]
+    path.write_text("\n".join(["time,sensor,value", *lines]))
+    spec = f"{path}?predicate=temp&by=sensor"
+    golden = run_durably(plan, tmp_path / "golden", [tidelog.open_source(spec, plan.schema)], every=1000)
+    assert 0 < golden.statistics().intake.late < 20
+    assert not crash(plan, tmp_path / "box", [tidelog.open_source(spec, plan.schema)], at, is_after=True)
+    again = run_durably(plan, tmp_path / "box", [tidelog.open_source(spec, plan.schema)], every=1000)
+    assert again.statistics().intake == golden.statistics().intake
+    assert untimed(held(tmp_path / "box")) == untimed(held(tmp_path / "golden"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("emit", ["intervals", "final", "changes", "points"])
 def test_after_a_crash_at_any_commit_nothing_is_missing_and_nothing_is_there_twice(

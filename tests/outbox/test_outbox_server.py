@@ -5,27 +5,32 @@ from __future__ import annotations
 import secrets
 import socket
 import ssl
+import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 import msgspec
 import pytest
 from engine.running import BACKENDS
 
 import tidelog
+from children import WAIT
 from outbox.boxes import PROGRAM, alarm
-from tidelog.connectors import outbox_protocol, outbox_server
+from tidelog.connectors import acceptor, outbox_protocol, outbox_server
+from tidelog.connectors.acceptor import ClientLimits
 from tidelog.connectors.addresses import TcpAddress
 from tidelog.connectors.outbox import Outbox, OutboxReader
 from tidelog.connectors.outbox_client import OutboxClient
 from tidelog.connectors.outbox_protocol import LENGTH, VERSION, Hello, Reply, Request
 from tidelog.connectors.outbox_server import OutboxServer, load_certificate, load_token, parse_server
 from tidelog.plans.errors import ConnectorError, SpecError
+from tidelog.runtime.interfaces import ConnectionStatistics
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
@@ -226,20 +231,57 @@ def test_another_version_is_told(box: str) -> None:
         msgspec.msgpack.decode(answered[LENGTH.size :], type=Reply).check()
 
 
-def test_a_silent_client_is_left(box: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who does not say who it is, or asks nothing for long, is hung up on."""
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("options", [{}, {"clients": ClientLimits(timeout=0.1)}])
+def test_a_silent_client_is_left(
+    box: str, backend: str, options: dict[str, ClientLimits], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who does not say who it is, or asks nothing for long, is hung up on, and counted."""
     monkeypatch.setattr(outbox_server, "HELLO_SECONDS", 0.1)
-    monkeypatch.setattr(outbox_server, "IDLE_SECONDS", 0.1)
+    if not options:
+        monkeypatch.setattr(outbox_server, "IDLE_SECONDS", 0.1)
+
+    async def main() -> ConnectionStatistics:
+        async with OutboxServer(box, TcpAddress("127.0.0.1", 0), **options) as server:
+            for hello in (b"", framed(Hello(VERSION))):
+                async with await anyio.connect_tcp("127.0.0.1", server.port or 0) as client:
+                    await client.send(hello)
+                    with anyio.fail_after(WAIT), suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+                        while True:
+                            await client.receive()
+            with anyio.fail_after(WAIT):
+                while server.connections().silent < 2:
+                    await anyio.lowlevel.checkpoint()
+            return server.connections()
+
+    assert anyio.run(main, backend=backend) == ConnectionStatistics(accepted=2, silent=2)
+
+
+def until_let_in(address: str) -> int:
+    """The last number, asked for again while the server is still at those who came or went a moment ago."""
+    end = time.monotonic() + WAIT
+    while True:
+        with suppress(ConnectorError):
+            return last_of(address)
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_house_full_of_silent_clients_lets_another_one_in(box: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all places are taken, one that says nothing, before or after its hello, makes room for one that asks."""
+    monkeypatch.setattr(acceptor, "SILENT_SECONDS", 0)
 
     def use(address: str) -> None:
         host, port = address.removeprefix("tcp://").split(":")
-        for hello in (b"", framed(Hello(VERSION))):
-            with socket.create_connection((host, int(port)), 10) as connection:
-                connection.sendall(hello)
-                while connection.recv(100):
-                    pass
+        with ExitStack() as stack:
+            for hello in (b"", framed(Hello(VERSION))):
+                silent = stack.enter_context(socket.create_connection((host, int(port)), 10))
+                silent.sendall(hello)
+            for _ in range(3):
+                assert last_of(address) == 100
 
-    serving(box, use)
+    serving(box, use, backend=backend, clients=ClientLimits(2))
 
 
 def test_a_server_that_says_too_much_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import PythonException
 from pyspark.sql import types as T
 
 import tidelog
 from tidelog.connectors.formats import make_decoder
 from tidelog.connectors.framing import MAX_LINE, LineReader
 from tidelog.connectors.spark import Ingestion, parse_fields, table_paths
-from tidelog.connectors.spark.running.arrivals import BATCH, FACTS, UNUSED, Arrivals
+from tidelog.connectors.spark.running.arrivals import BATCH, FACTS, UNUSED, Arrivals, unused_names
 from tidelog.connectors.spark.running.blocks import BLOCK, BlocksOfTask, Header
 from tidelog.connectors.spark.running.frame_rows import EXACT, Layout, RowReader, RowsOfTask
 from tidelog.connectors.spark.running.frames import layout_of
@@ -44,6 +45,8 @@ output warm, open.
 warm(S) :- temp(S, V), V >= 30.
 open(S) :- door(S).
 """
+LOOSE = "timeline integer, unit 1 s.\noutput open.\nopen(S) :- door(S)."
+"""Declares no inputs, so that there may be facts of any predicate."""
 ORDERED = "timeline integer.\ninput p(a).\noutput q.\nq(X) :- sometime p(X) in [#2 of p]."
 
 
@@ -283,11 +286,42 @@ def test_cut_files_with_another_header(header: Header | None, row: tuple[bytes, 
     assert str(raised.value).startswith(message)
 
 
+def test_quoted_line_ends_in_whole_files() -> None:
+    """A line end in quotes cuts no row of a file that is read as a whole; a quote that is never closed is a letter."""
+    text = b'sensor,value,time\n"a\nforged,1,2\n",31,1\nb,32,2\n"c,33,3\nforged,1,4\n'
+    for size in (1, 2, 100):
+        worker = BlocksOfTask(Input(1, "csv", "/", "temp"), job(), None)
+        read = Read.of(worker.read(blocks(*file("/a", text), *file("/b", text), size=size)))
+        one = [("temp", ("a\nforged,1,2\n", 31), 1, 1), ("temp", ("b", 32), 2, 2)]
+        assert read.facts == one + one
+        reason = "not valid CSV: unexpected end of data"
+        assert [(each.place, each.reason) for each in read.letters] == [("/a:6", reason), ("/b:6", reason)]
+
+
+@pytest.mark.parametrize("text", [b'"a\nforged,1,2\n",31,1', b'"a,31,1', b'a,31,"\n1"'])
+@pytest.mark.parametrize("start", [0, 9])
+def test_quoted_line_ends_in_cut_files(text: bytes, start: int) -> None:
+    """A line end in quotes of a file that is cut ends everything: a part may begin there, and take text for facts."""
+    header = Header(b"sensor,value,time", "/0")
+    lines = text.split(b"\n") if start else [header.line, *text.split(b"\n")]
+    rows = [(line, "file:/a", start, 9, 99) for line in lines]
+    for size in (1, 100):
+        worker = BlocksOfTask(Input(1, "csv", "/", "temp"), job(), header)
+        with pytest.raises(DataError, match="/a: a quote is open at a line's end, and Spark reads this file in parts"):
+            list(worker.read(blocks(*rows, size=size)))
+
+
 def test_counts_and_spans() -> None:
-    """Facts are counted, those of unknown predicates apart; the span is that of all, read by a stage or not."""
+    """Facts are counted, those that no stage reads apart, and by name; the span is that of both. Others are letters."""
     text = b"temp(a,31)@7\nother(1)@2\ndoor(x)@[3,9]\nother(2)@8\n"
     read = Read.of(BlocksOfTask(Input(1, "facts", "/"), job(), None).read(blocks(*file("/a", text))))
-    assert read.counts == {FACTS: 2, UNUSED: 2}
+    assert read.counts == {FACTS: 2}
+    assert [letter.reason for letter in read.letters] == ["the program has no predicate `other`"] * 2
+    assert read.spans == [(3, 7)]
+    unread = PROGRAM.replace("output warm, open", "output open") + "input other(n).\n"
+    read = Read.of(BlocksOfTask(Input(1, "facts", "/"), job(unread), None).read(blocks(*file("/a", text))))
+    assert read.counts == {FACTS: 1, UNUSED: 3, "unused other": 2, "unused temp": 1}
+    assert unused_names(read.counts) == {"other": 2, "temp": 1}
     assert read.spans == [(2, 8)]
     assert Read.of(BlocksOfTask(Input(1, "facts", "/"), job(), None).read(iter(()))).counts == {}
 
@@ -387,7 +421,7 @@ def test_dates_need_a_unit() -> None:
 
 
 def rows(
-    layout: Layout, predicate: str, *values: Sequence[object], program: str = PROGRAM
+    layout: Layout, predicate: str, *values: Sequence[object], program: str = LOOSE
 ) -> tuple[list[Any], list[Rejected]]:
     """What a worker makes of rows: without their predicate, and what is none."""
     reader = RowReader(job(program).plan.schema, predicate, layout)
@@ -548,6 +582,28 @@ def test_cut_files_on_spark(spark: SparkSession, tmp_path: Path) -> None:
     assert read.counts == {FACTS: 2000}
     assert ordered.facts == [("p", (f"x{i}",), 1, 1) for i in range(2000)]
     assert read.letters[0].place.startswith(f"{path} (after byte ")
+
+
+@pytest.mark.slow
+def test_quoted_line_ends_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """A line end in quotes is part of a value where a file is read as a whole; a file that Spark cuts is refused by name."""
+    path, packed = tmp_path / "p.csv", tmp_path / "p.csv.gz"
+    forged = "\n".join(f"1,forged{i}" for i in range(500))
+    path.write_text(f'time,a\n1,x\n2,"{forged}"\n3,y\n', "utf-8")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    item = parse_input(f"csv+{packed}?predicate=p", 1)
+    read = Read.frame(read_input(spark, item, job(ORDERED), streaming=False))
+    assert sorted(read.facts, key=repr) == [("p", (forged,), 2, 2), ("p", ("x",), 1, 1), ("p", ("y",), 3, 3)]
+    key = "spark.sql.files.maxPartitionBytes"
+    before = spark.conf.get(key)
+    spark.conf.set(key, "1000b")
+    try:
+        frame = read_input(spark, parse_input(os.fspath(path), 1), job(ORDERED), streaming=False)
+        assert frame.rdd.getNumPartitions() > 4
+        with pytest.raises(PythonException, match=r"p\.csv: a quote is open at a line's end"):
+            frame.collect()
+    finally:
+        spark.conf.set(key, before)
 
 
 @pytest.mark.slow

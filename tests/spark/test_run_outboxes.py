@@ -27,7 +27,7 @@ from tidelog.connectors.outbox import OutboxReader
 from tidelog.connectors.outbox_file import OutboxSchema
 from tidelog.connectors.outbox_server import OutboxServer, load_certificate
 from tidelog.connectors.spark.origins import NO_ACCESS, Access, Origin, read_origins, source_options
-from tidelog.connectors.spark.running.arrivals import FACTS, UNUSED
+from tidelog.connectors.spark.running.arrivals import FACTS
 from tidelog.connectors.spark.running.inputs import Input, parse_input, read_input
 from tidelog.connectors.spark.running.job import Job, job_of
 from tidelog.connectors.spark.running.outbox_rows import FACT, FactReader, FactsOfTask
@@ -170,14 +170,15 @@ def texts_of(arguments: str) -> list[str]:
 
 
 def test_facts_of_an_outbox(fill: Fill) -> None:
-    """Each is a fact of its own predicate; those that the program lacks are counted, and what does not fit is a letter."""
+    """Each is a fact of its own predicate; those that the program lacks are letters, as is what does not fit."""
     path = fill("n1", HOT)
     for size in (1, 2, 9):
         read = Read.of(FactsOfTask(Input(1, "outbox", path), job(), Fraction(1)).read(batches(path, size)))
         assert read.facts == [("hot", ("s 1", 21.5), 1, 2), ("seen", ("x",), NEG, POS)]
-        assert read.counts == {FACTS: 2, UNUSED: 1}
-        assert read.spans == [(NEG, 2)]
-        (letter,) = read.letters
+        assert read.counts == {FACTS: 2}
+        assert read.spans == [(NEG, 1)]
+        unknown, letter = read.letters
+        assert (unknown.place, unknown.reason) == ("n1:2", "the program has no predicate `on`")
         assert (letter.place, letter.reason) == ("n1:3", "`hot` expects text for `sensor`, got 7")
         assert letter.raw == (
             b'{"predicate":"hot","arguments":[7,1],"start":"3","end":"3","start_open":false,"end_open":false}'
@@ -234,7 +235,7 @@ def test_history_of_an_outbox(spark: SparkSession, fill: Fill) -> None:
         read = Read.frame(read_input(spark, parse_input(f"outbox:{path}", 1), job(), streaming=False))
         assert read.sorted() == (
             [("hot", ("s 1", 21.5), 1, 2), ("seen", ("x",), NEG, POS)],
-            [("n1:4", "`hot` expects text for `sensor`, got 7")],
+            [("n1:3", "the program has no predicate `on`"), ("n1:4", "`hot` expects text for `sensor`, got 7")],
         )
         assert (reader.first(), reader.last()) == (2, 5)
 

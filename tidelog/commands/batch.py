@@ -4,41 +4,36 @@ from __future__ import annotations
 
 import argparse
 import os
-import select
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from types import FrameType
-from typing import NoReturn
 
 from tidelog.commands.batch_progress import Progress
-from tidelog.commands.outcome import say, show_diagnostics
+from tidelog.commands.outcome import add_max_state, say, show_diagnostics, write_out
+from tidelog.commands.unused import unused_note
 from tidelog.compiling import compile_batch_path
 from tidelog.connectors.batch_files import BatchLoader, parse_batch_spec
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.spec import Spec
 from tidelog.plans.batch import BatchPlan
-from tidelog.plans.errors import ConnectorError, ProgramError, SpecError
-from tidelog.plans.facts import Schema
+from tidelog.plans.errors import SpecError
 from tidelog.plans.timeline import Timeline
 from tidelog.runtime.batch.decision import METHODS
 from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.collecting import collect_seldom
+from tidelog.runtime.state_bound import MAX_STATE_IN_BATCH
 from tidelog.runtime.violations import Violation
 
-IN_BATCH = "batch reasoning can take this program (materialise, entails, consistent)"
-"""What is said of a program that is wrong for streams alone."""
 _WRITTEN_AT_ONCE = 4096
 
 
 def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what every batch command takes: a program, and where its facts are."""
-    parser.add_argument("program", metavar="PROGRAM")
+    parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
     parser.add_argument(
         "facts", metavar="FACTS", nargs="*", help="files of facts, or `-`: text, .jsonl, .csv, [format+]path"
     )
+    add_max_state(parser, MAX_STATE_IN_BATCH)
 
 
 def load_batch_plan(path: str) -> BatchPlan:
@@ -49,14 +44,6 @@ def load_batch_plan(path: str) -> BatchPlan:
         raise SpecError(f"cannot read `{path}`: {os.strerror(error.errno or 0)}") from error
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     return plan
-
-
-def batch_plan_if_any(path: str) -> BatchPlan | None:
-    """The batch plan of a program's file; None if batch reasoning cannot take it."""
-    try:
-        return compile_batch_path(path)
-    except ProgramError:
-        return None
 
 
 def parse_facts(specs: Sequence[str]) -> list[Spec]:
@@ -72,12 +59,17 @@ def load(
 ) -> BatchLoader:
     """The facts of some inputs, at least as fine as `timeline`; DataError for the first that cannot be read."""
     collect_seldom()
-    schema = Schema(timeline, plan.schema.predicates)
+    schema = replace(plan.schema, timeline=timeline)
     loader = BatchLoader(schema, only=only)
     progress.expect(spec.path for spec in specs)
     for spec in specs:
         loader.load(spec, progress.read)
     collect_seldom()  # what has been read stays: it is not looked at again
+    known = {*plan.schema.predicates, *(only or ())}
+    unused = {name: number for name, number in loader.facts.passed_names.items() if name not in known}
+    if unused:
+        progress.clear()
+        say(f"note: {unused_note(sum(unused.values()), unused, plan.schema)}")
     return loader
 
 
@@ -94,26 +86,15 @@ def go_on(
 
 
 def write_lines(lines: Iterable[str]) -> None:
-    """Write answers to standard output; ConnectorError where that cannot be."""
+    """Write answers to standard output, many at once; ConnectorError where that cannot be."""
     waiting: list[str] = []
     for line in lines:
         waiting.append(line)
         if len(waiting) == _WRITTEN_AT_ONCE:
-            _write("\n".join(waiting) + "\n")
+            write_out("\n".join(waiting) + "\n")
             waiting = []
     if waiting:
-        _write("\n".join(waiting) + "\n")
-
-
-def _write(text: str) -> None:
-    data = memoryview(text.encode())
-    while data:
-        try:
-            data = data[os.write(1, data) :]
-        except BlockingIOError:  # a terminal or a pipe that another process has set not to wait
-            select.select([], [1], [])
-        except OSError as error:
-            raise ConnectorError(f"cannot write to standard output: {os.strerror(error.errno or 0)}") from error
+        write_out("\n".join(waiting) + "\n")
 
 
 def say_inconsistent(violation: Violation | None, times: TimeFormatter) -> None:
@@ -130,21 +111,3 @@ def add_iso(parser: argparse.ArgumentParser) -> None:
 def add_method(parser: argparse.ArgumentParser) -> None:
     """Add `--method` of what decides."""
     parser.add_argument("--method", choices=METHODS, default="auto", help="how to decide it (default auto)")
-
-
-@contextmanager
-def stopped_by_signals() -> Iterator[None]:
-    """Within it, SIGTERM ends the command as SIGINT does, with the exit code 143."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, _stop)
-    try:
-        yield
-    finally:
-        with suppress(TypeError):  # not set from Python: then it cannot be set back
-            signal.signal(signal.SIGTERM, before)
-
-
-def _stop(number: int, _: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)

@@ -12,7 +12,6 @@ from tidelog.commands.batch import (
     load_batch_plan,
     parse_facts,
     say_inconsistent,
-    stopped_by_signals,
     write_lines,
 )
 from tidelog.commands.batch_progress import Progress
@@ -22,9 +21,8 @@ from tidelog.runtime.batch.entailment import Question
 from tidelog.runtime.batch.relevance import predicates_read, refined, relevant_part
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser("consistent", help="decide whether a program and facts have a model")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes to its parser."""
     add_batch_arguments(parser)
     add_method(parser)
     add_iso(parser)
@@ -33,14 +31,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(options: argparse.Namespace) -> int:
     """Print `true` or `false`, as soon as it is decided."""
-    with stopped_by_signals(), Progress() as progress:
+    with Progress() as progress:
         plan = load_batch_plan(options.program)
         TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
         specs = parse_facts(options.facts)
         part = relevant_part(plan)
         loader = load(plan, plan.timeline, specs, progress, predicates_read(part))
         part = refined(part, loader.timeline)
-        question = Question(part)
+        question = Question(part, max_state=options.max_state)
         question.load(loader.drain())
         decision = question.decide(options.method, progress)
     if decision.answer == "undecided":

@@ -15,18 +15,17 @@ from tidelog.commands.batch import (
     load_batch_plan,
     parse_facts,
     say_inconsistent,
-    stopped_by_signals,
     write_lines,
 )
 from tidelog.commands.batch_progress import Progress
 from tidelog.commands.outcome import BAD, DONE, USAGE, say
-from tidelog.connectors.decoding import suggest
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.text_decoder import TextDecoder
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.facts import Record, Schema
 from tidelog.plans.numerals import shorten
 from tidelog.plans.refining import read_exactly
+from tidelog.plans.suggestions import suggest
 from tidelog.plans.timeline import Timeline
 from tidelog.runtime.batch.decision import Decision, Truth
 from tidelog.runtime.batch.entailment import Question
@@ -38,9 +37,8 @@ INCONSISTENT = 3
 _CODES: dict[Truth, int] = {"true": DONE, "false": BAD, "inconsistent": INCONSISTENT}
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser("entails", help="decide whether a fact follows")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes to its parser."""
     add_batch_arguments(parser)
     parser.add_argument("--fact", required=True, action=_Once, metavar="F", help="the fact asked for, such as 'P(a)@[1,2]'")
     add_method(parser)
@@ -51,7 +49,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(options: argparse.Namespace) -> int:
     """Print `true`, `false` or `inconsistent`, as soon as it is decided."""
     unknown = ""
-    with stopped_by_signals(), Progress() as progress:
+    with Progress() as progress:
         plan = load_batch_plan(options.program)
         TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
         (predicate, *_), timeline = _read_fact(plan.schema, options.fact)
@@ -62,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
             unknown = f"`{shorten(predicate)}`{suggest(predicate, plan.schema.predicates)}"
         part = refined(part, loader.timeline)
         fact, _ = _read_fact(replace(plan.schema, timeline=loader.timeline), options.fact)
-        question = Question(part, fact)
+        question = Question(part, fact, options.max_state)
         question.load(loader.drain())
         decision = question.decide(options.method, progress)
     if unknown:
@@ -93,7 +91,11 @@ def _tell(decision: Decision, times: TimeFormatter) -> int:
 
 
 def _read_fact(schema: Schema, text: str) -> tuple[Record, Timeline]:
-    """A fact, encoded for a timeline that is fine enough for it; SpecError where it is none."""
+    """A fact, encoded for a timeline that is fine enough for it; SpecError where it is none.
+
+    Of a predicate that nothing knows, too: what nothing derives does not follow.
+    """
+    schema = replace(schema, others=None)
 
     def read(timeline: Timeline) -> Record:
         batch = TextDecoder(replace(schema, timeline=timeline), "--fact").decode([os.fsencode(text)], 1)

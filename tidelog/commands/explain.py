@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
 from tidelog.commands.batch import (
-    IN_BATCH,
-    batch_plan_if_any,
     load,
     load_batch_plan,
     parse_facts,
-    stopped_by_signals,
     write_lines,
 )
 from tidelog.commands.batch_progress import Progress
-from tidelog.commands.outcome import BAD, DONE, USAGE, load_plan, say, show_diagnostics
+from tidelog.commands.in_batch import IN_BATCH, batch_plan_if_any
+from tidelog.commands.outcome import BAD, DONE, USAGE, load_plan, say, show_diagnostics, write_out
 from tidelog.operators.horn.grounding import ground
 from tidelog.operators.ltl.printing import describe
 from tidelog.operators.ltl.translation import translate
@@ -29,13 +26,16 @@ from tidelog.plans.plan import Plan
 from tidelog.runtime.batch.relevance import predicates_read, refined
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser("explain", help="show how a program is understood and run")
-    parser.add_argument("program", metavar="PROGRAM")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes to its parser."""
+    parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
     parser.add_argument("facts", metavar="FACTS", nargs="*", help="with `--stage ltl`: files of facts")
-    parser.add_argument("--stage", choices=("text", "normal", "plan", "ltl"), default="plan")
-    parser.add_argument("--format", choices=("text", "mermaid", "json"), default="text")
+    parser.add_argument(
+        "--stage", choices=("text", "normal", "plan", "ltl"), default="plan", help="which form of the program (default plan)"
+    )
+    parser.add_argument(
+        "--format", choices=("text", "mermaid", "json"), default="text", help="how to show it (default text)"
+    )
     parser.set_defaults(run=run)
 
 
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         shown = explain(plan, options.stage, options.format)
     except ValueError as error:
         raise SpecError(str(error)) from error
-    sys.stdout.write(shown.rstrip("\n") + "\n")
+    write_out(shown.rstrip("\n") + "\n")
     return DONE
 
 
@@ -68,7 +68,7 @@ def _as_formula(program: str, facts: Sequence[str], format: str) -> int:
     """Print the LTL formula that is satisfiable exactly if the program and its facts are consistent."""
     if format != "text":
         raise SpecError(f"cannot show the stage `ltl` as {format}: `text` is its one format")
-    with stopped_by_signals(), Progress() as progress:
+    with Progress() as progress:
         plan = load_batch_plan(program)
         specs = parse_facts(facts)
         loader = load(plan, plan.timeline, specs, progress, predicates_read(plan))

@@ -15,7 +15,6 @@ from tidelog.commands.batch import (
     load_batch_plan,
     parse_facts,
     say_inconsistent,
-    stopped_by_signals,
     write_lines,
 )
 from tidelog.commands.batch_progress import Progress
@@ -33,13 +32,17 @@ from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.batch.relevance import refined
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser("materialise", help="print everything that follows from a program and facts")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes to its parser."""
     add_batch_arguments(parser)
     parser.add_argument("--until", metavar="T", help="derive nothing beyond this time")
     parser.add_argument("--rounds", type=whole, metavar="K", help="apply the rules K times (default: until nothing is new)")
-    parser.add_argument("--strategy", choices=("naive", "seminaive", "optimised"), default="seminaive")
+    parser.add_argument(
+        "--strategy",
+        choices=("naive", "seminaive", "optimised"),
+        default="seminaive",
+        help="how a round is computed; what follows is the same (default seminaive)",
+    )
     parser.add_argument("--stats", action="store_true", help="print what was done, on standard error")
     add_iso(parser)
     parser.set_defaults(run=run)
@@ -48,12 +51,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(options: argparse.Namespace) -> int:
     """Materialise, and print what holds, sorted by text; BAD, and nothing printed, where a constraint is violated."""
     gc.disable()  # rows and coverage hold no circles, and the command ends: looking for them among millions is all cost
-    with stopped_by_signals(), Progress() as progress:
+    with Progress() as progress:
         plan = load_batch_plan(options.program)
         TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
         specs = parse_facts(options.facts)
         loader = load(plan, _timeline(plan, options.until), specs, progress)
-        done = Materialisation(refined(plan, loader.timeline), options.strategy, options.until)
+        done = Materialisation(refined(plan, loader.timeline), options.strategy, options.until, options.max_state)
         done.load(loader.drain())
         _go_on(done, progress, options.rounds, has_end=options.until is not None)
         progress.clear()
@@ -82,7 +85,7 @@ def _timeline(plan: BatchPlan, until: str | None) -> Timeline:
     if until is None:
         return plan.timeline
     try:
-        _, timeline = read_exactly(plan.timeline, lambda timeline: TimeReader(timeline).point(until))
+        _, timeline = read_exactly(plan.timeline, lambda timeline: TimeReader(timeline).last(until))
     except DataError as error:
         raise SpecError(f"--until: {error}") from error
     return replace(plan.timeline, resolution=timeline.resolution)

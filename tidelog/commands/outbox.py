@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 
+from tidelog.commands.ends import client_limits, show_connections
 from tidelog.commands.outcome import count, say
 from tidelog.commands.streaming import stream
 from tidelog.connectors.outbox import Outbox, OutboxReader
@@ -16,6 +17,7 @@ from tidelog.connectors.outbox_spec import OutboxSpec, is_outbox, parse_outbox
 from tidelog.plans.errors import SpecError
 from tidelog.plans.plan import Plan
 from tidelog.runtime.durable import DurableRun, fingerprint
+from tidelog.runtime.engine import GRACE
 from tidelog.runtime.interfaces import Sink, Source
 
 _TAKEN_INTERVAL = 0.1
@@ -59,7 +61,8 @@ def server_of(options: argparse.Namespace, folder: str) -> OutboxServer | None:
         raise SpecError("`--tls-cert` and `--tls-key` belong together")
     token = None if options.token_file is None else load_token(options.token_file)
     tls = None if options.tls_cert is None else load_certificate(options.tls_cert, options.tls_key)
-    return OutboxServer(folder, parse_server(options.serve_outbox), token=token, tls=tls)
+    address, clients = parse_server(options.serve_outbox), client_limits(options)
+    return OutboxServer(folder, address, token=token, tls=tls, clients=clients)
 
 
 def refuse_outbox_options(options: argparse.Namespace) -> None:
@@ -81,26 +84,31 @@ class _Maker:
             more["every"] = self._spec.every
         if self._server is None:
             return DurableRun(plan, sources, self._outbox, **more)
-        return _ServedRun(plan, sources, self._outbox, self._server, **more)
+        return _ServedRun(plan, sources, self._outbox, self._server, self._options.stats, **more)
 
 
 class _ServedRun(DurableRun):
     """A durable run that is served as it goes on, and at its end until all has been taken."""
 
-    def __init__(self, plan: Plan, sources: Sequence[Source], outbox: Outbox, server: OutboxServer, **more: Any) -> None:
+    def __init__(
+        self, plan: Plan, sources: Sequence[Source], outbox: Outbox, server: OutboxServer, stats: bool, **more: Any
+    ) -> None:
         super().__init__(plan, sources, outbox, **more)
-        self._folder, self._server = outbox.name, server
+        self._folder, self._server, self._with_statistics = outbox.name, server, stats
         self._leave = False
 
     async def run(self) -> None:
-        async with self._server:
-            await super().run()
-            with OutboxReader(self._folder) as reader:
-                await self._wait_until_taken(reader)
+        try:
+            async with self._server:
+                await super().run()
+                with OutboxReader(self._folder) as reader:
+                    await self._wait_until_taken(reader)
+        finally:
+            show_connections(self._server, self._with_statistics)
 
-    def stop(self) -> None:
+    def stop(self, grace: float = GRACE) -> None:
         self._leave = True
-        super().stop()
+        super().stop(grace)
 
     async def _wait_until_taken(self, reader: OutboxReader) -> None:
         left = reader.last() - reader.first() + 1

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import anyio
 
 from tidelog.connectors.file_source import FileSource
-from tidelog.runtime.interfaces import Source
+from tidelog.runtime.interfaces import Listener, Source
 
 _FIRST, _INTERVAL = 0.02, 0.25
 _WIDTH = 30
 
 
-async def show_progress(sources: Sequence[Source]) -> None:
+async def show_progress(sources: Sequence[Source | Listener]) -> None:
     """Draw a bar until cancelled; nothing where standard error is no terminal, or the input is no file of known size."""
     files = [source for source in sources if isinstance(source, FileSource)]
     if not files or len(files) < len(sources) or not sys.stderr.isatty():

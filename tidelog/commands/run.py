@@ -11,12 +11,17 @@ from tidelog.commands.streaming import add_stream_options, stream
 from tidelog.runtime.engine import Engine
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser("run", help="stream facts through a program")
-    parser.add_argument("program", metavar="PROGRAM")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes to its parser."""
+    parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
     add_stream_options(parser)
-    parser.add_argument("--emit", choices=("intervals", "final", "changes", "points"), default="intervals")
+    parser.add_argument(
+        "--emit",
+        choices=("intervals", "final", "changes", "points"),
+        default="intervals",
+        help="when answers are told: at once, once they can grow no more, when they begin and when they end, or at each "
+        "time point (default intervals)",
+    )
     parser.add_argument("--no-prospects", action="store_true", help="let nothing sleep while it cannot hold")
     add_outbox_options(parser)
     parser.set_defaults(run=run)

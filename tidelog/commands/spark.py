@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 _DECLARATION = re.compile(r"\s*(?:'([^']+)'|([^\s('\"]+))\s*\((.*)\)\s*\Z", re.DOTALL)
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser("spark", help="with Spark: run a program, write derived facts to tables")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes to its parser."""
     subcommands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_ingest(subcommands)
     spark_run.add_parser(subcommands)

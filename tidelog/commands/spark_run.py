@@ -14,7 +14,6 @@ from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import load_plan, say, show_diagnostics
 from tidelog.commands.overlap import check_overlap
 from tidelog.connectors import spark
-from tidelog.connectors.decoding import suggest
 from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.folders import is_remote, local_path
 from tidelog.connectors.spark.running.job import Job, job_of, shared
@@ -23,6 +22,7 @@ from tidelog.connectors.spark.running.outboxes import check_outboxes, gone_from
 from tidelog.connectors.spark.running.sinks import Lines, Tables, parse_sinks
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
+from tidelog.plans.suggestions import suggest
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.interfaces import StageMode
 
@@ -34,7 +34,7 @@ _LEAST_BUCKETS = 8
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to those of `tidelog spark`."""
     parser = commands.add_parser("run", help="run a program over history, or, with --checkpoint, as a stream")
-    parser.add_argument("program", metavar="PROGRAM")
+    parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
     parser.add_argument(
         "--in",
         dest="sources",

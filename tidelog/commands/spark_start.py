@@ -17,10 +17,11 @@ import anyio
 from tidelog.commands.access import access_of
 from tidelog.commands.outcome import BAD, DONE, count, say
 from tidelog.commands.signals import noted_signals
+from tidelog.commands.unused import unused_note
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.spark.queries import run_query, told_in_a_line
-from tidelog.connectors.spark.running.arrivals import UNUSED
+from tidelog.connectors.spark.running.arrivals import UNUSED, unused_names
 from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.delivery import LETTERS, VIOLATIONS, Delivery
 from tidelog.connectors.spark.running.folders import (
@@ -214,8 +215,7 @@ class _Run:
             say(f"note: {line}")
         self._note_far_ahead()
         if counts[UNUSED]:
-            have = "has a predicate" if counts[UNUSED] == 1 else "have predicates"
-            say(f"note: {count(counts[UNUSED], 'fact')} {have} that the program does not use")
+            say(f"note: {unused_note(counts[UNUSED], unused_names(counts), self._plan.schema)}")
         if counts[LETTERS]:
             say(f"note: {count(counts[LETTERS], 'record')} could not be used")
         if self._options.stats:

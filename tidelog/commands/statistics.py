@@ -9,8 +9,16 @@ from tidelog.commands.outcome import count, say
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.analysis.notation import decode_distance
 from tidelog.plans.plan import Plan
-from tidelog.plans.timeline import format_time
+from tidelog.plans.syntax import Value
+from tidelog.plans.timeline import NEG, Timeline, format_time
+from tidelog.runtime.intake import IntakeStatistics
+from tidelog.runtime.interfaces import SinkStatistics
 from tidelog.runtime.session import SessionStatistics
+from tidelog.runtime.source_state import PartStatistics, SourceStatistics
+from tidelog.runtime.watermarks import plain_name
+
+_PARTS_SHOWN = 5
+"""How many parts of a source are shown: those with the least watermarks."""
 
 
 class Running(Protocol):
@@ -21,11 +29,18 @@ class Running(Protocol):
 
     async def run(self) -> None: ...
 
-    def stop(self) -> None: ...
+    @property
+    def is_storing(self) -> bool: ...
+
+    def stop(self, grace: float) -> None: ...
+
+    def intake_statistics(self) -> IntakeStatistics: ...
 
     def statistics(self) -> SessionStatistics: ...
 
     def unfinished(self) -> list[str]: ...
+
+    def sink_statistics(self) -> list[tuple[str, SinkStatistics]]: ...
 
 
 def show_statistics(engine: Running) -> None:
@@ -34,12 +49,41 @@ def show_statistics(engine: Running) -> None:
     intake = statistics.intake
     facts = f"{intake.accepted} accepted, {intake.unused} unused, {intake.late} late, {intake.ahead} ahead"
     facts += f", {intake.long} long" if statistics.questions else ""
+    facts += f", {intake.held} held" if intake.held else ""
     say(f"facts: {facts}; {engine.rejected} rejected in all")
+    if len(statistics.sources) > 1 or any(set(source.parts) - {None} for source in statistics.sources.values()):
+        _show_sources(engine, statistics.sources)
     _show_steps(engine, statistics.steps)
     for name, asked in statistics.questions.items():
         done = f"{count(asked.received, 'fact')} received, {count(asked.told, 'answer line')}"
         stored = f"{count(asked.open, 'partial answer')}, {count(asked.facts, 'fact')}, {count(asked.answers, 'answer')}"
         say(f"ask {name}: {done}; stored: {stored}")
+
+
+def _show_sources(engine: Running, sources: Mapping[str, SourceStatistics]) -> None:
+    """A line for each source, and of one that is divided the parts that the others wait for."""
+    timeline = engine.plan.timeline
+    for name, source in sources.items():
+        line = f"source {plain_name(name)}: {source.accepted} accepted, {source.late} late, {source.ahead} ahead; "
+        if source.has_ended:
+            say(line + "ended")
+            continue
+        line += _expected(timeline, source.watermark) if source.parts else "idle"
+        line += f", {source.lead} ahead of the slowest" if source.lead else ""
+        line += f", {count(len(source.parts), 'part')}" if set(source.parts) - {None} else ""
+        say(line + (f", {source.dropped} dropped" if source.dropped else ""))
+        for part, of_part in _slowest(source):
+            told = f"{of_part.accepted} accepted, {of_part.late} late, {of_part.ahead} ahead"
+            say(f"  `{part}`: {told}; {_expected(timeline, of_part.watermark)}")
+
+
+def _expected(timeline: Timeline, watermark: int) -> str:
+    return "has brought nothing" if watermark == NEG else f"expected from {timeline.format_point(watermark + 1)} on"
+
+
+def _slowest(source: SourceStatistics) -> list[tuple[Value, PartStatistics]]:
+    parts = [(part, of_part) for part, of_part in source.parts.items() if part is not None]
+    return sorted(parts, key=lambda item: item[1].watermark)[:_PARTS_SHOWN]
 
 
 def _show_steps(engine: Running, steps: Mapping[str, OperatorStatistics]) -> None:

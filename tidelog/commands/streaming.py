@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
-import signal
-import sys
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import anyio
 
-from tidelog.commands.numbers import number_of_bytes, seconds
-from tidelog.commands.outcome import BAD, DONE, count, say, show_diagnostics
+from tidelog.commands.ends import client_limits, show_ends
+from tidelog.commands.numbers import number_of_bytes, positive, seconds
+from tidelog.commands.outcome import BAD, DONE, add_max_state, count, say, show_diagnostics
 from tidelog.commands.overlap import check_overlap, file_of
 from tidelog.commands.progress import show_progress
+from tidelog.commands.signals import GRACE, GentleStopping, gently_stopped
 from tidelog.commands.statistics import Running, show_statistics
+from tidelog.commands.unused import unused_note
+from tidelog.connectors.acceptor import MAX_CLIENTS
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.framing import MAX_LINE
 from tidelog.connectors.spec import open_sink, open_source, parse_spec
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
+from tidelog.plans.stopping import Stopped
 from tidelog.plans.times import TimeReader
+from tidelog.runtime.clock import Clock
 from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.engine import Engine, first_cause
+from tidelog.runtime.intake import MAX_LEAD
+from tidelog.runtime.interfaces import Recorded
+from tidelog.runtime.state_bound import MAX_STATE
 from tidelog.runtime.violations import Violation
 
 
@@ -38,11 +45,35 @@ def add_stream_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-ahead", metavar="D", help="refuse a fact further than D ahead of its source (default: none)")
     parser.add_argument("--start", metavar="T", help="when the stream starts (default: with its first fact)")
     parser.add_argument("--dead-letter", metavar="F", help="where records go that cannot be used (default: standard error)")
+    parser.add_argument("--clock", metavar="D", help="let time move with the clock, too: facts come at most D behind it")
+    parser.add_argument(
+        "--at-end",
+        choices=("finish", "stop"),
+        default="finish",
+        help="decide all when the sources end, or claim nothing about later times (default finish)",
+    )
     parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
+    parser.add_argument(
+        "--max-lead",
+        type=positive,
+        default=MAX_LEAD,
+        metavar="N",
+        help="read no source that is N facts ahead of the slowest",
+    )
     parser.add_argument("--idle-after", type=seconds, metavar="S", help="ignore a source that is silent for S seconds")
     parser.add_argument("--allow-remote", action="store_true", help="let sources and sinks listen beyond this machine")
+    parser.add_argument(
+        "--max-clients", type=positive, default=MAX_CLIENTS, metavar="N", help="serve N clients at once, where it listens"
+    )
+    parser.add_argument(
+        "--client-timeout",
+        type=seconds,
+        metavar="S",
+        help="leave a client that is silent for S seconds (default: if it is full)",
+    )
     parser.add_argument("--max-line", type=number_of_bytes, default=MAX_LINE, metavar="N", help="the longest line, in bytes")
-    parser.add_argument("--backend", choices=("trio", "asyncio"), default="trio")
+    add_max_state(parser, MAX_STATE)
+    parser.add_argument("--backend", choices=("trio", "asyncio"), default="trio", help="the event loop (default trio)")
     parser.add_argument("--stats", action="store_true", help="print what was done and stored, on standard error")
 
 
@@ -58,91 +89,129 @@ def stream(
     `make_engine` is the engine, with what only one command knows of; `into_outbox` tells that it has its only sink itself,
     and may go on from an earlier run.
     """
-    logging.basicConfig(stream=sys.stderr, format="tidelog: %(message)s", level=logging.WARNING)
+    logging.basicConfig(handlers=[_SayingHandler()], format="%(message)s", level=logging.WARNING)
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     _check_times(plan, options)
     sinks = [] if into_outbox else options.sinks or ["-"]
     _check_files(plan, options, sinks)
     _check_formats(plan, sinks)
     collect_seldom()
-    try:
-        return anyio.run(_Run(plan, options, make_engine, sinks).main, backend=options.backend)
-    except BaseExceptionGroup as group:
-        cause = first_cause(group)
-    raise cause
+    with gently_stopped() as stopping:
+        run = _Run(plan, options, make_engine, sinks, stopping)
+        try:
+            return anyio.run(run.main, backend=options.backend)
+        except BaseExceptionGroup as group:
+            cause = first_cause(group)
+        if isinstance(cause, Stopped):
+            run.say_notes()
+        raise cause
+
+
+class _SayingHandler(logging.Handler):
+    """Says what is logged, a line a record."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(self.format(record))
 
 
 class _Run:
     """One run of the engine: its ends, its signals, and what is said at the end."""
 
     def __init__(
-        self, plan: Plan, options: argparse.Namespace, make_engine: Callable[..., Running], sinks: Sequence[str]
+        self,
+        plan: Plan,
+        options: argparse.Namespace,
+        make_engine: Callable[..., Running],
+        sinks: Sequence[str],
+        stopping: GentleStopping,
     ) -> None:
-        self._plan, self._options, self._make_engine = plan, options, make_engine
-        self._signal: int | None = None
+        self._plan, self._options, self._make_engine, self._stopping = plan, options, make_engine, stopping
+        self._engine: Running | None = None
         self._times = TimeFormatter(plan.timeline, options.iso)
-        schema, remote = plan.schema, options.allow_remote
+        schema, remote, clients = plan.schema, options.allow_remote, client_limits(options)
         self._sources = [
-            open_source(spec, schema, allow_remote=remote, max_line=options.max_line) for spec in options.sources or ["-"]
+            open_source(spec, schema, allow_remote=remote, max_line=options.max_line, clients=clients)
+            for spec in options.sources or ["-"]
         ]
-        self._sinks = [open_sink(spec, schema, iso=options.iso, allow_remote=remote) for spec in sinks]
+        self._sinks = [open_sink(spec, schema, iso=options.iso, allow_remote=remote, clients=clients) for spec in sinks]
         if [parse_spec(spec, allow_remote=remote).scheme for spec in options.sources or []].count("-") > 1:
             raise SpecError("standard input can be read once only")
 
     async def main(self) -> int:
         async with AsyncExitStack() as stack:
             letters = await stack.enter_async_context(DeadLetterWriter(self._options.dead_letter, append=not self._sinks))
-            engine = self._make_engine(
+            self._engine = engine = self._make_engine(
                 self._plan,
                 self._sources,
                 self._sinks,
                 lateness=self._options.lateness,
                 start=self._options.start,
                 max_ahead=self._options.max_ahead,
+                max_lead=self._options.max_lead,
                 idle_after=self._options.idle_after,
+                at_end=self._options.at_end,
+                clock=self._options.clock,
                 dead_letters=letters,
                 on_violation=self._show_violation,
+                max_state=self._options.max_state,
             )
+            self._note_recorded()
+            self._stopping.is_storing = lambda: engine.is_storing
             await stack.enter_async_context(self._beside(engine))
-            await engine.run()
-        return self._close(engine)
+            try:
+                await engine.run()
+            finally:
+                is_certain = show_ends([*self._sources, *self._sinks], engine, self._options.stats)
+        return self._close(engine, is_certain)
 
     @asynccontextmanager
     async def _beside(self, engine: Running) -> AsyncIterator[None]:
         """What runs beside the engine, and ends with it: signals and progress."""
         async with anyio.create_task_group() as tasks:
-            await tasks.start(self._listen, engine)
+            tasks.start_soon(self._listen, engine)
             tasks.start_soon(show_progress, self._sources)
             yield
             tasks.cancel_scope.cancel()
 
-    async def _listen(self, engine: Running, *, task_status: anyio.abc.TaskStatus[None]) -> None:
-        """The first signal stops the engine cleanly, a second one at once."""
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            task_status.started()
-            async for number in signals:
-                if self._signal is not None:
-                    os._exit(128 + number)
-                self._signal = number
-                engine.stop()
+    async def _listen(self, engine: Running) -> None:
+        """The first signal stops the engine cleanly, if it listens."""
+        await self._stopping.wait()
+        engine.stop(GRACE)
 
     def _show_violation(self, violation: Violation) -> None:
         say(violation.told(self._times.at(violation.lo, violation.hi)))
 
-    def _close(self, engine: Running) -> int:
-        statistics = engine.statistics()
+    def _note_recorded(self) -> None:
+        """Say that with `--clock` files are read first, by their own times."""
+        if self._options.clock is None:
+            return
+        recorded = [isinstance(source, Recorded) and source.is_recorded for source in self._sources]
+        if all(recorded):
+            say("note: `--clock` changes nothing: all facts are read from files, which have an end")
+        elif any(recorded):
+            say("note: `--clock` counts once all files have been read")
+
+    def _close(self, engine: Running, is_certain: bool) -> int:
         for line in engine.unfinished():
             say(f"note: {line}")
-        if statistics.intake.unused:
-            have = "has a predicate" if statistics.intake.unused == 1 else "have predicates"
-            say(f"note: {count(statistics.intake.unused, 'fact')} {have} that the program does not use")
-        if engine.rejected:
-            say(f"note: {count(engine.rejected, 'record')} could not be used")
+        self.say_notes()
         if self._options.stats:
             show_statistics(engine)
-        if self._signal is not None:
-            return 128 + self._signal
-        return BAD if statistics.violations else DONE
+        if self._stopping.number is not None:
+            return 128 + self._stopping.number
+        return DONE if is_certain and not engine.statistics().violations else BAD
+
+    def say_notes(self) -> None:
+        """Say which facts were of no use."""
+        if self._engine is None:
+            return
+        intake = self._engine.intake_statistics()
+        if intake.unused:
+            say(f"note: {unused_note(intake.unused, intake.unused_names, self._plan.schema)}")
+        if self._engine.rejected:
+            say(f"note: {count(self._engine.rejected, 'record')} could not be used")
+        if intake.held:
+            say(f"note: {count(intake.held, 'first fact')} held: no other has come that agrees on the time")
 
 
 def _check_times(plan: Plan, options: argparse.Namespace) -> None:
@@ -152,6 +221,7 @@ def _check_times(plan: Plan, options: argparse.Namespace) -> None:
         ("--lateness", options.lateness, times.duration),
         ("--max-ahead", options.max_ahead, times.duration),
         ("--start", options.start, times.point),
+        ("--clock", options.clock, lambda text: Clock(plan.timeline, text, time.time)),
     ):
         try:
             if text is not None:

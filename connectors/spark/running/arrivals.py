@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 
 import pyarrow as pa
@@ -13,10 +13,11 @@ from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.parcels import Parcels, Routes
 from tidelog.connectors.spark.running.workers import collect_seldom
 from tidelog.plans.facts import Record
-from tidelog.runtime.interfaces import Rejected
+from tidelog.runtime.interfaces import MOST_NAMES, Rejected
 
 FACTS, UNUSED = "facts", "unused"
-"""What is counted: facts that are accepted, and facts of predicates that the program does not have."""
+"""What is counted: facts that are accepted, and facts of predicates that no stage reads; these also by name."""
+_NAMED = f"{UNUSED} "
 BATCH = 10_000
 """About how many parcels go out together."""
 
@@ -35,11 +36,11 @@ class Arrivals:
         self._number = number
         self._input = struct.pack(">I", number)
         self._routes = Routes(job.stages, job.buckets)
-        self._known = job.plan.schema.predicates
         self._is_ordered = any(stage.needs_order for stage in job.stages)
         self._parcels = Parcels()
         self._origin = b""
         self._place = self._facts = self._unused = 0
+        self._unused_names: dict[str, int] = {}
         self._span: tuple[int, int] | None = None
 
     def begin(self, path: str, start: int) -> None:
@@ -64,6 +65,8 @@ class Arrivals:
         """What is left, and what was counted."""
         self._parcels.count(FACTS, self._facts - self._unused)
         self._parcels.count(UNUSED, self._unused)
+        for name, number in self._unused_names.items():
+            self._parcels.count(_NAMED + name, number)
         if self._span is not None:
             self._parcels.span(self._number, *self._span)
         if len(self._parcels):
@@ -71,7 +74,11 @@ class Arrivals:
 
     def _send(self, records: Sequence[Record]) -> None:
         unread = self._routes.send_all(None, records, self._parcels, self._places(len(records)))
-        self._unused += sum(predicate not in self._known for predicate in unread)
+        self._unused += len(unread)
+        names = self._unused_names
+        for predicate in unread:
+            if predicate in names or len(names) < MOST_NAMES:
+                names[predicate] = names.get(predicate, 0) + 1
 
     def _places(self, count: int) -> Iterable[bytes | None]:
         """What sorts so many facts by arrival; nothing where that does not matter."""
@@ -80,6 +87,11 @@ class Arrivals:
         first = self._place
         self._place += count
         return [self._origin + _number(place) for place in range(first, self._place)]
+
+
+def unused_names(counts: Mapping[str, int]) -> dict[str, int]:
+    """How many facts there were of each predicate that no stage reads, among all that was counted."""
+    return {name.removeprefix(_NAMED): number for name, number in counts.items() if name.startswith(_NAMED)}
 
 
 def runs(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:

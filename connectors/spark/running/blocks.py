@@ -34,6 +34,10 @@ CHUNK = 1 << 20
 """How many bytes of a file that comes as one row are read at once."""
 BLOCK = ("file_path", "file_block_start", "file_block_length", "file_size")
 """What Spark tells of the block that a row is from."""
+_SPANNING = (
+    "a quote is open at a line's end, and Spark reads this file in parts, which may begin there: close the quote, or "
+    "compress the file with gzip, so that it is read as a whole"
+)
 _FIRST_LINES = 100
 """A header stands in one of so many lines, the others of which are blank."""
 
@@ -105,28 +109,37 @@ class BlocksOfTask:
         """The parcels of lines, or of whole texts: columns `value`, and those of `BLOCK`."""
         for batch in batches:
             for begin, end in runs(batch):
-                block = self._enter(*[batch.column(name)[begin].as_py() for name in BLOCK])
+                uri, start, length, size = (batch.column(name)[begin].as_py() for name in BLOCK)
+                if self._block is None or self._block.key != (uri, start):
+                    yield from self._leave()
+                    self._block = self._enter(uri, start, is_cut=start > 0 or length < size)
                 for piece in _pieces(batch.column("value").slice(begin, end - begin)):
-                    read = block.feed(piece)
-                    yield from self._arrivals.take(read.records, read.rejected)
+                    yield from self._take(self._block.feed(piece))
+        yield from self._leave()
         yield from self._arrivals.finish()
 
-    def _enter(self, uri: str, start: int, length: int, size: int) -> _Block:
-        """The block that these lines belong to: the last one, or a new one."""
-        if self._block is None or self._block.key != (uri, start):
-            path = plain_path(uri)
-            is_cut = start > 0 or length < size
-            bound = self._header if self._is_csv and is_cut else None
-            self._block = _Block((uri, start), path, self._decoder.for_stream(path), bound)
-            self._arrivals.begin(path, start)
-        return self._block
+    def _enter(self, uri: str, start: int, *, is_cut: bool) -> _Block:
+        """The block that the next lines belong to."""
+        path = plain_path(uri)
+        bound = self._header if self._is_csv and is_cut else None
+        self._arrivals.begin(path, start)
+        return _Block((uri, start), path, self._decoder.for_stream(path), bound)
+
+    def _leave(self) -> Iterator[pa.RecordBatch]:
+        """What is left of the last block: a record whose end has not come."""
+        if self._block is not None:
+            yield from self._take(self._block.finish())
+
+    def _take(self, read: Batch) -> Iterator[pa.RecordBatch]:
+        yield from self._arrivals.take(read.records, read.rejected)
 
 
 class _Block:
     """A file, or a part of one, while it is read. With `bound`, its header has to be that one; without, it has its own.
 
     A file whose own header is wrong is refused row by row. Where one that is cut has another header than it has to have,
-    nothing can be said of its other parts: DataError.
+    nothing can be said of its other parts: DataError. So it is where one that is cut has a line end in quotes: a part may
+    begin there, and could take what stands in the quotes for facts.
     """
 
     def __init__(self, key: tuple[str, int], path: str, decoder: Decoder, bound: Header | None) -> None:
@@ -135,20 +148,28 @@ class _Block:
         self._path = path
         self._decoder = decoder
         self._bound = bound
+        self._is_checked = False
         self._reader = LineReader(decoder, goes_on=bound is None)
         if self._start and bound is not None and not bound.line:
             raise DataError("no header was found that says what its rows are", path)
         if self._start:  # it begins behind the first line, so no byte order mark is looked for
-            framer = {"tail": b"", "next": 2, "skipping": False}
-            self._reader.restore({"header": bound.line if bound else None, "framer": framer})
+            self._reader.start_behind(bound.line if bound else None)
 
     def feed(self, piece: bytes) -> Batch:
         """The facts of the lines that this piece completes."""
-        batch = self._reader.feed(piece)
+        return self._checked(self._reader.feed(piece))
+
+    def finish(self) -> Batch:
+        """What is left at its end."""
+        return self._checked(self._reader.finish())
+
+    def _checked(self, batch: Batch) -> Batch:
+        if self._bound is not None and self._reader.spans_lines:
+            raise DataError(_SPANNING, self._path)
         if self._start:
             place = f"{self._path} (after byte {self._start})"
             batch.rejected = [replace(each, place=place) for each in batch.rejected]
-        elif self._bound is not None and self._decoder.header is not None:
+        elif self._bound is not None and self._decoder.header is not None and not self._is_checked:
             self._check_header(self._decoder.header, self._bound)
         return batch
 
@@ -158,7 +179,7 @@ class _Block:
                 f"the header differs from that of `{bound.path}`: read files with another header by an `--in` of their own"
             )
             raise DataError(reason, self._path)
-        self._bound = None
+        self._is_checked = True
 
 
 def _pieces(values: pa.Array) -> Iterator[bytes]:

@@ -14,7 +14,8 @@ import msgspec
 import pyarrow as pa
 
 from tidelog.connectors.cache import BoundedCache
-from tidelog.connectors.decoding import RAW_LIMIT, Admission, as_text
+from tidelog.connectors.decoding import Admission, as_text
+from tidelog.connectors.lines import RAW_LIMIT
 from tidelog.connectors.spark.running.arrivals import Arrivals, runs
 from tidelog.connectors.spark.running.blocks import plain_path
 from tidelog.connectors.spark.running.job import Job
@@ -187,7 +188,7 @@ class Times:
         text = _iso(micros)
         if text is not None:
             return self._reader.read_point(text)
-        return self._timeline.encode_point(Fraction(micros, 1_000_000) / (self._timeline.unit or 1))
+        return self._reader.encode(Fraction(micros, 1_000_000) / (self._timeline.unit or 1))
 
     def exact(self, start: str | None, end: str | None, start_open: bool | None, end_open: bool | None) -> tuple[int, int]:
         """The range of a stored fact."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from pyspark import StorageLevel
 from tidelog.connectors.cache import BoundedCache
 from tidelog.connectors.formats import make_encoder
 from tidelog.connectors.spark.running.parcels import RowCache
+from tidelog.connectors.terminals import write_all
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import ConnectorError
 from tidelog.plans.facts import Record, Row, Schema, format_atom
@@ -115,11 +115,7 @@ def writing(path: str) -> Iterator[Callable[[bytes], None]]:
 
 
 def _write(descriptor: int, data: bytes, name: str) -> None:
-    view = memoryview(data)
-    while view:
-        try:
-            view = view[os.write(descriptor, view) :]
-        except BlockingIOError:  # a terminal or a pipe that another process has set not to wait
-            select.select([], [descriptor], [])
-        except OSError as error:
-            raise ConnectorError(f"cannot write {name}: {error.strerror}") from error
+    try:
+        write_all(descriptor, data)
+    except OSError as error:
+        raise ConnectorError(f"cannot write {name}: {error.strerror}") from error

@@ -58,7 +58,10 @@ def parse_input(spec: str, number: int) -> Input:
     Input(number=1, format='csv', path='s3a://plant/readings/', predicate='temp')
     """
     told = _FORMAT.match(spec)
-    rest, predicate = split_options(spec, told[2] if told else spec)
+    rest, options = split_options(spec, told[2] if told else spec)
+    if "by" in options:
+        raise SpecError(f"`{spec}`: Spark reads in no order, so there are no devices to wait for: leave `by` away")
+    predicate = options.get("predicate")
     kind = told[1] if told else None
     found = _SCHEME.match(rest)
     scheme = found[1].lower() if found else "-" if rest == "-" else "file"

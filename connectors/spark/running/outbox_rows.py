@@ -10,7 +10,8 @@ import msgspec
 import pyarrow as pa
 
 from tidelog.connectors.cache import BoundedCache
-from tidelog.connectors.decoding import RAW_LIMIT, Admission
+from tidelog.connectors.decoding import Admission
+from tidelog.connectors.lines import RAW_LIMIT
 from tidelog.connectors.spark.origins import Access, read_schemas, source_options
 from tidelog.connectors.spark.running.arrivals import Arrivals
 from tidelog.connectors.spark.running.frame_rows import EXACT, Times, read_json

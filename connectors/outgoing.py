@@ -1,0 +1,135 @@
+"""A sink of one stream of lines: what it was given is sent from where it stopped, however often it is opened."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import anyio.lowlevel
+
+from tidelog.connectors.backlog import Backlog
+from tidelog.connectors.formatting import Encoder
+from tidelog.connectors.media import LARGEST_WINDOW, Medium
+from tidelog.connectors.terminals import for_terminal
+from tidelog.runtime.interfaces import AnyAnswer, Interrupted, SinkStatistics
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """How an opening ended, in offsets: what was certainly `read`, `taken`, what may have `arrived`, what was `handed` over,
+    and from where another one goes on.
+    """
+
+    read: int
+    taken: int
+    arrived: int
+    handed: int
+    resume: int
+
+    def statistics(self, backlog: Backlog, resume: int) -> SinkStatistics:
+        """What is not certain where another opening goes on from `resume`."""
+        lost = backlog.lines(self.read, max(self.taken, resume))
+        return SinkStatistics(1, lost, backlog.lines(resume, self.arrived))
+
+
+class Outgoing:
+    """One opening: hands over a backlog's bytes, from the offset `begin` on, and knows how far they were taken."""
+
+    def __init__(self, backlog: Backlog, medium: Medium, begin: int) -> None:
+        self.medium, self.begin = medium, begin
+        self._backlog = backlog
+        backlog.mark(begin)
+
+    @property
+    def handed(self) -> int:
+        """Up to which offset it was handed over."""
+        return self.begin + self.medium.handed
+
+    def taken(self) -> int:
+        """Up to which offset it is known to be taken. Raises OSError where it is lost."""
+        return self.handed - self.medium.receipt().untaken
+
+    async def flush(self) -> None:
+        """Hand over all there is; one task at a time. Raises OSError."""
+        await anyio.lowlevel.checkpoint()
+        while self.handed < self._backlog.end:
+            data = self._backlog.since(self.handed)
+            while data:
+                data = data[await self.medium.write(data) :]
+
+    def broken(self, error: OSError) -> Break:
+        """What has become of all that was handed over, now that it ended with this error."""
+        receipt = self.medium.receipt(error)
+        taken = self.handed - receipt.untaken
+        resume = taken if self.medium.goes_on else self._backlog.line_start(taken)
+        if isinstance(error, TimeoutError):  # nobody takes it: that would be the same the next time
+            resume = self._backlog.end
+        return Break(max(self.begin, taken - receipt.unread), taken, self.handed - receipt.waiting, self.handed, resume)
+
+
+class OutgoingSink(ABC):
+    """A sink that writes lines to one medium at a time; `_open` says to which.
+
+    `send` returns when all is handed over, and raises Interrupted where it was cut off. Left without an error, it waits
+    until all is taken, as far as that can be known.
+    """
+
+    def __init__(self, encoder: Encoder, name: str) -> None:
+        self.name = name
+        self._encoder = encoder
+        self._backlog = Backlog(LARGEST_WINDOW)
+        self._resume = 0
+        self._outgoing: Outgoing | None = None
+        self._statistics = SinkStatistics()
+
+    def statistics(self) -> SinkStatistics:
+        """What is not certain about the answers that it was given."""
+        return self._statistics
+
+    @abstractmethod
+    async def _open(self) -> Medium:
+        """Open what it writes to. Raises OSError."""
+
+    async def __aenter__(self) -> OutgoingSink:
+        self._outgoing = Outgoing(self._backlog, await self._open(), self._resume)
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._outgoing is None:
+            return
+        try:
+            if not any(exc):
+                await self._outgoing.medium.finish()
+        except OSError as error:
+            raise self._interrupted(self._outgoing, error) from error
+        finally:
+            self._close()
+
+    async def send(self, answers: Sequence[AnyAnswer]) -> None:
+        """Waits while the other side is behind. Raises Interrupted where it is lost: what was not taken is kept."""
+        if self._outgoing is None:
+            raise ValueError("a sink is used within `async with`")
+        data = self._encoder.encode(answers)
+        self._backlog.append(for_terminal(data) if self._outgoing.medium.is_terminal else data)
+        try:
+            await self._outgoing.flush()
+            self._backlog.take(self._outgoing.taken())
+        except OSError as error:
+            raise self._interrupted(self._outgoing, error) from error
+        self._resume = self._backlog.end
+
+    def _interrupted(self, outgoing: Outgoing, error: OSError) -> Interrupted:
+        broken = outgoing.broken(error)
+        self._close()
+        self._resume = broken.resume
+        self._statistics += broken.statistics(self._backlog, broken.resume)
+        kept = self._backlog.lines(broken.resume, self._backlog.end)
+        reason = error.strerror or str(error)
+        text = reason if outgoing.medium.goes_on else f"connection lost: {reason}"
+        return Interrupted(text, error, kept=kept, progressed=broken.resume > outgoing.begin)
+
+    def _close(self) -> None:
+        if self._outgoing is not None:
+            self._outgoing.medium.close()
+            self._outgoing = None

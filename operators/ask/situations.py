@@ -1,0 +1,103 @@
+"""Situations: answers that rest on the same evidence and differ in time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+from zlib import crc32
+
+from tidelog.plans.questions import NEVER, HypotheticalAnswer
+from tidelog.plans.syntax import Value
+
+_Key = tuple[Value | None, ...]
+_Tell = Callable[[_Key], HypotheticalAnswer | None]
+
+
+class Situations:
+    """Gives the lines of a situation a group, where it has several answers; `first_only` leaves out all but one of them.
+
+    That is the answer with the earliest deadline; when it is decided, it is the next one's turn. What is certain is always
+    told, and each end of what was told. Answers with open columns are told by themselves.
+    """
+
+    def __init__(self, first_only: bool) -> None:
+        self._first_only = first_only
+        self._ends: dict[str, dict[_Key, int]] = {}
+        self._group: dict[_Key, str] = {}
+        self._shown: set[_Key] = set()
+
+    def choose(self, lines: Iterable[HypotheticalAnswer], tell: _Tell) -> list[HypotheticalAnswer]:
+        """The lines that are told, with their groups; `tell` makes the line of an answer whose turn it is."""
+        found = list(lines)
+        for line in found:
+            if line.status == "possible":
+                self._enter(line)
+        return [told for line in found for told in self._choose(line, tell)]
+
+    def _enter(self, line: HypotheticalAnswer) -> None:
+        key = tuple(line.answer.values())
+        if None in key:
+            return
+        group = _group_of(line)
+        if self._group.get(key) != group:
+            self._leave(key)
+            self._group[key] = group
+        self._ends.setdefault(group, {})[key] = NEVER if line.deadline is None else line.deadline
+
+    def _choose(self, line: HypotheticalAnswer, tell: _Tell) -> Iterator[HypotheticalAnswer]:
+        key = tuple(line.answer.values())
+        group = self._group.get(key)
+        if group is None:
+            yield line
+            return
+        is_told = not self._first_only or line.status == "certain" or key in self._shown
+        if line.status == "possible":
+            is_told = is_told or self._first(group) == key
+        if is_told:
+            self._shown |= {key} if line.status == "possible" and self._first_only else set()
+            has_group = len(self._ends[group]) > 1 and _group_of(line) == group
+            yield replace(line, group=group) if has_group else line
+        if line.is_final:
+            self._leave(key)
+            self._shown.discard(key)
+            if self._first_only and group in self._ends:
+                yield from self._next(group, line.at, tell)
+
+    def _leave(self, key: _Key) -> None:
+        """An answer is decided, or rests on something else."""
+        group = self._group.pop(key, None)
+        if group is not None:
+            del self._ends[group][key]
+            if not self._ends[group]:
+                del self._ends[group]
+
+    def _first(self, group: str) -> _Key:
+        """The answer of a situation that is decided first."""
+        return min(self._ends[group].items(), key=lambda item: (item[1], item[0][-1]))[0]
+
+    def _next(self, group: str, at: int | None, tell: _Tell) -> Iterator[HypotheticalAnswer]:
+        key = self._first(group)
+        line = None if key in self._shown else tell(key)
+        if line is not None:
+            self._shown.add(key)
+            yield replace(line, at=at, group=group if len(self._ends[group]) > 1 else "")
+
+    def snapshot(self) -> list[Any]:
+        """What is known, as plain data."""
+        ends = [[list(key), group, self._ends[group][key]] for key, group in self._group.items()]
+        return [ends, [list(key) for key in self._shown]]
+
+    def restore(self, data: list[Any]) -> None:
+        """Continue where a snapshot was taken."""
+        ends, shown = data
+        for key, group, end in ends:
+            self._group[tuple(key)] = group
+            self._ends.setdefault(group, {})[tuple(key)] = end
+        self._shown = {tuple(key) for key in shown}
+
+
+def _group_of(line: HypotheticalAnswer) -> str:
+    """A name for the facts that speak for an answer and for its values but for the time: the same in each run."""
+    facts = sorted(str(literal) for literal in line.evidence if not literal.negated)
+    return f"{crc32(repr((list(line.answer.values())[:-1], facts)).encode()):08x}"

@@ -1,0 +1,162 @@
+"""The machine's clock: with it time moves on when nothing comes, so that what waits for later facts is decided.
+
+A fact is expected at most `behind` after its time. So what the clock reads less that is a floor for the watermark of every
+source: a silent one holds back nothing behind it. The clock is looked at when a tick ends, and not more often than every
+`SHORTEST` seconds. Two things it waits for:
+
+* What is recorded (files) is read first: its facts are old, and none of them is late by the clock.
+* While a source has more to say than the engine takes, the clock stands still: what came in time is never late because the
+  engine is slow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from fractions import Fraction
+
+import anyio
+import anyio.lowlevel
+from anyio.abc import TaskGroup
+from anyio.streams.memory import MemoryObjectSendStream
+
+from tidelog.plans.errors import DataError
+from tidelog.plans.timeline import NEG, Timeline
+from tidelog.plans.times import TimeLike, TimeReader
+from tidelog.runtime.channels import Channel
+from tidelog.runtime.interfaces import Tick
+from tidelog.runtime.listening import ListenerActor
+from tidelog.runtime.supervision import SourceActor, SourceEvent
+
+NAME = "clock"
+"""What the clock is called among those who tell the intake something."""
+SHORTEST = 0.1
+"""The least seconds between two looks at the clock, however short a tick is."""
+LONGEST = 60.0
+"""The most seconds between two looks at the clock: somebody may set it."""
+_LAG = 0.001
+"""How long behind a tick's end the clock is looked at: a fact that is exactly `behind` old is in time."""
+_MOMENTS = 5
+"""How often other tasks get their turn while it is seen whether a source has more to say."""
+
+
+class Clock:
+    """Tells the intake how late it is. `now` gives the seconds since 1970.
+
+    DataError for a program without a unit, or for a length of time that is none.
+    """
+
+    def __init__(self, timeline: Timeline, behind: TimeLike | timedelta, now: Callable[[], float]) -> None:
+        if timeline.unit is None:
+            raise DataError(
+                "a clock needs to know what a unit of time is: declare one, such as `timeline integer, unit 1 s`"
+            )
+        self._timeline = timeline
+        self._unit = timeline.unit
+        self._behind = TimeReader(timeline).length(behind)
+        self._now = now
+        self._told = NEG
+        self._actors: Mapping[str, SourceActor] = {}
+        self._left: list[SourceActor | ListenerActor] = []
+        self._recorded: list[SourceActor | ListenerActor] = []
+        self._is_read: anyio.Event
+        self._scope: anyio.CancelScope | None = None
+
+    def start(
+        self,
+        tasks: TaskGroup,
+        actors: Sequence[SourceActor | ListenerActor],
+        present: Mapping[str, SourceActor],
+        events: Channel[SourceEvent],
+    ) -> None:
+        """Run the sources, and beside them the clock, which speaks first, and ends with the last of them.
+
+        `present` are the actors that are there at any time, also of those that listeners bring.
+        """
+        self._actors = present
+        self._left, self._recorded = list(actors), [actor for actor in actors if actor.is_recorded]
+        self._is_read, self._scope = anyio.Event(), anyio.CancelScope()
+        if not actors:
+            return
+        sender = events.sender()
+        if not self._recorded:
+            sender.send_nowait((NAME, self._tick(self._units()), 0.0))
+        tasks.start_soon(self._run, self._scope, sender, name=NAME)
+        for actor in actors:
+            tasks.start_soon(self._follow, actor, events.sender(), name=actor.name)
+
+    def stop(self) -> None:
+        """Tell nothing more."""
+        if self._scope is not None:
+            self._scope.cancel()
+
+    async def _follow(self, actor: SourceActor | ListenerActor, events: MemoryObjectSendStream[SourceEvent]) -> None:
+        await actor.run(events)
+        self._left.remove(actor)
+        if actor in self._recorded:
+            self._recorded.remove(actor)
+        if not self._recorded:
+            self._is_read.set()
+        if not self._left:
+            self.stop()
+
+    async def _run(self, scope: anyio.CancelScope, events: MemoryObjectSendStream[SourceEvent]) -> None:
+        with events, scope:
+            if self._recorded:
+                await self._is_read.wait()
+            while True:
+                wait = SHORTEST
+                if await self._is_quiet():
+                    time = self._units()
+                    tick = self._tick(time)
+                    if tick.watermark > self._told:
+                        self._told = tick.watermark
+                        await events.send((NAME, tick, 0.0))
+                    wait = min(LONGEST, max(SHORTEST, self._until_next(time) + _LAG))
+                await anyio.sleep(wait)
+
+    async def _is_quiet(self) -> bool:
+        """Whether no source has more to say at once."""
+        for _ in range(_MOMENTS):
+            if any(actor.is_passing_on for actor in self._actors.values()):
+                return False
+            await anyio.lowlevel.checkpoint()
+        return True
+
+    # --- time -----------------------------------------------------------------------------------------------------------
+
+    def _units(self) -> Fraction:
+        """What the clock reads, in the program's units."""
+        return Fraction(self._now()) / self._unit
+
+    def _tick(self, time: Fraction) -> Tick:
+        earliest = self._timeline.earliest
+        return Tick(earliest(time - self._behind) - 1, earliest(time))
+
+    def _until_next(self, time: Fraction) -> float:
+        """The seconds until the watermark can move."""
+        length = Fraction(1) if self._timeline.is_integer else self._timeline.resolution
+        ticks = (time - self._behind) / length
+        if self._timeline.rounding == "down":
+            end = Fraction(math.floor(ticks) + 1)
+        elif self._timeline.rounding == "nearest":
+            end = math.floor(ticks + Fraction(1, 2)) + Fraction(1, 2)
+        else:
+            end = Fraction(math.ceil(ticks))
+        return float((end - ticks) * length * self._unit)
+
+
+def start_sources(
+    tasks: TaskGroup,
+    actors: Sequence[SourceActor | ListenerActor],
+    present: Mapping[str, SourceActor],
+    events: Channel[SourceEvent],
+    clock: Clock | None,
+) -> None:
+    """Run the sources, which tell their events, and the clock, if there is one; `present` is as for `Clock.start`."""
+    if clock is not None:
+        clock.start(tasks, actors, present, events)
+        return
+    for actor in actors:
+        tasks.start_soon(actor.run, events.sender(), name=actor.name)

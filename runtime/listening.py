@@ -1,0 +1,112 @@
+"""The sources of a run: those that it begins with, and those that a listener brings while it runs."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+
+import anyio
+from anyio.abc import TaskGroup
+from anyio.streams.memory import MemoryObjectSendStream
+
+from tidelog.runtime.interfaces import Listener, Source
+from tidelog.runtime.supervision import Attempts, RestartPolicy, SourceActor, SourceEvent
+
+logger = logging.getLogger("tidelog")
+
+
+class Sources:
+    """The actors of a run's sources. `names` are those of its beginning, `actors` all that are there now, by name."""
+
+    def __init__(self, sources: Sequence[Source | Listener], policy: RestartPolicy, idle_after: float | None) -> None:
+        self.actors: dict[str, SourceActor] = {}
+        self.fixed: list[SourceActor | ListenerActor] = []
+        for i, source in enumerate(sources):
+            name = f"{i}:{source.name}"
+            if isinstance(source, Listener):
+                self.fixed.append(ListenerActor(name, source, policy, idle_after, self.actors))
+            else:
+                self.actors[name] = SourceActor(name, source, policy, idle_after)
+                self.fixed.append(self.actors[name])
+        self.names = [actor.name for actor in self.fixed]
+
+    def stop(self) -> None:
+        """Take nothing more from any of them."""
+        for actor in self.fixed:
+            actor.stop()
+
+
+class ListenerActor:
+    """Runs one listener, and an actor for each source that it brings, which is among the `actors` for so long.
+
+    As soon as it listens it tells that it is idle itself: it holds back nobody, but the stream goes on.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        listener: Listener,
+        policy: RestartPolicy,
+        idle_after: float | None,
+        actors: dict[str, SourceActor],
+    ) -> None:
+        self.name = name
+        self._listener = listener
+        self._policy, self._idle_after = policy, idle_after
+        self._attempts = Attempts(listener.name, policy)
+        self._actors = actors
+        self._own: dict[str, SourceActor] = {}
+        self._count = 0
+        self._stopping = False
+        self._scope: anyio.CancelScope | None = None
+
+    @property
+    def is_recorded(self) -> bool:
+        """What connections will say is not there already."""
+        return False
+
+    def stop(self) -> None:
+        """Let nobody in any more, and take nothing more from those who are there."""
+        self._stopping = True
+        if self._scope is not None:
+            self._scope.cancel()
+        for actor in list(self._own.values()):
+            actor.stop()
+
+    async def run(self, events: MemoryObjectSendStream[SourceEvent]) -> None:
+        with events:
+            async with anyio.create_task_group() as tasks:
+                while not self._stopping:
+                    await self._run_once(tasks, events)
+
+    async def _run_once(self, tasks: TaskGroup, events: MemoryObjectSendStream[SourceEvent]) -> None:
+        """Listen until it is stopped, or has to be opened again. With it all that it brought is closed, and so ends."""
+        lost: OSError | None = None
+        try:
+            with anyio.CancelScope() as self._scope:
+                async with self._listener:
+                    await events.send((self.name, "idle", math.inf))
+                    while not self._stopping:
+                        source = await self._listener.accept()
+                        self._attempts.succeeded()
+                        tasks.start_soon(self._serve, source, events.clone())
+        except OSError as error:
+            lost = error
+        if lost is not None and not self._stopping:
+            with anyio.CancelScope() as self._scope:
+                await self._attempts.failed(lost)
+
+    async def _serve(self, source: Source, events: MemoryObjectSendStream[SourceEvent]) -> None:
+        """Run a source that has come, from beginning to end."""
+        if self._stopping:
+            events.close()
+            return
+        self._count += 1
+        name = f"{self.name} #{self._count} {source.name}"
+        actor = SourceActor(name, source, self._policy, self._idle_after, is_temporary=True)
+        self._actors[name] = self._own[name] = actor
+        try:
+            await actor.run(events)
+        finally:
+            del self._actors[name], self._own[name]

@@ -1,0 +1,67 @@
+"""The outlet: what comes out at the watched steps becomes answers and violations, which wait here to be pulled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tidelog.plans.facts import Fact, Record
+from tidelog.plans.plan import Plan
+from tidelog.plans.timeline import POS
+from tidelog.runtime.emission import emission
+from tidelog.runtime.intake import Delivery
+from tidelog.runtime.interfaces import EmitMode
+from tidelog.runtime.state_bound import StateBound
+from tidelog.runtime.violations import Violation, Violations
+
+
+class Outlet:
+    """Takes new coverage of outputs and constraints, and how far each is known; makes `answers` and `violated` of it."""
+
+    def __init__(self, plan: Plan, emit: EmitMode, bound: StateBound) -> None:
+        self.answers: list[Record] = []
+        self.violated: list[Violation] = []
+        self._emission = emission(emit, plan.outputs)
+        self._emission.room = bound.room
+        self._violations = Violations(plan)
+        self._constraints = plan.constraints
+
+    def receive(self, step: str, facts: Sequence[Fact], frontier: int) -> None:
+        """Take new coverage of a watched step, and how far it is known now."""
+        if step in self._constraints:
+            self.violated += self._violations.receive(step, facts, frontier)
+        else:
+            self.answers += self._emission.receive(step, facts, frontier)
+
+    def arrive(self, delivery: Delivery) -> bool:
+        """Input facts arrived at some time points; returns whether outputs that are known already may have more to tell."""
+        self.answers += self._emission.arrive(delivery.points, delivery.frontier)
+        return bool(delivery.points) and self._emission.follows_arrivals
+
+    def deadline(self, step: str) -> int:
+        """The frontier of a watched step at which there is something to tell though nothing new comes; POS if nothing is."""
+        return POS if step in self._constraints else self._emission.deadline(step)
+
+    def finish(self) -> None:
+        """The stream has ended, and all has been received."""
+        self.answers += self._emission.finish()
+
+    @property
+    def violations(self) -> int:
+        """How many violations there were."""
+        return self._violations.count
+
+    def entries(self) -> Iterator[tuple[str, int]]:
+        """How many ranges wait for their end, by output."""
+        yield from self._emission.entries().items()
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state as plain data, without what waits to be pulled."""
+        return {"emission": self._emission.snapshot(), "violations": self._violations.snapshot()}
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue where a snapshot was taken."""
+        self._emission.restore(data["emission"])
+        self._violations.restore(data["violations"])
+        self.answers.clear()
+        self.violated.clear()

@@ -1,0 +1,235 @@
+"""Questions that were once answered wrongly, each as small as it can be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pytest
+
+import tidelog
+from tidelog import Session
+from tidelog.plans.facts import Record
+from tidelog.plans.questions import HypotheticalAnswer
+
+_FACT = re.compile(r"(\w+)(?:\((.*)\))?@\[?(-?\d+)(?:,(-?\d+)\])?")
+
+
+def record(fact: str) -> Record:
+    """`p(a,3)@[1,4]` as a record."""
+    match = _FACT.fullmatch(fact)
+    assert match is not None
+    values = (match[2] or "").split(",") if match[2] else []
+    row = tuple(int(value) if value.lstrip("-").isdigit() else value for value in values)
+    return match[1], row, int(match[3]), int(match[4] or match[3])
+
+
+def tell(program: str, *batches: Sequence[str], lateness: int = 0, finish: bool = True) -> list[HypotheticalAnswer]:
+    """All lines of a program's question over batches of facts."""
+    session = Session(tidelog.compile(f"timeline integer.\n{program}", outputs=False), lateness=lateness)
+    for batch in batches:
+        session.push_records([record(fact) for fact in batch])
+    if finish:
+        session.finish()
+    return session.pull_hypothetical()
+
+
+def short(line: HypotheticalAnswer) -> str:
+    """`possible h,3: open(h)@3 | temp(h,V)@4 where V < 5 by 4`, with what failed after `!`."""
+    values = ",".join("?" if value is None else str(value) for value in line.answer.values())
+    evidence, hypotheses = (" ".join(map(str, side)) for side in (line.evidence, line.hypotheses))
+    where = f" where {', '.join(line.conditions)}" if line.where else ""
+    needs = f" | {hypotheses}{where} by {line.deadline}" if line.hypotheses else ""
+    return f"{line.status} {values}: {evidence}{needs}{f' ! {line.failed}' if line.failed else ''}"
+
+
+ALARM = """input open(room). input temp(room, v: number).
+alarm(R)@T :- open(R)@T, temp(R,V)@T+1, V < 5.
+alarm(R)@T :- temp(R,V)@T+1, V > 30.
+ask alarm(R)@T.
+"""
+
+
+def test_a_rule_for_other_values_hides_no_warning() -> None:
+    """Where another rule needs less for other values alone, the answer is possible, and `where` tells for which values."""
+    assert [short(line) for line in tell(ALARM, ["open(h)@3"], finish=False)] == [
+        "possible h,3: open(h)@3 | temp(h,V)@4 where V < 5 by 4"
+    ]
+
+
+def test_rules_that_cover_all_values_together_hide_a_warning() -> None:
+    """Where others need less for each value, this one's facts are evidence for nothing."""
+    program = ALARM.replace("V > 30.", "V > 2.") + "alarm(R)@T :- temp(R,V)@T+1, V <= 2.\n"
+    assert tell(program, ["open(h)@3"], finish=False) == []
+
+
+def test_premises_that_exclude_each_other_stay_two() -> None:
+    """One fact cannot have a value below 5 and above 5."""
+    program = """input r(x, n: number). input p(x).
+    low(X) :- r(X,N), N < 5.
+    d(Y)@T :- p(Y)@T, low(Y)@T+1, r(Y,N)@T+1, N > 5.
+    ask d(Y)@T."""
+    (line,) = tell(program, ["p(a)@3"], finish=False)
+    assert short(line) == "possible a,3: p(a)@3 | r(a,N)@4 r(a,N2)@4 where N > 5, N2 < 5 by 4"
+
+
+def test_what_no_value_meets_is_not_told() -> None:
+    """Once a value has come, what is compared with it may leave nothing."""
+    program = "input p(n: number). input q(n: number). d@T :- p(N)@T, q(M)@T+1, M > N, M < 5. ask d@T."
+    assert tell(program, ["p(7)@1"]) == []
+    assert [short(line) for line in tell(program, ["p(2)@1"], finish=False)] == [
+        "possible 1: p(2)@1 | q(M)@2 where M > 2, M < 5 by 2"
+    ]
+
+
+def test_an_open_answer_ends_once_for_all_of_its_alternatives() -> None:
+    """It is not rejected while the same evidence may still be completed, nor where a fact has completed it."""
+    program = "input s. input p(x). w(X) :- s, diamondplus[2,4] p(X). ask w(X)@T."
+    assert [short(line) for line in tell(program, ["s@0"], ["p(a)@3"])] == [
+        "possible ?,0: s@0 | p(X)@S where S >= 2, S <= 4 by 4",
+        "certain a,0: s@0 p(a)@3",
+    ]
+    assert [short(line) for line in tell(program, ["s@0"])] == [
+        "possible ?,0: s@0 | p(X)@S where S >= 2, S <= 4 by 4",
+        "rejected ?,0: s@0 ! p(X)@4",
+    ]
+
+
+def test_columns_that_are_one_variable_are_told_to_be() -> None:
+    """No other variable is called as a column, and where two columns are the same the line says so."""
+    program = "input p(x). input q(x). w(Z,Z)@T :- p(a)@T, p(Z)@T+1, q(Y)@T+2. ask w(X,Y)@T."
+    assert [short(line) for line in tell(program, ["p(a)@0"], finish=False)] == [
+        "possible ?,?,0: p(a)@0 | p(X)@1 q(Y2)@2 where Y = X by 2"
+    ]
+
+
+def test_an_absence_that_is_evidence_is_no_hypothesis_of_another_way() -> None:
+    """A way that needs less hides another one, whatever absences speak for it already."""
+    program = """input p(x). input r(x). input s. input n.
+    w@T :- p(Y)@T, r(Y)@T+2, s@T+3, not n@T-1.
+    w@T :- r(a)@T+2, not n@T-1.
+    ask w@T."""
+    assert tell(program, ["p(a)@1"], finish=False) == []
+    assert [short(line) for line in tell(program, ["p(a)@1"], ["r(a)@3"])] == ["certain 1: not n@0 r(a)@3"]
+
+
+def test_a_deadline_counts_facts_and_absences() -> None:
+    """An absence behind an open time may be decided after all facts that are missing."""
+    program = "input q. input r. input s. d@T :- q@T, r@S, S >= T+1, S <= T+2, not s@S+3. ask d@T."
+    assert [short(line) for line in tell(program, ["q@8"], finish=False)] == [
+        "possible 8: q@8 | r@S not s@S+3 where S >= 9, S <= 10 by 13"
+    ]
+
+
+def test_a_time_between_bounds_is_decided() -> None:
+    """Bounds that leave one time give it, and such as leave several decide what is open when they have passed."""
+    program = "input q. input r. d@S :- q@T, r@S, S > T, S < T+{}. ask d@T."
+    assert [short(line) for line in tell(program.format(2), ["q@1"], ["r@5"], finish=False)][:2] == [
+        "possible 2: q@1 | r@2 by 2",
+        "rejected 2: q@1 ! r@2",
+    ]
+    assert [short(line) for line in tell(program.format(4), ["q@1"], ["q@9"], finish=False)][:2] == [
+        "possible ?: q@1 | r@T where T >= 2, T <= 4 by 4",
+        "rejected ?: q@1 ! r@T",
+    ]
+
+
+def test_a_fact_over_an_interval_comes_at_once() -> None:
+    """It comes at its begin, with all of its time points: none of these is a hypothesis, and no line is told later."""
+    program = "input p. input r(x). d(X)@T :- p@T-2, r(X)@T. ask d(X)@T."
+    lines = tell(program, ["p@[2,6]", "r(b)@4"], finish=False)
+    assert [(line.status, line.answer["T"], line.at) for line in lines][-1] == ("certain", 4, 4)
+    assert [line.at for line in lines if line.status == "possible"] == [2] * 5
+    pairs = "input p. d@T :- p@T, p@T+1, p@T+9. ask d@T."
+    assert all("p@3" not in map(str, line.hypotheses) for line in tell(pairs, ["p@[2,6]"], finish=False))
+
+
+def test_facts_at_once_are_told_of_as_singly() -> None:
+    """Under lateness, the order of arrival counts, not the order of time; nothing is told as if before a fact had come."""
+    program = "input p. input q. input r. d@T :- p@T, q@T+1. d@T :- r@T, q@T+1. ask d@T."
+    facts = ["q@3", "p@2", "r@1", "q@2", "p@6", "q@7"]
+    together = tell(program, facts, lateness=2)
+    assert together == tell(program, *[[fact] for fact in facts], lateness=2)
+    assert [line.at for line in together][:2] == [3, 3]
+
+
+def test_the_time_of_a_line_counts_every_fact() -> None:
+    """A fact that does not concern the question tells the time all the same."""
+    program = "input q(x). y(X)@T :- q(X)@T. ask y(b)@T."
+    (line,) = tell(program, ["q(a)@1", "q(b)@0"], lateness=1)
+    assert (line.status, line.at) == ("certain", 1)
+
+
+def test_what_failed_did_not_come() -> None:
+    """A rejection does not name a fact that came."""
+    program = "input q. input r(x). input p. d(b)@T :- q@T-3, q@T-2. d(X)@T :- r(X)@T, p@T. ask d(X)@T."
+    lines = [line for line in tell(program, ["q@1"], ["p@4"]) if line.status == "rejected" and line.answer["X"] == "b"]
+    assert [str(line.failed) for line in lines] == ["r(b)@4"]
+
+
+def test_a_fact_and_its_absence_are_never_needed_together() -> None:
+    """Neither at once, nor where one has come to be the other by what a fact has told, nor behind another rule."""
+    plain = "input p(x). input q(x). d(X)@T :- q(X)@T, p(X)@T+2, not p(a)@T+2. ask d(X)@T."
+    assert tell(plain, ["q(a)@5"]) == []
+    behind = "input p(x). input q(x). c(X) :- p(X). d(X)@T :- q(X)@T, p(X)@T+2, not c(X)@T+2. ask d(X)@T."
+    assert tell(behind, ["q(a)@5"]) == []
+    other = "input p(x). input q(x). d(X)@T :- q(X)@T, p(Y)@T+2, not p(X)@T+2. ask d(X)@T."
+    assert [short(line) for line in tell(other, ["q(a)@5"], finish=False)] == [
+        "possible a,5: q(a)@5 | p(Y)@7 not p(a)@7 where Y != a by 7"
+    ]
+
+
+def test_an_answer_that_holds_in_each_case_is_certain() -> None:
+    """Whether `a@3` comes or not, one of two rules gives the answer: it does not wait until that is known."""
+    program = "input a. input b. input c. w@T :- b@T, a@T+2. w@T :- c@T, not a@T+2. ask w@T."
+    lines = tell(program, ["b@1", "c@1"], finish=False)
+    assert [short(line) for line in lines][-1] == "certain 1: b@1 c@1"
+    derived = "input a. input b. input c. x :- a. w@T :- b@T, x@T+2. w@T :- c@T, not x@T+2. ask w@T."
+    assert [short(line) for line in tell(derived, ["b@1", "c@1"], finish=False)][-1] == "certain 1: b@1 c@1"
+
+
+def test_an_absence_that_lasts_makes_no_line_each_second() -> None:
+    """An answer that waits for nothing to come has a line when it becomes possible, and one when it is decided."""
+    program = "input lost(n). input heard(n). d(N) :- lost(N), boxplus[1,30] not heard(N). ask d(N)@T."
+    lines = tell(program, ["lost(a)@0"], *[[f"lost(b)@{time}"] for time in (5, 10, 40)], finish=False)
+    assert [(line.status, line.at) for line in lines if line.answer == {"N": "a", "T": 0}] == [
+        ("possible", 0),
+        ("certain", 30),
+    ]
+
+
+def test_a_way_that_is_lost_is_told_with_the_reason() -> None:
+    """What is left of the answer is told, and what the way lacked that was told before."""
+    program = "input s. input p. input q. input r. w@T :- s@T, p@T+1, q@T+4. w@T :- s@T, r@T+6. ask w@T."
+    lines = tell(program, ["s@0"], ["s@3"], finish=False)
+    assert [short(line) for line in lines if line.answer == {"T": 0}] == [
+        "possible 0: s@0 | p@1 q@4 by 6",
+        "possible 0: s@0 | r@6 by 6",
+        "possible 0: s@0 | r@6 by 6 ! p@1",
+    ]
+
+
+def test_a_recursion_along_constants_has_an_end() -> None:
+    """Each round needs another constant, or goes one step on along facts that have no cycle."""
+    stages = """input start. stage(a)@T :- start@T. stage(b)@T+1 :- stage(a)@T. stage(c)@T+2 :- stage(b)@T.
+    ask stage(c)@T."""
+    assert [short(line) for line in tell(stages, ["start@0"])] == ["certain 3: start@0"]
+    chain = """input at(x). next(a,b). next(b,c). gets(X)@T :- at(X)@T. gets(Y)@T+1 :- gets(X)@T, next(X,Y).
+    ask gets(c)@T."""
+    assert [short(line) for line in tell(chain, ["at(a)@0"])] == ["certain 2: at(a)@0"]
+
+
+def test_a_recursion_round_constants_has_no_end() -> None:
+    """Facts with a cycle lead on for ever."""
+    chain = """input at(x). next(a,b). next(b,a). gets(X)@T :- at(X)@T. gets(Y)@T+1 :- gets(X)@T, next(X,Y).
+    ask gets(c)@T."""
+    with pytest.raises(tidelog.ProgramError) as caught:
+        tell(chain.replace("gets(c)", "gets(a)"))
+    assert [item.code for item in caught.value.diagnostics] == ["endless-ask"]
+
+
+def test_a_time_that_is_left_open_but_has_one_value_is_covered() -> None:
+    """Where only the next time point is left, a rule that needs the fact then and nothing else needs less."""
+    program = "input p(x). input r. a(X) :- p(X). a(X) :- diamondminus[0,1] r, diamondminus p(X). ask a(X)@T."
+    lines = tell(program, ["p(k)@0", "r@0"], finish=False)
+    assert not [line for line in lines if line.answer == {"X": None, "T": 1}]

@@ -1,0 +1,116 @@
+"""Commands and options: each is explained, none is guessed, and the nearest is named."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tidelog.cli import COMMANDS, command_line
+from tidelog.commands.arguments import Parser
+
+TIDELOG = [sys.executable, "-m", "tidelog"]
+
+
+def parsers(parser: Parser) -> Iterator[Parser]:
+    """A parser, and those of all its commands."""
+    parser.fill()
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                yield from parsers(each)
+
+
+def every_parser() -> dict[str, Parser]:
+    return {parser.prog: parser for parser in parsers(command_line())}
+
+
+def test_all_commands_are_there() -> None:
+    """The commands, and those of `spark`."""
+    assert set(every_parser()) == {"tidelog", *(f"tidelog {name}" for name in (*COMMANDS, "spark ingest", "spark run"))}
+
+
+def test_every_option_has_a_help_text() -> None:
+    """Also the arguments, and the commands themselves."""
+    silent = [
+        f"{prog} {action.option_strings or action.dest}"
+        for prog, parser in every_parser().items()
+        for action in parser._actions
+        if not action.help and not isinstance(action, argparse._SubParsersAction)
+    ]
+    assert silent == []
+
+
+def test_no_option_may_be_shortened() -> None:
+    """`--stat` is none, for any command."""
+    assert [prog for prog, parser in every_parser().items() if parser.allow_abbrev] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "p.tide", "--stat"], "tidelog: error: unknown option `--stat`; did you mean `--stats`?"),
+        (["run", "p.tide", "--emti=final"], "unknown option `--emti`; did you mean `--emit`?"),
+        (["run", "p.tide", "--emti", "final"], "unknown option `--emti`; did you mean `--emit`?"),
+        (["materialise", "p.tide", "--utnil", "3", "f.txt"], "unknown option `--utnil`; did you mean `--until`?"),
+        (["spark", "run", "p.tide", "--in", "f", "--stat"], "unknown option `--stat`; did you mean `--stats`?"),
+        (["spark", "rnu", "p.tide"], "unknown command 'rnu' (choose from ingest, run); did you mean `run`?"),
+        (["--versoin"], "unknown option `--versoin`; did you mean `--version`?"),
+        (["chek", "p.tide"], "did you mean `check`?"),
+        (["run", "p.tide", "--emit", "finl"], "invalid choice: 'finl' (choose from"),
+        (["run", "p.tide", "--emit", "finl"], "did you mean `final`?"),
+        (["run", "p.tide", "q.tide"], "unexpected argument `q.tide`"),
+        (["check", "p.tide", "--zzz\x1b[2J"], r"unknown option `--zzz\x1b[2J`"),
+    ],
+)
+def test_what_is_unknown_is_named_with_the_nearest(
+    arguments: list[str], said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, the usage of the command that does not know it, and one line."""
+    with pytest.raises(SystemExit) as left:
+        command_line().parse_args(arguments)
+    out, error = capfd.readouterr()
+    assert (left.value.code, out) == (2, "")
+    assert said in error
+    shown = " ".join(word for word in arguments[:2] if word in ("run", "spark", "materialise"))
+    assert error.startswith(f"usage: tidelog {shown}".rstrip())
+
+
+def test_options_may_stand_between_arguments() -> None:
+    """As in `materialise PROGRAM A --until 3 B`."""
+    options = command_line().parse_args(["materialise", "p.tide", "a.txt", "--until", "3", "b.txt"])
+    assert (options.facts, options.until) == (["a.txt", "b.txt"], "3")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["spark", "run", "--help"], ["--version"]])
+def test_help_goes_to_standard_output(arguments: list[str]) -> None:
+    """And is no error."""
+    done = subprocess.run([*TIDELOG, *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("usage: tidelog" if "--help" in arguments else "tidelog ")
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_coloured"),
+    [
+        ({}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"FORCE_COLOR": ""}, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_colours_are_asked_for_and_forbidden(settings: dict[str, str], is_coloured: bool, tmp_path: Path) -> None:
+    """NO_COLOR and FORCE_COLOR, for the diagnostics of a program, without a terminal."""
+    (tmp_path / "p.tide").write_text("p(X, Y) :- q(X).\n")
+    environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+    done = subprocess.run(
+        [*TIDELOG, "check", "p.tide"], capture_output=True, text=True, cwd=tmp_path, check=False, env=environment | settings
+    )
+    assert done.returncode == 1
+    assert ("\x1b[" in done.stderr) == is_coloured

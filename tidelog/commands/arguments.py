@@ -1,0 +1,87 @@
+"""Parsers of the command line: what is added to `argparse` for every command, and for commands of commands."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from tidelog.commands.outcome import USAGE, say, write_out
+
+
+class Parser(argparse.ArgumentParser):
+    """Takes options by their whole names only, names the nearest where one is unknown, and is filled when it is first used.
+
+    Options may stand between a command's arguments, as in `materialise PROGRAM A --until 3 B`.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, **options)
+        self._fill: Callable[[Parser], None] | None = None
+        self._is_inside = False
+
+    def fill_with(self, fill: Callable[[Parser], None]) -> None:
+        """Let `fill` add the options when the parser is first used."""
+        self._fill = fill
+
+    def fill(self) -> None:
+        """Add the options now, if they are not there yet."""
+        fill, self._fill = self._fill, None
+        if fill is not None:
+            fill(self)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As `argparse` does it, but a wrong option is told by the parser that does not know it, with its own usage."""
+        self.fill()
+        if self._is_inside:
+            return super().parse_known_args(args, namespace)
+        args = sys.argv[1:] if args is None else list(args)
+        if self._subparsers is not None:  # intermixed arguments cannot be parsed where there are commands
+            self._check_first(args)
+            return super().parse_known_args(args, namespace)
+        self._is_inside = True
+        try:
+            found, unknown = self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_inside = False
+        if unknown:
+            self._refuse(next((text for text in unknown if text.startswith("-")), unknown[0]))
+        return found, unknown
+
+    def _check_first(self, args: list[str]) -> None:
+        """Refuse an unknown option before the command, rather than say that the command is missing."""
+        first = args[0] if args else ""
+        if first.startswith("-") and first not in self._option_string_actions:
+            self._refuse(first)
+
+    def _refuse(self, text: str) -> NoReturn:
+        name = text.partition("=")[0]
+        if name.startswith("-"):
+            self.error(f"unknown option `{name}`{_nearest(name, self._option_string_actions)}")
+        self.error(f"unexpected argument `{text}`")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(choice) for choice in action.choices]
+        what = "unknown command" if isinstance(action, argparse._SubParsersAction) else "invalid choice:"
+        message = f"{what} {value!r} (choose from {', '.join(known)}){_nearest(str(value), known)}"
+        raise argparse.ArgumentError(action, message)
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        say(f"error: {message}")
+        raise SystemExit(USAGE)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if file is sys.stdout:
+            write_out(message, is_ours=True)
+        else:
+            super()._print_message(message, file)
+
+
+def _nearest(name: str, known: Any) -> str:
+    near = get_close_matches(name[:80], [text for text in known if len(text) > 2], n=1)
+    return f"; did you mean `{near[0]}`?" if near else ""
