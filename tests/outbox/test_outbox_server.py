@@ -109,11 +109,10 @@ def test_a_server_that_goes_replies_to_the_acknowledgement_first(
             client.acknowledge(100)
 
     async def main() -> None:
-        async with anyio.create_task_group() as tasks:
-            async with OutboxServer(box, TcpAddress("127.0.0.1", 0)) as server:
-                tasks.start_soon(anyio.to_thread.run_sync, use, f"tcp://127.0.0.1:{server.port}")
-                await anyio.to_thread.run_sync(asked.wait, WAIT)
-                threading.Timer(0.1, left.set).start()
+        async with anyio.create_task_group() as tasks, OutboxServer(box, TcpAddress("127.0.0.1", 0)) as server:
+            tasks.start_soon(anyio.to_thread.run_sync, use, f"tcp://127.0.0.1:{server.port}")
+            await anyio.to_thread.run_sync(asked.wait, WAIT)
+            threading.Timer(0.1, left.set).start()
 
     anyio.run(main, backend=backend)
 
