@@ -45,6 +45,8 @@ HELLO_SECONDS = 10.0
 """How long a client has to say who it is."""
 IDLE_SECONDS = 600.0
 """After how long a silent connection is closed, unless told otherwise; clients connect again by themselves."""
+ACKNOWLEDGED_SECONDS = 5.0
+"""How long an acknowledgement and its reply may take, also where the server is about to end."""
 READ_ROWS = 10_000
 """How many facts one reply holds at most."""
 MIN_TOKEN, MAX_TOKEN = 16, 4096
@@ -134,7 +136,8 @@ class OutboxServer:
             while True:
                 with anyio.fail_after(self._idle_seconds):
                     request = await connection.receive(Request)
-                with anyio.fail_after(self._idle_seconds):
+                is_taking = request.method == "acknowledge"  # whose server may go once all is taken: with a reply first
+                with anyio.fail_after(ACKNOWLEDGED_SECONDS if is_taking else self._idle_seconds, shield=is_taking):
                     await connection.send(await self._in_thread(partial(_answer, reader, request)))
         finally:
             with anyio.CancelScope(shield=True):

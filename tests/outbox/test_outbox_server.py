@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -86,6 +87,34 @@ def test_a_client_reads_what_the_directory_holds(box: str, backend: str, monkeyp
             assert client.read(100) == []
 
     serving(box, use, backend=backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_server_that_goes_replies_to_the_acknowledgement_first(
+    box: str, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once all is taken a server may end: who has just acknowledged it learns that this is done."""
+    asked, left = threading.Event(), threading.Event()
+    acknowledge = OutboxReader.acknowledge
+
+    def slow(reader: OutboxReader, upto: int) -> None:
+        acknowledge(reader, upto)
+        asked.set()
+        assert left.wait(WAIT)
+
+    monkeypatch.setattr(OutboxReader, "acknowledge", slow)
+
+    def use(address: str) -> None:
+        with OutboxClient(address) as client:
+            client.acknowledge(100)
+
+    async def main() -> None:
+        async with anyio.create_task_group() as tasks, OutboxServer(box, TcpAddress("127.0.0.1", 0)) as server:
+            tasks.start_soon(anyio.to_thread.run_sync, use, f"tcp://127.0.0.1:{server.port}")
+            await anyio.to_thread.run_sync(asked.wait, WAIT)
+            threading.Timer(0.1, left.set).start()
+
+    anyio.run(main, backend=backend)
 
 
 def test_errors_are_those_of_the_reader(box: str) -> None:
