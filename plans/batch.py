@@ -15,7 +15,7 @@ from tidelog.plans.analysis.strata import levels_of
 from tidelog.plans.checks import require
 from tidelog.plans.compile import DEFAULT_RESOLUTION, Compiler, choose_timeline
 from tidelog.plans.errors import DataError, Diagnostic, ProgramError
-from tidelog.plans.facts import Answer, Record, Schema, ValueLike, format_record
+from tidelog.plans.facts import Answer, Record, Schema, ValueLike
 from tidelog.plans.normal.names import head_predicate
 from tidelog.plans.normal.normalise import normalise
 from tidelog.plans.normal.program import NormalProgram
@@ -87,8 +87,7 @@ class BatchPlan:
 
     def answer(self, record: Record) -> Answer:
         """A record as an answer, with its exact interval and its text."""
-        predicate, row, lo, hi = record
-        return Answer(predicate, row, self.timeline.decode_interval(lo, hi), format_record(record, self.timeline))
+        return Answer(record, self.timeline)
 
 
 def compile_batch(

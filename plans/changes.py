@@ -6,10 +6,9 @@ is certain that it has ended. What has no end has no second one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from tidelog.plans.facts import Answer, Row, format_atom, format_record
+from tidelog.plans.facts import Answer, Record, Row, format_atom, format_record
 from tidelog.plans.syntax import Time
 from tidelog.plans.timeline import NEG, POS, Timeline
 
@@ -37,14 +36,18 @@ class ChangeRecord(NamedTuple):
         return (self.hi + 1, self.lo) if self.has_ended else (self.lo, NEG - 1)
 
 
-@dataclass(frozen=True, slots=True)
 class Change(Answer):
     """An answer begins to hold, or, with `has_ended`, it has held over the whole of `interval`, and no longer.
 
     As long as no end is known, `interval.high` is infinite. As text, `alarm(p1)@[3..`, and then the fact, `alarm(p1)@[3,7]`.
     """
 
-    has_ended: bool
+    __slots__ = ()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is the second change of its interval."""
+        return self._record[3] < POS
 
     @property
     def begins(self) -> Time:
@@ -56,16 +59,16 @@ class Change(Answer):
         """When it has ended; None where no end is known. `interval.right_open` tells whether it holds then."""
         return self.interval.high if self.has_ended else None
 
+    @property
+    def text(self) -> str:
+        """The change as text."""
+        return format_change(self._record, self._timeline)
 
-def change_of(record: ChangeRecord, timeline: Timeline) -> Change:
-    """A record as a change, with exact times and its text."""
-    predicate, row, lo, hi = record
-    return Change(predicate, row, timeline.decode_interval(lo, hi), format_change(record, timeline), record.has_ended)
 
-
-def format_change(record: ChangeRecord, timeline: Timeline) -> str:
+def format_change(record: Record, timeline: Timeline) -> str:
     """A change as text: `p(a)@[1..`, then `p(a)@[1,5/2)`."""
-    if record.has_ended:
+    predicate, row, lo, hi = record
+    if hi < POS:
         return format_record(record, timeline)
-    begin, _, _ = timeline.format_range(record.lo, POS).partition(",")
-    return f"{format_atom(record.predicate, record.row)}@{begin}.."
+    begin, _, _ = timeline.format_range(lo, POS).partition(",")
+    return f"{format_atom(predicate, row)}@{begin}.."

@@ -57,7 +57,7 @@ class Schema:
     def check(self, predicate: str, values: tuple[object, ...]) -> Row:
         """The row of these values for this predicate, its numbers made canonical; DataError says what is wrong."""
         schema = self.predicates.get(predicate)
-        row = tuple(_constant(value) for value in values)
+        row = tuple(map(_constant, values))
         if schema is None:
             self._check_other(predicate)
             return row
@@ -65,6 +65,8 @@ class Schema:
             raise _derived(predicate)
         if len(row) != schema.arity:
             raise DataError(f"`{predicate}` takes {_count(schema.arity)}, got {len(row)}")
+        if not schema.types:
+            return row
         for value, name, kind in zip(row, schema.fields, schema.types, strict=False):
             _check_type(predicate, name, kind, value)
         return row
@@ -90,6 +92,8 @@ def _count(arity: int) -> str:
 def _constant(value: object) -> Value:
     """A value as a plain constant: `true` and `false` become the constants of that name, numbers an int or a float."""
     kind = type(value)
+    if kind is str and value.isascii():  # type: ignore[attr-defined] # its type has just been looked at
+        return value  # type: ignore[return-value]
     if kind is int or kind is float:
         return canonical(value)  # type: ignore[arg-type] # its type has just been looked at
     if isinstance(value, bool) or _is_numpy_boolean(value):
@@ -155,17 +159,48 @@ def format_record(record: Record, timeline: Timeline) -> str:
     return f"{format_atom(predicate, row)}@{timeline.format_range(lo, hi)}"
 
 
-@dataclass(frozen=True, slots=True)
 class Answer:
     """A derived fact: it is guaranteed to hold over the whole interval. As text it is a fact as in data.
 
-    `interval` is exact: `low` and `high` are fractions or ±infinity.
+    `interval` is exact: `low` and `high` are fractions or ±infinity. It is worked out when it is asked for, as the text is.
     """
 
-    predicate: str
-    row: Row
-    interval: Interval
-    text: str
+    __slots__ = ("_record", "_timeline")
+
+    def __init__(self, record: Record, timeline: Timeline) -> None:
+        self._record = record
+        self._timeline = timeline
+
+    @property
+    def predicate(self) -> str:
+        """The predicate's name."""
+        return self._record[0]
+
+    @property
+    def row(self) -> Row:
+        """The constants."""
+        return self._record[1]
+
+    @property
+    def interval(self) -> Interval:
+        """When it holds."""
+        return self._timeline.decode_interval(self._record[2], self._record[3])
+
+    @property
+    def text(self) -> str:
+        """The fact as data writes it."""
+        return format_record(self._record, self._timeline)
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.text}>"
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._record == other._record and self._timeline == other._timeline
+
+    def __hash__(self) -> int:
+        return hash(self._record)

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tidelog.plans.changes import ChangeRecord, change_of
+from tidelog.plans.changes import Change, ChangeRecord
 from tidelog.plans.errors import Diagnostic
-from tidelog.plans.facts import Answer, Record, Schema, ValueLike, format_record
+from tidelog.plans.facts import Answer, Record, Schema, ValueLike
 from tidelog.plans.guards import Prospects
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.preconditions import Unfolding
@@ -241,7 +241,4 @@ class Plan:
 
     def answer(self, record: Record) -> Answer:
         """A record as an answer, with its exact interval and its text; that of a change is a `Change`."""
-        if isinstance(record, ChangeRecord):
-            return change_of(record, self.timeline)
-        predicate, row, lo, hi = record
-        return Answer(predicate, row, self.timeline.decode_interval(lo, hi), format_record(record, self.timeline))
+        return (Change if isinstance(record, ChangeRecord) else Answer)(record, self.timeline)

@@ -21,6 +21,9 @@ def make_record(
 
     Raises DataError for a row or a time that the program cannot take, TypeError for what is none.
     """
+    if type(time) is int and interval is None and type(row) in (list, tuple) and type(predicate) is str and predicate:
+        point = times.point(time)  # as almost always
+        return predicate, schema.check(predicate, tuple(row)), point, point
     if (time is None) == (interval is None):
         raise TypeError("a fact needs either a time or an interval")
     if not isinstance(predicate, str):

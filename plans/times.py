@@ -67,6 +67,10 @@ class TimeReader:
 
     def point(self, time: TimeLike) -> int:
         """The encoded point of a time as callers give it; TypeError for what is none."""
+        if type(time) is int and self._scale:
+            point = time * self._scale
+            if -LIMIT <= point <= LIMIT:
+                return point
         return self.read_point(time) if isinstance(time, str) else self.encode(self._exact(time))
 
     def promise(self, time: TimeLike) -> int:

@@ -28,6 +28,8 @@ from tidelog.runtime.interfaces import EmitMode
 class Emission(ABC):
     """Turns new coverage of the output predicates, and their frontiers, into answers."""
 
+    waits = True
+    """Whether something may be told though nothing new comes."""
     follows_arrivals = False
     """Whether the arrival of input facts alone may have something told."""
 
@@ -76,6 +78,11 @@ class Emission(ABC):
 
 class Intervals(Emission):
     """Everything at once; keeps nothing."""
+
+    waits = False
+
+    def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
+        return [(predicate, row, lo, hi) for row, lo, hi in facts]
 
     def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
         return [(predicate, row, lo, hi) for row, lo, hi in facts]

@@ -13,7 +13,7 @@ are there at once, get the watermark less the largest delay: the **frontier**.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from operator import itemgetter
@@ -26,7 +26,7 @@ from tidelog.runtime.admitting import Admitted, Admitting
 from tidelog.runtime.deploy import ports_fed_by
 from tidelog.runtime.interfaces import MOST_NAMES, Batch, Rejected, Tick
 from tidelog.runtime.source_state import SourceState
-from tidelog.runtime.tracks import Rules
+from tidelog.runtime.tracks import Rules, Track
 from tidelog.runtime.watermarks import Watermarks
 
 MOST_POINTS = 10_000
@@ -47,15 +47,15 @@ class Delivery:
     """
 
     facts: dict[str, list[Fact]] = field(default_factory=dict)
-    arrivals: list[Fact] = field(default_factory=list)
+    arrivals: Sequence[Fact] = ()
     frontier: int = NEG
-    points: list[int] = field(default_factory=list)
+    points: Sequence[int] = ()
     start: int | None = None
-    late: list[Rejected] = field(default_factory=list)
-    ahead: list[Rejected] = field(default_factory=list)
+    late: Sequence[Rejected] = ()
+    ahead: Sequence[Rejected] = ()
     watermark: int = NEG
-    long: list[Rejected] = field(default_factory=list)
-    course: list[Record] = field(default_factory=list)
+    long: Sequence[Rejected] = ()
+    course: Sequence[Record] = ()
 
     @property
     def refused(self) -> list[Rejected]:
@@ -106,11 +106,12 @@ class Intake:
         self._used = self._asked | self._forward
         self._behind = max(plan.delays.values(), default=0)
         self._counted = counted(plan)
+        self._plain = frozenset() if self._asked else self._used - self._counted
         self._follows = plan.follows_time
         self.watermarks = Watermarks(sources)
         rules = Rules(lateness, max_ahead, 0 if plan.timeline.is_integer else 1)
         self._admitting = Admitting(self.watermarks, plan.timeline, plan.delays, rules, max_lead)
-        self._delays, self._late_by = plan.delays, rules.behind
+        self._delays, self._late_by, self._gap, self._leap = plan.delays, rules.behind, rules.gap, rules.leap
         self._latest = self._furthest = NEG
         self.given_start = start
         self._earliest = POS
@@ -144,6 +145,20 @@ class Intake:
             batch = self._refuse_long(batch, delivery)
         self._bring(state, self._admitting.admit(state, batch, moment), delivery)
         return self._close(delivery)
+
+    def take_one(self, source: str, record: Record) -> Delivery:
+        """Take a fact by itself: as a batch of one, by a short way where there is nothing to be found out."""
+        predicate, lo = record[0], record[2]
+        marks = self.watermarks
+        state = marks.sources.get(source)
+        track = None if state is None else state.only
+        if state is None or track is None or track.votes or predicate not in self._plain:
+            return self.take(source, Batch([record]))
+        watermark, promised = marks.watermark, track.promised
+        limit = watermark if watermark > promised else promised
+        if lo <= limit or lo - limit > self._leap or lo <= NEG:
+            return self.take(source, Batch([record]))
+        return self._bring_one(state, track, record, limit)
 
     def finish(self, source: str) -> list[Delivery]:
         """The source has ended; with the last source the stream ends, and all time is complete.
@@ -194,6 +209,20 @@ class Intake:
         self.watermarks.pass_time(tick.watermark, tick.present)
         return self._close(Delivery())
 
+    def _bring_one(self, state: SourceState, track: Track, record: Record, limit: int) -> Delivery:
+        """A fact that is as expected is taken, and time goes on."""
+        predicate, row, lo, hi = record
+        point = lo - (lo & self._gap)
+        if lo > limit + self._late_by:
+            track.promised = point - self._late_by
+        state.heard(track, 1, 0.0)
+        self.accepted += 1
+        self._earliest = min(self._earliest, lo)
+        self._latest = max(self._latest, point)
+        self.watermarks.advance(state)
+        state.run_ahead(1)
+        return self._close(Delivery({predicate: [(row, lo, hi)]}, points=[point]))
+
     def _note_unused(self, predicate: str) -> bool:
         """Count a fact by the name of its predicate, while there are not too many."""
         names = self._unused_names
@@ -211,17 +240,19 @@ class Intake:
         """Sort what is taken by predicate, and note when it begins."""
         used, counts, facts = self._used, self._counted, delivery.facts
         begins: set[int] = set()
+        arrivals: list[Fact] = []
         unused = 0
         for predicate, row, lo, hi in admitted.records:
             begins.add(lo)
             if predicate in counts and lo > NEG:  # what has no begin never arrived
-                delivery.arrivals.append(((predicate, *row), lo, lo))
+                arrivals.append(((predicate, *row), lo, lo))
             if predicate not in used:
                 unused += predicate not in counts and self._note_unused(predicate)
             elif predicate in facts:
                 facts[predicate].append((row, lo, hi))
             else:
                 facts[predicate] = [(row, lo, hi)]
+        delivery.arrivals = arrivals
         if self._asked:
             delivery.course = self._course(admitted.records)
         delivery.late, delivery.ahead = admitted.late, admitted.ahead
@@ -259,10 +290,12 @@ class Intake:
         long = [i for i, (name, _, lo, hi) in enumerate(batch.records) if hi - lo >= MOST_POINTS and name in asked]
         if not long:
             return batch
+        refused_long: list[Rejected] = []
         reason = f"long: `ask` takes a fact as one at each time point, but {MOST_POINTS:,} at most"
         for i in long:
             text = format_record(batch.records[i], self._timeline)
-            delivery.long.append(Rejected(_place(batch, i), reason, text.encode()))
+            refused_long.append(Rejected(_place(batch, i), reason, text.encode()))
+        delivery.long = refused_long
         self.long += len(long)
         refused = {i for i in long if batch.records[i][0] not in self._forward}
         kept = [i for i in range(len(batch.records)) if i not in refused]
@@ -271,7 +304,8 @@ class Intake:
         return replace(batch, records=[batch.records[i] for i in kept], places=places, parts=parts)
 
     def _close(self, delivery: Delivery) -> Delivery:
-        delivery.watermark, delivery.frontier = self.watermark, self.frontier
+        watermark = delivery.watermark = self.watermarks.watermark
+        delivery.frontier = watermark if not self._behind else self.frontier
         if not self._start_told:
             delivery.start = self._find_start()
             self._start_told = delivery.start is not None

@@ -43,6 +43,7 @@ class Network:
         self._outlet = outlet
         self.eager = False
         self._has_begun = False
+        self._follows_arrivals, self._outlet_waits = outlet.follows_arrivals, outlet.waits
         self._watermark = NEG
         self._version = 0
         self._start_frontier = NEG
@@ -76,6 +77,7 @@ class Network:
                 self._watched.setdefault(unit.index, []).append(name)
         for unit in self._units:
             self._place(unit, steps[unit.index])
+            unit.is_watched = unit.index in self._watched
 
     def _place(self, unit: Unit, names: Sequence[str]) -> None:
         feeds = [feed for name in names for feed in self.graph.steps[name].inputs]
@@ -105,7 +107,7 @@ class Network:
         """Run a delivery of the intake through the graph."""
         if not self._has_begun:
             self.begin()
-        has_points = self._outlet.arrive(delivery)
+        has_points = self._follows_arrivals and self._outlet.arrive(delivery)
         moved = delivery.frontier > self._watermark
         if delivery.start is not None or delivery.frontier >= POS:
             self._start_frontier = POS
@@ -120,12 +122,14 @@ class Network:
                 if self._units[index].due == due:
                     self._units[index].due = POS
                     self._enqueue(self._units[index])
-        self._run()
+        if self._agenda:
+            self._run()
         if moved and (self.eager or self._watermark >= POS):
             self._catch_up_all()
         if has_points:
             self._look_at_outputs()
-        self._tell_frontiers()
+        if self._wanted:
+            self._tell_frontiers()
 
     def rest(self) -> None:
         """The stream stops before its end: let every operator tell what it knows and has left untold."""
@@ -163,14 +167,19 @@ class Network:
                 heappush(self._wanted, (due, name))
 
     def _bring(self, messages: Sequence[Message]) -> None:
+        unit_of, agenda = self._unit_of, self._agenda
         for message in messages:
-            unit = self._unit_of[message[0]]
+            unit = unit_of[message[0]]
             unit.pending.append(message)
-            self._enqueue(unit)
+            if not unit.queued:
+                unit.queued = True
+                heappush(agenda, unit.index)
 
     def _send(self, name: str, facts: list[Fact]) -> None:
-        self._bring(self._readers[name].of(facts))
-        if name in self.graph.watched:
+        readers = self._readers[name]
+        if readers.any:
+            self._bring(readers.of(facts))
+        if name in self._wanted_at:
             self._outlet.receive(name, facts, self._unit_of[name].frontier(name))
 
     # --- running --------------------------------------------------------------------------------------------------------
@@ -191,6 +200,11 @@ class Network:
 
     def _look_at(self, unit: Unit) -> None:
         """Let a unit catch up if something is due, or much may be forgotten; then note when to look at it again."""
+        if not unit.waits and unit.credit < unit.cost and not unit.is_irregular:
+            if unit.is_watched and self._outlet_waits:
+                for name in self._watched[unit.index]:
+                    self._want(name)
+            return
         due = self._deadline(unit)
         if due <= self._watermark or unit.credit >= unit.cost:
             self._catch_up(unit)

@@ -25,6 +25,7 @@ class Outlet:
         self._emission.room = bound.room
         self._violations = Violations(plan)
         self._constraints = plan.constraints
+        self.waits, self.follows_arrivals = self._emission.waits, self._emission.follows_arrivals
 
     def receive(self, step: str, facts: Sequence[Fact], frontier: int) -> None:
         """Take new coverage of a watched step, and how far it is known now."""
@@ -36,7 +37,7 @@ class Outlet:
     def arrive(self, delivery: Delivery) -> bool:
         """Input facts arrived at some time points; returns whether outputs that are known already may have more to tell."""
         self.answers += self._emission.arrive(delivery.points, delivery.frontier)
-        return bool(delivery.points) and self._emission.follows_arrivals
+        return bool(delivery.points)
 
     def deadline(self, step: str) -> int:
         """The frontier of a watched step at which there is something to tell though nothing new comes; POS if nothing is."""

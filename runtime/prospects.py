@@ -8,7 +8,7 @@ whole messages, unread; it changes when an operator learns of a fact, and whethe
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -17,38 +17,44 @@ from tidelog.plans.facts import Fact
 from tidelog.plans.guards import Guard, Port, Prospects, Sleeper
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.intake import Delivery
-from tidelog.runtime.row_prospects import RowGate, RowSleep
+from tidelog.runtime.row_prospects import RowGate, RowSleep, Seen
 
 MOST_WAITING = 100_000
 """How many facts wait at one gate; beyond that, all are let through, which is always right."""
 
 _BEGIN, _END = itemgetter(1), itemgetter(2)
-_SLEEP = ("asleep", "begin", "since", "absent", "reached", "latest", "start", "slept")
+_SLEEP = ("asleep", "begin", "since", "absent", "reached", "latest", "slept")
 
 
 class Sleep:
-    """Whether one sleeper sleeps: its predicate was absent, first at `begin`, last at `absent`, with no whole run since."""
+    """Whether one sleeper sleeps: its predicate was absent, first at `begin`, last at `absent`, with no whole run since.
 
-    __slots__ = ("absent", "asleep", "begin", "latest", "reached", "since", "sleeper", "slept", "start")
+    A delivery without the predicate is not told to it: `catch_up` looks how far the stream has come meanwhile.
+    """
 
-    def __init__(self, sleeper: Sleeper) -> None:
+    __slots__ = ("_seen", "absent", "asleep", "begin", "latest", "reached", "since", "sleeper", "slept")
+
+    def __init__(self, sleeper: Sleeper, seen: Seen) -> None:
+        self._seen = seen
         self.sleeper = sleeper
         self.asleep = False
         self.begin = self.since = self.absent = self.latest = self.reached = NEG
-        self.start: int | None = None
         self.slept = 0
 
-    def observe(self, delivery: Delivery, last: Mapping[str, int]) -> bool:
-        """Take note of a delivery, and of the last time of each predicate in it; was the sleeper, or is it now, awake?"""
-        if delivery.start is not None:
-            self.start = delivery.start
-        ends = [last[name] for name in self.sleeper.predicates if name in last]
-        if not ends:
-            self._miss(delivery.frontier)
-            return not self.asleep
+    def catch_up(self) -> None:
+        """Nothing of the predicate has come behind `latest`, as far as the stream is known."""
+        self._miss(self._seen.frontier)
+
+    def is_asleep(self) -> bool:
+        """Whether it sleeps, by all that is known."""
+        self.catch_up()
+        return self.asleep
+
+    def observe(self, delivery: Delivery, last: int) -> bool:
+        """Take note of a delivery with the predicate, which holds until `last`; was the sleeper, or is it now, awake?"""
         begin = delivery.points[0] if delivery.points else NEG  # no later than the first of these facts
         self._miss(min(delivery.frontier, begin - 1))
-        self.latest = max(self.latest, *ends)
+        self.latest = max(self.latest, last)
         if self.asleep and self.latest > self.absent + self.sleeper.shortest:
             self.asleep = False
             self.slept += self.absent + self.sleeper.shortest + 1 - self.since
@@ -62,9 +68,10 @@ class Sleep:
             return
         begin = self.latest + 1
         if self.sleeper.clipped:
-            if self.start is None or known < self.start:
+            start = self._seen.start
+            if start is None or known < start:
                 return
-            begin = max(begin, self.start)
+            begin = max(begin, start)
         if not self.asleep:
             self.asleep, self.begin = True, begin
             self.since = begin if begin > NEG else known
@@ -74,9 +81,11 @@ class Sleep:
 
     def asleep_now(self) -> int:
         """How long a sleep that has not ended has lasted."""
+        self.catch_up()
         return max(0, self.reached - self.since + 1) if self.asleep and self.since > NEG else 0
 
     def snapshot(self) -> list[Any]:
+        self.catch_up()
         return [getattr(self, name) for name in _SLEEP]
 
     def restore(self, data: Sequence[Any]) -> None:
@@ -141,7 +150,7 @@ class Gate:
             for sleep, above, below in group:
                 if sleep is None:
                     candidate = (above, below)
-                elif sleep.asleep:
+                elif sleep.is_asleep():
                     candidate = (_moved(sleep.begin, above), _moved(sleep.absent, below))
                 else:
                     continue
@@ -201,25 +210,45 @@ class Watch:
     """The sleeps and the gates of one graph."""
 
     def __init__(self, prospects: Prospects) -> None:
-        self._sleeps = {sleeper.step: Sleep(sleeper) for sleeper in prospects.sleepers}
-        self._predicates = tuple(dict.fromkeys(name for sleeper in prospects.sleepers for name in sleeper.predicates))
+        self._seen = seen = Seen()
+        self._sleeps = {sleeper.step: Sleep(sleeper, seen) for sleeper in prospects.sleepers}
         asked = {blocker.sleeper for blocker in prospects.rows.values()}
-        self._rows = {sleeper.step: RowSleep(sleeper) for sleeper in prospects.sleepers if sleeper.step in asked}
+        self._rows = {sleeper.step: RowSleep(sleeper, seen) for sleeper in prospects.sleepers if sleeper.step in asked}
         rows = {port: RowGate(blocker, self._rows[blocker.sleeper]) for port, blocker in prospects.rows.items()}
         self.gates: dict[Port, Gate] = {
             port: Gate(guard, self._sleeps, rows.get(port)) for port, guard in prospects.gates.items()
         }
+        self._sleepers_of: dict[str, list[str]] = {}
+        for sleeper in prospects.sleepers:
+            for name in sleeper.predicates:
+                self._sleepers_of.setdefault(name, []).append(sleeper.step)
+        self._gates_of: dict[str, list[Port]] = {}
+        for port, guard in prospects.gates.items():
+            for name in dict.fromkeys(item.sleeper for group in guard for item in group if item.sleeper is not None):
+                self._gates_of.setdefault(name, []).append(port)
 
     def observe(self, delivery: Delivery) -> list[Port]:
         """Take note of a delivery; returns the ports at which what waited has to go on."""
-        present = [(name, facts) for name in self._predicates if (facts := delivery.facts.get(name))]
-        last = {name: max(map(_END, facts)) for name, facts in present}
-        woke = [sleep.observe(delivery, last) for sleep in self._sleeps.values()]
-        for name, rows in self._rows.items():
-            rows.observe(delivery, self._sleeps[name].latest)
-        if not any(woke):
-            return []
-        return [port for port, gate in self.gates.items() if gate.count and gate.is_open()]
+        seen, sleeps = self._seen, self._sleeps
+        if delivery.start is not None:
+            seen.start = delivery.start
+        last: dict[str, int] = {}
+        for name, facts in delivery.facts.items():
+            end = max(map(_END, facts))
+            for sleeper in self._sleepers_of.get(name, ()):
+                last[sleeper] = max(end, last.get(sleeper, NEG))
+        for sleeper in last:
+            sleeps[sleeper].catch_up()
+        seen.frontier = delivery.frontier
+        if delivery.points:
+            seen.now = max(seen.now, delivery.points[-1])
+        woke = [sleeper for sleeper, end in last.items() if sleeps[sleeper].observe(delivery, end)]
+        for sleeper in last:
+            rows = self._rows.get(sleeper)
+            if rows is not None:
+                rows.observe(delivery.facts[rows.predicate], sleeps[sleeper].latest)
+        ports = dict.fromkeys(port for sleeper in woke for port in self._gates_of.get(sleeper, ()))
+        return [port for port in ports if self.gates[port].count and self.gates[port].is_open()]
 
     def slept(self) -> dict[str, int]:
         """For each step that can sleep, how long it has slept (encoded)."""
@@ -236,10 +265,16 @@ class Watch:
         """What is asleep and what waits, as plain data."""
         gates = [[name, port, gate.snapshot()] for (name, port), gate in self.gates.items()]
         rows = {name: sleep.snapshot() for name, sleep in self._rows.items()}
-        return {"sleeps": {name: sleep.snapshot() for name, sleep in self._sleeps.items()}, "rows": rows, "gates": gates}
+        return {
+            "sleeps": {name: sleep.snapshot() for name, sleep in self._sleeps.items()},
+            "rows": rows,
+            "gates": gates,
+            "seen": [self._seen.frontier, self._seen.now, self._seen.start],
+        }
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot was taken."""
+        self._seen.frontier, self._seen.now, self._seen.start = data["seen"]
         for name, state in data["sleeps"].items():
             self._sleeps[name].restore(state)
         for name, state in data["rows"].items():

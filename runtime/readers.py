@@ -19,7 +19,7 @@ from tidelog.runtime.graph import Graph, Message, Port
 class Readers:
     """The ports that a step feeds."""
 
-    __slots__ = ("_all", "_tables")
+    __slots__ = ("_all", "_tables", "any")
 
     def __init__(self, graph: Graph, ports: Sequence[Port]) -> None:
         self._all: list[Port] = []
@@ -32,11 +32,14 @@ class Readers:
             values = tuple(found.values())
             table = tables.setdefault(tuple(found), {})
             table.setdefault(values if len(values) > 1 else values[0], []).append((step, port))
+        self.any = bool(ports)
         self._tables = [(itemgetter(*positions), table) for positions, table in tables.items()]
 
     def of(self, facts: Sequence[Fact]) -> list[Message]:
         """The messages that new coverage becomes."""
         messages: list[Message] = [(step, port, facts) for step, port in self._all]
+        if not self._tables:
+            return messages
         for key_of, table in self._tables:
             if len(facts) == 1:
                 messages += [(step, port, facts) for step, port in table.get(key_of(facts[0][0]), ())]

@@ -12,7 +12,6 @@ from typing import Any
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.guards import RowBlocker, Sleeper
 from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.intake import Delivery
 
 SAMPLE = 512
 """After so many facts a gate judges whether its looking is worth it: if it spares a quarter of them."""
@@ -22,38 +21,49 @@ PAUSE = 65_536
 _SMALLEST = 4_096
 
 
+class Seen:
+    """What all sleeps know of the stream: its frontier, the last time at which a fact arrived, its start if it is known."""
+
+    __slots__ = ("frontier", "now", "start")
+
+    def __init__(self) -> None:
+        self.frontier = self.now = NEG
+        self.start: int | None = None
+
+
 class RowSleep:
     """When each row of a sleeper's predicate was last there: all that are not listed, at `pruned` at the latest."""
 
-    __slots__ = ("_clipped", "_limit", "askers", "known", "latest", "now", "predicate", "pruned", "shortest", "start")
+    __slots__ = ("_clipped", "_limit", "askers", "latest", "predicate", "pruned", "seen", "shortest")
 
-    def __init__(self, sleeper: Sleeper) -> None:
+    def __init__(self, sleeper: Sleeper, seen: Seen) -> None:
         (self.predicate,) = sleeper.predicates
+        self.seen = seen
         self.shortest = sleeper.shortest
         self._clipped = sleeper.clipped
         self._limit = _SMALLEST
         self.askers = 0
-        self.start: int | None = None
-        self.known = self.now = self.pruned = NEG
+        self.pruned = NEG
         self.latest: dict[Row, int] = {}
 
-    def observe(self, delivery: Delivery, last: int) -> None:
-        """Take note of a delivery's facts and frontier; `last` is when any row was last there."""
-        if delivery.start is not None:
-            self.start = delivery.start
-        if delivery.points:
-            self.now = max(self.now, delivery.points[-1])
-        if self.askers:
-            latest = self.latest
-            for row, _, hi in delivery.facts.get(self.predicate, ()):
-                if hi > latest.get(row, NEG):
-                    latest[row] = hi
-            if len(latest) > self._limit:
-                self._prune()
-        else:
+    @property
+    def known(self) -> int:
+        """Up to when it is known which rows were there."""
+        seen = self.seen
+        is_far_enough = not self._clipped or (seen.start is not None and seen.frontier >= seen.start)
+        return seen.frontier if is_far_enough else NEG
+
+    def observe(self, facts: Sequence[Fact], last: int) -> None:
+        """Take note of the facts of a delivery; `last` is when any row was last there."""
+        if not self.askers:
             self.pruned = last
-        is_far_enough = not self._clipped or (self.start is not None and delivery.frontier >= self.start)
-        self.known = delivery.frontier if is_far_enough else NEG
+            return
+        latest = self.latest
+        for row, _, hi in facts:
+            if hi > latest.get(row, NEG):
+                latest[row] = hi
+        if len(latest) > self._limit:
+            self._prune()
 
     def leave(self) -> None:
         """A gate does not ask any more; without any, rows are not told apart."""
@@ -63,18 +73,19 @@ class RowSleep:
             self.latest.clear()
 
     def _prune(self) -> None:
-        gone = [row for row, hi in self.latest.items() if hi < self.known]
+        known = self.known
+        gone = [row for row, hi in self.latest.items() if hi < known]
         for row in gone:
             self.pruned = max(self.pruned, self.latest.pop(row))
         self._limit = max(_SMALLEST, 2 * len(self.latest))
 
     def snapshot(self) -> dict[str, Any]:
         latest = [[list(row), hi] for row, hi in self.latest.items()]
-        return {"latest": latest, "pruned": self.pruned, "known": self.known, "now": self.now, "start": self.start}
+        return {"latest": latest, "pruned": self.pruned}
 
     def restore(self, data: dict[str, Any]) -> None:
         self.latest = {tuple(row): hi for row, hi in data["latest"]}
-        self.pruned, self.known, self.now, self.start = data["pruned"], data["known"], data["now"], data["start"]
+        self.pruned = data["pruned"]
 
 
 class RowGate:
@@ -131,7 +142,7 @@ class RowGate:
             return False
         if hi <= known + blocker.high or known >= POS:
             return True
-        may_wait = lo > known and hi <= lo + blocker.high and sleep.now <= known + sleep.shortest
+        may_wait = lo > known and hi <= lo + blocker.high and sleep.seen.now <= known + sleep.shortest
         return None if may_wait else False
 
     def _weigh(self, count: int, passed: list[Fact]) -> None:

@@ -120,7 +120,6 @@ class Session:
         near = None if warn is None else self._times.duration(warn)
         chosen = answer_filter(Telling(min_evidence, count_absences, near, grouped), statuses)
         self._inquiries = inquiries(plan, chosen, self._times.duration(lateness), self._bound)
-        self._waiting: list[Record] = []
         self._hypothetical: list[HypotheticalAnswer] = []
         self._told = 0
 
@@ -132,7 +131,13 @@ class Session:
         Raises DataError for a row or a time that the program cannot take, LateError for a fact behind the watermark, or
         behind the stream's end; what was pushed before is not affected.
         """
-        self.push_records([make_record(self.plan.schema, self._times, predicate, row, time, interval)])
+        self._check_open()
+        delivery = self._intake.take_one(
+            self._source, make_record(self.plan.schema, self._times, predicate, row, time, interval)
+        )
+        self._deliver(delivery)
+        if delivery.late or delivery.ahead or delivery.long:
+            _raise_refused(delivery)
 
     def push_records(self, records: Iterable[Record]) -> None:
         """Hand in facts that are encoded already, as `Plan.record` makes them.
@@ -141,13 +146,12 @@ class Session:
         for; the others count. With `max_ahead` this may be a fact that was handed in before, and waited for others.
         """
         self._check_open()
-        self._waiting += records
-        _raise_refused(self._flush())
+        _raise_refused(self._hand_in(Batch(list(records))))
 
     def advance(self, time: TimeLike) -> None:
         """Promise that no later fact begins at or before `time`; LateError where the stream has finished."""
         self._check_open()
-        self._flush(Batch(watermark=self._times.promise(time)))
+        self._hand_in(Batch(watermark=self._times.promise(time)))
 
     def finish(self) -> None:
         """The stream has ended: everything that is still open becomes final. Nothing can be pushed any more.
@@ -156,7 +160,6 @@ class Session:
         """
         if self.is_finished:
             return
-        self._flush()
         _raise_refused(*self._end(self._source))
 
     def begin_at(self, start: int | None) -> None:
@@ -285,9 +288,8 @@ class Session:
         if self.is_finished:
             raise LateError("the stream has finished")
 
-    def _flush(self, batch: Batch | None = None) -> Delivery:
-        waiting, self._waiting = self._waiting, []
-        delivery = self._intake.take(self._source, Batch(waiting, watermark=batch.watermark if batch else None))
+    def _hand_in(self, batch: Batch) -> Delivery:
+        delivery = self._intake.take(self._source, batch)
         self._deliver(delivery)
         return delivery
 
@@ -298,7 +300,9 @@ class Session:
             self._network.deliver(delivery)
             for inquiry in self._inquiries:
                 self._hypothetical += inquiry.take(delivery)
-            self._bound.moved(len(outlet.answers) + len(self._hypothetical) - waiting)
+            told = len(outlet.answers) + len(self._hypothetical) - waiting
+            if told:
+                self._bound.moved(told)
         except (StateError, NoRoomError) as full:
             error = self._bound.too_many_answers(full) if isinstance(full, NoRoomError) else full
             error.accepted, error.told = self._intake.accepted, self._told

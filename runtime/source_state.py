@@ -82,6 +82,12 @@ class SourceState:
             self._least.add(track)
         return track
 
+    @property
+    def only(self) -> Track | None:
+        """The track of a source that is not divided, once its first facts are decided about; None otherwise."""
+        track = self.tracks.get(None)
+        return track if track is not None and len(self.tracks) == 1 and not track.held else None
+
     def heard(self, track: Track, count: int, moment: float) -> None:
         """A part has brought so many facts that are taken, or a promise."""
         self.taken += count

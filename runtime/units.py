@@ -11,6 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 
 from tidelog.operators.hold import Hold
+from tidelog.operators.operator import Operator
 from tidelog.plans.facts import Fact
 from tidelog.plans.plan import Feed, Loop, Step
 from tidelog.plans.timeline import NEG, POS
@@ -33,7 +34,7 @@ class Unit(ABC):
 
     `upstream` are the units that feed it, and `cost` bounds how many there are upstream in all: so many facts it takes
     before it catches up only to forget. `version` is the move of the watermark up to which it has caught up, `due` the
-    watermark at which the network looks at it by itself. `is_irregular` tells that its frontier may be further than the
+    watermark at which the network looks at it by itself; one that does not `wait` has no deadlines. `is_irregular` tells that its frontier may be further than the
     plan's lead says, so that nobody knows beforehand when something is due.
     """
 
@@ -45,10 +46,12 @@ class Unit(ABC):
         "due",
         "index",
         "is_irregular",
+        "is_watched",
         "pending",
         "queued",
         "upstream",
         "version",
+        "waits",
     )
 
     def __init__(self, index: int, graph: Graph, send: Send) -> None:
@@ -60,7 +63,8 @@ class Unit(ABC):
         self.credit = 0
         self.version = -1
         self.due = POS
-        self.is_irregular = False
+        self.is_irregular = self.is_watched = False
+        self.waits = True
         self.queued = False
         self.pending: list[Message] = []
 
@@ -104,15 +108,17 @@ class StepUnit(Unit):
         self._step = step
         self._operator = graph.operators[step.id]
         self._feeds = list(enumerate(step.inputs))
+        self.waits = type(self._operator).deadline is not Operator.deadline
         self._gates = [(port, gate) for port, _ in self._feeds if (gate := graph.gates.get((step.id, port))) is not None]
 
     def take(self) -> None:
         pending, self.pending = self.pending, []
-        name = self._step.id
+        name, receive = self._step.id, self._graph.receive
         out: list[Fact] = []
         for _, port, facts in pending:
             self.credit += len(facts)
-            out += self._graph.receive(name, port, facts, NEG)
+            made = receive(name, port, facts, NEG)
+            out = out + made if out else made
         if out:
             self._send(name, out)
 
