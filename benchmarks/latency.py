@@ -1,7 +1,7 @@
 """How long an event takes that comes alone: from handing it to the engine until the sink has the answer.
 
-The program is a chain of five operators, ◇ □ ⋈ ◇ □, each with the union of its head behind it, so an event makes twelve hops
-or so between actors. Times are wall time, medians over events that come one by one, each when all is quiet again.
+The program is a chain of five operators, ◇ □ ⋈ ◇ □, each with the union of its head behind it. Times are wall time, medians
+over events that come one by one, each when all is quiet again.
 """
 
 from __future__ import annotations

@@ -285,7 +285,7 @@ class Session:
     # --- inside ---------------------------------------------------------------------------------------------------------
 
     def _check_open(self) -> None:
-        if self.is_finished:
+        if self._intake.watermarks.watermark >= POS:
             raise LateError("the stream has finished")
 
     def _hand_in(self, batch: Batch) -> Delivery:

@@ -34,8 +34,9 @@ class Unit(ABC):
 
     `upstream` are the units that feed it, and `cost` bounds how many there are upstream in all: so many facts it takes
     before it catches up only to forget. `version` is the move of the watermark up to which it has caught up, `due` the
-    watermark at which the network looks at it by itself; one that does not `wait` has no deadlines. `is_irregular` tells that its frontier may be further than the
-    plan's lead says, so that nobody knows beforehand when something is due.
+    watermark at which the network looks at it by itself; without `waits` it has none. `is_irregular` tells that its
+    frontier may be further than the plan's lead says, so that nobody knows beforehand when something is due, `is_watched`
+    that the outlet takes what it sends.
     """
 
     __slots__ = (

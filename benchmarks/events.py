@@ -1,0 +1,165 @@
+"""What an event costs that comes alone: pushed and pulled by itself, whatever else the program holds.
+
+Each figure is a ratio to one unit of work, measured in the same run: to decode the event from a line of JSON, and to put it
+into a dictionary. Beside other rules, which read other predicates or other constants, and beside rows that are open
+(`p, not q`, nothing happening to them) an event should cost what it costs by itself: so the counts tell how many operators
+were called for one event.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from statistics import median, quantiles
+
+import msgspec
+
+import tidelog
+from benchmarks.figures import Figure, show
+from tidelog.operators.operator import Operator
+from tidelog.plans.facts import Fact
+from tidelog.runtime.interfaces import EmitMode
+from tidelog.runtime.session import Session
+
+EVENTS, WARM_UP = 3_000, 300
+RULES = (1, 10, 100, 1_000)
+OPEN = (0, 100, 1_000, 4_000)
+SPREAD = 1.5
+UNITS = 8.0
+TICK_UNITS = 30.0
+_NAME = "events"
+
+Event = tuple[str, list[str], int]
+
+ALIKE = {
+    "other predicates": ("alarm{i}(X) :- boxminus[0,3] hot{i}(X).\n", "hot0", ["a"]),
+    "other constants": ("alarm(X, c{i}) :- temp(X, c{i}).\n", "temp", ["a", "c0"]),
+}
+
+
+def run() -> list[Figure]:
+    """The cost of an event by the number of rules, and of a tick by the number of open rows."""
+    unit = _unit()
+    figures = [Figure(_NAME, "decoding an event, and putting it into a dictionary", unit * 1e6, "µs")]
+    for name, (rule, predicate, row) in ALIKE.items():
+        costs = [_cost(_among(rule, count), _each(predicate, row)) for count in RULES]
+        for count, cost in zip(RULES, costs, strict=True):
+            target = UNITS if count == 1 else None
+            figures.append(Figure(_NAME, f"one of {count} rules over {name} / unit", cost[0] / unit, target=target))
+        figures += [
+            Figure(_NAME, f"{name}: {RULES[-1]} rules / one", costs[-1][0] / costs[0][0], target=SPREAD),
+            Figure(_NAME, f"{name}: calls of operators an event, {RULES[-1]} rules", costs[-1][1]),
+        ]
+    for mode in ("intervals", "changes"):
+        for count in OPEN:
+            cost, calls = _ticks(count, mode)
+            figures.append(Figure(_NAME, f"a tick beside {count} open rows, {mode} / unit", cost / unit, target=TICK_UNITS))
+            figures.append(Figure(_NAME, f"a tick beside {count} open rows, {mode}: calls of operators", calls))
+    costs_of_switches = _latencies(tidelog.compile(HYSTERESIS), _switches, "changes")
+    figures += [
+        Figure(_NAME, "hysteresis / unit", median(costs_of_switches) / unit),
+        Figure(_NAME, "hysteresis, 999 of 1,000 / unit", quantiles(costs_of_switches, n=1000)[-1] / unit),
+    ]
+    return figures
+
+
+HYSTERESIS = "timeline integer. input on(s). input off(s). alarm(S) :- not off(S) since on(S)."
+
+
+def _switches(number: int) -> Event:
+    """Fifty switches that are turned on and off by turns."""
+    return ("on", [f"s{number % 50}"], number) if number % 2 else ("off", [f"s{(7 * number) % 50}"], number)
+
+
+def _among(rule: str, count: int) -> tidelog.Plan:
+    return tidelog.compile("timeline integer.\n" + "".join(rule.format(i=i) for i in range(count)))
+
+
+def _each(predicate: str, row: list[str]) -> Callable[[int], Event]:
+    return lambda number: (predicate, row, number)
+
+
+def _unit() -> float:
+    """The seconds that it takes to decode an event and to put it into a dictionary."""
+    line, decode, seen = b'{"predicate":"hot0","args":["a"],"time":17}', msgspec.json.decode, {}
+    times = []
+    for _ in range(EVENTS):
+        begin = time.perf_counter()
+        event = decode(line)
+        seen[tuple(event["args"])] = event["time"]
+        times.append(time.perf_counter() - begin)
+    return median(times)
+
+
+def _cost(plan: tidelog.Plan, event: Callable[[int], Event]) -> tuple[float, float]:
+    """The median seconds of an event, and how many operators are called for it."""
+    return median(_latencies(plan, event, "intervals")), _calls(Session(plan), [event(number) for number in range(100)])
+
+
+def _latencies(plan: tidelog.Plan, event: Callable[[int], Event], emit: EmitMode) -> list[float]:
+    session = Session(plan, emit=emit)
+    times = []
+    for number in range(WARM_UP + EVENTS):
+        predicate, row, at = event(number)
+        begin = time.perf_counter()
+        session.push(predicate, row, at)
+        session.pull()
+        times.append(time.perf_counter() - begin)
+    return times[WARM_UP:]
+
+
+def _calls(session: Session, events: Sequence[Event]) -> float:
+    """How many operators are called for an event, on average."""
+    before = _evaluations(session)
+    for predicate, row, at in events:
+        session.push(predicate, row, at)
+    return (_evaluations(session) - before) / len(events)
+
+
+def _evaluations(session: Session) -> int:
+    return sum(step.evaluations for step in session.statistics().steps.values())
+
+
+def _ticks(count: int, emit: EmitMode) -> tuple[float, float]:
+    """The median seconds of a tick beside rows that are open, and how many operators are called at it."""
+    session = Session(tidelog.compile("timeline integer. input p(x). input q(x). r(X) :- p(X), not q(X)."), emit=emit)
+    for number in range(count):
+        session.push("p", [f"x{number}"], interval="[0,1000000]")
+    session.advance(1)
+    session.pull()
+    ticks = 200
+    times = []
+    calls = _CountedCalls()
+    for tick in range(2, ticks + 2):
+        begin = time.perf_counter()
+        session.advance(tick)
+        session.pull()
+        times.append(time.perf_counter() - begin)
+    with calls:
+        for tick in range(ticks + 2, ticks + 12):
+            session.advance(tick)
+    return median(times), calls.count / 10
+
+
+class _CountedCalls:
+    """Counts the calls of operators while it is entered."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._receive = Operator.receive
+
+    def __enter__(self) -> None:
+        receive = self._receive
+
+        def counted(operator: Operator, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+            self.count += 1
+            return receive(operator, port, facts, frontier)
+
+        Operator.receive = counted  # type: ignore[method-assign]
+
+    def __exit__(self, *exc: object) -> None:
+        Operator.receive = self._receive  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    show(run)
