@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from tidelog.operators.coverage import Coverage, overlapping
+from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.operators.operator import Operator
 from tidelog.operators.room import NoRoomError
 from tidelog.plans.facts import Fact, Row
@@ -28,6 +29,7 @@ class AntiJoin(Operator):
     A fact of M that has begun and goes on is **open**: it holds until further notice. Its begin and its end are told at
     once; how far it has come in between, at each frontier, or, if the reader is `patient`, only when about as many facts
     have come as are open: then what nothing happens to costs nothing at each time. The frontier waits for what is untold.
+    Where the operator `announces`, nothing is told in between, and the frontier does not wait (`operators/open_rows.py`).
 
     >>> op = AntiJoin(key=lambda row: row, match=lambda row: row)
     >>> op.receive(0, [(("a",), 1, 9)], 9), op.receive(1, [(("a",), 3, 4)], 5)
@@ -43,6 +45,7 @@ class AntiJoin(Operator):
         "_opened",
         "_told",
         "_touched",
+        "announced",
         "negative",
         "open",
         "waiting",
@@ -55,6 +58,7 @@ class AntiJoin(Operator):
         self._count = 0  # facts that begin or end together leave in order of arrival; rows need not be comparable
         self.waiting: list[tuple[int, int, Fact]] = []  # not begun, by begin
         self.open: dict[Row, list[Fact]] = {}  # begun, told so far, by key
+        self.announced: dict[Row, list[tuple[Row, int, int, bool]]] = {}  # begun; announced, or kept from holding, by key
         self._opened = 0
         self._ends: list[tuple[int, int, Row]] = []
         self._touched: dict[Row, None] = {}
@@ -67,6 +71,12 @@ class AntiJoin(Operator):
         if port == NEGATIVE:
             matched = [(row, lo, hi) for raw, lo, hi in facts if (row := self._match(raw)) is not None]
             self.negative.insert(matched)
+            if self.announces:
+                for row, lo, _ in matched:
+                    if row in self.announced:
+                        self._count += 1
+                        heappush(self._ends, (lo, self._count, row))
+                return []
             self._touched.update((row, None) for row, _, _ in matched if row in self.open)
             return []
         out: list[Fact] = []
@@ -83,9 +93,58 @@ class AntiJoin(Operator):
         elif lo > known or known <= NEG:
             self._count += 1
             heappush(self.waiting, (lo, self._count, fact))
+        elif self.announces:
+            self._announce(fact, None, out)
         else:
             self._subtract(row, lo, known, out)
             self._leave_open((row, known + 1, hi))
+
+    def _announce(self, fact: Fact, told: int | None, out: list[Fact]) -> None:
+        """Send what is decided of a fact, but announce what goes on; `told` is since when it is announced already."""
+        row, lo, hi = fact
+        known = self.frontiers[NEGATIVE]
+        pieces: list[Fact] = []
+        self._subtract(row, lo, min(hi, known), pieces)
+        begin = pieces[-1][1] if pieces and pieces[-1][2] == known < hi else None
+        if told is None or told != begin:
+            if told is not None:
+                out.append((row, told, SHUT))
+            out += pieces if begin is None else pieces[:-1]
+            if begin is not None:
+                out.append((row, begin, OPEN))
+        if hi > known:
+            key = self._key(row)
+            self.announced.setdefault(key, []).append((row, known + 1 if begin is None else begin, hi, begin is not None))
+            self._opened += 1
+            self._schedule(key, hi)
+
+    def _schedule(self, key: Row, hi: int) -> None:
+        """Look at the facts of a key again where the negated atom begins or ends to hold, and where they end."""
+        known, bounds = self.frontiers[NEGATIVE], self.negative.rows.get(key, [])
+        due = hi
+        for i in overlapping(bounds, known, POS):
+            due = min(due, bounds[i] if bounds[i] > known else bounds[i + 1] + 1)
+            if bounds[i] > known:
+                break
+        if due < POS:
+            self._count += 1
+            heappush(self._ends, (due, self._count, key))
+
+    def _tell_announced(self, known: int, out: list[Fact]) -> None:
+        """Look at the facts at which something happens by now."""
+        keys: dict[Row, None] = {}
+        while self._ends and self._ends[0][0] <= known:
+            keys[heappop(self._ends)[2]] = None
+        for key in tuple(self.announced) if known >= POS else keys:
+            facts = self.announced.pop(key, [])
+            self._opened -= len(facts)
+            for row, lo, hi, is_open in facts:
+                if lo <= known:
+                    self._announce((row, lo, hi), lo if is_open else None, out)
+                else:
+                    self.announced.setdefault(key, []).append((row, lo, hi, is_open))
+                    self._opened += 1
+                    self._schedule(key, hi)
 
     def _leave_open(self, fact: Fact) -> None:
         key, hi = self._key(fact[0]), fact[2]
@@ -112,7 +171,10 @@ class AntiJoin(Operator):
             known = self.frontiers[NEGATIVE]
             while self.waiting and self.waiting[0][0] <= known:
                 self._decide(heappop(self.waiting)[2], out)
-            self._tell(known, out)
+            if self.announces:
+                self._tell_announced(known, out)
+            else:
+                self._tell(known, out)
         self.frontier = min(self.frontiers) if not self.open else min(*self.frontiers, self._told)
         self.negative.forget(self.frontier)
         return out
@@ -140,7 +202,9 @@ class AntiJoin(Operator):
 
     def deadline(self) -> tuple[int, int] | None:
         due = self.waiting[0][0] if self.waiting else POS
-        if self._touched:
+        if self.announces:
+            due = min(due, self._ends[0][0]) if self._ends else due
+        elif self._touched:
             due = NEG
         elif self.open and (not self.patient or self._opened <= PROMPT):
             due = min(due, self.frontiers[NEGATIVE] + 1)
@@ -150,6 +214,8 @@ class AntiJoin(Operator):
 
     def rest(self) -> list[Fact]:
         out: list[Fact] = []
+        if self.announces:
+            return out
         self._credit = self._opened
         self._tell(self.frontiers[NEGATIVE], out)
         self.sent += len(out)
@@ -166,6 +232,9 @@ class AntiJoin(Operator):
             "credit": self._credit,
             "told": self._told,
             "negative": self.negative.snapshot(),
+            "announced": [
+                [list(row), lo, hi, is_open] for facts in self.announced.values() for row, lo, hi, is_open in facts
+            ],
         }
 
     def load(self, state: dict[str, Any]) -> None:
@@ -178,6 +247,12 @@ class AntiJoin(Operator):
         self._touched = {tuple(key): None for key in state["touched"]}
         self._credit, self._told = state["credit"], state["told"]
         self.negative.restore(state["negative"])
+        self.announced.clear()
+        for row, lo, hi, is_open in state["announced"]:
+            key = self._key(tuple(row))
+            self.announced.setdefault(key, []).append((tuple(row), lo, hi, is_open))
+            self._opened += 1
+            self._schedule(key, hi)
 
 
 def _plain(fact: Fact) -> list[Any]:

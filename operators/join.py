@@ -11,10 +11,10 @@ from typing import Any
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.join_code import write_join
 from tidelog.operators.operator import Operator
-from tidelog.operators.room import NoRoomError
+from tidelog.operators.room import UNBOUNDED, NoRoomError
 from tidelog.operators.time_index import TimeIndex
 from tidelog.plans.errors import DataError
-from tidelog.plans.facts import Fact
+from tidelog.plans.facts import Fact, Row
 from tidelog.plans.numerals import canonical
 from tidelog.plans.plan import JoinShape
 from tidelog.plans.timeline import NEG, POS
@@ -92,6 +92,12 @@ class Join(Operator):
         if not out:
             self.dropped += len(facts) - kept
         return out if self.sent_coverage is None else self.sent_coverage.insert(out)
+
+    def image(self, port: int, row: Row) -> Sequence[Row]:
+        pattern, fact = self._pattern[port], (row, NEG, POS)
+        found: list[Fact] = []
+        self._probe[port]([fact] if pattern is None else pattern([fact]), POS, found, [0], UNBOUNDED, self)
+        return [image for image, _, _ in found]
 
     def relieve(self, out: list[Fact]) -> None:
         """Called by the generated code when `out` is long: keep what is new of it; NoRoomError if that is too much."""

@@ -6,8 +6,9 @@ moment between two calls `snapshot` gives its whole state as plain data (lists, 
 Facts travel with a **frontier** behind them: a promise that no new coverage at times ≤ frontier will come through that
 port. An operator passes on a promise of its own, `frontier`, computed from those of its ports; a `far_sighted` one promises
 more where it knows that it cannot hold (`plans/analysis/prospects.py`), and a `patient` one may leave untold for a while
-what goes on holding (`plans/analysis/patience.py`). What a channel carries is disjoint: each row at each time is sent at
-most once. An operator relies on this for its ports and keeps it for its output.
+what goes on holding, or, where it `announces`, tells its begin and its end alone (`plans/analysis/patience.py`). What a
+channel carries is disjoint: each row at each time is sent at most once. An operator relies on this for its ports and keeps
+it for its output.
 
 One that can make many facts of few looks at the `room` that there is, and raises NoRoomError where it is too little.
 """
@@ -19,8 +20,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tidelog.operators.open_rows import OpenRows
 from tidelog.operators.room import Room
-from tidelog.plans.facts import Fact
+from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
 
 
@@ -47,13 +49,26 @@ class OperatorStatistics:
 class Operator(ABC):
     """An incremental, deterministic function from coverage on its ports to coverage on its output."""
 
-    __slots__ = ("dropped", "evaluations", "far_sighted", "frontier", "frontiers", "patient", "received", "room", "sent")
+    __slots__ = (
+        "announces",
+        "dropped",
+        "evaluations",
+        "far_sighted",
+        "frontier",
+        "frontiers",
+        "opens",
+        "patient",
+        "received",
+        "room",
+        "sent",
+    )
 
     def __init__(self, ports: int) -> None:
         self.frontiers = [NEG] * ports
         self.frontier = NEG
         self.received = self.sent = self.evaluations = self.dropped = 0
-        self.far_sighted = self.patient = False
+        self.far_sighted = self.patient = self.announces = False
+        self.opens: OpenRows | None = None
         self.room = Room()
 
     def receive(self, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
@@ -61,7 +76,7 @@ class Operator(ABC):
         out: list[Fact] = []
         if facts:
             self.evaluations += 1
-            out = self.feed(port, facts)
+            out = self.feed(port, facts) if self.opens is None else self._feed_announced(self.opens, port, facts)
         if frontier > self.frontiers[port]:
             self.frontiers[port] = frontier
             out = out + self.settle(port) if out else self.settle(port)
@@ -72,6 +87,15 @@ class Operator(ABC):
     @abstractmethod
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         """What follows from new coverage on a port."""
+
+    def _feed_announced(self, opens: OpenRows, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        """Pass on what is announced, around what follows from the facts."""
+        plain, before, behind = opens.take(port, facts)
+        return [*before, *(self.feed(port, plain) if plain else ()), *behind]
+
+    def image(self, port: int, row: Row) -> Sequence[Row]:
+        """The rows of the output that a row at a port stands for, where an operator passes on what it takes."""
+        return (row,)
 
     @abstractmethod
     def settle(self, port: int) -> list[Fact]:
@@ -109,6 +133,7 @@ class Operator(ABC):
             "frontier": self.frontier,
             "counters": counters,
             "state": self.state(),
+            "opens": None if self.opens is None else self.opens.state(),
         }
 
     def restore(self, data: dict[str, Any]) -> None:
@@ -117,6 +142,8 @@ class Operator(ABC):
         self.frontier = data["frontier"]
         self.received, self.sent, self.evaluations, self.dropped = data["counters"]
         self.load(data["state"])
+        if self.opens is not None:
+            self.opens.load(data["opens"])
 
     def statistics(self) -> OperatorStatistics:
         """An immutable record of the work done and the state held."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from tidelog.operators.antijoin import AntiJoin
 from tidelog.operators.bind import Bind
@@ -11,6 +12,7 @@ from tidelog.operators.erode import Erode
 from tidelog.operators.hold import Hold
 from tidelog.operators.join import Join
 from tidelog.operators.move import Move
+from tidelog.operators.open_rows import OpenRows
 from tidelog.operators.operator import Operator
 from tidelog.operators.pairing import RowPairing
 from tidelog.operators.since import Since
@@ -38,11 +40,16 @@ from tidelog.plans.plan import (
 from tidelog.plans.syntax import Constant, Term, Variable
 from tidelog.plans.timeline import Timeline
 
+Patience = Literal["none", "lasting", "announced"]
+"""How steps with patient readers tell what goes on holding: at each time, now and then, or where it begins and ends."""
 
-def build_operator(step: Step, timeline: Timeline, *, far_sighted: bool = False, patient: bool = False) -> Operator:
-    """The operator of a step, with empty state; `far_sighted` and `patient` as the plan says, where that is wanted."""
+
+def build_operator(step: Step, timeline: Timeline, *, far_sighted: bool = False, patience: Patience = "none") -> Operator:
+    """The operator of a step, with empty state; `far_sighted`, and with `patience`, where the plan allows it."""
     operator = _operator_of(step, timeline)
-    operator.far_sighted, operator.patient = far_sighted, patient
+    operator.far_sighted, operator.patient, operator.announces = far_sighted, patience == "lasting", patience == "announced"
+    if operator.announces and isinstance(operator, Union | Join):
+        operator.opens = OpenRows(operator.image)
     return operator
 
 

@@ -11,12 +11,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
 from tidelog.operators.coverage import Coverage
+from tidelog.operators.open_rows import OPEN
 from tidelog.operators.room import NoRoomError, Room
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Fact, Record, Row, format_atom
@@ -97,22 +99,62 @@ class Intervals(Emission):
         self.frontiers = dict(data["frontiers"])
 
 
-class Final(Emission):
-    """Maximal intervals; keeps the runs that may still grow, and when to look at each row again."""
+class Runs(Emission):
+    """What is told once it can grow no more: keeps each row's runs, since when open rows hold, and when to look at each."""
 
     def __init__(self, outputs: Iterable[str]) -> None:
         super().__init__(outputs)
         self.coverage = {predicate: Coverage() for predicate in self.frontiers}
+        self._open: dict[str, dict[Row, int]] = {predicate: {} for predicate in self.frontiers}
         self._agendas = {predicate: Agenda() for predicate in self.frontiers}
 
-    def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
+    def _store(self, predicate: str, facts: Sequence[Fact]) -> dict[Row, None]:
+        """Keep new coverage, and what is announced (`operators/open_rows.py`); returns the rows that this is about."""
+        rows = dict.fromkeys(row for row, _, _ in facts)
+        announced = [fact for fact in facts if fact[2] > POS]
+        if announced:
+            facts = [fact for fact in facts if fact[2] <= POS]
+            open_rows = self._open[predicate]
+            for row, lo, kind in announced:
+                if kind == OPEN:
+                    open_rows[row] = lo
+                else:
+                    del open_rows[row]
         self.coverage[predicate].insert(facts)
-        for row, _, _ in facts:
+        return rows
+
+    def _ended_runs(self, predicate: str, row: Row) -> int:
+        """How many bounds of a row's runs do not touch what is open of it."""
+        bounds, since = self.coverage[predicate].rows.get(row, []), self._open[predicate].get(row)
+        return len(bounds) if since is None else bisect_left(bounds, since - 1) & ~1
+
+    def deadline(self, predicate: str) -> int:
+        due = self._agendas[predicate].first()
+        return POS if due is None else due
+
+    def entries(self) -> dict[str, int]:
+        return {predicate: store.entries() + len(self._open[predicate]) for predicate, store in self.coverage.items()}
+
+    def _opened(self) -> dict[str, Any]:
+        return {predicate: [[list(row), lo] for row, lo in rows.items()] for predicate, rows in self._open.items()}
+
+    def _restore_opened(self, data: dict[str, Any]) -> None:
+        for predicate, rows in data.items():
+            self._open[predicate] = {tuple(row): lo for row, lo in rows}
+
+
+class Final(Runs):
+    """Maximal intervals."""
+
+    def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
+        for row in self._store(predicate, facts):
             self._schedule(predicate, row)
         return []
 
     def _schedule(self, predicate: str, row: Row) -> None:
         """Look at the row again when its first run may be final."""
+        if not self._ended_runs(predicate, row):
+            return
         lo, hi, *_ = self.coverage[predicate].rows[row]
         due = lo - 1 if hi >= POS else hi + 1  # a run without end can grow on its left side alone
         self._agendas[predicate].schedule(row, due)
@@ -122,35 +164,28 @@ class Final(Emission):
         answers: list[Record] = []
         for row in self._agendas[predicate].reached(frontier):
             answers += self._finished(predicate, row, frontier)
-            if row in self.coverage[predicate].rows:
-                self._schedule(predicate, row)
+            self._schedule(predicate, row)
         answers.sort(key=lambda record: (record[3], record[2], format_atom(predicate, record[1])))
         return answers
 
-    def deadline(self, predicate: str) -> int:
-        due = self._agendas[predicate].first()
-        return POS if due is None else due
-
     def _finished(self, predicate: str, row: Row, frontier: int) -> list[Record]:
-        bounds = self.coverage[predicate].rows[row]
-        done = 0
-        while done < len(bounds) and _is_final(bounds[done], bounds[done + 1], frontier):
+        bounds = self.coverage[predicate].rows.get(row, [])
+        done, ended = 0, self._ended_runs(predicate, row)
+        while done < ended and _is_final(bounds[done], bounds[done + 1], frontier):
             done += 2
         answers = [(predicate, row, bounds[i], bounds[i + 1]) for i in range(0, done, 2)]
         del bounds[:done]
         if not bounds:
-            del self.coverage[predicate].rows[row]
+            self.coverage[predicate].rows.pop(row, None)
         return answers
-
-    def entries(self) -> dict[str, int]:
-        return {predicate: store.entries() for predicate, store in self.coverage.items()}
 
     def snapshot(self) -> dict[str, Any]:
         coverage = {predicate: store.snapshot() for predicate, store in self.coverage.items()}
-        return {"frontiers": dict(self.frontiers), "coverage": coverage}
+        return {"frontiers": dict(self.frontiers), "coverage": coverage, "open": self._opened()}
 
     def restore(self, data: dict[str, Any]) -> None:
         self.frontiers = dict(data["frontiers"])
+        self._restore_opened(data["open"])
         for predicate, stored in data["coverage"].items():
             self.coverage[predicate].restore(stored)
             self._agendas[predicate].clear()
@@ -163,8 +198,8 @@ def _is_final(lo: int, hi: int, frontier: int) -> bool:
     return frontier >= POS or hi < frontier or (hi >= POS and lo <= frontier + 1)
 
 
-class Changes(Emission):
-    """When rows begin to hold, and when they have ended; keeps the runs that have not, and when to look at each row again.
+class Changes(Runs):
+    """When rows begin to hold, and when they have ended.
 
     A run begins at `lo` for certain once the frontier has reached what lies before it; it has ended at `hi` once the
     frontier is behind that. So of a row's runs that are kept, only the first may have begun; without an end, it goes then.
@@ -172,13 +207,10 @@ class Changes(Emission):
 
     def __init__(self, outputs: Iterable[str]) -> None:
         super().__init__(outputs)
-        self.coverage = {predicate: Coverage() for predicate in self.frontiers}
         self._begun: dict[str, dict[Row, None]] = {predicate: {} for predicate in self.frontiers}
-        self._agendas = {predicate: Agenda() for predicate in self.frontiers}
 
     def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
-        self.coverage[predicate].insert(facts)
-        return self._look(predicate, dict.fromkeys(row for row, _, _ in facts))
+        return self._look(predicate, self._store(predicate, facts))
 
     def settle(self, predicate: str) -> list[Record]:
         return self._look(predicate, self._agendas[predicate].reached(self.frontiers[predicate]))
@@ -189,23 +221,26 @@ class Changes(Emission):
         changes.sort(key=lambda change: (*change.order, format_atom(predicate, change.row)))
         return [*changes]
 
-    def deadline(self, predicate: str) -> int:
-        due = self._agendas[predicate].first()
-        return POS if due is None else due
-
     def _decided(self, predicate: str, row: Row) -> list[ChangeRecord]:
         rows, begun, agenda = self.coverage[predicate].rows, self._begun[predicate], self._agendas[predicate]
         frontier, bounds = self.frontiers[predicate], rows.get(row, [])  # a row without end may be scheduled still
+        ended, since = self._ended_runs(predicate, row), self._open[predicate].get(row)
         changes: list[ChangeRecord] = []
         done = 0
-        while done < len(bounds):
-            lo, hi = bounds[done], bounds[done + 1]
+        while done < ended or since is not None:
+            is_open = done == ended
+            if not is_open:
+                lo, hi = bounds[done], bounds[done + 1]
+            elif since is not None:
+                lo, hi = min([since, *bounds[done : done + 1]]), POS - 1
             if row not in begun:
                 if lo > frontier + 1:
                     agenda.schedule(row, lo - 1)
                     break
                 begun[row] = None
                 changes.append(ChangeRecord(predicate, row, lo, POS))
+            if is_open:
+                break
             if hi < POS:
                 if hi >= frontier:
                     agenda.schedule(row, hi + 1)
@@ -218,21 +253,21 @@ class Changes(Emission):
             rows.pop(row, None)
         return changes
 
-    def entries(self) -> dict[str, int]:
-        return {predicate: store.entries() for predicate, store in self.coverage.items()}
-
     def snapshot(self) -> dict[str, Any]:
         coverage = {predicate: store.snapshot() for predicate, store in self.coverage.items()}
         begun = {predicate: [list(row) for row in rows] for predicate, rows in self._begun.items()}
-        return {"frontiers": dict(self.frontiers), "coverage": coverage, "begun": begun}
+        return {"frontiers": dict(self.frontiers), "coverage": coverage, "begun": begun, "open": self._opened()}
 
     def restore(self, data: dict[str, Any]) -> None:
         self.frontiers = dict(data["frontiers"])
+        self._restore_opened(data["open"])
         for predicate, stored in data["coverage"].items():
             self.coverage[predicate].restore(stored)
             self._begun[predicate] = {tuple(row): None for row in data["begun"][predicate]}
             self._agendas[predicate].clear()
-            self._look(predicate, list(self.coverage[predicate].rows))  # schedules: all that is certain was told before
+            self._look(
+                predicate, [*self.coverage[predicate].rows, *self._open[predicate]]
+            )  # schedules: all that is certain was told before
 
 
 class Points(Emission):

@@ -15,7 +15,7 @@ from tidelog.plans.facts import Fact, format_atom, format_record
 from tidelog.plans.guards import Prospects
 from tidelog.plans.places import place_of
 from tidelog.plans.plan import Plan, Step
-from tidelog.runtime.deploy import build_operator, consumers_of, ports_fed_by
+from tidelog.runtime.deploy import Patience, build_operator, consumers_of, ports_fed_by
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.loop_control import MOST_VALUES, RELEASE, LoopControl, LoopMessage
 from tidelog.runtime.prospects import Watch
@@ -31,10 +31,12 @@ class Graph:
 
     `outer[step]` are the ports that a step feeds outside its loop, `inner[step]` those inside; `watched` are the steps whose
     coverage leaves the graph: outputs and constraints. Without `prospects`, nothing sleeps and nothing is dropped early;
-    with `patience`, as for answers told as intervals, what goes on holding is not told at each time.
+    with `patience`, steps whose readers are patient do not tell at each time what goes on holding.
     """
 
-    def __init__(self, plan: Plan, prospects: bool = True, patience: bool = False, bound: StateBound | None = None) -> None:
+    def __init__(
+        self, plan: Plan, prospects: bool = True, patience: Patience = "none", bound: StateBound | None = None
+    ) -> None:
         self.plan = plan
         self.bound = StateBound(None) if bound is None else bound
         wanted = plan.prospects if prospects else Prospects()
@@ -45,7 +47,7 @@ class Graph:
                 step,
                 plan.timeline,
                 far_sighted=step.id in wanted.far_sighted,
-                patient=patience and step.id in plan.patient,
+                patience=patience if step.id in plan.patient else "none",
             )
             for step in plan.steps
         }

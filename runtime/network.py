@@ -20,6 +20,7 @@ from tidelog.operators.operator import shift
 from tidelog.plans.facts import Fact
 from tidelog.plans.plan import Feed, Plan, SteppedShape
 from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.deploy import Patience
 from tidelog.runtime.graph import Graph, Message
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.outlet import Outlet
@@ -36,7 +37,7 @@ class Network:
     """
 
     def __init__(
-        self, plan: Plan, outlet: Outlet, bound: StateBound, prospects: bool = True, patience: bool = False
+        self, plan: Plan, outlet: Outlet, bound: StateBound, prospects: bool = True, patience: Patience = "none"
     ) -> None:
         self.graph = Graph(plan, prospects, patience, bound)
         bound.watch("steps", self._holdings)

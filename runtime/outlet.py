@@ -8,11 +8,20 @@ from typing import Any
 from tidelog.plans.facts import Fact, Record
 from tidelog.plans.plan import Plan
 from tidelog.plans.timeline import POS
+from tidelog.runtime.deploy import Patience
 from tidelog.runtime.emission import emission
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.interfaces import EmitMode
 from tidelog.runtime.state_bound import StateBound
 from tidelog.runtime.violations import Violation, Violations
+
+PATIENCE: dict[EmitMode, Patience] = {
+    "intervals": "lasting",
+    "final": "announced",
+    "changes": "announced",
+    "points": "none",
+}
+"""How each mode wants to be told of what goes on holding."""
 
 
 class Outlet:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import get_args
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +22,7 @@ from tidelog import Session
 from tidelog.operators.operator import Operator
 from tidelog.plans.facts import Fact, Record
 from tidelog.plans.plan import Plan
+from tidelog.runtime import outlet
 from tidelog.runtime.interfaces import EmitMode
 
 MODES = [mode for mode in get_args(EmitMode) if mode != "intervals"]  # which tells in pieces, cut as they become known
@@ -55,6 +58,31 @@ def assert_nothing_is_changed(plan: Plan, facts: Sequence[Record], emit: EmitMod
     lazy.finish()
     eager.finish()
     assert Counter(map(repr, lazy.pull())) == Counter(map(repr, eager.pull()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("timeline", ["integer", "rational"])
+@given(data=st.data())
+def test_announcements_change_nothing(timeline: str, data: st.DataObject) -> None:
+    """What goes on holding is announced: the same is told, with the same fact, as where it is told anew at each time."""
+    program = data.draw(programs(timeline, EVERYTHING))
+    plan = compiled(program)
+    emit: EmitMode = data.draw(st.sampled_from(["final", "changes"]))
+    announced = Session(plan, emit=emit)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(outlet.PATIENCE, emit, "none")
+        told_anew = Session(plan, emit=emit)
+    save = data.draw(st.booleans())
+    for fact in records_of(plan, data.draw(streams(program))):
+        for session in (announced, told_anew):
+            session.push_records([fact])
+        assert [*map(repr, announced.pull())] == [*map(repr, told_anew.pull())]
+        if save:
+            state, announced = json.loads(msgspec.json.encode(announced.snapshot())), Session(plan, emit=emit)
+            announced.restore(state)
+    for session in (announced, told_anew):
+        session.finish()
+    assert [*map(repr, announced.pull())] == [*map(repr, told_anew.pull())]
 
 
 class Calls:
@@ -102,14 +130,15 @@ def test_an_event_calls_the_rules_that_it_concerns(
     assert found[0][0] <= 20 * 12
 
 
-@pytest.mark.parametrize("count", [20, 2_000])
-def test_rows_to_which_nothing_happens_are_not_touched(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While rows wait for facts that do not come, a moment calls nobody."""
-    session = Session(tidelog.compile("timeline integer. input p(x). input q(x). r(X) :- p(X), not q(X)."))
+@pytest.mark.parametrize(("count", "emit"), [(20, "intervals"), (2_000, "intervals"), (20, "changes"), (2_000, "final")])
+def test_rows_to_which_nothing_happens_are_not_touched(count: int, emit: EmitMode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While rows hold, and wait for facts that do not come, a moment calls nobody."""
+    text = "timeline integer. input p(x). input q(x). r(X) :- p(X), not q(X)."
+    session = Session(tidelog.compile(text), emit=emit)
     for i in range(count):
         session.push("p", [f"x{i}"], interval="[0,1000000]")
     session.advance(1)
-    assert len(session.pull()) == count
+    assert len(session.pull()) == (0 if emit == "final" else count)
     calls = Calls(monkeypatch)
     for time in range(2, 100):
         session.advance(time)

@@ -32,7 +32,7 @@ MENTIONED: list[tuple[tuple[Term, ...], Callable[[Row, Row], bool]]] = [
 
 def antijoin(negated: tuple[Term, ...] = (X, Y), *, patient: bool = False) -> AntiJoin:
     step = Step("s", "s", AntiJoinShape(("X", "Y"), negated), (Feed("step", "m"), Feed("step", "n")))
-    operator = build_operator(step, Timeline(), patient=patient)
+    operator = build_operator(step, Timeline(), patience="lasting" if patient else "none")
     assert isinstance(operator, AntiJoin)
     return operator
 
