@@ -169,11 +169,11 @@ class AntiJoin(Operator):
         out: list[Fact] = []
         if port == NEGATIVE:
             known = self.frontiers[NEGATIVE]
+            if self.announces:  # what ends comes before what goes on where it ended
+                self._tell_announced(known, out)
             while self.waiting and self.waiting[0][0] <= known:
                 self._decide(heappop(self.waiting)[2], out)
-            if self.announces:
-                self._tell_announced(known, out)
-            else:
+            if not self.announces:
                 self._tell(known, out)
         self.frontier = min(self.frontiers) if not self.open else min(*self.frontiers, self._told)
         self.negative.forget(self.frontier)

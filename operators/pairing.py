@@ -112,7 +112,7 @@ class PairingOperator(Operator):
 
     def runs_at(self, left: Row, lo: int, hi: int) -> Iterator[tuple[int, Range, Range]]:
         """The runs of a left row whose closure meets `lo … hi`: begin, closure, and the part that meets."""
-        bounds = self.left.rows[left]
+        bounds = self.left.rows.get(left, [])
         for i in overlapping(bounds, lo - 1, hi + 1):
             run_lo, run_hi = self.closure(bounds[i], bounds[i + 1])
             if max(lo, run_lo) <= min(hi, run_hi):
@@ -124,8 +124,12 @@ class PairingOperator(Operator):
         self.sent_coverage.forget(self.frontier)
         # new coverage of M1 begins behind its frontier, so its closure reaches the frontier at the earliest
         self.pairing.forget_right(self.right.forget(shift(left, -1)))
-        self.pairing.forget_left(self.left.forget(shift(min(left, right), -1)))
+        self.forget_left(self.left.forget(shift(min(left, right), -1)))
         return []
+
+    def forget_left(self, rows: list[Row]) -> None:
+        """These rows of M1 are not stored any more."""
+        self.pairing.forget_left(rows)
 
     def entries(self) -> int:
         return self.left.entries() + self.right.entries() + self.sent_coverage.entries()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from tidelog.plans.analysis.loops import LoopFinder
-from tidelog.plans.analysis.patience import patient_steps
+from tidelog.plans.analysis.patience import announcing_steps, patient_steps
 from tidelog.plans.analysis.prospects import find_prospects
 from tidelog.plans.asked import asked_arities, delays_of, questions_of
 from tidelog.plans.checks import require
@@ -125,6 +125,7 @@ class Compiler:
             warnings=warnings,
             prospects=find_prospects(steps, watched, self.facts, open_facts, self.timeline),
             patient=patient_steps(steps, self.normal.constraints),
+            announcing=announcing_steps(steps, self.normal.constraints),
             questions=questions,
             delays=delays,
         )

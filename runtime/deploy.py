@@ -13,6 +13,7 @@ from tidelog.operators.hold import Hold
 from tidelog.operators.join import Join
 from tidelog.operators.move import Move
 from tidelog.operators.open_rows import OpenRows
+from tidelog.operators.open_since import OpenSince
 from tidelog.operators.operator import Operator
 from tidelog.operators.pairing import RowPairing
 from tidelog.operators.since import Since
@@ -38,7 +39,7 @@ from tidelog.plans.plan import (
     UnionShape,
 )
 from tidelog.plans.syntax import Constant, Term, Variable
-from tidelog.plans.timeline import Timeline
+from tidelog.plans.timeline import POS, Timeline
 
 Patience = Literal["none", "lasting", "announced"]
 """How steps with patient readers tell what goes on holding: at each time, now and then, or where it begins and ends."""
@@ -46,14 +47,14 @@ Patience = Literal["none", "lasting", "announced"]
 
 def build_operator(step: Step, timeline: Timeline, *, far_sighted: bool = False, patience: Patience = "none") -> Operator:
     """The operator of a step, with empty state; `far_sighted`, and with `patience`, where the plan allows it."""
-    operator = _operator_of(step, timeline)
+    operator = _operator_of(step, timeline, is_open=patience == "announced")
     operator.far_sighted, operator.patient, operator.announces = far_sighted, patience == "lasting", patience == "announced"
     if operator.announces and isinstance(operator, Union | Join):
         operator.opens = OpenRows(operator.image)
     return operator
 
 
-def _operator_of(step: Step, timeline: Timeline) -> Operator:
+def _operator_of(step: Step, timeline: Timeline, *, is_open: bool) -> Operator:
     match step.shape:
         case UnionShape(reach):
             return Union(len(step.inputs), reach)
@@ -62,7 +63,7 @@ def _operator_of(step: Step, timeline: Timeline) -> Operator:
         case ErodeShape(metric, future, clipped):
             return Erode(metric, future, clipped)
         case PairShape("since", metric):
-            return Since(metric, timeline.touch, _pairing(step.shape))
+            return (OpenSince if is_open and metric.b >= POS else Since)(metric, timeline.touch, _pairing(step.shape))
         case PairShape(_, metric):
             return Until(metric, timeline.touch, _pairing(step.shape))
         case JoinShape():

@@ -42,12 +42,13 @@ class Graph:
         wanted = plan.prospects if prospects else Prospects()
         self._watch = Watch(wanted)
         self.gates = self._watch.gates
+        chosen = plan.announcing if patience == "announced" else plan.patient
         self.operators: dict[str, Operator] = {
             step.id: build_operator(
                 step,
                 plan.timeline,
                 far_sighted=step.id in wanted.far_sighted,
-                patience=patience if step.id in plan.patient else "none",
+                patience=patience if step.id in chosen else "none",
             )
             for step in plan.steps
         }

@@ -289,6 +289,7 @@ def test_nothing_is_kept_of_what_has_ended() -> None:
         "frontiers": {"seen": 60},
         "coverage": {"seen": []},
         "begun": {"seen": []},
+        "open": {"seen": []},
     }
     assert len(shown(session.plan, session.pull_records())) == 75
 
