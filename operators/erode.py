@@ -42,7 +42,7 @@ class Erode(Operator):
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         if port == 1:
             return self._begin(facts[0][1])
-        rows, latest = self.coverage.rows, self._latest
+        rows, fresh, latest = self.coverage.rows, self.coverage.fresh, self._latest
         out: list[Fact] = []
         for row, lo, hi in facts:
             if hi > latest:  # noqa: PLR1730 - a call would cost more than all the rest
@@ -50,6 +50,7 @@ class Erode(Operator):
             bounds = rows.get(row)
             if bounds is None:
                 rows[row] = [lo, hi]
+                fresh.append(row)
                 self._send(row, lo, hi, (), out)
             elif lo == bounds[-1] + 1:
                 before = (bounds[-2], bounds[-1])

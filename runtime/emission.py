@@ -88,7 +88,7 @@ class Final(Emission):
 
     def __init__(self, outputs: Iterable[str]) -> None:
         super().__init__(outputs)
-        self.coverage = {predicate: Coverage() for predicate in self.frontiers}
+        self.coverage = {predicate: Coverage(keeps=True) for predicate in self.frontiers}
         self._agendas = {predicate: Agenda() for predicate in self.frontiers}
 
     def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
@@ -154,7 +154,7 @@ class Changes(Emission):
 
     def __init__(self, outputs: Iterable[str]) -> None:
         super().__init__(outputs)
-        self.coverage = {predicate: Coverage() for predicate in self.frontiers}
+        self.coverage = {predicate: Coverage(keeps=True) for predicate in self.frontiers}
         self._begun: dict[str, dict[Row, None]] = {predicate: {} for predicate in self.frontiers}
         self._agendas = {predicate: Agenda() for predicate in self.frontiers}
 
