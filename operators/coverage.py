@@ -109,7 +109,7 @@ class Coverage:
         if self._grown > _SMALLEST_ROUND:
             effort = _ROWS_PER_FACT * self._grown
             self._file(bound, self.fresh)
-            self.fresh.clear()
+            self.fresh = []
             self._grown = 0
         gone: list[Row] = []
         while effort >= 0 and (due := self._buckets.take(bound)):
@@ -125,27 +125,25 @@ class Coverage:
         self._buckets.clear()
         return gone
 
-    def _file(self, bound: int, rows: Iterable[Row]) -> None:
+    def _file(self, bound: int, rows: list[Row]) -> None:
         """Note when to look at rows again: when half of their ranges have ended; those without an end stay."""
-        every = ((row, self.rows[row]) for row in rows)
-        ends = [(bounds[len(bounds) >> 1 | 1], row) for row, bounds in every]
-        finite = [item for item in ends if item[0] < POS]
-        self._buckets.file(bound, [end for end, _ in finite], [row for _, row in finite])
+        stored = self.rows
+        every = [stored[row] for row in rows]
+        self._buckets.file(bound, [bounds[len(bounds) >> 1 | 1] for bounds in every], rows)
 
     def _sweep(self, due: Iterable[Row], bound: int, gone: list[Row]) -> None:
         rows = self.rows
         kept: list[Row] = []
         for row in due:
-            bounds = rows[row]
+            bounds = rows.pop(row)
             if bounds[-1] <= bound:
-                del rows[row]
                 gone.append(row)
                 continue
             if bounds[1] <= bound:
                 del bounds[: bisect_left(bounds, bound + 1) & ~1]
+            rows[row] = bounds
             kept.append(row)
-        if kept:
-            self._file(bound, kept)
+        self._file(bound, kept)
 
     def entries(self) -> int:
         """How many ranges are stored."""

@@ -76,41 +76,33 @@ class TimeIndex:
         if len(self._fresh) > _SMALLEST_ROUND:
             effort = _PIECES_PER_FACT * len(self._fresh)
             self._file(bound, self._fresh)
-            self._fresh.clear()
+            self._fresh = []
         while effort >= 0 and (due := self._buckets.take(bound)):
             self._sweep(due, bound)
             effort -= len(due)
 
-    def _file(self, bound: int, pieces: Iterable[Fact]) -> None:
+    def _file(self, bound: int, pieces: list[Fact]) -> None:
         """Note when pieces end; what has no end stays."""
-        finite = [piece for piece in pieces if piece[2] < POS]
-        self._buckets.file(bound, [piece[2] for piece in finite], finite)
+        self._buckets.file(bound, [piece[2] for piece in pieces], pieces)
 
     def _sweep(self, due: Iterable[Fact], bound: int) -> None:
         groups, key_of = self.groups, self._key_of
         kept: list[Fact] = []
         for fact in due:
-            row, lo, hi = fact
-            if hi > bound:
-                kept.append(fact)
-                continue
+            row, lo, _ = fact
             key = key_of(row)
-            group = groups.get(key)
+            group = groups.pop(key, None)
             if group is None:
                 continue
-            if not isinstance(group, tuple):
+            left: tuple[Fact, ...] | Crowd = ()
+            if isinstance(group, Crowd):
                 left = group.expire(fact, bound, kept)
-            elif group[0] is fact and len(group) == 1:
-                left = ()
-            else:
+            elif group[0] is not fact or len(group) > 1:
                 left = tuple([piece for piece in group if piece[2] > bound])
                 kept += [piece for piece in left if piece[1] == lo and piece[0] == row]
             if left:
                 groups[key] = left
-            else:
-                del groups[key]
-        if kept:
-            self._file(bound, kept)
+        self._file(bound, kept)
 
     def _clear(self) -> None:
         self.groups.clear()
