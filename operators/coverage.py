@@ -171,11 +171,14 @@ def merge(bounds: Bounds, lo: int, hi: int, reach: int, row: Row, new: list[Fact
     >>> bounds, new
     ([0, 7], [(('a',), 0, 0), (('a',), 3, 5)])
     """
-    first = end = bisect_left(bounds, lo - reach) & ~1  # the first range that ends at or after lo − reach
+    first = bisect_left(bounds, lo - reach) & ~1  # the first range that ends at or after lo − reach
     if first == len(bounds) or bounds[first] > hi + reach:
         new.append((row, lo, hi))
         bounds[first:first] = (lo, hi)
         return lo, hi
+    if first + 2 == len(bounds) or bounds[first + 2] > hi + reach:
+        return _merge_with_one(bounds, first, lo, hi, row, new)
+    end = first
     position = min(lo, bounds[first + 1] + 1)  # a gap within reach is covered too
     while end < len(bounds) and bounds[end] <= hi + reach:
         if position < bounds[end]:
@@ -187,6 +190,18 @@ def merge(bounds: Bounds, lo: int, hi: int, reach: int, row: Row, new: list[Fact
     merged_lo, merged_hi = min(lo, bounds[first]), max(hi, bounds[end - 1])
     bounds[first:end] = (merged_lo, merged_hi)
     return merged_lo, merged_hi
+
+
+def _merge_with_one(bounds: Bounds, at: int, lo: int, hi: int, row: Row, new: list[Fact]) -> tuple[int, int]:
+    """`merge` where the new range meets, or comes within reach of, one range alone."""
+    begin, end = bounds[at], bounds[at + 1]
+    if lo < begin:
+        new.append((row, lo, begin - 1))
+        bounds[at] = begin = lo
+    if hi > end:
+        new.append((row, end + 1, hi))
+        bounds[at + 1] = end = hi
+    return begin, end
 
 
 def overlapping(bounds: Bounds, lo: int, hi: int) -> Iterator[int]:

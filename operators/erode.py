@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
-from tidelog.operators.coverage import Bounds, Coverage, merge, overlapping
+from tidelog.operators.coverage import Bounds, Coverage, merge
 from tidelog.operators.operator import Operator, shift
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS, Metric
@@ -66,11 +67,14 @@ class Erode(Operator):
         return out
 
     def _merge(self, row: Row, bounds: Bounds, lo: int, hi: int, out: list[Fact]) -> None:
-        before = tuple(bounds[i + side] for i in overlapping(bounds, lo - 1, hi + 1) for side in (0, 1))
+        first = end = bisect_left(bounds, lo - 1) & ~1
+        while end < len(bounds) and bounds[end] <= hi + 1:
+            end += 2
+        before = bounds[first:end]
         run_lo, run_hi = merge(bounds, lo, hi, 1, row, [])
         self._send(row, run_lo, run_hi, before, out)
 
-    def _send(self, row: Row, lo: int, hi: int, before: tuple[int, ...], out: list[Fact]) -> None:
+    def _send(self, row: Row, lo: int, hi: int, before: Sequence[int], out: list[Fact]) -> None:
         """Send what the run `lo … hi` gives beyond what the runs `before`, now part of it, gave."""
         if self.clipped and self.start is None:
             return
