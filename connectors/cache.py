@@ -17,22 +17,25 @@ MAX_SIZE = 256
 class BoundedCache(dict[K, V]):
     """`cache[key]` is a plain dict look-up where the key is known, otherwise `compute(key)`, remembered.
 
-    `size` tells how large an entry is; an exception from `compute` passes through and leaves nothing behind.
+    `size` tells how large an entry is; an exception from `compute` passes through and leaves nothing behind. `missed` counts
+    what was computed.
 
     >>> squares = BoundedCache(lambda n: n * n, lambda n, square: 1)
     >>> squares[7], len(squares)
     (49, 1)
     """
 
-    __slots__ = ("_compute", "_limit", "_size")
+    __slots__ = ("_compute", "_limit", "_size", "missed")
 
     def __init__(self, compute: Callable[[K], V], size: Callable[[K, V], int], limit: int = MAX_ENTRIES) -> None:
         super().__init__()
         self._compute = compute
         self._size = size
         self._limit = limit
+        self.missed = 0
 
     def __missing__(self, key: K) -> V:
+        self.missed += 1
         value = self._compute(key)
         if self._size(key, value) <= MAX_SIZE:
             if len(self) >= self._limit:

@@ -1,13 +1,16 @@
 """Facts as JSON lines, in the three forms of the language's contract.
 
-On a stream the time is new and the rest repeats. So a line is cut before its last `"time":` (or `"interval":`), and each
+msgspec decodes a line into a struct, and code compiled for its predicate (`row_code`) makes the row of its values. That no
+key stands twice is proved by counting: each member brings a colon, so an object with as many colons as it must have members
+(beside those inside its values) has no further member.
+
+On many streams the time is new and the rest repeats. So a line is cut before its last `"time":` (or `"interval":`), and each
 half is looked up in a cache. A half is in there only if it has been read by itself: the first as an object that ends
 before the comma, the second as an object with this one member. Two such halves make one valid object, and no key stands
-twice in it, since the second key may not stand in the first half.
+twice in it, since the second key may not stand in the first half. Where first halves do not repeat, the caches are left
+alone for a while.
 
-A new first half is decoded by msgspec into a struct. That no key stands twice is proved by counting: each member brings
-a colon, so an object with as many colons as it must have members (beside those inside its values) has no further member.
-What the fast paths cannot prove goes to `json_exact`, which is slower, knows every rule and gives the reasons.
+What these ways cannot prove goes to `json_exact`, which is slower, knows every rule and gives the reasons.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -23,16 +27,18 @@ from tidelog.connectors.cache import BoundedCache
 from tidelog.connectors.decoding import Admission, Collector, as_text
 from tidelog.connectors.json_exact import ExactJson
 from tidelog.connectors.lines import LineFramer
+from tidelog.connectors.row_code import row_maker
 from tidelog.connectors.values import EXACT_FLOAT
 from tidelog.plans.errors import DataError
-from tidelog.plans.facts import PredicateSchema, Row, Schema
+from tidelog.plans.facts import PredicateSchema, Record, Row, Schema
 from tidelog.plans.numerals import MAX_INTEGER
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.interfaces import Batch
 
 Arguments = tuple[str | int | float, ...]
 
-_ABSENT = msgspec.Raw(b"")
+_PAUSE = 32
+"""So many batches are read without the caches after one in which most first halves were new."""
 _UNPROVEN = (msgspec.MsgspecError, DataError, UnicodeDecodeError, RecursionError)
 """What the fast paths raise: the exact path then says why, or reads what only it can."""
 
@@ -48,20 +54,22 @@ class _Atom(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A plain line whose time does not stand last."""
+    """A plain line."""
 
     predicate: str
     args: Arguments
-    time: msgspec.Raw = _ABSENT
-    interval: msgspec.Raw = _ABSENT
+    time: int | float | str | None = None
+    interval: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Keyed:
-    """The first half `{"temp": {"sensor": "s1", "value": 21.5}}` of one declared input's lines."""
+    """The lines `{"temp": {"sensor": "s1", "value": 21.5}, "time": 17}` of one declared input, and their first halves."""
 
     predicate: str
-    decoder: msgspec.json.Decoder[Any]
+    decode_head: Callable[[bytes], Any]
+    decode_line: Callable[[bytes], Any]
+    values: Callable[[Any], Arguments]
     members: int
 
 
@@ -85,11 +93,18 @@ class JsonDecoder:
         self._reader = TimeReader(schema.timeline)
         self._exact = ExactJson(schema, self._admission, self._reader, timeless)
         self._keyed = _keyed_forms(schema)
+        self._rows = {
+            name: row_maker(known)
+            for name, known in schema.predicates.items()
+            if known.accepts_input and predicate in (None, name)
+        }
+        self._pause = 0
         self._decode_atom = msgspec.json.Decoder(_Atom).decode
         self._decode_line = msgspec.json.Decoder(_Line).decode
         self._heads: BoundedCache[bytes, tuple[str, Row]] = BoundedCache(self._read_head, _length)
         self._points: BoundedCache[bytes, tuple[int, int]] = BoundedCache(self._read_point, _length)
         self._ranges: BoundedCache[bytes, tuple[int, int]] = BoundedCache(self._read_range, _length)
+        self._texts: BoundedCache[str, tuple[int, int]] = BoundedCache(self._reader.read, _length)
 
     def for_stream(self, name: str) -> JsonDecoder:
         twin = copy.copy(self)
@@ -98,7 +113,26 @@ class JsonDecoder:
 
     def decode(self, lines: Sequence[bytes], first_line: int) -> Batch:
         collector = Collector(self.name, first_line)
+        if self._pause:
+            self._pause -= 1
+            self._decode_new(lines, collector)
+        else:
+            self._decode_known(lines, collector)
+        return collector.batch()
+
+    def _decode_new(self, lines: Sequence[bytes], collector: Collector) -> None:
+        """Lines that hardly ever repeat anything."""
+        append, read = collector.records.append, self._read_line
+        for line in lines:
+            try:
+                append(read(line))
+            except _UNPROVEN:
+                self._decode_exactly(line, collector)
+
+    def _decode_known(self, lines: Sequence[bytes], collector: Collector) -> None:
+        """Lines whose halves are known; those that are not are remembered."""
         append, heads, points, ranges = collector.records.append, self._heads, self._points, self._ranges
+        missed = heads.missed
         for line in lines:
             head, mark, tail = line.rpartition(b'"time":')
             try:
@@ -113,23 +147,26 @@ class JsonDecoder:
                 self._decode_other(line, collector)
             else:
                 append((predicate, row, lo, hi))
-        return collector.batch()
+        if 2 * (heads.missed - missed) > len(lines):
+            self._pause = _PAUSE
 
     def _decode_other(self, line: bytes, collector: Collector) -> None:
         """A line whose time does not stand last, or that only the exact path understands, or a wrong one."""
+        try:
+            collector.records.append(self._read_line(line))
+        except _UNPROVEN:
+            self._decode_exactly(line, collector)
+
+    def _decode_exactly(self, line: bytes, collector: Collector) -> None:
+        """A line that is blank, or that only the exact path understands, or a wrong one."""
         if not line.strip():
             collector.skip()
             return
         try:
-            predicate, row, lo, hi = self._read_line(line)
-        except _UNPROVEN:
-            try:
-                predicate, row, lo, hi = self._exact.read(line)
-            except DataError as error:
-                hint = f"; {self._hint}" if self._hint and line.lstrip()[:1] not in (b"{", b"[", b'"') else ""
-                collector.reject(error.reason + hint, line)
-                return
-        collector.records.append((predicate, row, lo, hi))
+            collector.records.append(self._exact.read(line))
+        except DataError as error:
+            hint = f"; {self._hint}" if self._hint and line.lstrip()[:1] not in (b"{", b"[", b'"') else ""
+            collector.reject(error.reason + hint, line)
 
     def _read_head(self, head: bytes) -> tuple[str, Row]:
         """The atom in a first half: all up to the comma before the time."""
@@ -142,21 +179,50 @@ class JsonDecoder:
             atom = self._decode_atom(document)
             _prove_unique(document, 2, (atom.predicate, *atom.args))
             return atom.predicate, self._row(atom.predicate, atom.args)
-        values = msgspec.structs.astuple(form.decoder.decode(document).fact)
+        values = form.values(form.decode_head(document).fact)
         _prove_unique(document, form.members, values)
         return form.predicate, self._row(form.predicate, values)
 
-    def _read_line(self, line: bytes) -> tuple[str, Row, int, int]:
-        fact = self._decode_line(line)
-        time, interval = bytes(fact.time), bytes(fact.interval)
-        _prove_unique(line, 3, (fact.predicate, *fact.args), time.count(b":") + interval.count(b":"))
-        if self._timeless or bool(time) == bool(interval):
+    def _read_line(self, line: bytes) -> Record:
+        """A whole line, in whatever order its keys stand."""
+        form = self._keyed.get(line[2 : line.find(b'"', 2)]) if self._keyed else None
+        if form is None:
+            fact = self._decode_line(line)
+            predicate, values, members = fact.predicate, fact.args, 3
+        else:
+            fact = form.decode_line(line)
+            predicate, values, members = form.predicate, form.values(fact.fact), form.members + 1
+        time = fact.time
+        if line.count(b":") != members:
+            _prove_unique(line, members, (predicate, *values, time, fact.interval))
+        make = self._rows.get(predicate)
+        row = make(values) if make is not None else None
+        if row is None:
+            row = self._other_row(predicate, values)
+        if time.__class__ is int and fact.interval is None and not self._timeless:
+            point = self._reader.read_whole(time)
+            return predicate, row, point, point
+        return predicate, row, *self._time_of(fact, line)
+
+    def _time_of(self, fact: Any, line: bytes) -> tuple[int, int]:
+        """The time of a line that is no whole number; one with a fraction as it is written, which has to stand last."""
+        if self._timeless or (fact.time is None) == (fact.interval is None):
             raise DataError("one time, or none, is for the exact path")
-        row = self._row(fact.predicate, fact.args)
-        return fact.predicate, row, *(self._points[time + b"}"] if time else self._ranges[interval + b"}"])
+        if isinstance(fact.time, float):
+            return self._points[line.rpartition(b'"time":')[2]]
+        text = fact.time if fact.interval is None else fact.interval
+        if (text[:1] in ("[", "(")) != (fact.interval is not None):
+            raise DataError("a time is no interval")
+        return self._texts[text]
 
     def _row(self, predicate: str, values: Arguments) -> Row:
         """The row of values as msgspec has read them; what may have lost digits is for the exact path."""
+        make = self._rows.get(predicate)
+        row = make(values) if make is not None else None
+        return self._other_row(predicate, values) if row is None else row
+
+    def _other_row(self, predicate: str, values: Arguments) -> Row:
+        """The row of values that have to be looked at one by one, and the reason where they make none."""
         if not predicate:
             raise DataError("`predicate` is empty")
         is_canonical = True
@@ -173,6 +239,10 @@ class JsonDecoder:
 
     def _read_point(self, tail: bytes) -> tuple[int, int]:
         """The time in a second half, such as `17}`."""
+        whole = tail[:-1]
+        if whole.isdigit() and tail[-1:] == b"}" and whole[:1] != b"0":
+            point = self._reader.read_whole(int(whole))
+            return point, point
         raw = _member(tail)
         if raw[:1] == b'"':
             point = self._reader.read_point(_decode_text(raw))
@@ -225,9 +295,18 @@ def _keyed_form(predicate: PredicateSchema) -> _Keyed:
         forbid_unknown_fields=True,
         gc=False,
     )
-    fact = msgspec.defstruct("Fact", [("fact", fields)], rename={"fact": predicate.name}, forbid_unknown_fields=True)
-    return _Keyed(predicate.name, msgspec.json.Decoder(fact), len(slots) + 1)
+    renamed = {"fact": predicate.name}
+    head = msgspec.defstruct("Fact", [("fact", fields)], rename=renamed, forbid_unknown_fields=True)
+    line = msgspec.defstruct(
+        "Line",
+        [("fact", fields), ("time", int | float | str | None, None), ("interval", str | None, None)],
+        rename=renamed,
+        forbid_unknown_fields=True,
+    )
+    decode_head, decode_line = msgspec.json.Decoder(head).decode, msgspec.json.Decoder(line).decode
+    values = attrgetter(*slots) if len(slots) > 1 else msgspec.structs.astuple
+    return _Keyed(predicate.name, decode_head, decode_line, values, len(slots) + 1)
 
 
-def _length(key: bytes, _: object) -> int:
+def _length(key: bytes | str, _: object) -> int:
     return len(key)

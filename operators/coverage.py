@@ -4,10 +4,8 @@ A row's coverage is a flat list of bounds `[lo, hi, lo, hi, …]`: closed ranges
 touching. Its lifecycle is: **insert** (returns only what is new) → **look up** (by the operators, straight from `rows`)
 → **forget** (what ends at or before a bound may go).
 
-Forgetting never changes an answer, only memory: an operator passes a bound behind which nothing can matter any more. The
-store then looks at rows in small portions, a few for each fact that came in, once it has grown by as much as it held
-after the last round. So the cost follows what is new, no single call walks the store, and what is dead never exceeds
-about what is alive.
+Forgetting never changes an answer, only memory: an operator passes a bound behind which nothing can matter any more. Rows
+are found by when they end (`buckets`), a few at a call, so the cost follows what is new.
 """
 
 from __future__ import annotations
@@ -16,11 +14,14 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tidelog.operators.buckets import Buckets
 from tidelog.plans.facts import Fact, Row
+from tidelog.plans.timeline import POS
 
 Bounds = list[int]
 
 _SMALLEST_ROUND = 256
+"""So many rows are new before any of them is looked at again."""
 _ROWS_PER_FACT = 4
 
 
@@ -29,7 +30,8 @@ class Coverage:
 
     `reach` is the largest distance `next.lo − last.hi` at which two ranges become one: 1 (they touch) for exact coverage;
     larger for the `#`-facts of Wałęga et al. 2023 (section 6), which hold "sufficiently often": the gap is then
-    covered too, and reported as new.
+    covered too, and reported as new. Where nothing is ever forgotten (`keeps`), it is not noted when rows end. Who puts
+    ranges into `rows` by itself adds new rows to `fresh`, and tells how many ranges they were (`grew`).
 
     >>> store = Coverage()
     >>> store.insert([(("a",), 1, 4), (("a",), 3, 6)])
@@ -38,19 +40,19 @@ class Coverage:
     {('a',): [1, 6]}
     """
 
-    __slots__ = ("_grown", "_pending", "_pending_bounds", "_round", "reach", "rows")
+    __slots__ = ("_buckets", "_grown", "_keeps", "fresh", "reach", "rows")
 
-    def __init__(self, reach: int = 1) -> None:
+    def __init__(self, reach: int = 1, *, keeps: bool = False) -> None:
         self.reach = reach
         self.rows: dict[Row, Bounds] = {}
-        self._pending: list[Row] = []
-        self._pending_bounds: list[Bounds] = []
+        self.fresh: list[Row] = []
         self._grown = 0
-        self._round = _SMALLEST_ROUND
+        self._keeps = keeps
+        self._buckets: Buckets[Row] = Buckets()
 
     def insert(self, facts: Iterable[Fact]) -> list[Fact]:
         """Add coverage and return what of it is new, in the order given."""
-        rows, reach = self.rows, self.reach
+        rows, reach, fresh = self.rows, self.reach, self.fresh
         new: list[Fact] = []
         for fact in facts:
             row, lo, hi = fact
@@ -58,6 +60,7 @@ class Coverage:
             if bounds is None:
                 rows[row] = [lo, hi]
                 new.append(fact)
+                fresh.append(row)
                 continue
             last = bounds[-1]
             if lo > last + reach:
@@ -71,15 +74,16 @@ class Coverage:
             else:
                 merge(bounds, lo, hi, reach, row, new)
         self._grown += len(new)
+        if self._keeps:
+            fresh.clear()
         return new
 
     def extend(self, facts: Iterable[Fact]) -> list[Row]:
         """Add coverage that is known to be new (a channel's promise) and return the rows not stored so far."""
-        rows = self.rows
-        fresh: list[Row] = []
-        count = 0
+        rows, fresh = self.rows, self.fresh
+        before = len(fresh)
         for row, lo, hi in facts:
-            count += 1
+            self._grown += 1
             bounds = rows.get(row)
             if bounds is None:
                 rows[row] = [lo, hi]
@@ -91,8 +95,7 @@ class Coverage:
                 bounds[-1] = hi
             else:
                 merge(bounds, lo, hi, 1, row, [])
-        self._grown += count
-        return fresh
+        return fresh[before:]
 
     def grew(self, count: int) -> None:
         """Tell of ranges that an operator has put into `rows` by itself."""
@@ -100,33 +103,47 @@ class Coverage:
 
     def forget(self, bound: int) -> list[Row]:
         """Let go of what ends at or before `bound`, a portion at a time; returns the rows that are gone."""
-        if not self._pending:
-            if self._grown <= self._round:
-                return []
-            self._pending, self._pending_bounds = list(self.rows), list(self.rows.values())
-            self._round = 0
-        effort = max(_SMALLEST_ROUND, _ROWS_PER_FACT * self._grown)
-        self._grown = 0
-        gone = self._sweep(bound, effort)
-        if not self._pending:
-            self._round = max(_SMALLEST_ROUND, self._round)
+        if bound >= POS:
+            return self._forget_all()
+        effort = _SMALLEST_ROUND
+        if self._grown > _SMALLEST_ROUND:
+            effort = _ROWS_PER_FACT * self._grown
+            self._file(bound, self.fresh)
+            self.fresh = []
+            self._grown = 0
+        gone: list[Row] = []
+        while effort >= 0 and (due := self._buckets.take(bound)):
+            self._sweep(due, bound, gone)
+            effort -= len(due)
         return gone
 
-    def _sweep(self, bound: int, effort: int) -> list[Row]:
-        rows = self.rows
-        gone = []
-        kept = 0
-        for row, bounds in zip(self._pending[-effort:], self._pending_bounds[-effort:], strict=True):
-            if bounds[-1] > bound:
-                if bounds[1] <= bound:
-                    del bounds[: bisect_left(bounds, bound + 1) & ~1]
-                kept += len(bounds)
-            elif rows.get(row) is bounds:
-                del rows[row]
-                gone.append(row)
-        del self._pending[-effort:], self._pending_bounds[-effort:]
-        self._round += kept >> 1
+    def _forget_all(self) -> list[Row]:
+        gone = list(self.rows)
+        self._grown = 0
+        self.rows.clear()
+        self.fresh.clear()
+        self._buckets.clear()
         return gone
+
+    def _file(self, bound: int, rows: list[Row]) -> None:
+        """Note when to look at rows again: when half of their ranges have ended; those without an end stay."""
+        stored = self.rows
+        every = [stored[row] for row in rows]
+        self._buckets.file(bound, [bounds[len(bounds) >> 1 | 1] for bounds in every], rows)
+
+    def _sweep(self, due: Iterable[Row], bound: int, gone: list[Row]) -> None:
+        rows = self.rows
+        kept: list[Row] = []
+        for row in due:
+            bounds = rows.pop(row)
+            if bounds[-1] <= bound:
+                gone.append(row)
+                continue
+            if bounds[1] <= bound:
+                del bounds[: bisect_left(bounds, bound + 1) & ~1]
+            rows[row] = bounds
+            kept.append(row)
+        self._file(bound, kept)
 
     def entries(self) -> int:
         """How many ranges are stored."""
@@ -140,8 +157,9 @@ class Coverage:
         """Take over a snapshot's coverage in place of this one's."""
         self.rows.clear()
         self.rows.update((tuple(row), list(bounds)) for row, bounds in data)
-        self._pending, self._pending_bounds = [], []
-        self._grown, self._round = self.entries(), _SMALLEST_ROUND
+        self._buckets.clear()
+        self.fresh[:] = () if self._keeps else self.rows
+        self._grown = self.entries()
 
 
 def merge(bounds: Bounds, lo: int, hi: int, reach: int, row: Row, new: list[Fact]) -> tuple[int, int]:
@@ -153,11 +171,14 @@ def merge(bounds: Bounds, lo: int, hi: int, reach: int, row: Row, new: list[Fact
     >>> bounds, new
     ([0, 7], [(('a',), 0, 0), (('a',), 3, 5)])
     """
-    first = end = bisect_left(bounds, lo - reach) & ~1  # the first range that ends at or after lo − reach
+    first = bisect_left(bounds, lo - reach) & ~1  # the first range that ends at or after lo − reach
     if first == len(bounds) or bounds[first] > hi + reach:
         new.append((row, lo, hi))
         bounds[first:first] = (lo, hi)
         return lo, hi
+    if first + 2 == len(bounds) or bounds[first + 2] > hi + reach:
+        return _merge_with_one(bounds, first, lo, hi, row, new)
+    end = first
     position = min(lo, bounds[first + 1] + 1)  # a gap within reach is covered too
     while end < len(bounds) and bounds[end] <= hi + reach:
         if position < bounds[end]:
@@ -169,6 +190,18 @@ def merge(bounds: Bounds, lo: int, hi: int, reach: int, row: Row, new: list[Fact
     merged_lo, merged_hi = min(lo, bounds[first]), max(hi, bounds[end - 1])
     bounds[first:end] = (merged_lo, merged_hi)
     return merged_lo, merged_hi
+
+
+def _merge_with_one(bounds: Bounds, at: int, lo: int, hi: int, row: Row, new: list[Fact]) -> tuple[int, int]:
+    """`merge` where the new range meets, or comes within reach of, one range alone."""
+    begin, end = bounds[at], bounds[at + 1]
+    if lo < begin:
+        new.append((row, lo, begin - 1))
+        bounds[at] = begin = lo
+    if hi > end:
+        new.append((row, end + 1, hi))
+        bounds[at + 1] = end = hi
+    return begin, end
 
 
 def overlapping(bounds: Bounds, lo: int, hi: int) -> Iterator[int]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
-from tidelog.operators.coverage import Bounds, Coverage, merge, overlapping
+from tidelog.operators.coverage import Bounds, Coverage, merge
 from tidelog.operators.operator import Operator, shift
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS, Metric
@@ -42,7 +43,7 @@ class Erode(Operator):
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         if port == 1:
             return self._begin(facts[0][1])
-        rows, latest = self.coverage.rows, self._latest
+        rows, fresh, latest = self.coverage.rows, self.coverage.fresh, self._latest
         out: list[Fact] = []
         for row, lo, hi in facts:
             if hi > latest:  # noqa: PLR1730 - a call would cost more than all the rest
@@ -50,6 +51,7 @@ class Erode(Operator):
             bounds = rows.get(row)
             if bounds is None:
                 rows[row] = [lo, hi]
+                fresh.append(row)
                 self._send(row, lo, hi, (), out)
             elif lo == bounds[-1] + 1:
                 before = (bounds[-2], bounds[-1])
@@ -65,11 +67,14 @@ class Erode(Operator):
         return out
 
     def _merge(self, row: Row, bounds: Bounds, lo: int, hi: int, out: list[Fact]) -> None:
-        before = tuple(bounds[i + side] for i in overlapping(bounds, lo - 1, hi + 1) for side in (0, 1))
+        first = end = bisect_left(bounds, lo - 1) & ~1
+        while end < len(bounds) and bounds[end] <= hi + 1:
+            end += 2
+        before = bounds[first:end]
         run_lo, run_hi = merge(bounds, lo, hi, 1, row, [])
         self._send(row, run_lo, run_hi, before, out)
 
-    def _send(self, row: Row, lo: int, hi: int, before: tuple[int, ...], out: list[Fact]) -> None:
+    def _send(self, row: Row, lo: int, hi: int, before: Sequence[int], out: list[Fact]) -> None:
         """Send what the run `lo … hi` gives beyond what the runs `before`, now part of it, gave."""
         if self.clipped and self.start is None:
             return

@@ -64,7 +64,15 @@ class Join(Operator):
     def _compile(self) -> dict[str, Any]:
         """Run the generated definitions in a scope that holds the stores, the constants and a few builtins alone."""
         scope: dict[str, Any] = {
-            "__builtins__": {"len": len, "min": min, "max": max, "abs": abs, "str": str, "TypeError": TypeError},
+            "__builtins__": {
+                "len": len,
+                "min": min,
+                "max": max,
+                "abs": abs,
+                "str": str,
+                "tuple": tuple,
+                "TypeError": TypeError,
+            },
             "bisect_left": bisect_left,
             "canonical": canonical,
             "UNCOMPUTABLE": UNCOMPUTABLE,
@@ -72,7 +80,7 @@ class Join(Operator):
             **{f"rows{i}": store.rows for i, store in enumerate(self.stores)},
         }
         for indexes in self.indexes:
-            scope.update({name: index.meeting for name, index in indexes.items()})
+            scope.update({name: index.groups for name, index in indexes.items()})
         exec(_compiled(self._code.text), scope)  # noqa: S102 - built from a checked plan (join_code)
         return scope
 

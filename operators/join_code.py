@@ -208,15 +208,27 @@ def _write_match(
         writer.line(depth, f"if b{level + 1} is None: continue")
         return _write_overlap(writer, at)
     index = writer.indexes[j].setdefault(known, f"index{j}_{len(writer.indexes[j])}")
-    key = _tuple(writer.variable(columns[position]) for position in known)
-    found = f"r{j}, lo{level + 1}, hi{level + 1}"
-    writer.line(depth, f"for {found} in {index}({key}, lo{level}, hi{level}):")
+    _write_group(writer, at, index, [writer.variable(columns[position]) for position in known])
+    lo, hi, n = f"lo{level}", f"hi{level}", level + 1
+    writer.line(depth, f"for r{j}, lo{n}, hi{n} in g{n}:")
+    writer.line(depth + 1, f"if lo{n} > {hi} or hi{n} < {lo}: continue")
+    writer.line(depth + 1, f"if lo{n} < {lo}: lo{n} = {lo}")
+    writer.line(depth + 1, f"if hi{n} > {hi}: hi{n} = {hi}")
     for position, name in enumerate(columns):
         if name not in bound:
             writer.line(depth + 1, f"{writer.variable(name)} = r{j}[{position}]")
     bound |= set(columns)
     sources[columns] = f"r{j}"
     return depth + 1, level + 1
+
+
+def _write_group(writer: _Writer, at: _Place, index: str, key: list[str]) -> None:
+    """Look up the pieces under a key; of very many, those that may meet the times of this level."""
+    depth, level = at
+    group = f"g{level + 1}"
+    writer.line(depth, f"{group} = {index}.get({key[0] if len(key) == 1 else _tuple(key)})")
+    writer.line(depth, f"if {group} is None: continue")
+    writer.line(depth, f"if {group}.__class__ is not tuple: {group} = {group}.near(lo{level}, hi{level})")
 
 
 def _write_overlap(writer: _Writer, at: _Place) -> _Place:

@@ -14,6 +14,9 @@ from tidelog.plans.timeline import NEG, POS, Metric
 
 LEFT, RIGHT = 0, 1
 Range = tuple[int, int]
+FEW = 8
+Members = tuple[Row, ...] | dict[Row, None]
+"""The rows under one key: up to `FEW` are a tuple, with which garbage collection has nothing to do."""
 
 
 class RowPairing:
@@ -32,19 +35,19 @@ class RowPairing:
         self.key_of_right = key_of_right
         self.combine = combine
         self.left_adds_columns = left_adds_columns
-        self.left: dict[Row, dict[Row, None]] = {}
-        self.right: dict[Row, dict[Row, None]] = {}
+        self.left: dict[Row, Members] = {}
+        self.right: dict[Row, Members] = {}
 
     def lefts_of(self, right: Row) -> Sequence[Row]:
         """The left rows stored that a right row meets; remembers the right row."""
         key = self.key_of_right(right)
-        self.right.setdefault(key, {})[right] = None
+        _enter(self.right, key, right)
         return tuple(self.left.get(key, ()))
 
     def rights_of(self, left: Row) -> Sequence[Row]:
         """The right rows stored that a left row meets; remembers the left row."""
         key = self.key_of_left(left)
-        self.left.setdefault(key, {})[left] = None
+        _enter(self.left, key, left)
         return tuple(self.right.get(key, ()))
 
     def forget_left(self, rows: list[Row]) -> None:
@@ -54,14 +57,26 @@ class RowPairing:
         _drop(self.right, self.key_of_right, rows)
 
 
-def _drop(index: dict[Row, dict[Row, None]], key_of: Callable[[Row], Row], rows: list[Row]) -> None:
+def _enter(index: dict[Row, Members], key: Row, row: Row) -> None:
+    members = index.get(key)
+    if members is None:
+        index[key] = (row,)
+    elif isinstance(members, dict):
+        members[row] = None
+    elif row not in members:
+        index[key] = (*members, row) if len(members) < FEW else dict.fromkeys((*members, row))
+
+
+def _drop(index: dict[Row, Members], key_of: Callable[[Row], Row], rows: list[Row]) -> None:
     for row in rows:
         key = key_of(row)
-        members = index.get(key)
-        if members is not None:
+        members = index.pop(key, ())
+        if isinstance(members, dict):
             members.pop(row, None)
-            if not members:
-                del index[key]
+        else:
+            members = tuple([member for member in members if member != row])
+        if members:
+            index[key] = members
 
 
 class PairingOperator(Operator):

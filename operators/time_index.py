@@ -1,142 +1,228 @@
 """Rows by key and time: what of the stored coverage meets a range, without looking at the rest.
 
-A join looks rows up by the columns that it knows. Where those do not name one row, many rows may share the key, most of them
-at other times. So under each key pieces of coverage are kept by length class (the powers of two), each class sorted by
-begin: what meets `lo … hi` begins within one class length before `lo`, and two binary searches find it. Coverage that goes
-on where a row's latest piece ends lengthens that piece, so what is stored does not depend on how finely time was cut.
+A join looks rows up by the columns that it knows. Where those do not name one row, several may share the key. A few pieces
+of coverage under one key are a tuple of facts, which is looked through. Where they are many, they are kept by length class
+(the powers of two), each class sorted by begin: what meets `lo … hi` begins within one class length before `lo`, and binary
+searches find it. Coverage that goes on where a row's latest piece ends lengthens that piece, so what is stored does not
+depend on how finely time was cut.
+
+Pieces are forgotten by when they end (`buckets`), a few at a call. Facts and tuples of them hold no circles, and Python's
+garbage collector leaves them alone once it has seen them; so for a key with few pieces there is no other container.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
-from operator import attrgetter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
+from tidelog.operators.buckets import Buckets
 from tidelog.plans.facts import Fact, Row
+from tidelog.plans.timeline import POS
 
+Piece = Sequence[Any]
+"""A stretch of one row's coverage, `row, lo, hi`: a fact, or a list where it may be lengthened in place."""
 
-@dataclass(slots=True)
-class Piece:
-    """A stretch of one row's coverage."""
-
-    lo: int
-    hi: int
-    row: Row
-
-
+FEW = 8
+"""So many pieces under one key are a tuple."""
+_BEGIN = itemgetter(1)
 _SMALLEST_ROUND = 256
-_FEW = 4
-_BEGIN = attrgetter("lo")
+"""So many pieces are new before any of them is looked at again."""
+_PIECES_PER_FACT = 4
 
 
 class TimeIndex:
     """Pieces of coverage by key, for one port of a join; `positions` are the columns that make up the key.
 
+    The key of one column is its value, of several (or none) their tuple. Generated code reads `groups` by itself: a group
+    is a tuple of pieces, or a `Crowd`, whose `near` gives them.
+
     >>> index = TimeIndex((0,))
     >>> index.add([(("a", 1), 0, 9), (("a", 2), 20, 20), (("b", 1), 5, 5)])
-    >>> index.meeting(("a",), 5, 30)
-    [(('a', 1), 5, 9), (('a', 2), 20, 20)]
+    >>> index.groups["a"]
+    ((('a', 1), 0, 9), (('a', 2), 20, 20))
     """
 
-    __slots__ = ("_grown", "_keys", "_latest", "_positions", "_round")
+    __slots__ = ("_buckets", "_fresh", "_key_of", "groups")
 
     def __init__(self, positions: tuple[int, ...]) -> None:
-        self._positions = positions
-        self._keys: dict[Row, dict[int, list[Piece]]] = {}
-        self._latest: dict[Row, Piece] = {}
-        self._grown = 0
-        self._round = _SMALLEST_ROUND
+        self._key_of: Callable[[Row], Hashable] = itemgetter(*positions) if positions else _no_column
+        self.groups: dict[Hashable, tuple[Fact, ...] | Crowd] = {}
+        self._fresh: list[Fact] = []
+        self._buckets: Buckets[Fact] = Buckets()
 
     def add(self, facts: Sequence[Fact]) -> None:
         """Enter new coverage."""
-        latest = self._latest
-        for row, lo, hi in facts:
-            piece = latest.get(row)
-            if piece is not None and lo == piece.hi + 1:
-                self._lengthen(piece, hi)
-                continue
-            new = Piece(lo, hi, row)
-            if piece is None or hi > piece.hi:
-                latest[row] = new
-            self._enter(new)
-            self._grown += 1
-
-    def _classes(self, row: Row) -> dict[int, list[Piece]]:
-        return self._keys.setdefault(tuple([row[i] for i in self._positions]), {})
-
-    def _enter(self, piece: Piece) -> None:
-        pieces = self._classes(piece.row).setdefault((piece.hi - piece.lo).bit_length(), [])
-        if not pieces or pieces[-1].lo <= piece.lo:
-            pieces.append(piece)
-        else:
-            pieces.insert(bisect_right(pieces, piece.lo, key=_BEGIN), piece)
-
-    def _lengthen(self, piece: Piece, hi: int) -> None:
-        """Let a piece end later; it changes its class only when it has doubled."""
-        before = (piece.hi - piece.lo).bit_length()
-        if (hi - piece.lo).bit_length() == before:
-            piece.hi = hi
-            return
-        classes = self._classes(piece.row)
-        at = bisect_left(classes[before], piece.lo, key=_BEGIN)
-        while classes[before][at] is not piece:
-            at += 1
-        del classes[before][at]
-        if not classes[before]:
-            del classes[before]
-        piece.hi = hi
-        self._enter(piece)
-
-    def meeting(self, key: Row, lo: int, hi: int) -> list[Fact]:
-        """The pieces under a key that meet `lo … hi`, cut to it."""
-        classes = self._keys.get(key)
-        if classes is None:
-            return []
-        found: list[Fact] = []
-        for size, pieces in classes.items():
-            if len(pieces) > _FEW:
-                first = bisect_left(pieces, lo - (1 << size), key=_BEGIN)
-                pieces = pieces[first : bisect_right(pieces, hi, key=_BEGIN)]
-            for piece in pieces:
-                begin, end = piece.lo, piece.hi
-                if begin <= hi and end >= lo:
-                    found.append((piece.row, begin if begin > lo else lo, end if end < hi else hi))
-        return found
+        groups, key_of, fresh = self.groups, self._key_of, self._fresh
+        for fact in facts:
+            key = key_of(fact[0])
+            group = groups.get(key)
+            if group is None:
+                groups[key] = (fact,)
+            else:
+                before = len(group)
+                groups[key] = group = _joined(group, fact) if isinstance(group, tuple) else group.add(fact)
+                if len(group) == before:
+                    continue  # it has lengthened a piece, which is known
+            fresh.append(fact)
 
     def forget(self, bound: int) -> None:
-        """Let go of what ends at or before `bound`, once as much has come in as was left the last time."""
-        if self._grown <= self._round:
+        """Let go of what ends at or before `bound`, a portion at a time."""
+        if bound >= POS:
+            self._clear()
             return
-        left = 0
-        for key, classes in list(self._keys.items()):
-            for size, pieces in list(classes.items()):
-                # all before this begin end at or before the bound; a few behind it may as well, and wait
-                dead = bisect_left(pieces, bound - (1 << size) + 1, key=_BEGIN)
-                for piece in pieces[:dead]:
-                    if self._latest.get(piece.row) is piece:
-                        del self._latest[piece.row]
-                del pieces[:dead]
-                left += len(pieces)
-                if not pieces:
-                    del classes[size]
-            if not classes:
-                del self._keys[key]
-        self._grown, self._round = 0, max(_SMALLEST_ROUND, left)
+        effort = _SMALLEST_ROUND
+        if len(self._fresh) > _SMALLEST_ROUND:
+            effort = _PIECES_PER_FACT * len(self._fresh)
+            self._file(bound, self._fresh)
+            self._fresh = []
+        while effort >= 0 and (due := self._buckets.take(bound)):
+            self._sweep(due, bound)
+            effort -= len(due)
+
+    def _file(self, bound: int, pieces: list[Fact]) -> None:
+        """Note when pieces end; what has no end stays."""
+        self._buckets.file(bound, [piece[2] for piece in pieces], pieces)
+
+    def _sweep(self, due: Iterable[Fact], bound: int) -> None:
+        groups, key_of = self.groups, self._key_of
+        kept: list[Fact] = []
+        for fact in due:
+            row, lo, _ = fact
+            key = key_of(row)
+            group = groups.pop(key, None)
+            if group is None:
+                continue
+            left: tuple[Fact, ...] | Crowd = ()
+            if isinstance(group, Crowd):
+                left = group.expire(fact, bound, kept)
+            elif group[0] is not fact or len(group) > 1:
+                left = tuple([piece for piece in group if piece[2] > bound])
+                kept += [piece for piece in left if piece[1] == lo and piece[0] == row]
+            if left:
+                groups[key] = left
+        self._file(bound, kept)
+
+    def _clear(self) -> None:
+        self.groups.clear()
+        self._fresh.clear()
+        self._buckets.clear()
 
     def entries(self) -> int:
         """How many pieces are stored."""
-        return sum(len(pieces) for classes in self._keys.values() for pieces in classes.values())
+        return sum(map(len, self.groups.values()))
 
     def snapshot(self) -> list[Any]:
         """The pieces as plain lists."""
-        every = (piece for classes in self._keys.values() for pieces in classes.values() for piece in pieces)
-        return [[list(piece.row), piece.lo, piece.hi] for piece in every]
+        return [[list(row), lo, hi] for group in self.groups.values() for row, lo, hi in group]
 
     def restore(self, data: list[Any]) -> None:
         """Take over a snapshot's pieces in place of these."""
-        self._keys.clear()
-        self._latest.clear()
-        self._grown, self._round = 0, _SMALLEST_ROUND
+        self._clear()
         self.add([(tuple(row), lo, hi) for row, lo, hi in data])
+
+
+def _no_column(row: Row) -> Row:
+    return ()
+
+
+def _joined(group: tuple[Fact, ...], fact: Fact) -> tuple[Fact, ...] | Crowd:
+    """A group with one fact more: with a longer piece, if one of the same row ends where it begins."""
+    row, lo, hi = fact
+    before = lo - 1
+    for piece in group:
+        if piece[2] == before and piece[0] == row:
+            longer = (row, piece[1], hi)
+            return tuple([longer if other is piece else other for other in group])
+    return (*group, fact) if len(group) < FEW else Crowd((*group, fact))
+
+
+class Crowd:
+    """Many pieces under one key, by length class; what meets a time begins within a class's length before it, or at it.
+
+    Pieces are lists, for they are lengthened in place. When half of them have ended, these go; a crowd that has become
+    small is a tuple again.
+
+    >>> crowd = Crowd([(("a",), 1, 2), (("b",), 3, 9)]).add((("a",), 3, 5))
+    >>> crowd.near(4, 6)
+    [[('a',), 1, 5], [('b',), 3, 9]]
+    """
+
+    __slots__ = ("_classes", "_count", "_ended", "_latest")
+
+    def __init__(self, pieces: Iterable[Piece]) -> None:
+        self._classes: dict[int, list[list[Any]]] = {}
+        self._latest: dict[Row, list[Any]] = {}
+        self._count = self._ended = 0
+        for piece in pieces:
+            self.add(piece)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Piece]:
+        return (piece for pieces in self._classes.values() for piece in pieces)
+
+    def add(self, fact: Piece) -> Crowd:
+        """Enter a fact: as a piece, or as more of its row's latest one."""
+        row, lo, hi = fact
+        latest = self._latest.get(row)
+        if latest is not None and latest[2] + 1 == lo:
+            self._lengthen(latest, hi)
+            return self
+        piece = [row, lo, hi]
+        if latest is None or hi > latest[2]:
+            self._latest[row] = piece
+        self._count += 1
+        self._enter(piece)
+        return self
+
+    def _enter(self, piece: list[Any]) -> None:
+        _, lo, hi = piece
+        pieces = self._classes.setdefault((hi - lo).bit_length(), [])
+        if not pieces or pieces[-1][1] <= lo:
+            pieces.append(piece)
+        else:
+            pieces.insert(bisect_right(pieces, lo, key=_BEGIN), piece)
+
+    def _lengthen(self, piece: list[Any], hi: int) -> None:
+        """Let a piece end later; it changes its class only when it has doubled."""
+        _, lo, end = piece
+        before = (end - lo).bit_length()
+        if (hi - lo).bit_length() == before:
+            piece[2] = hi
+            return
+        pieces = self._classes[before]
+        at = bisect_left(pieces, lo, key=_BEGIN)
+        while pieces[at] is not piece:
+            at += 1
+        del pieces[at]
+        if not pieces:
+            del self._classes[before]
+        piece[2] = hi
+        self._enter(piece)
+
+    def near(self, lo: int, hi: int) -> list[list[Any]]:
+        """All pieces that meet `lo … hi`, and a few others."""
+        found: list[list[Any]] = []
+        for size, pieces in self._classes.items():
+            if len(pieces) > FEW:
+                first = bisect_left(pieces, lo - (1 << size), key=_BEGIN)
+                found += pieces[first : bisect_right(pieces, hi, key=_BEGIN)]
+            else:
+                found += pieces
+        return found
+
+    def expire(self, fact: Fact, bound: int, kept: list[Fact]) -> Crowd | tuple[Fact, ...]:
+        """What is left when a piece, as it was entered, has ended; if it has been lengthened beyond, it goes to `kept`."""
+        row, lo, _ = fact
+        latest = self._latest.get(row)
+        if latest is not None and latest[1] == lo and latest[2] > bound:
+            kept.append((row, lo, latest[2]))
+            return self
+        self._ended += 1
+        if 2 * self._ended < self._count:
+            return self
+        alive = [piece for piece in self if piece[2] > bound]
+        return Crowd(alive) if len(alive) > FEW else tuple([(row, lo, hi) for row, lo, hi in alive])

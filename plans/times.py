@@ -61,6 +61,11 @@ class TimeReader:
                 return point
         return self.encode(self._finite(text.strip()))
 
+    def read_whole(self, time: int) -> int:
+        """The encoded point of a whole number of time units."""
+        point = time * self._scale
+        return point if self._scale and 0 <= point <= LIMIT else self.read_point(str(time))
+
     def encode(self, time: Fraction) -> int:
         """The encoded point of an exact time in data, rounded as the program says."""
         return self._timeline.encode_point(self._timeline.rounded(time))

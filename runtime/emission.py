@@ -13,8 +13,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from heapq import heapify, heappop, heappush
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import chain
 from typing import Any
 
 from tidelog.operators.coverage import Coverage
@@ -25,6 +26,7 @@ from tidelog.plans.facts import Fact, Record, Row, format_atom
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.agenda import Agenda
 from tidelog.runtime.interfaces import EmitMode
+from tidelog.runtime.showing import ByTime, Showing, Shown
 
 
 class Emission(ABC):
@@ -104,7 +106,7 @@ class Runs(Emission):
 
     def __init__(self, outputs: Iterable[str]) -> None:
         super().__init__(outputs)
-        self.coverage = {predicate: Coverage() for predicate in self.frontiers}
+        self.coverage = {predicate: Coverage(keeps=True) for predicate in self.frontiers}
         self._open: dict[str, dict[Row, int]] = {predicate: {} for predicate in self.frontiers}
         self._agendas = {predicate: Agenda() for predicate in self.frontiers}
 
@@ -280,9 +282,8 @@ class Points(Emission):
         self._points: list[int] = []
         self._watermark = NEG
         self._seen = NEG
-        self._later: list[tuple[int, int, str, Record]] = []
-        self._holding: list[tuple[str, Record]] = []
-        self._count = 0
+        self._later, self._ends = ByTime(), ByTime()
+        self._holding = Showing()
 
     def arrive(self, points: Sequence[int], watermark: int) -> list[Record]:
         for point in points:
@@ -292,8 +293,7 @@ class Points(Emission):
 
     def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
         for row, lo, hi in facts:
-            self._count += 1
-            heappush(self._later, (lo, self._count, format_atom(predicate, row), (predicate, row, lo, hi)))
+            self._later.add(lo, (format_atom(predicate, row), hi, predicate, row, lo))
         return []
 
     def settle(self, predicate: str) -> list[Record]:
@@ -317,28 +317,28 @@ class Points(Emission):
         return answers
 
     def _at(self, point: int) -> list[Record]:
-        holding = [entry for entry in self._holding if entry[1][3] >= point]
-        while self._later and self._later[0][0] <= point:
-            _, _, text, record = heappop(self._later)
-            if record[3] >= point:
-                holding.append((text, record))
-        holding.sort(key=lambda entry: entry[0])
-        self._holding = holding
-        return [(predicate, row, point, point) for _, (predicate, row, _, _) in holding]
+        holding = self._holding
+        for shown in self._ends.reached(point - 1):
+            holding.remove(shown)
+        for shown in self._later.reached(point):
+            if shown[1] >= point:
+                holding.add(shown)
+                self._ends.add(shown[1], shown)
+        return [(predicate, row, point, point) for block in holding.blocks for _, _, predicate, row, _ in block]
+
+    def _kept(self) -> Iterator[Shown]:
+        return chain(self._later, self._holding)
 
     def entries(self) -> dict[str, int]:
-        counts = Counter(record[0] for *_, record in self._later)
-        counts.update(record[0] for _, record in self._holding)
-        return dict(counts)
+        return dict(Counter(predicate for _, _, predicate, _, _ in self._kept()))
 
     def snapshot(self) -> dict[str, Any]:
-        records = [record for *_, record in self._later] + [record for _, record in self._holding]
         return {
             "frontiers": dict(self.frontiers),
             "points": sorted(self._points),
             "seen": self._seen,
             "watermark": self._watermark,
-            "records": [[name, list(row), lo, hi] for name, row, lo, hi in records],
+            "records": [[predicate, list(row), lo, hi] for _, hi, predicate, row, lo in self._kept()],
         }
 
     def restore(self, data: dict[str, Any]) -> None:
@@ -346,11 +346,9 @@ class Points(Emission):
         self._points = list(data["points"])
         self._seen = data["seen"]
         self._watermark = data["watermark"]
-        self._holding = []
-        records: list[Record] = [(name, tuple(row), lo, hi) for name, row, lo, hi in data["records"]]
-        self._later = [(r[2], i, format_atom(r[0], r[1]), r) for i, r in enumerate(records)]
-        heapify(self._later)
-        self._count = len(records)
+        self._later, self._ends, self._holding = ByTime(), ByTime(), Showing()
+        for predicate, row, lo, hi in data["records"]:
+            self.take(predicate, [(tuple(row), lo, hi)])
 
 
 def emission(mode: EmitMode, outputs: Iterable[str]) -> Emission:

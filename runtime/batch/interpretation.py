@@ -37,7 +37,7 @@ class Interpretation:
         self.start: int | None = None
         self._repeating: dict[str, dict[Row, list[Repeating]]] = {}
         self._known: dict[str, Coverage] = {
-            step.id: Coverage()
+            step.id: Coverage(keeps=True)
             for step in plan.steps
             if isinstance(step.shape, UnionShape) and step.id not in plan.normal.origins
         }
@@ -71,7 +71,7 @@ class Interpretation:
         if store is None:
             store = self._others.get(predicate)
             if store is None:
-                store = self._others[predicate] = Coverage()
+                store = self._others[predicate] = Coverage(keeps=True)
         return store
 
     def insert(self, predicate: str, facts: Iterable[Fact]) -> list[Fact]:
@@ -98,7 +98,7 @@ class Interpretation:
     def restore(self, stored: Mapping[str, Mapping[Row, Bounds]]) -> None:
         """Go back to what `copy` gave."""
         for name, rows in stored.items():
-            store = self._known[name] = Coverage()
+            store = self._known[name] = Coverage(keeps=True)
             store.rows.update((row, list(bounds)) for row, bounds in rows.items())
 
     def settle(self, predicate: str, sides: Sides, unit: int) -> None:
@@ -182,7 +182,7 @@ def coalesced(facts: Iterable[Fact]) -> list[Fact]:
     >>> coalesced([(("a",), 1, 2), (("a",), 5, 6), (("a",), 3, 4)])
     [(('a',), 1, 6)]
     """
-    store = Coverage()
+    store = Coverage(keeps=True)
     store.insert(facts)
     return list(_facts(store))
 

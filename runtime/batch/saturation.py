@@ -82,7 +82,7 @@ class Saturation:
         self._edges = {name: _finite_ends(known, [name]) for name in stratum.predicates}
         self._complete: set[_Part] = set()
         endless = {name for part in self._parts for name in (*part.outlook.endless, *part.outlook.always)}
-        self.tapped: dict[str, Coverage] = {name: Coverage() for name in endless - self._text}
+        self.tapped: dict[str, Coverage] = {name: Coverage(keeps=True) for name in endless - self._text}
         self.extensions: list[Extension] = []
         self.touched: dict[str, set[Row]] = {name: set() for name in stratum.predicates}
         self.scanned = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,6 +58,8 @@ PAIRS = st.sampled_from(
         '"args":["\\"time\\":1"]',
         '"time":1',
         '"time": 17',
+        '"time":1.0',
+        '"time": 2.5e-0',
         '"time":"2"',
         '"time":01',
         '"interval":"[1,2]"',
@@ -71,10 +74,13 @@ TEXT_PIECES = st.sampled_from(
 )
 
 
-def exactly(line: bytes) -> Record | str:
+EXACT = ExactJson(SCHEMA, Admission(SCHEMA), TimeReader(SCHEMA.timeline), False)
+
+
+def exactly(line: bytes, exact: ExactJson = EXACT) -> Record | str:
     """The fact, or the reason why it is none, by the exact path."""
     try:
-        return ExactJson(SCHEMA, Admission(SCHEMA), TimeReader(SCHEMA.timeline), False).read(line)
+        return exact.read(line)
     except DataError as error:
         return error.reason
 
@@ -85,12 +91,42 @@ def decoded(decoder: JsonDecoder | TextDecoder, line: bytes) -> Record | str | N
     return batch.records[0] if batch.records else batch.rejected[0].reason if batch.rejected else None
 
 
+@pytest.mark.parametrize("pause", [0, 1_000_000])
 @given(st.lists(st.lists(PAIRS, min_size=1, max_size=4).map(lambda pairs: "{" + ",".join(pairs) + "}"), max_size=20))
-def test_json_members_in_any_combination(lines: list[str]) -> None:
-    """Members in any order, missing, repeated or strange: the fast path agrees with the exact one, also when warm."""
+def test_json_members_in_any_combination(pause: int, lines: list[str]) -> None:
+    """Members in any order, missing, repeated or strange: both fast paths agree with the exact one, also when warm."""
     decoder = JsonDecoder(SCHEMA, "data")
     for line in lines + lines:
+        decoder._pause = pause  # with caches, or without
         assert repr(decoded(decoder, line.encode())) == repr(exactly(line.encode()))
+
+
+TYPED = Schema(
+    Timeline("rational"),
+    {
+        "all": PredicateSchema("all", 5, ("a", "t", "n", "i", "b"), ("any", "text", "number", "integer", "boolean")),
+        "none": PredicateSchema("none", 0),
+        "derived": PredicateSchema("derived", 1, accepts_input=False),
+    },
+)
+WHOLE = ["1", "1.0", "-0.0", "9007199254740993", "9007199254740993.0", "9223372036854775808"]
+VALUES = st.sampled_from([*WHOLE, "2.5", "1e300", "1e999", '"x"', '"true"', '"a:b"', '"\\u00e9"', "true", "null", "[1]"])
+POINTS = ['"time":1', '"time":-1', '"time":0.1', '"time":1e3', '"time":"1/2"', '"time":null']
+TIMES = st.sampled_from([*POINTS, '"interval":"(1,2]"'])
+
+
+@pytest.mark.parametrize("pause", [0, 1_000_000])
+@pytest.mark.parametrize("only", [None, "none"])
+@given(st.sampled_from(["all", "none", "derived", "unknown"]), st.lists(VALUES, max_size=6), TIMES, st.booleans())
+def test_json_values_of_any_type(only: str | None, pause: int, name: str, values: list[str], time: str, keyed: bool) -> None:
+    """Values as declared and others, numbers at the edges, any time: the record, or the reason, of the exact path."""
+    plain = f'{{"predicate":"{name}","args":[{",".join(values)}],{time}}}'
+    members = ",".join(f'"{field}":{value}' for field, value in zip("atnib", values, strict=False))
+    line = (f'{{"{name}":{{{members}}},{time}}}' if keyed else plain).encode()
+    decoder = JsonDecoder(TYPED, "data", only)
+    decoder._pause = pause
+    reader = TimeReader(TYPED.timeline)
+    assert repr(decoded(decoder, line)) == repr(exactly(line, ExactJson(TYPED, Admission(TYPED, only), reader, False)))
 
 
 @given(st.lists(st.lists(JSON_PIECES, min_size=1, max_size=14).map("".join), max_size=10))

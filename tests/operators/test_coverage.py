@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from operators.driving import points_of
 from tidelog.operators import coverage as module
+from tidelog.operators.buckets import Buckets
 from tidelog.operators.coverage import Coverage, merge
 from tidelog.plans.facts import Fact
 from tidelog.plans.timeline import NEG, POS
@@ -134,3 +135,32 @@ def test_merge_returns_the_range_that_results(facts: list[Fact], lo: int, length
     assert found in [(bounds[i], bounds[i + 1]) for i in range(0, len(bounds), 2)]
     assert found[0] <= lo
     assert found[1] >= lo + length
+
+
+def test_forgetting_touches_what_has_ended_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 1,000 rows that stay, none is looked at while 2,000 others come and go, and one row comes again and again."""
+    store = Coverage()
+    store.insert([((row,), 0, 1_000_000) for row in range(1_000)])
+    store.forget(0)
+    touched: list[int] = []
+    take = Buckets.take
+    monkeypatch.setattr(Buckets, "take", lambda self, bound: touched.append(len(due := take(self, bound))) or due)
+    for time in range(1, 2_001):
+        store.insert([(("new", time), time, time), (A, 2 * time, 2 * time)])
+        store.forget(2 * time)
+    assert sum(touched) <= 2 * (2_000 + 2_000)
+    assert len(store.rows) <= 1_000 + 2 + module._SMALLEST_ROUND
+    assert len(store.rows.get(A, [])) <= 4
+
+
+def test_a_row_among_lasting_ones_does_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row that comes and goes is looked at by itself, though it was new together with rows that stay."""
+    monkeypatch.setattr(module, "_SMALLEST_ROUND", 10)
+    store = Coverage()
+    store.insert([((row,), 0, 1_000_000) for row in range(100)] + [(A, 0, 0)])
+    most = 0
+    for time in range(2, 4_000, 2):
+        store.forget(time - 1)
+        store.insert([(A, time, time)])
+        most = max(most, store.entries())
+    assert most <= 100 + 2 * 10

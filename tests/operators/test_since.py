@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from operators.definitions import CLOCKS, Clock, metrics, paired, times_where
 from operators.driving import Driver, histories
-from tidelog.operators.pairing import LEFT, RIGHT, without_left
+from tidelog.operators.pairing import LEFT, RIGHT, RowPairing, without_left
 from tidelog.operators.since import Since
 from tidelog.plans.plan import Feed, PairShape, Step
 from tidelog.plans.timeline import NEG, POS, Metric, Timeline
@@ -137,3 +137,18 @@ def test_runs_that_have_ended_are_disarmed() -> None:
         operator.receive(RIGHT, [(A, time, time)], time)
         most = max(most, operator.entries())
     assert most <= 10
+
+
+@pytest.mark.parametrize("count", [1, 8, 9, 40])
+def test_rows_under_one_key_are_paired_and_forgotten(count: int) -> None:
+    """However many rows share a key, each is met once, and what is forgotten is met no more."""
+    pairing = RowPairing(key_of_left=tuple, key_of_right=lambda row: row[:1], combine=lambda left, right: right)
+    rights = [("a", i) for i in range(count)]
+    for right in rights + rights:
+        assert pairing.lefts_of(right) == ()
+    assert list(pairing.rights_of(("a",))) == rights
+    assert pairing.lefts_of(("a", 0)) == (("a",),)
+    pairing.forget_right(rights[1::2])
+    assert list(pairing.rights_of(("a",))) == rights[::2]
+    pairing.forget_right(rights[::2])
+    assert pairing.right == {}

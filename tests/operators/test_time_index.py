@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from operators.driving import points_of
 from tidelog.operators import time_index
+from tidelog.operators.buckets import Buckets
 from tidelog.operators.time_index import TimeIndex
 from tidelog.plans.facts import Fact
 from tidelog.plans.timeline import NEG, POS
 
 ENDS = st.one_of(st.integers(0, 40), st.sampled_from([NEG, POS]))
 FACTS = st.lists(
-    st.tuples(st.tuples(st.sampled_from("ab"), st.integers(0, 3)), ENDS, ENDS).filter(
+    st.tuples(st.tuples(st.sampled_from("ab"), st.integers(0, 9)), ENDS, ENDS).filter(
         lambda fact: fact[1] <= fact[2] and fact[1] < POS and fact[2] > NEG
     ),
     max_size=40,
@@ -24,6 +27,13 @@ def meeting(facts: list[Fact], key: str, lo: int, hi: int) -> list[Fact]:
     return [(row, max(a, lo), min(b, hi)) for row, a, b in facts if row[0] == key and a <= hi and b >= lo]
 
 
+def found(index: TimeIndex, key: str, lo: int, hi: int) -> list[Fact]:
+    """What generated code finds: of the pieces under the key, in a crowd those near the range, what meets it."""
+    group = index.groups.get(key, ())
+    pieces = group if isinstance(group, tuple) else group.near(lo, hi)
+    return meeting([(row, a, b) for row, a, b in pieces], key, lo, hi)
+
+
 @given(FACTS, st.integers(0, 40), st.integers(0, 40))
 def test_what_meets_a_range_is_found(facts: list[Fact], lo: int, length: int) -> None:
     """In whatever order pieces of any length come, exactly those that meet the range are found, each once."""
@@ -31,36 +41,74 @@ def test_what_meets_a_range_is_found(facts: list[Fact], lo: int, length: int) ->
     for fact in facts:
         index.add([fact])
     for key in "ab":
-        assert sorted(index.meeting((key,), lo, lo + length)) == sorted(meeting(facts, key, lo, lo + length))
+        expected = sorted(points_of(meeting(facts, key, lo, lo + length)).items())
+        assert sorted(points_of(found(index, key, lo, lo + length)).items()) == expected
 
 
-@given(FACTS, st.integers(0, 40))
-def test_forgetting_leaves_what_ends_behind_the_bound(facts: list[Fact], bound: int) -> None:
+@given(FACTS, FACTS, st.integers(0, 40))
+def test_forgetting_leaves_what_ends_behind_the_bound(facts: list[Fact], more: list[Fact], bound: int) -> None:
     """After forgetting, whatever reaches beyond the bound is still found, and a snapshot brings it along."""
     index = TimeIndex((0,))
     index.add(facts)
-    index._round = -1  # forget now, however little there is
+    index.forget(bound // 2)
+    index.add(more)
     index.forget(bound)
     restored = TimeIndex((0,))
     restored.restore(index.snapshot())
     for key in "ab":
-        expected = sorted(meeting(facts, key, bound + 1, POS))
-        assert sorted(restored.meeting((key,), bound + 1, POS)) == expected
+        expected = sorted(points_of(meeting(facts + more, key, bound + 1, POS)).items())
+        assert sorted(points_of(found(restored, key, bound + 1, POS)).items()) == expected
+        assert restored.groups.keys() == index.groups.keys()
 
 
-def test_dead_pieces_go() -> None:
-    """With time moving on, no more is stored than about twice what is alive."""
-    index = TimeIndex(())
-    for time in range(10_000):
-        index.add([((time,), time, time)])
+@pytest.mark.parametrize("keys", [1, 3, 5_000])
+@pytest.mark.parametrize("length", [1, 30])
+def test_dead_pieces_go(keys: int, length: int) -> None:
+    """With time moving on, no more is stored than about twice what is alive, under one key or under many."""
+    index = TimeIndex((0,))
+    most = 0
+    for time in range(3_000):
+        index.add([((time % keys, time), time, time + length - 1)])
         index.forget(time - 10)
-    assert index.entries() <= 24 + 2 * time_index._SMALLEST_ROUND
+        most = max(most, index.entries())
+    assert most <= 2 * (10 + length) + 2 * time_index._SMALLEST_ROUND
+
+
+def test_a_piece_that_was_lengthened_goes_when_it_has_ended() -> None:
+    """Regression: a piece is due when it was to end at first; lengthened since, it stays, and goes in the end."""
+    for rows in (3, 40):  # a tuple of pieces, and a crowd
+        index = TimeIndex((0,))
+        for time in range(100):
+            index.add([(("a", row), time, time) for row in range(rows)])
+            index.forget(time - 1)
+            assert index.entries() == rows
+        index.forget(98)
+        assert len(found(index, "a", 99, 99)) == rows
+        index.forget(99)
+        assert index.entries() == 0
+        assert not index.groups
+
+
+def test_forgetting_touches_what_has_ended_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is alive is not looked at again and again: of 2,000 pieces that stay, none, while 2,000 others come and go."""
+    index = TimeIndex((0,))
+    index.add([(("a", row), 0, 1_000_000) for row in range(1_000)] + [((row, row), 0, 1_000_000) for row in range(1_000)])
+    index.forget(0)
+    seen: list[int] = []
+    take = Buckets.take
+    monkeypatch.setattr(Buckets, "take", lambda self, bound: seen.append(len(due := take(self, bound))) or due)
+    for time in range(1, 2_001):
+        index.add([(("b", time), time, time)])
+        index.forget(time)
+    assert sum(seen) <= 3 * 2_000
+    assert len(found(index, "a", 5, 5)) == 1_000
 
 
 def test_finely_cut_coverage_is_one_piece() -> None:
     """Regression: a run that comes tick by tick was stored tick by tick, so memory grew with the timestamps' density."""
-    index = TimeIndex((0,))
-    for time in range(1_000):
-        index.add([(("a", 1), time, time), (("a", 2), 2 * time, 2 * time)])
-    assert index.entries() == 1_001
-    assert sorted(index.meeting(("a",), 10, 12)) == [(("a", 1), 10, 12), (("a", 2), 10, 10), (("a", 2), 12, 12)]
+    for rows in (2, 20):  # a tuple of pieces, and a crowd
+        index = TimeIndex((0,))
+        for time in range(500):
+            index.add([(("a", row), time, time) for row in range(rows)])
+        assert index.entries() == rows
+        assert sorted(found(index, "a", 10, 12)) == [(("a", row), 10, 12) for row in range(rows)]

@@ -1,0 +1,50 @@
+"""What is told at each time point is kept in order, and only what comes or goes is touched."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.running import plan_of
+from tidelog import Session
+from tidelog.runtime import showing
+from tidelog.runtime.showing import Showing, Shown
+
+
+@given(st.lists(st.tuples(st.text("ab", max_size=3), st.integers(0, 50)), max_size=60))
+def test_facts_stand_in_the_order_of_their_text(steps: list[tuple[str, int]]) -> None:
+    """Whatever comes and goes, facts are sorted by text, and those of one text as they came."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(showing, "_LARGEST", 3)
+        held, order = Showing(), list[Shown]()
+        for number, (text, pick) in enumerate(steps):
+            if pick < len(order):
+                held.remove(order.pop(pick))
+            fact = (text, 0, "p", (number,), 0)
+            held.add(fact)
+            order.append(fact)
+            order.sort(key=lambda fact: (fact[0], fact[3]))
+            assert list(held) == order
+            assert all(held.blocks)
+        for fact in order:
+            held.remove(fact)
+        assert not held.blocks
+
+
+def test_points_touch_what_comes_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 1,000 facts that hold on, a time point touches the one that begins and the one that has ended alone."""
+    session = Session(
+        plan_of("timeline integer. input p(x). input q(x). h(X) :- diamondminus[0,3] p(X). h(X) :- q(X)."), emit="points"
+    )
+    session.push_records([("q", (row,), 0, 1_000_000) for row in range(1_000)])
+    touched: list[str] = []
+    for name in ("add", "remove"):
+        method = getattr(Showing, name)
+        monkeypatch.setattr(Showing, name, lambda self, fact, method=method: touched.append(fact[0]) or method(self, fact))
+    for time in range(1, 11):
+        session.push_records([("p", (f"new{time}",), time, time)])
+        told = session.pull_records()
+        if time > 5:
+            assert len(told) == 1_004
+    assert len(touched) <= 1_000 + 2 * 10
