@@ -34,6 +34,7 @@ COMMANDS = {
     "materialise": "print everything that follows from a program and facts",
     "entails": "decide whether a fact follows",
     "consistent": "decide whether a program and facts have a model",
+    "fmt": "write programs in the one way to write them",
     "spark": "with Spark: run a program, write derived facts to tables",
 }
 """Each command, which is the module of that name in `tidelog.commands`, and what it does."""
