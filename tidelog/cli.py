@@ -36,6 +36,7 @@ COMMANDS = {
     "consistent": "decide whether a program and facts have a model",
     "fmt": "write programs in the one way to write them",
     "test": "run tests of rules: facts, and what has to be told of them",
+    "lsp": "serve editors: diagnostics, definitions, completion, formatting",
     "spark": "with Spark: run a program, write derived facts to tables",
 }
 """Each command, which is the module of that name in `tidelog.commands`, and what it does."""

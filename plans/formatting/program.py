@@ -79,9 +79,14 @@ def _truths(program: Program) -> Iterator[int]:
                 yield from within(part)
 
 
-def _statement(text: str, raw: RawStatement, spell: frozenset[int]) -> list[Line]:
+def tokens_of(text: str, raw: RawStatement) -> list[Token]:
+    """The tokens of a statement that can be read, with their places in the text."""
     parser = grammar().parse_interactive(cast(Any, TextSlice(text, raw.start, raw.end)), start=raw.kind)
-    tokens = list(parser.iter_parse())
+    return list(parser.iter_parse())
+
+
+def _statement(text: str, raw: RawStatement, spell: frozenset[int]) -> list[Line]:
+    tokens = tokens_of(text, raw)
     return lay_out(tokens, written(tokens, spell), _comments(text, tokens))
 
 
