@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -25,6 +26,7 @@ name = "a cold one"
 facts = "reading(p1,5)@3"
 expect = "hot(p1)@3"
 """
+ALONE = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # where the package is installed, it would be loaded twice
 LOADED = """
 import sys, pytest
 pytest.main(["-q", "-p", "tidelog.pytest_plugin", "-p", "no:cacheprovider"])
@@ -46,7 +48,7 @@ def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
         "error",
         *options,
     ]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=folder, env=ALONE, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
@@ -83,7 +85,7 @@ def test_a_file_that_cannot_be_used_is_an_error(folder: Path) -> None:
 def test_it_costs_nothing_where_there_is_no_file(folder: Path) -> None:
     """Nothing of tidelog but the plug-in itself is loaded, and no test is changed."""
     (folder / "pump.tide.toml").unlink()
-    done = subprocess.run([sys.executable, "-c", LOADED], cwd=folder, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", LOADED], cwd=folder, env=ALONE, capture_output=True, text=True, check=True)
     loaded = done.stdout.splitlines()[-1].split()
     assert sorted(loaded) == ["tidelog", "tidelog.plans", "tidelog.plans.lazy", "tidelog.pytest_plugin"]
     assert "1 passed" in done.stdout
