@@ -161,7 +161,7 @@ def test_all_mistakes_of_a_file_are_told_at_once(capfd: pytest.CaptureFixture[st
     )
     assert main(["test", "a.toml"]) == 1
     shown = capfd.readouterr().err
-    assert shown.count("error[") == 6
+    assert shown.count("error[") == 5
     for part in ("did you mean `program`?", "did you mean `facts`?", "a test needs `facts`", "two tests have the name `a`"):
         assert part in shown
 

@@ -135,6 +135,7 @@ class _Reader:
 
     def _test(self, data: dict[str, Any], number: int) -> RuleTest:
         path = ("test", number)
+        before = len(self._problems)
         self._check_keys(data, ("name", "facts", "start", "lateness", "emit", "expect", "at", "asks"), path, "a test")
         for key in ("name", "facts"):
             if key not in data:
@@ -155,7 +156,8 @@ class _Reader:
             at=self._at(data.get("at", {}), (*path, "at")),
             asks=self._lines(data["asks"], (*path, "asks")) if "asks" in data else None,
         )
-        if test.expects_nothing and not self._updates:
+        is_misspelt = any(problem.code == "unknown-key" for problem in self._problems[before:])
+        if test.expects_nothing and not self._updates and not is_misspelt:
             help = "give `expect`, `at` or `asks`; `tidelog test --update` writes what is told"
             self._problem(path, "bad-test", "a test has to say what it expects", help)
         return test
