@@ -274,6 +274,16 @@ def test_update_writes_what_was_told(capfd: pytest.CaptureFixture[str]) -> None:
     assert Path(path).read_text() == after
 
 
+def test_update_keeps_line_ends() -> None:
+    """Those of Windows, too."""
+    path = Path(write("a.toml", 'expect = ""'))
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert main(["test", str(path), "--update"]) == 0
+    assert b'expect = "alarm(p1)@[3,4)"\r\n' in path.read_bytes()
+    assert path.read_bytes().count(b"\n") == path.read_bytes().count(b"\r\n")
+    assert main(["test", str(path)]) == 0
+
+
 def test_update_leaves_what_it_cannot_write(capfd: pytest.CaptureFixture[str]) -> None:
     """Tests within one line are not rewritten, and it is said so; a test with an error stays as it is."""
     text = 'program = "pump.tide"\ntest = [{name = "a", facts = "reading(p1,-5)@0", expect = ""}]\n'

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from difflib import unified_diff
 from pathlib import Path
 
 from tidelog.commands.outcome import BAD, DONE, count, say, show_diagnostics, write_out
+from tidelog.commands.replacing import replace_file
 from tidelog.compiling import read_program
 from tidelog.plans.errors import DataError, ProgramError, SpecError, TidelogError
 from tidelog.plans.formatting.program import format_text
@@ -59,7 +59,7 @@ def _format(path: str, options: argparse.Namespace) -> bool:
     elif path == _STANDARD and not options.diff:
         write_out(after)
     elif changes and not options.diff:
-        _write(path, after)
+        replace_file(path, after)
         say(f"changed `{path}`")
     return changes
 
@@ -83,20 +83,3 @@ def _diff(before: str, after: str, path: str) -> Iterator[str]:
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     for line in unified_diff(old, new, path, f"{path} (formatted)"):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-
-
-def _write(path: str, text: str) -> None:
-    """Put the text in the file's place at once, with its mode; SpecError where that cannot be."""
-    file = Path(path).resolve()  # a link goes on leading to it
-    try:
-        mode = file.stat().st_mode
-        with tempfile.NamedTemporaryFile("wb", dir=file.parent, prefix=f".{file.name}.", delete=False) as beside:
-            beside.write(text.encode("utf-8"))
-        try:
-            os.chmod(beside.name, mode)
-            os.replace(beside.name, file)
-        except OSError:
-            os.unlink(beside.name)
-            raise
-    except OSError as error:
-        raise SpecError(f"cannot write `{path}`: {os.strerror(error.errno or 0)}") from error

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tidelog.commands.outcome import BAD, DONE, count, say, show_diagnostics, write_out
+from tidelog.commands.replacing import replace_file
 from tidelog.plans.errors import DataError, ProgramError, SpecError
 from tidelog.plans.source import render_diagnostics
 from tidelog.plans.visible import visible
@@ -120,10 +121,7 @@ class _Testing:
     def _update(self, suite: TestSuite, outcomes: Sequence[Outcome]) -> None:
         text = updated(suite, outcomes)
         if text != suite.text:
-            try:
-                Path(suite.path).write_text(text, "utf-8", newline="")
-            except OSError as error:
-                raise SpecError(f"cannot write `{suite.path}`: {os.strerror(error.errno or 0)}") from error
+            replace_file(suite.path, text.replace("\n", suite.line_end))
         self._updated += sum(bool(item.differences or item.test.expects_nothing) and not item.error for item in outcomes)
 
     def close(self) -> int:

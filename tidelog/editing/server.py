@@ -79,12 +79,15 @@ class TideServer(LanguageServer):
 
     async def examine(self, uri: str, *, deeply: bool) -> None:
         """Publish what is wrong with a document, unless it is changed meanwhile."""
-        if not deeply:
-            await asyncio.sleep(_PAUSE)
         document = self._if_open(uri)
         if document is None:
             return
-        text, version = document.source, document.version
+        version = document.version
+        if not deeply:
+            await asyncio.sleep(_PAUSE)
+        if document.version != version:
+            return  # the next change is examined
+        text = document.source
         findings = await asyncio.to_thread(examine, text, Path(document.path).parent, deeply=deeply)
         now = self._if_open(uri)
         if now is None or now.version != version or now.source != text:

@@ -66,12 +66,13 @@ class RuleTest:
 
 @dataclass(frozen=True, slots=True)
 class TestSuite:
-    """A file of tests: its path, its text, the path of its program, and its tests."""
+    """A file of tests: its path, its text, with what its lines end, the path of its program, and its tests."""
 
     __test__ = False  # no test of pytest's, whatever its name
 
     path: str
     text: str
+    line_end: str
     program: str
     tests: tuple[RuleTest, ...]
 
@@ -87,14 +88,16 @@ def read_suite(path: str, *, updates: bool = False) -> TestSuite:
     if len(raw) > MAX_FILE:
         raise DataError(f"a file of tests has more than {MAX_FILE} bytes", path)
     try:
-        text = raw.decode("utf-8").replace("\r\n", "\n")
+        text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"the tests are not UTF-8: {error.reason} at byte {error.start}", path) from error
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    text = text.replace("\r\n", "\n")
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ProgramError([_broken(text, str(error))], path, text) from error
-    return _Reader(path, text, updates).suite(data)
+    return _Reader(path, text, updates).suite(data, line_end)
 
 
 def _broken(text: str, message: str) -> Diagnostic:
@@ -116,7 +119,7 @@ class _Reader:
         self._entries: dict[tuple[str | int, ...], Entry] = {entry.path: entry for entry in find_entries(text)}
         self._problems: list[Diagnostic] = []
 
-    def suite(self, data: dict[str, Any]) -> TestSuite:
+    def suite(self, data: dict[str, Any], line_end: str) -> TestSuite:
         self._check_keys(data, ("program", "test"), (), "a file of tests")
         program = self._text_of(data, "program", ()) if "program" in data else ""
         if not program:
@@ -131,7 +134,7 @@ class _Reader:
         self._check_names(read)
         if self._problems:
             raise ProgramError(sorted(self._problems, key=lambda item: item.span), self._path, self._text)
-        return TestSuite(self._path, self._text, str(Path(self._path).parent / program), read)
+        return TestSuite(self._path, self._text, line_end, str(Path(self._path).parent / program), read)
 
     def _test(self, data: dict[str, Any], number: int) -> RuleTest:
         path = ("test", number)
