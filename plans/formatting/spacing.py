@@ -18,7 +18,8 @@ _NAMES = frozenset({"NAME", "QUOTED", "PLAIN", "FIELD"})
 _OPERANDS = _NAMES | {"NUMBER", "STRING", "COUNT", "TIME", "MOMENT", "RPAR", "RSQ"}
 _AS_WRITTEN = _NAMES | {"STRING", "MOMENT", "NUMBER"}
 """Tokens whose case means something."""
-_KEYWORDS = frozenset({"METRIC", "NOT", "SINCE", "UNTIL", "IN", "STEP", "OF", "MOD"})
+_KEYWORDS = frozenset({"METRIC", "NOT", "SINCE", "UNTIL", "IN", "STEP", "OF", "MOD", "OVER", "BY", "LATEST"})
+_COMMAS = frozenset({"COMMA", "BYCOMMA"})
 _SIGNS = frozenset({"PLUS", "MINUS"})
 _QUANTITY = re.compile(r"([+-]?)\s*(\d[^\s/]*?)\s*(?:/\s*(\d+))?\s*([a-z]*)\Z", re.IGNORECASE)
 
@@ -60,9 +61,15 @@ def _is_parted(tokens: Sequence[Token], at: int, *, tight: bool) -> bool:
     """Whether a space stands before a token; `tight` is it in an interval."""
     before, token = tokens[at - 1], tokens[at]
     kind = token.type
-    if kind in CLOSING or kind in ("COMMA", "COLON", "AT") or before.type in OPENING or before.type in ("AT", "HASH"):
+    if (
+        kind in CLOSING
+        or kind in _COMMAS
+        or kind in ("COLON", "AT")
+        or before.type in OPENING
+        or before.type in ("AT", "HASH")
+    ):
         return False
-    if before.type == "COMMA":
+    if before.type in _COMMAS:
         return not tight
     if _is_shift(tokens, at) or _is_shift(tokens, at - 1) or _is_sign(tokens, at - 1):
         return False

@@ -144,7 +144,17 @@ def test_each_client_has_its_own_ways(server: Client, tmp_path: Path) -> None:
     ("part", "nth", "parts"),
     [
         ("temp", 1, ["input temp(sensor: text, celsius: number)", "What a sensor reads.", "**memory** a fact matters for"]),
-        ("hot(S)", 1, ["hot(_)", "derived by 1 rule", "Too hot for a while.", "hot(S) :- temp(S, C), limit(S, L), C >= L"]),
+        (
+            "hot(S)",
+            1,
+            [
+                "hot(_)",
+                "derived by 1 rule",
+                "Too hot for a while.",
+                "hot(S) :- temp(S, C), limit(S, L), C >= L",
+                "**delay** 0",
+            ],
+        ),
         ("alarm", 1, ["derived by 1 rule, output", "**delay** 0"]),
         ("limit", 1, ["limit(_, _)", "1 fact of the program"]),
         ("'all clear'", 0, ["'all clear'(_)", "derived by 1 rule"]),

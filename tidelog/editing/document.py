@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tidelog.compiling import compile
 from tidelog.plans.analysis.delay import delays
+from tidelog.plans.analysis.notation import decode_distance
 from tidelog.plans.analysis.retention import predicate_retention
 from tidelog.plans.checks.check import check_beside
 from tidelog.plans.compile import compile_program
@@ -26,16 +27,22 @@ class Findings:
         self._delays: dict[str, str] = {}
         self._memory: dict[str, str] = {}
         if plan is not None:
-            self._delays = {item.predicate: f"{format_time(item.delay)} ({item.why})" for item in delays(plan)}
+            self._delays = {name: _delay(plan, plan.leads[name]) for name in plan.leads if name not in plan.normal.origins}
+            self._delays.update({item.predicate: f"{format_time(item.delay)} ({item.why})" for item in delays(plan)})
             self._memory = {item.predicate: f"{format_time(item.keeps)} ({item.why})" for item in predicate_retention(plan)}
 
     def delay(self, predicate: str) -> str:
-        """How far behind the watermark answers of an output become final; empty where that is not known."""
+        """How far behind the watermark a derived predicate is known; of an output also why. Empty where it is not known."""
         return self._delays.get(predicate, "")
 
     def memory(self, predicate: str) -> str:
         """For how long its facts matter; empty where that is not known."""
         return self._memory.get(predicate, "")
+
+
+def _delay(plan: Plan, lead: int) -> str:
+    """How far a step's frontier lies behind the watermark."""
+    return format_time(decode_distance(max(0, -lead), plan.timeline))
 
 
 def examine(text: str, folder: Path, *, deeply: bool) -> Findings:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lark import Token
-
 from tidelog.editing.document import Findings
 from tidelog.editing.names import Mention, Names
 from tidelog.editing.words import WORDS
@@ -43,15 +41,18 @@ def _keyword_at(names: Names, offset: int) -> Span | None:
     number = names.statement_at(offset)
     if found is None or found[0].lower() not in WORDS or number is None or offset > names.raws[number].end:
         return None
-    if number in names.tokens and not _is_keyword(names.tokens[number], found, names.at(offset) is not None):
-        return None
+    reading, begin = names.readings[number], names.raws[number].start
+    if reading is not None:
+        span = (found.start() - begin, found.end() - begin)
+        kinds = {token.type for token in reading.tokens if (token.start_pos, token.end_pos) == span}
+        if not _is_keyword(found[0], kinds, names.at(offset) is not None):
+            return None
     return Span(*found.span())
 
 
-def _is_keyword(tokens: list[Token], found: re.Match[str], is_name: bool) -> bool:
-    """Whether the word is a token of its own, and no name: not part of a text, no predicate, no constant, no field."""
-    kinds = {token.type for token in tokens if (token.start_pos, token.end_pos) == found.span()}
-    if found[0].lower() in ("top", "bottom"):
+def _is_keyword(word: str, kinds: set[str], is_name: bool) -> bool:
+    """Whether a word is a token of its own, and no name: not part of a text, no predicate, no constant, no field."""
+    if word.lower() in ("top", "bottom"):
         return "NAME" in kinds and not is_name
     return bool(kinds) and kinds.isdisjoint({"NAME", "PLAIN", "FIELD", "QUOTED"})
 
@@ -66,18 +67,18 @@ def _predicate(names: Names, findings: Findings | None, mention: Mention) -> Ite
     comment = next((text for text in comments if text), "")
     if comment:
         yield comment
-    if findings is not None and findings.delay(name):
+    rules = [item.statement for item in places if item.role == "head"]
+    if findings is not None and rules and findings.delay(name):
         yield f"**delay** {findings.delay(name)}"
     if findings is not None and findings.memory(name):
         yield f"**memory** a fact matters for {findings.memory(name)}"
-    rules = [item.statement for item in places if item.role == "head"]
     if rules:
         yield "```tide\n" + "\n".join(_rules(names, rules)) + "\n```"
 
 
 def _form(names: Names, name: str) -> str:
     """The predicate with its fields, as it is declared, or with places for its arguments."""
-    for statement in names.program.statements:
+    for statement in names.statements:
         if isinstance(statement, syntax.Input) and statement.predicate == name:
             return format_statement(statement)
     arity = names.predicates().get(name) or 0
@@ -105,11 +106,11 @@ def _kinds(names: Names, places: list[Mention]) -> Iterator[str]:
 
 
 def _declares(names: Names) -> bool:
-    return any(isinstance(statement, syntax.Input) for statement in names.program.statements)
+    return any(isinstance(statement, syntax.Input) for statement in names.statements)
 
 
 def _chooses(names: Names) -> bool:
-    return any(isinstance(statement, syntax.Output) for statement in names.program.statements)
+    return any(isinstance(statement, syntax.Output) for statement in names.statements)
 
 
 def _rules(names: Names, statements: list[int]) -> Iterator[str]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import lru_cache
+from itertools import islice
 from typing import Any, Literal
 
 from lark import Token
 
 from tidelog.plans import syntax
 from tidelog.plans.checks.walk import head_atom
-from tidelog.plans.errors import Diagnostic, Span
+from tidelog.plans.errors import Span
 from tidelog.plans.formatting.program import tokens_of
-from tidelog.plans.parser import parse_what_reads
-from tidelog.plans.statements import RawStatement, split_statements
+from tidelog.plans.parser import MAX_STATEMENTS, parse_what_reads
+from tidelog.plans.statements import RawStatement, StatementKind, split_statements
 
 Role = Literal["input", "background", "fact", "head", "body", "output", "ask", "window", "variable"]
 DEFINING: tuple[Role, ...] = ("input", "background", "fact", "head")
@@ -36,17 +38,36 @@ class Mention:
     arity: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A statement that can be read: all places in it count from its own begin."""
+
+    statement: syntax.Statement
+    tokens: tuple[Token, ...]
+    mentions: tuple[Mention, ...]
+
+
 class Names:
-    """All mentions in a text, in order, and what cannot be read of it."""
+    """All mentions in a text, in order; `readings` are its statements, None for what cannot be read.
+
+    A statement that did not change is not read again.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.program, problems = parse_what_reads(text)
-        self.problems: tuple[Diagnostic, ...] = tuple(problems)
-        self.raws: list[RawStatement] = list(split_statements(text))
-        self.tokens: dict[int, list[Token]] = {}
-        """The tokens of each statement that can be read, by its number."""
-        self.mentions = sorted(self._find(), key=lambda mention: mention.span)
+        self.raws: list[RawStatement] = list(islice(split_statements(text), MAX_STATEMENTS))
+        self.readings = [read_statement(text[raw.start : raw.end], raw.kind) for raw in self.raws]
+        self.mentions = list(self._find())
+
+    @property
+    def statements(self) -> list[syntax.Statement]:
+        """The statements that can be read."""
+        return [reading.statement for reading in self.readings if reading is not None]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every statement can be read."""
+        return None not in self.readings
 
     def at(self, offset: int) -> Mention | None:
         """The name that stands at a place, or ends there."""
@@ -95,11 +116,21 @@ class Names:
         return "\n".join(reversed(found))
 
     def _find(self) -> Iterator[Mention]:
-        starts = [raw.start for raw in self.raws]
-        for statement in self.program.statements:
-            number = bisect_right(starts, statement.span.start) - 1
-            self.tokens[number] = tokens_of(self.text, self.raws[number])
-            yield from _mentions(statement, number, self.tokens[number])
+        for number, (raw, reading) in enumerate(zip(self.raws, self.readings, strict=True)):
+            for item in reading.mentions if reading is not None else ():
+                span = Span(raw.start + item.span.start, raw.start + item.span.end)
+                yield replace(item, span=span, statement=number)
+
+
+@lru_cache(maxsize=4096)
+def read_statement(text: str, kind: StatementKind) -> Reading | None:
+    """A statement by itself; None where it cannot be read."""
+    program, problems = parse_what_reads(text)
+    if problems or len(program.statements) != 1:
+        return None
+    tokens = tokens_of(text, RawStatement(kind, 0, len(text)))
+    found = sorted(_mentions(program.statements[0], 0, tokens), key=lambda mention: mention.span)
+    return Reading(program.statements[0], tuple(tokens), tuple(found))
 
 
 def _mentions(statement: syntax.Statement, number: int, tokens: list[Token]) -> Iterator[Mention]:

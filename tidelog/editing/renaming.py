@@ -19,7 +19,7 @@ class RenameError(Exception):
 
 def rename(names: Names, mention: Mention, new: str) -> list[tuple[Span, str]]:
     """The places to change, each with what has to stand there; RenameError where the program would mean something else."""
-    if names.problems:
+    if not names.is_whole:
         raise RenameError("the program has statements that cannot be read: mend them first")
     written = _variable(names, mention, new) if mention.role == "variable" else _predicate(names, mention, new)
     edits = [(item.span, written) for item in names.same(mention)]
@@ -49,7 +49,7 @@ def _require_readable(names: Names, edits: list[tuple[Span, str]], mention: Ment
     """RenameError unless what was changed reads as before, such as a name that is no keyword where it stands."""
     text = "".join(_changed(names.text, edits))
     program, problems = parse_what_reads(text)
-    if problems or len(program.statements) != len(names.program.statements):
+    if problems or len(program.statements) != len(names.statements):
         raise RenameError(f"`{mention.name}` cannot have this name where it stands")
 
 

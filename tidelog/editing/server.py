@@ -89,9 +89,11 @@ class TideServer(LanguageServer):
             return  # the next change is examined
         text = document.source
         findings = await asyncio.to_thread(examine, text, Path(document.path).parent, deeply=deeply)
+        names = await asyncio.to_thread(Names, text)
         now = self._if_open(uri)
         if now is None or now.version != version or now.source != text:
             return
+        self._names[uri] = names
         if findings.plan is not None:
             self._findings[uri] = findings
         positions = self.positions(uri)
