@@ -252,6 +252,14 @@ def test_rename(server: Client, uri: str) -> None:
     )
 
 
+def test_times_are_variables_too(server: Client, uri: str) -> None:
+    """The `T` of `@T+1` is renamed with all others of its rule."""
+    text = "timeline integer.\np(X, T)@T+1 :- q(X)@T, T > 3.\nr(T) :- q(T).\n"
+    server.change(uri, text)
+    edits = ask(server, "rename", uri, place(text, "T >"), newName="When")["changes"][uri]
+    assert edited(text, edits) == text.replace("T)@T+1 :- q(X)@T, T >", "When)@When+1 :- q(X)@When, When >")
+
+
 @pytest.mark.parametrize(
     ("part", "new", "why"),
     [

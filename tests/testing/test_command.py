@@ -99,6 +99,15 @@ def test_asks_are_lines_of_ask(capfd: pytest.CaptureFixture[str]) -> None:
     assert '    + {"query"' in capfd.readouterr().out
 
 
+def test_asks_may_be_tables() -> None:
+    """With the fields of a line."""
+    Path("asking.tide").write_text("timeline integer.\np(X) :- a(X).\nask p(X)@T.\n")
+    table = '{query = "p", answer = {X = "k", T = 0}, status = "certain", evidence = ["a(k)@0"], hypotheses = [], at = 0}'
+    test = f'facts = "a(k)@0"\nasks = [{table}]'
+    assert main(["test", write("a.toml", test, program="asking.tide")]) == 0
+    assert main(["test", write("a.toml", test.replace("certain", "possible"), program="asking.tide")]) == 1
+
+
 def test_dates_are_shown_as_dates(capfd: pytest.CaptureFixture[str]) -> None:
     """Where the expected times are dates, so are those that were told."""
     Path("seen.tide").write_text("timeline integer, unit 1 min.\nat_sea(S) :- diamondminus[0,2h) seen(S).\n")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -157,7 +158,7 @@ class _Reader:
             emit=cast(EmitMode, emit),
             expect=self._lines(data["expect"], (*path, "expect")) if "expect" in data else None,
             at=self._at(data.get("at", {}), (*path, "at")),
-            asks=self._lines(data["asks"], (*path, "asks")) if "asks" in data else None,
+            asks=self._asks(data["asks"], (*path, "asks")) if "asks" in data else None,
         )
         is_misspelt = any(problem.code == "unknown-key" for problem in self._problems[before:])
         if test.expects_nothing and not self._updates and not is_misspelt:
@@ -170,6 +171,12 @@ class _Reader:
             self._problem(path, "bad-test", "`at` is told for single times", 'such as `at."5" = "alarm(p1)"`')
             return {}
         return {time: self._lines(value, (*path, time)) for time, value in data.items()}
+
+    def _asks(self, value: Any, path: tuple[str | int, ...]) -> Lines:
+        """Lines of `ask`: texts, or tables of TOML's with the same fields."""
+        if isinstance(value, list):
+            value = [json.dumps(item, default=str) if isinstance(item, dict) else item for item in value]
+        return self._lines(value, path)
 
     def _lines(self, value: Any, path: tuple[str | int, ...]) -> Lines:
         """The lines of a text, or of an array of texts."""
