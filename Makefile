@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo java package test test-all lint bench clean
+.PHONY: demo java package extension test test-all lint bench clean
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/tidelog run examples/weather/weather.tide \
@@ -34,6 +34,11 @@ bench: $(VENV)/$(if $(LARS)$(BATCH),bench,test).stamp
 # A wheel and a source distribution of what is committed, in build/package/dist, and the tests on them.
 package: $(VENV)/test.stamp $(VENV)/lint.stamp
 	@.ci/package
+
+# The extension for Visual Studio Code, packed, in build/vscode; needs npm.
+extension:
+	@mkdir -p build/vscode && cp -r editors/vscode/. build/vscode
+	@cd build/vscode && npm install --no-audit --no-fund && npm run package
 
 clean:
 	rm -rf $(VENV) build *.egg-info

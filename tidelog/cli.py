@@ -34,6 +34,10 @@ COMMANDS = {
     "materialise": "print everything that follows from a program and facts",
     "entails": "decide whether a fact follows",
     "consistent": "decide whether a program and facts have a model",
+    "fmt": "write programs in the one way to write them",
+    "test": "run tests of rules: facts, and what has to be told of them",
+    "lsp": "serve editors: diagnostics, definitions, completion, formatting",
+    "completion": "print the script with which a shell completes commands",
     "spark": "with Spark: run a program, write derived facts to tables",
 }
 """Each command, which is the module of that name in `tidelog.commands`, and what it does."""
@@ -84,6 +88,7 @@ def command_line() -> Parser:
     """The parser of the command line. A command's module is loaded, and its options are added, once it is chosen."""
     parser = Parser(prog="tidelog", description="A stream reasoner for the edge.")
     parser.add_argument("--version", action="version", version=f"tidelog {VERSION}", help="show the version, and exit")
+    parser.set_defaults(command_line=parser)  # for what tells of all commands
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, help in COMMANDS.items():
         commands.add_parser(name, help=help).fill_with(partial(_add_options, name))

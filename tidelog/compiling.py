@@ -172,7 +172,7 @@ def compile_path(
     Raises ProgramError for a wrong program, DataError for text that is not UTF-8, OSError where it cannot be read.
     """
     file = Path(path)
-    return compile(_read(file), name=str(path), folder=file.parent, queries=queries, outputs=outputs, depth=depth)
+    return compile(read_program(file), name=str(path), folder=file.parent, queries=queries, outputs=outputs, depth=depth)
 
 
 def compile_batch_path(
@@ -180,10 +180,11 @@ def compile_batch_path(
 ) -> BatchPlan:
     """The batch plan of a program in a file, its background files read from beside it; raises what `compile_path` raises."""
     file = Path(path)
-    return compile_batch(_read(file), name=str(path), folder=file.parent, keep=keep, undeclared=undeclared)
+    return compile_batch(read_program(file), name=str(path), folder=file.parent, keep=keep, undeclared=undeclared)
 
 
-def _read(file: Path) -> str:
+def read_program(file: Path) -> str:
+    """The text of a program's file; DataError for text that is not UTF-8, OSError where it cannot be read."""
     with file.open("rb") as stream:
         data = stream.read(MAX_PROGRAM + 1)  # the parser refuses what is longer
     try:

@@ -32,11 +32,12 @@ def test_the_version_needs_no_parser() -> None:
     assert loaded("--version").isdisjoint({"lark", "anyio", "msgspec", "tidelog.compiling", "tidelog.commands.run"})
 
 
-def test_a_check_needs_no_runtime(tmp_path: Path) -> None:
-    """`check` loads what compiles a program, and nothing that runs it."""
+@pytest.mark.parametrize("command", ["check", "fmt"])
+def test_a_check_needs_no_runtime(command: str, tmp_path: Path) -> None:
+    """`check` and `fmt` load what reads a program, and nothing that runs it."""
     program = tmp_path / "p.tide"
     program.write_text("timeline integer.\nalarm(X) :- boxminus[0,2] hot(X), not ok(X).\n")
-    modules = loaded("check", str(program))
+    modules = loaded(command, str(program))
     assert "tidelog.plans.compile" in modules
     assert modules.isdisjoint({"anyio", "trio", "asyncio", "msgspec", "tidelog.runtime", "tidelog.plans.batch"})
 

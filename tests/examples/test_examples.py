@@ -39,6 +39,11 @@ def test_programs_have_a_header_and_no_warnings(program: str) -> None:
     assert not plan.warnings
 
 
+def test_the_rules_pass_their_tests() -> None:
+    """The tests that stand beside programs, all of them."""
+    assert tide("test", "examples") == ["7 tests passed"]
+
+
 def test_network_flags_spread_around_the_ring() -> None:
     """A flag of node a reaches all others at once; the noise, whose readings are too rare, is flagged by nobody."""
     answers = tide(

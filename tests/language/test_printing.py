@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidelog.plans.formatting.program import format_text
 from tidelog.plans.parser import parse
 from tidelog.plans.printing import format_formula, format_program, format_statement, format_term
 from tidelog.plans.syntax import (
@@ -169,3 +170,11 @@ def test_a_clipped_box_is_an_always_window():
     """The passes' clipped box prints as the text that means it."""
     box = Unary("boxminus", Interval(Fraction(0), Fraction(5)), Atom("p"), clipped=True)
     assert format_formula(box) == "always p in [5]"
+
+
+@given(PROGRAMS)
+def test_what_is_formatted_reads_back(program):
+    """Any statement, whatever its names and texts, means the same when it is formatted, and is not changed again."""
+    shown = format_text(format_program(program))
+    assert parse(shown) == program
+    assert format_text(shown) == shown

@@ -1,0 +1,1 @@
+"""One way to write a program: `tidelog fmt`, and the language server's formatting."""

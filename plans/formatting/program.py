@@ -1,0 +1,136 @@
+"""A program in the one way to write it (`tidelog fmt`): spaces, lines, keywords, full stops; comments and blank lines stay.
+
+A statement stands on one line, or, where it is longer than a line or holds comments, its head on one and each literal of its
+body on one more. Nothing is put in other words: numbers, names, quotes and operators are the user's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby, pairwise
+from typing import Any, cast
+
+from lark import TextSlice, Token
+
+from tidelog.plans.errors import ProgramError, TidelogError
+from tidelog.plans.formatting.layout import Comments, Line, lay_out
+from tidelog.plans.formatting.spacing import written
+from tidelog.plans.normal.traverse import children
+from tidelog.plans.parser import grammar, parse
+from tidelog.plans.statements import RawStatement, split_statements
+from tidelog.plans.syntax import Formula, Program, Rule, Truth
+
+MAX_BLANK = 2
+"""The most blank lines that stay together."""
+_TRIVIA = re.compile(r"%[^\n]*|\n")
+
+
+def format_text(text: str, name: str = "<program>") -> str:
+    """The program in the one way to write it; an empty text stays empty.
+
+    ProgramError, with a diagnostic for each statement, where it cannot be read.
+
+    >>> print(format_text("timeline  integer\\nAlarm( X ):-BOXMINUS[0, 2]Hot(X),not ok( X )  % why"), end="")
+    timeline integer.
+    Alarm(X) :- boxminus[0,2] Hot(X), not ok(X).  % why
+    """
+    program = parse(text, name)
+    shown = "".join(f"{line}\n" for line in _shown(_lines(text, program)))
+    _require_same(program, shown, name)
+    return shown
+
+
+def _require_same(program: Program, shown: str, name: str) -> None:
+    """TidelogError unless the text shown reads as the same program: what is written back must never mean something else."""
+    try:
+        same = parse(shown, name) == program
+    except ProgramError as error:
+        raise TidelogError(f"{name} cannot be formatted: a statement would become too long") from error
+    if not same:
+        raise TidelogError(f"{name} cannot be formatted without a change of its meaning; please report it")
+
+
+def _lines(text: str, program: Program) -> list[Line]:
+    """The lines of a program, blank ones and those of comments included."""
+    spell = frozenset(_truths(program))
+    lines: list[Line] = []
+    begin = 0
+    for raw in split_statements(text):
+        _add_between(text, begin, raw.start, lines)
+        lines += _statement(text, raw, spell)
+        begin = raw.end
+    _add_between(text, begin, len(text), lines)
+    return _without_ends(lines)
+
+
+def _truths(program: Program) -> Iterator[int]:
+    """Where `top` and `bottom` stand, which the parser takes for names."""
+
+    def within(formula: Formula) -> Iterator[int]:
+        if isinstance(formula, Truth):
+            yield formula.span.start
+        for child in children(formula):
+            yield from within(child)
+
+    for statement in program.statements:
+        if isinstance(statement, Rule):
+            for part in (statement.head, *statement.body):
+                yield from within(part)
+
+
+def tokens_of(text: str, raw: RawStatement) -> list[Token]:
+    """The tokens of a statement that can be read, with their places in the text."""
+    parser = grammar().parse_interactive(cast(Any, TextSlice(text, raw.start, raw.end)), start=raw.kind)
+    return list(parser.iter_parse())
+
+
+def _statement(text: str, raw: RawStatement, spell: frozenset[int]) -> list[Line]:
+    tokens = tokens_of(text, raw)
+    return lay_out(tokens, written(tokens, spell), _comments(text, tokens))
+
+
+def _comments(text: str, tokens: list[Token]) -> Comments:
+    """The comments of a statement; what stands before a `,` or a `:-` stands behind it."""
+    comments = Comments()
+    for at, (before, after) in enumerate(pairwise(tokens)):
+        holder = at + 1 if after.type in ("COMMA", "IMPLIES") else at
+        on_line = True
+        for found in _TRIVIA.findall(text, cast(int, before.end_pos), cast(int, after.start_pos)):
+            if found == "\n":
+                on_line = False
+            elif on_line and holder not in comments.behind:
+                comments.behind[holder] = found.rstrip()
+            else:
+                comments.below.setdefault(holder, []).append(found.rstrip())
+    return comments
+
+
+def _add_between(text: str, begin: int, end: int, lines: list[Line]) -> None:
+    """Add what stands between two statements: the comment behind the first, comments on lines of their own, blank lines."""
+    ends = 1 if not lines else 0  # the line ends since the last thing that was shown
+    for found in _TRIVIA.findall(text, begin, end):
+        if found == "\n":
+            ends += 1
+            if 1 < ends <= MAX_BLANK + 1:
+                lines.append(Line())
+            continue
+        if ends == 0 and not lines[-1].comment:
+            lines[-1].comment = found.rstrip()
+        else:
+            lines.append(Line(comment=found.rstrip()))
+        ends = 0
+
+
+def _without_ends(lines: list[Line]) -> list[Line]:
+    """Without blank lines at the begin and at the end."""
+    full = [at for at, line in enumerate(lines) if line.code or line.comment]
+    return lines[full[0] : full[-1] + 1] if full else []
+
+
+def _shown(lines: Iterable[Line]) -> Iterator[str]:
+    """The lines as text; comments behind code on lines that follow one another stand below each other."""
+    for has_both, run in groupby(lines, lambda line: bool(line.code.strip() and line.comment)):
+        group = list(run)
+        column = max(len(line.code) for line in group) + 2 if has_both else 0
+        yield from (f"{line.code:<{column}}{line.comment}" for line in group)

@@ -1,0 +1,338 @@
+"""`tidelog lsp`, through the protocol: an editor's questions and their answers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from children import WAIT, child
+from editing.protocol import Client, ServerError, client
+from tidelog.plans.formatting.program import format_text
+
+PROGRAM = """\
+timeline integer.
+% What a sensor reads.
+input temp(sensor: text, celsius: number).
+output alarm.
+limit(s1, 80).
+
+% Too hot for a while.
+hot(S) :- temp(S, C), limit(S, L), C >= L.
+alarm(S) :- boxminus[0,3] hot(S), not diamondminus[0,9] 'all clear'(S).
+'all clear'(S) :- temp(S, C), C < 0.
+last(S) :- temp(S, C) in [#5 of temp].
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Client]:
+    """One server for all tests: starting takes longer than all that it is asked."""
+    with client() as spoken:
+        yield spoken
+
+
+@pytest.fixture
+def uri(server: Client, tmp_path: Path) -> Iterator[str]:
+    """An open document with the program above."""
+    uri = (tmp_path / "p.tide").as_uri()
+    server.open(uri, PROGRAM)
+    yield uri
+    server.notify("textDocument/didClose", textDocument={"uri": uri})
+
+
+def place(text: str, part: str, nth: int = 0, at: int = 0) -> dict[str, int]:
+    """The position of the nth occurrence of a part of a text."""
+    offset = -1
+    for _ in range(nth + 1):
+        offset = text.index(part, offset + 1)
+    offset += at
+    return {"line": text.count("\n", 0, offset), "character": offset - text.rfind("\n", 0, offset) - 1}
+
+
+def ask(server: Client, method: str, uri: str, position: dict[str, int], **more: Any) -> Any:
+    """A request about a place in a document."""
+    return server.request(f"textDocument/{method}", textDocument={"uri": uri}, position=position, **more)
+
+
+def shown(text: str, ranges: list[dict[str, Any]]) -> list[tuple[int, str]]:
+    """What stands at some ranges, each with its line from 1."""
+    lines = text.split("\n")
+    return [
+        (item["start"]["line"] + 1, lines[item["start"]["line"]][item["start"]["character"] : item["end"]["character"]])
+        for item in ranges
+    ]
+
+
+def edited(text: str, edits: list[dict[str, Any]]) -> str:
+    """A text with edits applied."""
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    for edit in sorted(
+        edits, key=lambda item: (item["range"]["start"]["line"], item["range"]["start"]["character"]), reverse=True
+    ):
+        begin, end = (starts[edit["range"][side]["line"]] + edit["range"][side]["character"] for side in ("start", "end"))
+        text = text[:begin] + edit["newText"] + text[end:]
+    return text
+
+
+# --- diagnostics --------------------------------------------------------------------------------------------------------
+
+
+def test_diagnostics_while_typing(server: Client, uri: str) -> None:
+    """Each version has its own; what is right again has none; the place, the remedy and notes are told."""
+    found = server.change(uri, PROGRAM + "p(X)", PROGRAM + "p(X) :- ", PROGRAM + "p(X, Y) :- hot(X), not alarm(Y).\n")
+    errors = [item for item in found if item["severity"] == 1]
+    assert [item["code"] for item in errors] == ["unsafe-variable"]
+    assert errors[0]["range"] == {"start": {"line": 11, "character": 5}, "end": {"line": 11, "character": 6}}
+    assert errors[0]["source"] == "tidelog"
+    assert "help: add a positive" in errors[0]["message"]
+    assert errors[0]["relatedInformation"][0]["message"] == "only negated here"
+    warnings = server.change(uri, PROGRAM)
+    assert {item["severity"] for item in warnings} == {2}
+    assert [item["code"] for item in server.change(uri, PROGRAM + "a(. b).\nc(] :- d.")][-2:] == ["syntax", "syntax"]
+
+
+def test_background_files_are_looked_for(server: Client, tmp_path: Path) -> None:
+    """Beside the program, while typing, too; what is wrong within one is told when it is opened or saved."""
+    uri = (tmp_path / "b.tide").as_uri()
+    text = 'p(X) :- q(X), g(X).\nbackground g from "g.txt".\n'
+    assert [item["code"] for item in server.open(uri, text)] == ["background-file"]
+    assert [item["code"] for item in server.change(uri, text + "\n")] == ["background-file"]
+    (tmp_path / "g.txt").write_text("g(a)\n")
+    assert server.change(uri, text) == []
+    (tmp_path / "g.txt").write_text("g(a\n")
+    assert server.change(uri, text + "\n") == []
+    server.notify("textDocument/didSave", textDocument={"uri": uri})
+    found = server.diagnostics(uri)
+    assert [item["code"] for item in found] == ["background-file"]
+    assert "g.txt:1" in found[0]["message"]
+
+
+@pytest.mark.slow
+def test_each_client_has_its_own_ways(server: Client, tmp_path: Path) -> None:
+    """Columns are counted in UTF-16, unless it prefers another unit; one without snippets is given plain names."""
+    text = 'p(X) :- q(X, "\U0001f600\u00e9"), r(Y, Z), not s(W).\n'
+    uri = (tmp_path / "p.tide").as_uri()
+
+    def column(server: Client) -> int:
+        (error,) = [item for item in server.open(uri, text) if item["severity"] == 1]
+        found: int = error["range"]["start"]["character"]
+        return found
+
+    assert column(server) == text.index("W") + 1
+    with client(["utf-8"], snippets=False) as other:
+        assert column(other) == len(text[: text.index("W")].encode())
+        other.change(uri, PROGRAM + "p(X) :- ")
+        end = {"line": PROGRAM.count("\n"), "character": 8}
+        items = {item["label"]: item for item in ask(other, "completion", uri, end)["items"]}
+        assert items["temp"]["insertText"] == "temp"
+        assert items["boxminus"]["insertTextFormat"] == 1
+
+
+# --- questions ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("part", "nth", "parts"),
+    [
+        ("temp", 1, ["input temp(sensor: text, celsius: number)", "What a sensor reads.", "**memory** a fact matters for"]),
+        (
+            "hot(S)",
+            1,
+            [
+                "hot(_)",
+                "derived by 1 rule",
+                "Too hot for a while.",
+                "hot(S) :- temp(S, C), limit(S, L), C >= L",
+                "**delay** 0",
+            ],
+        ),
+        ("alarm", 1, ["derived by 1 rule, output", "**delay** 0"]),
+        ("limit", 1, ["limit(_, _)", "1 fact of the program"]),
+        ("'all clear'", 0, ["'all clear'(_)", "derived by 1 rule"]),
+        ("boxminus", 0, ["boxminus[a,b] M", "holds at *all* times"]),
+        ("not", 0, ["not M", "does not hold at t"]),
+        ("timeline", 0, ["timeline integer, unit 1 s."]),
+        ("of temp", 0, ["M in [#n of p, q]"]),
+        ("C >=", 0, ["variable `C` of this rule, mentioned 2 times"]),
+    ],
+)
+def test_hover(server: Client, uri: str, part: str, nth: int, parts: list[str]) -> None:
+    """A predicate: what it is, its comment, delay, memory, rules; a keyword: its definition; a variable: its rule."""
+    found = ask(server, "hover", uri, place(PROGRAM, part, nth, 1))
+    assert found["contents"]["kind"] == "markdown"
+    for text in parts:
+        assert text in found["contents"]["value"]
+    line = found["range"]["start"]["line"]
+    assert line == place(PROGRAM, part, nth)["line"]
+
+
+def test_nothing_to_say(server: Client, uri: str) -> None:
+    """Of numbers, comments and spaces."""
+    for part in ("80", "% What", "integer", "\n\n"):
+        assert ask(server, "hover", uri, place(PROGRAM, part, 0, 1)) is None
+        assert ask(server, "definition", uri, place(PROGRAM, part, 0, 1)) == []
+
+
+def test_hover_works_where_the_program_is_wrong(server: Client, uri: str) -> None:
+    """Statements that can be read are known, and keywords in those that cannot."""
+    text = PROGRAM + "p(X) :- boxminus[0,3 hot(X).\n"
+    server.change(uri, text)
+    assert "holds at *all* times" in ask(server, "hover", uri, place(text, "boxminus", 1, 1))["contents"]["value"]
+    assert "**memory**" in ask(server, "hover", uri, place(text, "temp", 1, 1))["contents"]["value"]
+
+
+def test_definition(server: Client, uri: str) -> None:
+    """A declaration where there is one, else facts and heads."""
+    for part, nth, expected in (
+        ("temp", 2, [(3, "temp")]),
+        ("hot", 1, [(8, "hot")]),
+        ("alarm", 0, [(9, "alarm")]),
+        ("limit", 1, [(5, "limit")]),
+        ("'all clear'", 0, [(10, "'all clear'")]),
+    ):
+        found = ask(server, "definition", uri, place(PROGRAM, part, nth, 1))
+        assert {item["uri"] for item in found} == {uri}
+        assert shown(PROGRAM, [item["range"] for item in found]) == expected
+
+
+def test_references(server: Client, uri: str) -> None:
+    """All places of a predicate, or those that read it; of a variable those in its rule."""
+    position = place(PROGRAM, "temp", 0, 2)
+    found = ask(server, "references", uri, position, context={"includeDeclaration": True})
+    assert shown(PROGRAM, [item["range"] for item in found]) == [(line, "temp") for line in (3, 8, 10, 11, 11)]
+    found = ask(server, "references", uri, position, context={"includeDeclaration": False})
+    assert [item["range"]["start"]["line"] + 1 for item in found] == [8, 10, 11, 11]
+    found = ask(server, "references", uri, place(PROGRAM, "C >="), context={"includeDeclaration": True})
+    assert shown(PROGRAM, [item["range"] for item in found]) == [(8, "C"), (8, "C")]
+
+
+def test_symbols(server: Client, uri: str) -> None:
+    """The inputs and the heads, each with its statement."""
+    found = server.request("textDocument/documentSymbol", textDocument={"uri": uri})
+    assert [(item["name"], item["detail"]) for item in found] == [
+        ("temp", "input"),
+        ("hot", "head"),
+        ("alarm", "head"),
+        ("all clear", "head"),
+        ("last", "head"),
+    ]
+
+
+# --- changes ------------------------------------------------------------------------------------------------------------
+
+
+def test_rename(server: Client, uri: str) -> None:
+    """A predicate everywhere, quoted where its name needs it; a variable in its rule alone."""
+    for part, nth, new, written in (
+        ("temp", 2, "reading", "reading"),
+        ("temp", 2, "it's", None),
+        ("hot", 1, "so hot", "'so hot'"),
+    ):
+        position = place(PROGRAM, part, nth, 1)
+        assert ask(server, "prepareRename", uri, position)["placeholder"] == part
+        if written is None:
+            with pytest.raises(ServerError, match="no predicate's name"):
+                ask(server, "rename", uri, position, newName=new)
+            continue
+        edits = ask(server, "rename", uri, position, newName=new)["changes"][uri]
+        text = edited(PROGRAM, edits)
+        assert text == PROGRAM.replace(f"{part}(", f"{written}(").replace(f"of {part}", f"of {written}")
+    edits = ask(server, "rename", uri, place(PROGRAM, "C >="), newName="Celsius")["changes"][uri]
+    assert edited(PROGRAM, edits) == PROGRAM.replace(
+        "temp(S, C), limit(S, L), C >=", "temp(S, Celsius), limit(S, L), Celsius >="
+    )
+
+
+def test_times_are_variables_too(server: Client, uri: str) -> None:
+    """The `T` of `@T+1` is renamed with all others of its rule."""
+    text = "timeline integer.\np(X, T)@T+1 :- q(X)@T, T > 3.\nr(T) :- q(T).\n"
+    server.change(uri, text)
+    edits = ask(server, "rename", uri, place(text, "T >"), newName="When")["changes"][uri]
+    assert edited(text, edits) == text.replace("T)@T+1 :- q(X)@T, T >", "When)@When+1 :- q(X)@When, When >")
+
+
+@pytest.mark.parametrize(
+    ("part", "new", "why"),
+    [
+        ("hot(", "alarm", "has a predicate `alarm` already"),
+        ("C >=", "S", "has a variable `S` already"),
+        ("C >=", "c", "`c` is no variable"),
+        ("hot(", "", "no predicate's name"),
+    ],
+)
+def test_what_cannot_be_renamed(server: Client, uri: str, part: str, new: str, why: str) -> None:
+    """Two names would become one, or the new one is none."""
+    with pytest.raises(ServerError, match=why):
+        ask(server, "rename", uri, place(PROGRAM, part), newName=new)
+
+
+def test_no_rename_in_what_cannot_be_read(server: Client, uri: str) -> None:
+    """A mention could be missed there."""
+    server.change(uri, PROGRAM + "p(X) :- hot(X.\n")
+    with pytest.raises(ServerError, match="cannot be read"):
+        ask(server, "rename", uri, place(PROGRAM, "hot("), newName="warm")
+
+
+def test_completion(server: Client, uri: str) -> None:
+    """Variables of the rule and predicates in a body, directives where a statement begins, nothing in texts."""
+
+    def labels(behind: str) -> dict[str, dict[str, Any]]:
+        text = PROGRAM + behind
+        server.change(uri, text)
+        end = {"line": text.count("\n"), "character": len(text) - text.rfind("\n") - 1}
+        return {item["label"]: item for item in ask(server, "completion", uri, end)["items"]}
+
+    found = labels("p(X) :- temp(X, Celsius), ")
+    assert {"X", "Celsius", "hot", "'all clear'", "boxminus", "since"} <= found.keys()
+    assert "timeline" not in found
+    assert found["temp"]["insertText"] == "temp(${1:_}, ${2:_})"
+    assert "holds at *all* times" in found["boxminus"]["documentation"]["value"]
+    assert found["boxminus"]["insertTextFormat"] == 2
+    assert {"timeline", "input", "output", "hot", "boxplus"} <= labels("").keys()
+    assert labels("p(X) :- temp(X, Celsius), hot(").keys() == {"X", "Celsius"}
+    assert labels('p(X) :- temp(X, "a') == {}
+    assert labels("p(X) :- hot(X). % te") == {}
+
+
+def test_formatting(server: Client, uri: str) -> None:
+    """As `tidelog fmt`; what is formatted is not touched, what cannot be read neither."""
+    options = {"tabSize": 4, "insertSpaces": True}
+    untidy = PROGRAM.replace(", ", " ,").replace("boxminus", "BOXMINUS")
+    server.change(uri, untidy)
+    edits = server.request("textDocument/formatting", textDocument={"uri": uri}, options=options)
+    assert edited(untidy, edits) == format_text(untidy) == PROGRAM
+    server.change(uri, PROGRAM)
+    assert server.request("textDocument/formatting", textDocument={"uri": uri}, options=options) == []
+    server.change(uri, PROGRAM + "p(")
+    assert server.request("textDocument/formatting", textDocument={"uri": uri}, options=options) is None
+
+
+# --- the process --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_signal_ends_it() -> None:
+    """At once: there is nothing to bring to an end."""
+    command = [sys.executable, "-m", "tidelog", "lsp"]
+    with child(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        spoken = Client(process)
+        spoken.request("initialize", processId=None, rootUri=None, capabilities={})
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(WAIT) == -signal.SIGTERM
+
+
+def test_without_pygls_it_says_what_is_missing(tmp_path: Path) -> None:
+    """The extra is named; nothing else of the command line needs it."""
+    code = "import sys; sys.modules['pygls'] = None; from tidelog.cli import main; sys.exit(main(['lsp']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "install `tidelog[lsp]`" in done.stderr

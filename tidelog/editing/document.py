@@ -1,0 +1,73 @@
+"""A program while it is written: what is wrong with it, and what is known of its predicates."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from tidelog.compiling import compile
+from tidelog.plans.analysis.delay import delays
+from tidelog.plans.analysis.notation import decode_distance
+from tidelog.plans.analysis.retention import predicate_retention
+from tidelog.plans.checks.check import check_beside
+from tidelog.plans.compile import compile_program
+from tidelog.plans.errors import NOWHERE, DataError, Diagnostic, ProgramError, TidelogError
+from tidelog.plans.parser import parse_what_reads
+from tidelog.plans.plan import Plan
+from tidelog.plans.timeline import format_time
+
+
+class Findings:
+    """What one text of a program gives: its diagnostics, and, if it can be compiled, its plan."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic], plan: Plan | None) -> None:
+        self.diagnostics = tuple(diagnostics)
+        self.plan = plan
+        self._delays: dict[str, str] = {}
+        self._memory: dict[str, str] = {}
+        if plan is not None:
+            self._delays = {name: _delay(plan, plan.leads[name]) for name in plan.leads if name not in plan.normal.origins}
+            self._delays.update({item.predicate: f"{format_time(item.delay)} ({item.why})" for item in delays(plan)})
+            self._memory = {item.predicate: f"{format_time(item.keeps)} ({item.why})" for item in predicate_retention(plan)}
+
+    def delay(self, predicate: str) -> str:
+        """How far behind the watermark a derived predicate is known; of an output also why. Empty where it is not known."""
+        return self._delays.get(predicate, "")
+
+    def memory(self, predicate: str) -> str:
+        """For how long its facts matter; empty where that is not known."""
+        return self._memory.get(predicate, "")
+
+
+def _delay(plan: Plan, lead: int) -> str:
+    """How far a step's frontier lies behind the watermark."""
+    return format_time(decode_distance(max(0, -lead), plan.timeline))
+
+
+def examine(text: str, folder: Path, *, deeply: bool) -> Findings:
+    """All that is wrong or doubtful in a text.
+
+    Only `deeply` are background files read, and questions unfolded, which may take a while; otherwise it is only looked
+    whether the files are there.
+    """
+    try:
+        plan = compile(text, folder=folder) if deeply else _compile(text, folder)
+    except ProgramError as error:
+        return Findings(error.diagnostics, None)
+    except (TidelogError, OSError) as error:
+        reason = str(error) if isinstance(error, DataError) else f"{type(error).__name__}: {error}"
+        return Findings([Diagnostic("background-file", reason, NOWHERE)], None)
+    return Findings(plan.warnings, plan)
+
+
+def _compile(text: str, folder: Path) -> Plan:
+    program, unread = parse_what_reads(text)
+    if unread:
+        raise ProgramError(check_beside(program, unread), text=text)
+    plan = compile_program(program)
+    missing = [item for item in plan.backgrounds if not os.path.exists(folder / item.path)]
+    if missing:
+        message = "background file `{}` cannot be read: No such file or directory"
+        raise ProgramError([Diagnostic("background-file", message.format(item.path), item.span) for item in missing])
+    return plan

@@ -1,0 +1,121 @@
+"""What is shown where the pointer rests: what a predicate is, its delay and its memory; what a keyword means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tidelog.editing.document import Findings
+from tidelog.editing.names import Mention, Names
+from tidelog.editing.words import WORDS
+from tidelog.plans import syntax
+from tidelog.plans.errors import Span
+from tidelog.plans.printing import format_predicate, format_statement
+
+_MOST_RULES = 5
+"""How many rules of a predicate are shown."""
+_WORD = re.compile(r"[A-Za-z]+")
+
+
+def hover_text(names: Names, findings: Findings | None, offset: int) -> tuple[str, Span] | None:
+    """Markdown on what stands at a place, and where that begins and ends; None where there is nothing to say."""
+    word = _keyword_at(names, offset)
+    if word is not None:
+        known = WORDS[names.text[word.start : word.end].lower()]
+        return f"```tide\n{known.form}\n```\n{known.meaning}", word
+    mention = names.at(offset)
+    if mention is None:
+        return None
+    if mention.role == "variable":
+        return f"variable `{mention.name}` of this rule, mentioned {_times(len(names.same(mention)))}", mention.span
+    return "\n\n".join(_predicate(names, findings, mention)), mention.span
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
+def _keyword_at(names: Names, offset: int) -> Span | None:
+    """The keyword at a place: what the parser took for one, or in a statement that cannot be read what looks like one."""
+    found = next((match for match in _WORD.finditer(names.text) if match.start() <= offset <= match.end()), None)
+    number = names.statement_at(offset)
+    if found is None or found[0].lower() not in WORDS or number is None or offset > names.raws[number].end:
+        return None
+    reading, begin = names.readings[number], names.raws[number].start
+    if reading is not None:
+        span = (found.start() - begin, found.end() - begin)
+        kinds = {token.type for token in reading.tokens if (token.start_pos, token.end_pos) == span}
+        if not _is_keyword(found[0], kinds, names.at(offset) is not None):
+            return None
+    return Span(*found.span())
+
+
+def _is_keyword(word: str, kinds: set[str], is_name: bool) -> bool:
+    """Whether a word is a token of its own, and no name: not part of a text, no predicate, no constant, no field."""
+    if word.lower() in ("top", "bottom"):
+        return "NAME" in kinds and not is_name
+    return bool(kinds) and kinds.isdisjoint({"NAME", "PLAIN", "FIELD", "QUOTED"})
+
+
+def _predicate(names: Names, findings: Findings | None, mention: Mention) -> Iterator[str]:
+    """What a predicate is: a paragraph each."""
+    name = mention.name
+    places = names.of(name)
+    yield f"```tide\n{_form(names, name)}\n```"
+    yield ", ".join(_kinds(names, places))
+    comments = (names.comment_above(item.statement) for item in places if item.role in ("input", "background", "head"))
+    comment = next((text for text in comments if text), "")
+    if comment:
+        yield comment
+    rules = [item.statement for item in places if item.role == "head"]
+    if findings is not None and rules and findings.delay(name):
+        yield f"**delay** {findings.delay(name)}"
+    if findings is not None and findings.memory(name):
+        yield f"**memory** a fact matters for {findings.memory(name)}"
+    if rules:
+        yield "```tide\n" + "\n".join(_rules(names, rules)) + "\n```"
+
+
+def _form(names: Names, name: str) -> str:
+    """The predicate with its fields, as it is declared, or with places for its arguments."""
+    for statement in names.statements:
+        if isinstance(statement, syntax.Input) and statement.predicate == name:
+            return format_statement(statement)
+    arity = names.predicates().get(name) or 0
+    return f"{format_predicate(name)}({', '.join(['_'] * arity)})" if arity else format_predicate(name)
+
+
+def _kinds(names: Names, places: list[Mention]) -> Iterator[str]:
+    count = {
+        role: sum(item.role == role for item in places) for role in ("head", "fact", "input", "background", "output", "ask")
+    }
+    if count["input"]:
+        yield "input"
+    if count["background"]:
+        yield "background facts"
+    if count["fact"]:
+        yield f"{count['fact']} fact{'s' * (count['fact'] > 1)} of the program"
+    if count["head"]:
+        yield f"derived by {count['head']} rule{'s' * (count['head'] > 1)}"
+    if not any(count[role] for role in ("input", "background", "fact", "head")):
+        yield "neither declared nor derived" if _declares(names) else "input (not declared)"
+    if count["output"] or (count["head"] and not _chooses(names)):
+        yield "output"
+    if count["ask"]:
+        yield "asked for"
+
+
+def _declares(names: Names) -> bool:
+    return any(isinstance(statement, syntax.Input) for statement in names.statements)
+
+
+def _chooses(names: Names) -> bool:
+    return any(isinstance(statement, syntax.Output) for statement in names.statements)
+
+
+def _rules(names: Names, statements: list[int]) -> Iterator[str]:
+    for number in statements[:_MOST_RULES]:
+        raw = names.raws[number]
+        yield " ".join(names.text[raw.start : raw.end].split())
+    if len(statements) > _MOST_RULES:
+        yield f"% and {len(statements) - _MOST_RULES} more"

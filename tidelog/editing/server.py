@@ -1,0 +1,275 @@
+"""The language server: what editors ask, answered through the Language Server Protocol (`tidelog lsp`)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+from pygls.lsp.server import LanguageServer
+from pygls.workspace import TextDocument
+
+from tidelog.editing.completing import Proposal, proposals
+from tidelog.editing.document import Findings, examine
+from tidelog.editing.hovering import hover_text
+from tidelog.editing.names import DEFINING, Mention, Names
+from tidelog.editing.positions import Positions
+from tidelog.editing.renaming import RenameError, rename
+from tidelog.plans.errors import Diagnostic, ProgramError, Span, TidelogError
+from tidelog.plans.formatting.program import format_text
+from tidelog.version import VERSION
+
+_PAUSE = 0.15
+"""How many seconds nothing has to be typed before a program is examined."""
+_KINDS = {
+    "predicate": types.CompletionItemKind.Function,
+    "variable": types.CompletionItemKind.Variable,
+    "keyword": types.CompletionItemKind.Keyword,
+    "directive": types.CompletionItemKind.Keyword,
+}
+
+
+class TideServer(LanguageServer):
+    """A server with what it knows of each open program: of its last text, and of the last one that could be compiled."""
+
+    def __init__(self) -> None:
+        super().__init__("tidelog", VERSION, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        self._names: dict[str, Names] = {}
+        self._findings: dict[str, Findings] = {}
+
+    @property
+    def takes_snippets(self) -> bool:
+        """Whether the client fills places in what completion puts in."""
+        document = self.client_capabilities.text_document
+        completion = document.completion if document else None
+        item = completion.completion_item if completion else None
+        return bool(item and item.snippet_support)
+
+    def names(self, uri: str) -> Names:
+        """The names of a document as it stands."""
+        text = self.document(uri).source
+        known = self._names.get(uri)
+        if known is None or known.text != text:
+            known = self._names[uri] = Names(text)
+        return known
+
+    def document(self, uri: str) -> TextDocument:
+        """A document as the editor has it."""
+        document: TextDocument = self.workspace.get_text_document(uri)
+        return document
+
+    def findings(self, uri: str) -> Findings | None:
+        """What is known of the last text that could be compiled."""
+        return self._findings.get(uri)
+
+    def positions(self, uri: str) -> Positions:
+        """The places of a document's text as the client counts them."""
+        return Positions(self.document(uri).source, self.workspace.position_codec.client_num_units)
+
+    def offset(self, uri: str, position: types.Position) -> int:
+        """Where in the text a position lies."""
+        return self.positions(uri).offset(position.line, position.character)
+
+    def range(self, uri: str, span: Span) -> types.Range:
+        """A stretch of the text as the client counts it."""
+        return _range(self.positions(uri), span)
+
+    async def examine(self, uri: str, *, deeply: bool) -> None:
+        """Publish what is wrong with a document, unless it is changed meanwhile."""
+        document = self._if_open(uri)
+        if document is None:
+            return
+        version = document.version
+        if not deeply:
+            await asyncio.sleep(_PAUSE)
+        if document.version != version:
+            return  # the next change is examined
+        text = document.source
+        findings = await asyncio.to_thread(examine, text, Path(document.path).parent, deeply=deeply)
+        names = await asyncio.to_thread(Names, text)
+        now = self._if_open(uri)
+        if now is None or now.version != version or now.source != text:
+            return
+        self._names[uri] = names
+        if findings.plan is not None:
+            self._findings[uri] = findings
+        positions = self.positions(uri)
+        items = [_diagnostic(uri, item, positions) for item in findings.diagnostics]
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, items, version))
+
+    def forget(self, uri: str) -> None:
+        """A document has been closed: nothing is wrong with it any more."""
+        self._names.pop(uri, None)
+        self._findings.pop(uri, None)
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+
+    def _if_open(self, uri: str) -> TextDocument | None:
+        found: TextDocument | None = self.workspace.text_documents.get(uri)
+        return found
+
+
+def make_server() -> TideServer:
+    """A server that answers all that it can; `start_io` lets it speak on standard input and output."""
+    server = TideServer()
+    _add_lifecycle(server)
+    _add_questions(server)
+    _add_changes(server)
+    return server
+
+
+def _add_lifecycle(server: TideServer) -> None:
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    async def did_open(ls: TideServer, params: types.DidOpenTextDocumentParams) -> None:
+        await ls.examine(params.text_document.uri, deeply=True)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    async def did_change(ls: TideServer, params: types.DidChangeTextDocumentParams) -> None:
+        await ls.examine(params.text_document.uri, deeply=False)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    async def did_save(ls: TideServer, params: types.DidSaveTextDocumentParams) -> None:
+        await ls.examine(params.text_document.uri, deeply=True)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(ls: TideServer, params: types.DidCloseTextDocumentParams) -> None:
+        ls.forget(params.text_document.uri)
+
+
+def _add_questions(server: TideServer) -> None:
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    def hover(ls: TideServer, params: types.HoverParams) -> types.Hover | None:
+        uri = params.text_document.uri
+        found = hover_text(ls.names(uri), ls.findings(uri), ls.offset(uri, params.position))
+        if found is None:
+            return None
+        text, span = found
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), ls.range(uri, span))
+
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    def definition(ls: TideServer, params: types.DefinitionParams) -> list[types.Location]:
+        names, mention = _mention(ls, params)
+        return _locations(ls, params, names.definitions(mention) if mention and mention.role != "variable" else [])
+
+    @server.feature(types.TEXT_DOCUMENT_REFERENCES)
+    def references(ls: TideServer, params: types.ReferenceParams) -> list[types.Location]:
+        names, mention = _mention(ls, params)
+        found = names.same(mention) if mention else []
+        if not params.context.include_declaration:
+            found = [item for item in found if item.role not in DEFINING]
+        return _locations(ls, params, found)
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    def symbols(ls: TideServer, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+        uri = params.text_document.uri
+        names, positions = ls.names(uri), ls.positions(uri)
+        return [
+            types.DocumentSymbol(
+                item.name,
+                types.SymbolKind.Event if item.role == "input" else types.SymbolKind.Function,
+                _range(positions, Span(names.raws[item.statement].start, names.raws[item.statement].end)),
+                _range(positions, item.span),
+                detail=item.role,
+            )
+            for item in names.mentions
+            if item.role in ("input", "background", "head")
+        ]
+
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION)
+    def completion(ls: TideServer, params: types.CompletionParams) -> types.CompletionList:
+        uri = params.text_document.uri
+        found = proposals(ls.names(uri), ls.offset(uri, params.position))
+        return types.CompletionList(False, [_completion(item, ls.takes_snippets) for item in found])
+
+
+def _add_changes(server: TideServer) -> None:
+    @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
+    def prepare(ls: TideServer, params: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder | None:
+        _, mention = _mention(ls, params)
+        if mention is None:
+            return None
+        return types.PrepareRenamePlaceholder(ls.range(params.text_document.uri, mention.span), mention.text)
+
+    @server.feature(types.TEXT_DOCUMENT_RENAME)
+    def renamed(ls: TideServer, params: types.RenameParams) -> types.WorkspaceEdit | None:
+        uri = params.text_document.uri
+        names, mention = _mention(ls, params)
+        if mention is None:
+            return None
+        try:
+            edits = rename(names, mention, params.new_name)
+        except RenameError as error:
+            raise JsonRpcInvalidParams(str(error)) from error
+        positions = ls.positions(uri)
+        return types.WorkspaceEdit({uri: [types.TextEdit(_range(positions, span), text) for span, text in edits]})
+
+    @server.feature(types.TEXT_DOCUMENT_FORMATTING)
+    def formatting(ls: TideServer, params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
+        uri = params.text_document.uri
+        before = ls.document(uri).source
+        try:
+            after = format_text(before)
+        except ProgramError:
+            return None  # its diagnostics say what is wrong
+        except TidelogError as error:
+            raise JsonRpcInvalidParams(str(error)) from error
+        return [] if after == before else [types.TextEdit(ls.range(uri, Span(0, len(before))), after)]
+
+
+_AtPosition = types.DefinitionParams | types.ReferenceParams | types.RenameParams | types.PrepareRenameParams
+
+
+def _mention(ls: TideServer, params: _AtPosition) -> tuple[Names, Mention | None]:
+    """The name at a request's position."""
+    uri = params.text_document.uri
+    names = ls.names(uri)
+    return names, names.at(ls.offset(uri, params.position))
+
+
+def _locations(ls: TideServer, params: _AtPosition, found: Sequence[Mention]) -> list[types.Location]:
+    uri = params.text_document.uri
+    positions = ls.positions(uri)
+    return [types.Location(uri, _range(positions, item.span)) for item in found]
+
+
+def _range(positions: Positions, span: Span) -> types.Range:
+    return types.Range(types.Position(*positions.position(span.start)), types.Position(*positions.position(span.end)))
+
+
+def _diagnostic(uri: str, item: Diagnostic, positions: Positions) -> types.Diagnostic:
+    """A finding, its label and its remedy below its message, its notes as related places."""
+    parts = [f"{item.message}: {item.label}" if item.label else item.message]
+    parts += [f"help: {item.help}"] if item.help else []
+    severity = types.DiagnosticSeverity.Error if item.severity == "error" else types.DiagnosticSeverity.Warning
+    notes = [
+        types.DiagnosticRelatedInformation(types.Location(uri, _range(positions, note.span)), note.label)
+        for note in item.notes
+    ]
+    return types.Diagnostic(
+        _range(positions, item.span),
+        "\n".join(parts),
+        severity,
+        item.code,
+        source="tidelog",
+        related_information=notes or None,
+    )
+
+
+def _completion(item: Proposal, takes_snippets: bool) -> types.CompletionItem:
+    is_snippet = takes_snippets and "$" in item.text
+    return types.CompletionItem(
+        item.label,
+        kind=_KINDS[item.kind],
+        detail=item.detail or None,
+        documentation=types.MarkupContent(types.MarkupKind.Markdown, item.meaning) if item.meaning else None,
+        insert_text=item.text if is_snippet else item.label,
+        insert_text_format=types.InsertTextFormat.Snippet if is_snippet else types.InsertTextFormat.PlainText,
+    )
+
+
+def serve() -> None:
+    """Answer on standard input and output until the client says that it is enough."""
+    logging.getLogger("pygls").setLevel(logging.ERROR)
+    make_server().start_io()

@@ -1,0 +1,113 @@
+"""The words of the language with their definitions: shown where the pointer rests, and offered for completion.
+
+The definitions are those of docs/language.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A keyword: how it is written, and what it means. `snippet` is what completion puts in, with places to fill."""
+
+    form: str
+    meaning: str
+    snippet: str
+    kind: Literal["operator", "directive"] = "operator"
+
+
+WORDS: dict[str, Word] = {
+    "diamondminus": Word(
+        "diamondminus[a,b] M",
+        "holds at t iff M holds at *some* time t' with t − t' in [a,b]: at some time between b and a ago",
+        "diamondminus[${1:0},${2:5}] $0",
+    ),
+    "boxminus": Word(
+        "boxminus[a,b] M",
+        "holds at t iff M holds at *all* times t' with t − t' in [a,b]: at every time between b and a ago. In a head it "
+        "derives backwards",
+        "boxminus[${1:0},${2:5}] $0",
+    ),
+    "diamondplus": Word(
+        "diamondplus[a,b] M",
+        "holds at t iff M holds at *some* time t' with t' − t in [a,b]: at some time between a and b ahead",
+        "diamondplus[${1:0},${2:5}] $0",
+    ),
+    "boxplus": Word(
+        "boxplus[a,b] M",
+        "holds at t iff M holds at *all* times t' with t' − t in [a,b]: at every time between a and b ahead. In a head it "
+        "derives ahead",
+        "boxplus[${1:0},${2:5}] $0",
+    ),
+    "since": Word(
+        "M1 since[a,b] M2",
+        "holds at t iff M2 holds at some t' with t − t' in [a,b], and M1 at all times between t' and t",
+        "since[${1:0},${2:5}] $0",
+    ),
+    "until": Word(
+        "M1 until[a,b] M2",
+        "holds at t iff M2 holds at some t' with t' − t in [a,b], and M1 at all times between t and t'",
+        "until[${1:0},${2:5}] $0",
+    ),
+    "not": Word(
+        "not M",
+        "holds at t iff M does not hold at t. The variables of M occur positively elsewhere in the rule, but for `_`",
+        "not $0",
+    ),
+    "sometime": Word(
+        "sometime M in [n]",
+        "holds at t iff M holds at some t' in [t − n, t]. MeTeoR's `SOMETIME[-b,-a] M` is `diamondminus[a,b] M`",
+        "sometime $0 in [${1:5}]",
+    ),
+    "always": Word(
+        "always M in [n]",
+        "holds at t iff M holds at all t' in [max(start, t − n), t]: the window is clipped where the stream starts. "
+        "MeTeoR's `ALWAYS[-b,-a] M` is `boxminus[a,b] M`",
+        "always $0 in [${1:5}]",
+    ),
+    "in": Word(
+        "M in [n], M in [n step d], M in [#n], M in [#n of p, q]",
+        "a window: the last n time units; up to the last multiple of d; the last n input facts; those of p and q alone",
+        "in [${1:5}]",
+    ),
+    "step": Word("M in [n step d]", "the window ends at the last multiple of d that is not after t", "step ${1:1}"),
+    "of": Word("M in [#n of p, q]", "the last n input facts of these predicates alone", "of $0"),
+    "mod": Word("V mod W", "the remainder of V by W, with the sign of W", "mod $0"),
+    "top": Word("top", "always holds", "top"),
+    "bottom": Word(
+        "bottom :- body", "never holds; as a head, a constraint: where the body holds, there is no model", "bottom"
+    ),
+    "timeline": Word(
+        "timeline integer, unit 1 s.",
+        "how time is: `rational` (dense, the default) or `integer` (ticks); with `unit`, what the number 1 means; with "
+        "`resolution`, the finest time; with `round`, to which tick a finer time belongs",
+        "timeline ${1:integer}, unit ${2:1 s}.",
+        "directive",
+    ),
+    "input": Word(
+        "input temp(sensor: text, value: number) delay 2.",
+        "what streams bring: names its fields and their types, and says how late its facts may come",
+        "input ${1:name}(${2:field}: ${3:text}).",
+        "directive",
+    ),
+    "output": Word(
+        "output alarm, spell.", "what goes to the sinks; by default every derived predicate", "output $0.", "directive"
+    ),
+    "background": Word(
+        'background connect from "connect.csv".',
+        "facts that hold at all times",
+        'background ${1:name} from "${2:file.csv}".',
+        "directive",
+    ),
+    "ask": Word(
+        "ask malf(X)@T.", "a question: what may still turn out to hold is told (`tidelog ask`)", "ask $0@T.", "directive"
+    ),
+    "unit": Word("unit 1 s", "what the number 1 means; units are us, ms, s, min, h, d", "unit ${1:1 s}"),
+    "resolution": Word("resolution 0.001", "the finest time that the stream has", "resolution ${1:0.001}"),
+    "round": Word("round down", "to which tick a finer time in data belongs: `down`, `nearest` or `up`", "round ${1:down}"),
+    "delay": Word("delay 2", "how far behind the watermark facts of this input may come", "delay ${1:1}"),
+}
+"""Each keyword by its name in lower case."""
