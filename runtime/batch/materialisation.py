@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from tidelog.plans.analysis.rounds import Component, Stratum
 from tidelog.plans.batch import BatchPlan
@@ -157,6 +158,22 @@ class Materialisation:
     def repeating(self) -> Iterator[Repeating]:
         """What holds again and again for ever, in no particular order."""
         return self._known.repeating()
+
+    def frames(self, between: tuple[TimeLike, TimeLike] | None = None) -> dict[str, Any]:
+        """All that holds as Arrow tables, one for each predicate, with the columns that `Session.pull_frames` has.
+
+        With `between`, only what holds from the one time up to the other, cut to that. DataError without it where something
+        repeats for ever, or for a time that no timestamp can hold; ConnectorError without pyarrow (the extra `frames`).
+        """
+        from tidelog.runtime.frames.tables import tables_of  # noqa: PLC0415 - only who wants frames needs pyarrow
+
+        if between is None and any(True for _ in self.repeating()):
+            raise DataError("what holds repeats for ever, and fits no table: say between which times")
+        times = TimeReader(self.plan.timeline)
+        records = self.facts() if between is None else self.between(times.point(between[0]), times.last(between[1]))
+        return tables_of(
+            self.plan.schema, [name for name in self.plan.schema.predicates if name not in self.plan.constraints], records
+        )
 
     def between(self, lo: int, hi: int) -> Iterator[Record]:
         """What holds within a finite range of (encoded) times, what repeats included, cut to that range."""

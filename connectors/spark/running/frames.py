@@ -28,13 +28,13 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from tidelog.plans.header import match_fields, read_columns
 from tidelog.connectors.spark.running.frame_rows import EXACT, Layout, RowsOfTask, TimeKind, ValueKind
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.locations import FILES, Input, location
 from tidelog.connectors.spark.running.parcels import COLUMNS
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.facts import PredicateSchema, Schema
+from tidelog.plans.header import match_fields, read_columns
 from tidelog.plans.syntax import FieldType
 
 if TYPE_CHECKING:
