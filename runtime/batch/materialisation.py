@@ -171,9 +171,7 @@ class Materialisation:
             raise DataError("what holds repeats for ever, and fits no table: say between which times")
         times = TimeReader(self.plan.timeline)
         records = self.facts() if between is None else self.between(times.point(between[0]), times.last(between[1]))
-        return tables_of(
-            self.plan.schema, [name for name in self.plan.schema.predicates if name not in self.plan.constraints], records
-        )
+        return tables_of(self.plan.schema, self.plan.schema.predicates, records)
 
     def between(self, lo: int, hi: int) -> Iterator[Record]:
         """What holds within a finite range of (encoded) times, what repeats included, cut to that range."""

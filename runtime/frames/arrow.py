@@ -35,9 +35,7 @@ def stream_of(frame: Any) -> pa.RecordBatchReader:
     if isinstance(frame, pa.Table):
         return frame.to_reader(max_chunksize=BATCH_ROWS)
     if not hasattr(frame, "__arrow_c_stream__"):
-        raise TypeError(
-            f"a frame has `__arrow_c_stream__`, as Arrow tables and data frames do, got {type(frame).__name__}"
-        )
+        raise TypeError(f"a frame has `__arrow_c_stream__`, as Arrow tables and data frames do, got {type(frame).__name__}")
     return pa.RecordBatchReader.from_stream(frame)
 
 

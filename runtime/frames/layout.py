@@ -1,7 +1,8 @@
 """Which columns of an Arrow table hold a fact's arguments, and which its time, each of a type that it can have.
 
-A table has the fields of a predicate and `time`, or `from` and `to`: the closed interval between them, unless `from_open`
-and `to_open` say otherwise. Or it is one of derived facts, as `parquet:DIR` writes them: `arguments`, and exact times as text.
+A table has the fields of a predicate and `time`, or `from` and `to`: the closed interval between them, unless the columns
+`from_open` and `to_open` say otherwise. Or it is one of derived facts, as `parquet:DIR` writes them: `arguments`, and exact
+times as text.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Layout:
     """What the columns of a table are, for facts of one predicate. Plain data: it can be sent elsewhere.
 
     First come the arguments, each of a kind and a declared type, or one column of arrays of JSON texts where `values` is
-    None; then one time or two, or, where `times` is empty, the columns `EXACT`. If `tells_open`, the columns `OPEN` come last.
+    None; then one time or two, or, where `times` is empty, the columns `EXACT`. If `tells_open`, the last are `OPEN`.
     """
 
     paths: tuple[Path, ...]

@@ -66,7 +66,7 @@ def test_documented_forms(text: str, spec: Spec) -> None:
         ("file:", f"`file:` names no file: expected {ACCEPTED}"),
         ("C:\\data.txt", f"`C:\\data.txt` has an unknown scheme `c`: expected {ACCEPTED}"),
         ("http://x/y", f"`http://x/y` has an unknown scheme `http`: expected {ACCEPTED}"),
-        ("xml+file:a", "`xml+file:a` has an unknown format `xml`: the formats are facts, jsonl, csv, text"),
+        ("xml+file:a", "`xml+file:a` has an unknown format `xml`: the formats are facts, jsonl, csv, parquet, text"),
         ("json+-", "`json+-` has an unknown format `json`: the formats are facts, jsonl, csv, text; did you mean `jsonl`?"),
         ("tpc://h:80", f"`tpc://h:80` has an unknown scheme `tpc`: expected {ACCEPTED}; did you mean `tcp`?"),
         (
