@@ -61,7 +61,7 @@ class Spec:
     is_format_told: bool = field(default=True, repr=False, compare=False)
 
     def __str__(self) -> str:
-        return f"{self.format}+{self.path or self.address or '-'}"
+        return self.path or (str(self.address) if self.address else "-")
 
     @property
     def listens(self) -> bool:

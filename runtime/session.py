@@ -14,8 +14,9 @@ from tidelog.operators.ask.asker import AskerStatistics
 from tidelog.operators.ask.telling import Telling
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.operators.room import NoRoomError
+from tidelog.plans.answers import Answers
 from tidelog.plans.errors import DataError, LateError, SnapshotError, StateError
-from tidelog.plans.facts import Answer, Record, ValueLike
+from tidelog.plans.facts import Record, ValueLike
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program, format_statement
 from tidelog.plans.questions import HypotheticalAnswer, Status
@@ -250,9 +251,9 @@ class Session:
         """Whether the stream has ended."""
         return self._intake.frontier >= POS
 
-    def pull(self) -> list[Answer]:
+    def pull(self) -> Answers:
         """The answers since the last call, in the order in which they became known; with `changes`, each is a `Change`."""
-        return [self.plan.answer(record) for record in self.pull_records()]
+        return Answers(self.plan, self.pull_records())
 
     def pull_frames(self) -> dict[str, Any]:
         """The same as Arrow tables, one for each output predicate, also where it has no answers.
