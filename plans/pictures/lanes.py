@@ -89,3 +89,5 @@ class Timeline:
     end: float
     is_date: bool = False
     title: str = ""
+    is_whole: bool = False
+    """Whether no time lies between two whole numbers."""

@@ -39,13 +39,13 @@ def picture(width: float, height: float, body: str, *, title: str, theme: Theme 
 
 
 def number(value: float) -> str:
-    """A coordinate: two places at most.
+    """A coordinate: a tenth of a pixel is fine enough.
 
     >>> number(3.0), number(2.256)
-    ('3', '2.26')
+    ('3', '2.3')
     """
-    text = f"{value:.2f}".rstrip("0").rstrip(".")
-    return "0" if text in ("-0", "") else text
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
 
 
 def text_of(text: str) -> str:

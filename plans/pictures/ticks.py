@@ -14,8 +14,8 @@ _MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200)
 Tick = tuple[float, str]
 
 
-def number_ticks(low: float, high: float, most: int) -> list[Tick]:
-    """Round numbers from `low` to `high`, `most` of them or fewer.
+def number_ticks(low: float, high: float, most: int, *, is_whole: bool = False) -> list[Tick]:
+    """Round numbers from `low` to `high`, `most` of them or fewer; with `is_whole`, only whole ones.
 
     >>> number_ticks(0, 10, 5)
     [(0, '0'), (2, '2'), (4, '4'), (6, '6'), (8, '8'), (10, '10')]
@@ -23,7 +23,7 @@ def number_ticks(low: float, high: float, most: int) -> list[Tick]:
     span = high - low
     if not (math.isfinite(span) and span > 0):
         return []
-    rough = span / most
+    rough = max(span / most, 1.0 if is_whole else 0.0)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
     first = math.ceil(low / step - 1e-9)

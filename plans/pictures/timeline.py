@@ -62,8 +62,9 @@ def draw(timeline: Timeline, *, width: int = WIDTH, theme: Theme = "auto") -> st
 
 
 def _field(timeline: Timeline, width: int) -> Field:
-    names = [width_of(lane.name) for lane in timeline.lanes if not isinstance(lane, Note)]
     scales = [lane for lane in timeline.lanes if isinstance(lane, ValueLane)]
+    names = [width_of(lane.name) for lane in timeline.lanes if isinstance(lane, BarLane)]
+    names += [width_of(lane.name) * 1.12 + 52 for lane in scales]
     names += [width_of(series.name) + 52 for lane in scales for series in lane.series]
     limits = [width_of(limit.text) + 8 for lane in scales for limit in lane.thresholds]
     gutter = min(max([*names, _GUTTER[0]]), _GUTTER[1], width / 3) + 14
@@ -80,7 +81,7 @@ def _ticks(timeline: Timeline, field: Field) -> list[Tick]:
     most = max(2, int((field.right - field.left) / 90))
     if timeline.is_date:
         return date_ticks(timeline.begin, timeline.end, most) or number_ticks(timeline.begin, timeline.end, most)
-    return number_ticks(timeline.begin, timeline.end, most)
+    return number_ticks(timeline.begin, timeline.end, most, is_whole=timeline.is_whole)
 
 
 def _grid(ticks: Sequence[Tick], field: Field, top: float, bottom: float) -> list[str]:
@@ -113,7 +114,7 @@ def _bands(lanes: Sequence[Lane], field: Field, top: float) -> Iterator[str]:
 
 def _draw_lane(lane: Lane, field: Field, top: float) -> Iterator[str]:
     if isinstance(lane, Note):
-        yield label(field.left + 4, top + 12, lane.text, "tl-soft")
+        yield label(_MARGIN, top + 12, fitted(lane.text, field.right - _MARGIN), "tl-soft")
         return
     if isinstance(lane, ValueLane):
         yield from draw_values(lane, field, top, _MARGIN)

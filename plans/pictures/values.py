@@ -12,7 +12,7 @@ from tidelog.plans.pictures.lanes import Sample, Series, ValueLane
 from tidelog.plans.pictures.paint import fitted, label, number, text_of, tone_class, width_of
 from tidelog.plans.pictures.ticks import number_ticks
 
-_LEAST, _LINE, _PAD = 92.0, 14.0, 10.0
+_LEAST, _LINE, _PAD = 108.0, 14.0, 10.0
 _GAP = 6.0
 """So many times as long as between most readings no line is drawn: something was missing."""
 _DOTS = 9.0

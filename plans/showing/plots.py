@@ -10,6 +10,7 @@ from tidelog.plans.pictures.paint import Theme
 from tidelog.plans.pictures.picture import Picture
 from tidelog.plans.pictures.text import table_html
 from tidelog.plans.pictures.timeline import WIDTH, draw
+from tidelog.plans.showing.order import shown_order
 from tidelog.plans.showing.thresholds import thresholds_of
 from tidelog.plans.showing.timelines import MOST_ROWS, Choice, timeline_of
 from tidelog.plans.syntax import Program
@@ -44,11 +45,11 @@ def plot(
     width, theme = options.get("width", WIDTH), options.get("theme", "auto")
     if width < 300:
         raise ValueError(f"a picture is 300 pixels wide or more, got {width}")
-    choice = _choice(schema, predicates, options)
+    choice = _choice(schema, predicates, shown_order(program), options)
     return Picture(draw(timeline_of(records, schema, choice, thresholds_of(program)), width=width, theme=theme))
 
 
-def _choice(schema: Schema, predicates: Sequence[str] | None, options: PlotOptions) -> Choice:
+def _choice(schema: Schema, predicates: Sequence[str] | None, order: Sequence[str], options: PlotOptions) -> Choice:
     times = TimeReader(schema.timeline)
     begin, end, rows = options.get("begin"), options.get("end"), options.get("rows", MOST_ROWS)
     first = None if begin is None else times.point(begin)
@@ -57,7 +58,7 @@ def _choice(schema: Schema, predicates: Sequence[str] | None, options: PlotOptio
         raise ValueError(f"a picture begins before it ends, got {begin} to {end}")
     if rows < 1:
         raise ValueError(f"a picture has a row or more of each predicate, got {rows}")
-    return Choice(predicates, first, last, rows, options.get("title", ""))
+    return Choice(predicates, order, first, last, rows, options.get("title", ""))
 
 
 def facts_table(records: Iterable[Record], schema: Schema) -> str:

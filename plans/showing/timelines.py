@@ -23,9 +23,11 @@ _MOST_LINES = 8
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What to draw: these predicates (in this order), or all; between these encoded times, or as far as facts reach."""
+    """What to draw: these predicates (in this order), or all, those of `order` first; between these encoded times, or as far
+    as facts reach."""
 
     predicates: Sequence[str] | None = None
+    order: Sequence[str] = ()
     begin: int | None = None
     end: int | None = None
     rows: int = MOST_ROWS
@@ -40,12 +42,15 @@ def timeline_of(
     for predicate, row, lo, hi in records:
         if choice.predicates is None or predicate in facts:
             facts.setdefault(predicate, []).append((row, lo, hi))
+    if choice.predicates is None:
+        place = {name: i for i, name in enumerate(choice.order)}
+        facts = {name: facts[name] for name in sorted(facts, key=lambda name: (place.get(name, len(place)), name))}
     clock = _Clock(schema.timeline)
     begin, end = clock.range((fact for own in facts.values() for fact in own), choice)
     lanes: list[Lane] = []
     for tone, (predicate, own) in enumerate(facts.items()):
         lanes += _Lanes(predicate, sorted(own, key=lambda fact: fact[1]), schema, clock, choice.rows, tone).lanes(thresholds)
-    return Timeline(lanes, begin, end, clock.is_date(begin), choice.title)
+    return Timeline(lanes, begin, end, clock.is_date(begin), choice.title, clock.is_whole)
 
 
 class _Clock:
@@ -55,6 +60,11 @@ class _Clock:
         self._times = times
         self._tick = float(1 if times.is_integer else times.resolution)
         self._unit = 1.0 if times.unit is None else float(times.unit)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a time is a whole number."""
+        return self._times.is_integer and self._unit.is_integer()
 
     def begin(self, lo: int) -> float:
         """Where a range begins."""
@@ -135,11 +145,18 @@ class _Lanes:
             text = format_record((self._predicate, row, lo, hi), self._schema.timeline)
             rows.setdefault(row, []).append(Bar(self._clock.begin(lo), self._clock.end(hi), text))
         names = {row: format_atom(self._predicate, row) for row in rows}
-        shown = sorted(rows, key=names.__getitem__)[: self._rows]
-        for row in shown:
+        ordered = sorted(rows, key=names.__getitem__)
+        lasting = [row for row in ordered if rows[row][0].begin == -math.inf and rows[row][0].end == math.inf]
+        passing = [row for row in ordered if row not in set(lasting)]
+        for row in passing[: self._rows]:
             yield BarLane(names[row], rows[row], self._tone)
-        if len(rows) > len(shown):
-            yield Note(f"and {len(rows) - len(shown):,} more rows of {self._predicate}")
+        if len(passing) > self._rows:
+            yield Note(f"and {len(passing) - self._rows:,} more rows of {self._predicate}")
+        if lasting:
+            yield Note("at all times: " + "  ".join(names[row] for row in lasting[: self._rows]) + self._others(lasting))
+
+    def _others(self, rows: Sequence[Row]) -> str:
+        return f"  and {len(rows) - self._rows:,} more" if len(rows) > self._rows else ""
 
 
 def _may_be_value(known: PredicateSchema | None, position: int) -> bool:

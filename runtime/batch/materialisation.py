@@ -186,7 +186,7 @@ class Materialisation:
 
         Options: from `begin` to `end` (else as far as facts reach, and of what repeats for ever a few periods more), so many
         `rows` of each predicate at most, so many pixels `width`, a `theme` (`auto`, `light` or `dark`), a `title`. A
-        predicate whose last argument is a number that changes is drawn as lines, with the numbers that rules compare it with.
+        predicate whose last argument is a number that changes is drawn as lines, with the numbers that rules compare it to.
         DataError for a time that the timeline cannot hold, ValueError for what makes no picture.
         """
         from tidelog.plans.showing.plots import plot  # noqa: PLC0415 - few materialisations are drawn

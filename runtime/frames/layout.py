@@ -147,7 +147,8 @@ def _kind(kind: Any) -> ValueKind | None:
         return "float"
     if types.is_decimal(kind):
         return "decimal"
-    texts = (types.is_string, types.is_large_string, types.is_string_view, types.is_null)
+    views = getattr(types, "is_string_view", types.is_string)  # pyarrow 15 has none
+    texts = (types.is_string, types.is_large_string, views, types.is_null)
     return "text" if any(test(kind) for test in texts) else None
 
 

@@ -78,7 +78,8 @@ def test_documented_forms(text: str, spec: Spec) -> None:
         ),
         (
             "json+tcp+listen://127.0.0.1:1",
-            "`json+tcp+listen://127.0.0.1:1` has an unknown format `json`: the formats are facts, jsonl, csv, parquet, text; "
+            "`json+tcp+listen://127.0.0.1:1` has an unknown format `json`: "
+            "the formats are facts, jsonl, csv, parquet, text; "
             "did you mean `jsonl`?",
         ),
         ("tcp://127.0.0.1", "`tcp://127.0.0.1` is not of the form `tcp://HOST:PORT`"),
