@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import anyio.lowlevel
-import pyarrow.parquet as pq
 
 from tidelog.connectors.folders import folder_of
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import ConnectorError, SpecError
 from tidelog.plans.facts import Fact, Schema
 from tidelog.plans.questions import HypotheticalAnswer
+from tidelog.runtime.frames.arrow import pq
 from tidelog.runtime.frames.exact import StoredFacts
 from tidelog.runtime.interfaces import AnyAnswer
 

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import anyio.lowlevel
-import pyarrow.parquet as pq
 
 from tidelog.plans.errors import ConnectorError, DataError, SnapshotError
 from tidelog.plans.facts import Schema
 from tidelog.plans.saved import Natural, Saved, read_saved
-from tidelog.runtime.frames.arrow import BATCH_ROWS, pa
+from tidelog.runtime.frames.arrow import BATCH_ROWS, pa, pq
 from tidelog.runtime.frames.layout import Layout, layout_of
 from tidelog.runtime.frames.reading import FrameReader
 from tidelog.runtime.interfaces import Batch

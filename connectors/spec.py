@@ -39,7 +39,7 @@ _SCHEMES = ("file", "tcp", "tcp+listen", "unix", "unix+listen", "parquet")
 _FORMAT = re.compile(rf"({'|'.join(FORMATS)})\+(.*)\Z", re.DOTALL)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)\Z", re.DOTALL)
 _OTHER_FORMAT = re.compile(r"([A-Za-z0-9]+)\+(-|(?:file|tcp|tcp\+listen|unix|unix\+listen):.*)(?:\?[^?]*)?\Z", re.DOTALL)
-_TABLES = re.compile(r"parquet(?:\+file)?:(?=.)(.*)\Z", re.DOTALL)
+_TABLES = re.compile(r"parquet:(?=.)(.*)\Z", re.DOTALL)
 _ANY_FORMAT = re.compile(r"([A-Za-z0-9]+)\+(?=.)", re.DOTALL)
 _OPTIONS = re.compile(r"(.*)\?([a-z]+=[^?]*)\Z", re.DOTALL)
 _WANTED = {"predicate": "predicate", "by": "field"}
@@ -85,7 +85,7 @@ def open_source(
     """
     parsed = parse_spec(spec, allow_remote=allow_remote) if isinstance(spec, str) else spec
     if parsed.scheme == "parquet":
-        raise SpecError(f"`{spec}` is a folder that tables are written to: to read one, say `parquet+PATH`")
+        raise SpecError(f"`parquet:{parsed.path}` is a folder that tables are written to: to read one, say `parquet+PATH`")
     if parsed.format == "parquet":
         return _open_parquet(parsed, schema)
     if parsed.format == "csv" and parsed.scheme != "file" and parsed.predicate is None:
@@ -145,7 +145,7 @@ def open_sink(
 
 
 def _open_tables(text: str, spec: Spec, schema: Schema, outputs: Iterable[str]) -> Sink:
-    if spec.scheme != "parquet":
+    if not spec.is_format_told:
         raise SpecError(f"`{text}`: tables go to a folder, which `parquet:DIR` names")
     from tidelog.connectors.parquet_sink import ParquetSink  # noqa: PLC0415 - only who has Parquet needs pyarrow
 

@@ -10,12 +10,13 @@ from tidelog.plans.errors import ConnectorError
 try:
     import pyarrow as pa
     import pyarrow.compute as pc
+    import pyarrow.parquet as pq
 except ImportError as error:
     raise ConnectorError(
         "Arrow tables and Parquet need pyarrow, which is not installed: pip install 'tidelog[frames]'"
     ) from error
 
-__all__ = ["BATCH_ROWS", "batches_of", "pa", "pc", "plain", "stream_of"]
+__all__ = ["BATCH_ROWS", "batches_of", "pa", "pc", "plain", "pq", "stream_of"]
 
 BATCH_ROWS = 8192
 """How many rows are made facts at once: so few that their garbage costs little, so many that a batch costs nothing."""
