@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypedDict, Unpack
+from typing import TypedDict, Unpack, get_args
 
 from tidelog.plans.facts import Record, Schema, format_constant
 from tidelog.plans.pictures.paint import Theme
@@ -43,6 +43,8 @@ def plot(
     after the begin, for a width below 300, for no rows, and for an unknown theme.
     """
     width, theme = options.get("width", WIDTH), options.get("theme", "auto")
+    if theme not in get_args(Theme):
+        raise ValueError(f"a theme is one of {', '.join(get_args(Theme))}; got `{theme}`")
     if width < 300:
         raise ValueError(f"a picture is 300 pixels wide or more, got {width}")
     choice = _choice(schema, predicates, shown_order(program), options)
