@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Literal
 
@@ -10,6 +11,7 @@ Theme = Literal["auto", "light", "dark"]
 
 FONT = 11
 """The size of text."""
+_NOT_IN_XML = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _GLYPH = 6.1
 """How wide a character is, about."""
 
@@ -54,7 +56,7 @@ def text_of(text: str) -> str:
     >>> text_of('a<b & "c"')
     'a&lt;b &amp; &quot;c&quot;'
     """
-    return escape("".join(char if char >= " " and char not in "\x7f\ufffe\uffff" else "\ufffd" for char in text))
+    return escape(_NOT_IN_XML.sub("\ufffd", text))
 
 
 def label(x: float, y: float, text: str, kind: str = "tl-text", *, anchor: str = "start") -> str:

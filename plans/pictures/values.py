@@ -15,6 +15,8 @@ from tidelog.plans.pictures.ticks import number_ticks
 _LEAST, _LINE, _PAD = 108.0, 14.0, 10.0
 _GAP = 6.0
 """So many times as long as between most readings no line is drawn: something was missing."""
+_LARGEST = 1e300
+"""Beyond it, differences would have no number."""
 _DOTS = 9.0
 """Readings that lie further apart than this (pixels) have a dot each."""
 
@@ -45,6 +47,8 @@ class _Scale:
     bottom: float
 
     def y(self, value: float) -> float:
+        """How high a value stands; what lies beyond the scale, at its edge."""
+        value = min(max(value, self.low), self.high)
         return self.bottom - (value - self.low) / (self.high - self.low) * (self.bottom - self.top)
 
 
@@ -72,7 +76,10 @@ def draw_values(lane: ValueLane, field: Place, top: float, margin: float) -> Ite
 
 def _scale(lane: ValueLane, field: Place, top: float) -> _Scale:
     values = [sample.value for series in lane.series for sample in _shown(series.samples, field)]
-    values += [threshold.value for threshold in lane.thresholds]
+    values = [min(max(value, -_LARGEST), _LARGEST) for value in values] or [threshold.value for threshold in lane.thresholds]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    near = (high - low) or abs(high) or 1.0
+    values += [threshold.value for threshold in lane.thresholds if low - near <= threshold.value <= high + near]
     low, high = min(values, default=0.0), max(values, default=1.0)
     pad = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
     return _Scale(low - pad, high + pad, top + _PAD / 2, top + height_of(lane) - _PAD / 2)
@@ -152,7 +159,8 @@ def _draw_thresholds(lane: ValueLane, field: Place, scale: _Scale) -> Iterator[s
     last: float | None = None
     for threshold in sorted(lane.thresholds, key=lambda threshold: -threshold.value):
         y = scale.y(threshold.value)
-        yield f'<path class="tl-limit" d="M{number(field.left)} {number(y)}H{number(field.right)}"/>'
+        if scale.low <= threshold.value <= scale.high:  # what lies far off is named at the edge
+            yield f'<path class="tl-limit" d="M{number(field.left)} {number(y)}H{number(field.right)}"/>'
         at = y + 4 if last is None else max(y + 4, last + 11)
         yield label(field.right + 5, at, fitted(threshold.text, width_of(threshold.text) + 10), "tl-limits")
         last = at

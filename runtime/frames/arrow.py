@@ -48,9 +48,15 @@ def batches_of(stream: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
 
 
 def plain(array: pa.Array) -> pa.Array:
-    """An array without chunks, in which values are not told by a dictionary or by runs."""
+    """An array without chunks and runs, and with a dictionary only where its values are texts, all of them there."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if pa.types.is_run_end_encoded(array.type):
         array = pc.run_end_decode(array)
+    if pa.types.is_dictionary(array.type) and (not _is_text(array.type.value_type) or array.dictionary.null_count):
+        array = array.dictionary_decode()
     return array
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -181,6 +181,14 @@ def test_what_is_no_parquet_is_told(folder: Path) -> None:
         anyio.run(read, "other.parquet")
 
 
+def test_devices_in_a_file_have_watermarks_of_their_own(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """With `?by=sensor` a sensor that is behind the others is not late."""
+    pq.write_table(pa.table(TEMPS | {"time": pa.array([1000, 9000, 2000], pa.timestamp("ms"))}), "temp.parquet")
+    assert main(["run", "p.tide", "--in", "temp.parquet", "--out", "facts+-"]) == 0
+    assert "late: facts before 9 can no longer come" in capfd.readouterr().err
+    assert "hot(a)@2" in told(capfd, "run", "p.tide", "--in", "temp.parquet?by=sensor", "--out", "facts+-")
+
+
 def test_a_source_goes_on_behind_its_position(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a later run a file is read on from where a batch ended; one that is another by now is refused."""
     monkeypatch.setattr("tidelog.connectors.parquet_source.BATCH_ROWS", 2)

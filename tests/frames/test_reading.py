@@ -94,6 +94,14 @@ def test_numbers_are_those_of_rows(values: Any, read: list[float]) -> None:
     assert [type(value) for _, value in rows] == [type(value) for value in read]
 
 
+def test_nulls_in_a_dictionary_are_nulls() -> None:
+    """A row whose entry in the dictionary is null is told as any other null; numbers in one are checked as others."""
+    sensors = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(["s1", None]))
+    assert rejected(PLAN, temps([1, 2, 3], sensor=sensors)) == [("temp row 1", "`sensor` is null")]
+    large = pa.DictionaryArray.from_arrays(pa.array([0]), pa.array([1 << 63], pa.uint64()))
+    assert rejected(PLAN, temps([1], large)) == [("temp row 0", "`value`: an integer must fit into 64 bits")]
+
+
 def test_whatever_has_the_arrow_interface_is_a_frame() -> None:
     """Tables, batches, readers, data frames of pandas and objects with the capsule method give the same facts."""
     table = pa.table(temps([1, 2, 3]))

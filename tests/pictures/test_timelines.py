@@ -76,10 +76,18 @@ def test_a_picture_of_very_many_facts_is_bounded() -> None:
     assert len(svg) < 100_000
 
 
-TEXT = st.text(max_size=12)
+def test_a_threshold_far_off_leaves_the_scale_to_the_values() -> None:
+    """A number that no value comes near is named at the edge, and has no line."""
+    samples = [Sample(time, time, 20 + time / 10) for time in range(10)]
+    svg = draw(Timeline([ValueLane("v", [Series("a", samples)], [Threshold(500, "> 500"), Threshold(21, "> 21")])], 0, 10))
+    assert [node.text for node in shapes(svg, "text", "tl-limits")] == ["> 500", "> 21"]
+    assert len(shapes(svg, "path", "tl-limit")) == 1
+
+
+TEXT = st.text(st.characters(), max_size=12)  # surrogates, too: a title may be no UTF-8
 TIMES = st.one_of(st.floats(-50, 150), st.sampled_from([-math.inf, math.inf]))
 SPANS = st.tuples(TIMES, TIMES).map(sorted)
-FINITE = st.floats(-1e6, 1e6)
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
 BARS = st.builds(
     lambda name, spans, text: BarLane(name, [Bar(*span, text, text) for span in spans]), TEXT, st.lists(SPANS), TEXT
 )
