@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_the_benchmark_prints_ratios() -> None:
     """Over few rows it gives each figure, and those beside other ways as ratios."""
     code = "from benchmarks.frames import run\nfor figure in run(2000, 1): print(figure.unit, figure.value > 0)"

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 COMMANDS = (ROOT / "docs" / "pictures" / "commands").read_text("utf-8").splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: Path(command).name)
 def test_pictures_are_those_that_are_drawn(
     command: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
