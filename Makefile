@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo java package extension test test-all lint bench clean
+.PHONY: demo java package extension pictures test test-all lint bench clean
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/tidelog run examples/weather/weather.tide \
@@ -30,6 +30,10 @@ lint: $(VENV)/lint.stamp
 # SPARK=1: a program on Spark, which needs Java.
 bench: $(VENV)/$(if $(LARS)$(BATCH),bench,test).stamp
 	$(BIN)/python -m benchmarks $(if $(LARS),--lars) $(if $(BATCH),--batch $(if $(FULL),--full)) $(if $(SPARK),--spark)
+
+# The pictures of the examples in docs/pictures, by the commands there.
+pictures: $(VENV)/demo.stamp
+	@xargs -L 1 $(BIN)/tidelog < docs/pictures/commands
 
 # A wheel and a source distribution of what is committed, in build/package/dist, and the tests on them.
 package: $(VENV)/test.stamp $(VENV)/lint.stamp

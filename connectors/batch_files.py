@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import select
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 from tidelog.connectors.decoding import Decoder
 from tidelog.connectors.descriptors import READ_SIZE
 from tidelog.connectors.fact_columns import FactColumns
+from tidelog.connectors.folders import parse_sources
 from tidelog.connectors.formats import make_decoder
 from tidelog.connectors.lines import MAX_LINE, Lines
 from tidelog.connectors.spec import Spec, check_readable, parse_spec
@@ -47,18 +48,34 @@ class BatchLoader:
         self.max_line = max_line
 
     def load(self, spec: Spec | str, on_read: Callable[[int], None] = lambda _: None) -> None:
-        """Read all that a SPEC names, as `parse_batch_spec` takes it; `on_read` is told the bytes of each piece.
+        """Read all that a SPEC names, as `parse_batch_specs` takes it; `on_read` is told the bytes of each piece.
 
         Raises DataError with its place for the first record that cannot be read, SpecError where there is nothing to read,
         ConnectorError where reading fails.
         """
-        spec = parse_batch_spec(spec) if isinstance(spec, str) else spec
+        if isinstance(spec, str):
+            for found in parse_batch_specs([spec]):
+                self.load(found, on_read)
+            return
+        if spec.format == "parquet":
+            self._load_parquet(spec, on_read)
+            return
         reader = _Reader(self, spec)
         with _opened(spec) as descriptor:
             while chunk := _read(descriptor, _name(spec)):
                 reader.feed(chunk)
                 on_read(len(chunk))
         reader.finish()
+
+    def _load_parquet(self, spec: Spec, on_read: Callable[[int], None]) -> None:
+        from tidelog.connectors import parquet_batch  # noqa: PLC0415 - only who has Parquet needs pyarrow
+
+        refining = RefiningTimeline.of(self.timeline)
+        for records, finer in parquet_batch.read_refining(spec, self._schema, refining):
+            if finer.resolution != self.timeline.resolution:
+                self.refine(finer)
+            self.facts.add(records)
+        on_read(os.stat(spec.path).st_size)
 
     def refine(self, timeline: Timeline) -> None:
         """Encode all facts for a finer timeline; DataError where it cannot hold them."""
@@ -78,15 +95,36 @@ class BatchLoader:
 def parse_batch_spec(spec: str) -> Spec:
     """A SPEC that can be read to its end: a path, `file:PATH` or `-`; SpecError for any other, or for what is not there."""
     parsed = parse_spec(spec)
+    _check_batch_spec(spec, parsed)
+    if parsed.scheme == "file":
+        check_readable(parsed.path)
+    return parsed
+
+
+def parse_batch_specs(specs: Sequence[str]) -> list[Spec]:
+    """SPECs that can be read to their ends: paths, `file:PATH`, `-`; of a folder or a glob, its files.
+
+    SpecError for any other, or for what is not there.
+    """
+    for spec in specs:
+        _check_batch_spec(spec, parse_spec(spec))
+    found = parse_sources(specs)
+    for parsed in found:
+        if parsed.scheme == "file":
+            check_readable(parsed.path)
+    return found
+
+
+def _check_batch_spec(spec: str, parsed: Spec) -> None:
+    """SpecError for what cannot be read to its end: anything but a path, `file:PATH` and `-`."""
+    if parsed.scheme == "parquet":
+        raise SpecError(f"`{spec}` is a folder that tables are written to: to read one, say `parquet+PATH`")
     if parsed.address is not None:
         raise SpecError(f"`{spec}` may have no end: a batch command reads files, and `-`")
     if parsed.by is not None:
         raise SpecError(f"`{spec}`: `by` is for streams: a batch command waits for all facts, so leave it away")
     if parsed.format == "csv" and parsed.scheme != "file" and parsed.predicate is None:
         raise SpecError(f"`{spec}` does not say which predicate its rows are: append `?predicate=NAME`")
-    if parsed.scheme == "file":
-        check_readable(parsed.path)
-    return parsed
 
 
 class _Reader:
@@ -113,7 +151,7 @@ class _Reader:
             self._decoder.decode([self._header[0]], self._header[1])
 
     def _make_decoder(self) -> Decoder:
-        hint = "" if self._spec.is_format_told else "for text facts say `facts+-`"
+        hint = "" if self._spec.is_format_told or self._spec.path else "for text facts say `facts+-`"
         schema = self._loader.schema(self._timeline)
         return make_decoder(self._spec.format, schema, _name(self._spec), self._spec.predicate, hint)
 

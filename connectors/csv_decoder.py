@@ -14,11 +14,11 @@ from pathlib import PurePath
 
 from tidelog.connectors.cache import BoundedCache
 from tidelog.connectors.csv_framer import CsvFramer
-from tidelog.connectors.csv_header import Columns, read_columns
 from tidelog.connectors.decoding import Admission, Collector, as_text
 from tidelog.connectors.values import read_argument
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import Record, Schema
+from tidelog.plans.header import Columns, read_columns
 from tidelog.plans.syntax import Interval, Value
 from tidelog.plans.timeline import NEG, POS
 from tidelog.plans.times import TimeReader

@@ -14,14 +14,16 @@ from tidelog.connectors.text_encoder import TextEncoder
 from tidelog.plans.errors import SpecError
 from tidelog.plans.facts import Schema
 
-FORMATS = ("facts", "jsonl", "csv", "text")
-"""Text facts, JSON lines, CSV (for reading alone), and sentences (for writing alone)."""
+FORMATS = ("facts", "jsonl", "csv", "parquet", "text")
+"""Text facts, JSON lines, CSV and Parquet (for reading), and sentences (for writing alone)."""
+ROWS_OF_ONE = ("csv", "parquet")
+"""The formats whose rows are facts of one predicate, which they do not name."""
 
-_ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
+_ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 
 def format_of_path(path: str) -> str:
-    """The format that a file's ending means: `.jsonl .ndjson .csv`, else text facts."""
+    """The format that a file's ending means: `.jsonl .ndjson .csv .parquet`, else text facts."""
     return _ENDINGS.get(PurePath(path).suffix.lower(), "facts")
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from urllib.parse import parse_qsl, urlsplit
 
 from tidelog.connectors.acceptor import ClientLimits
@@ -30,21 +31,26 @@ from tidelog.runtime.interfaces import Listener, Sink, Source
 
 ACCEPTED = (
     "`-`, a path, `file:PATH`, `tcp://HOST:PORT`, `tcp+listen://HOST:PORT`, `unix:///PATH`, `unix+listen:///PATH`; "
-    "`facts+`, `jsonl+`, `csv+` or `text+` before it names the format"
+    "`facts+`, `jsonl+`, `csv+`, `parquet+` or `text+` before it names the format; `parquet:DIR` for tables"
 )
 """What a SPEC may be, for messages."""
 
-_SCHEMES = ("file", "tcp", "tcp+listen", "unix", "unix+listen")
+_SCHEMES = ("file", "tcp", "tcp+listen", "unix", "unix+listen", "parquet")
 _FORMAT = re.compile(rf"({'|'.join(FORMATS)})\+(.*)\Z", re.DOTALL)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)\Z", re.DOTALL)
 _OTHER_FORMAT = re.compile(r"([A-Za-z0-9]+)\+(-|(?:file|tcp|tcp\+listen|unix|unix\+listen):.*)(?:\?[^?]*)?\Z", re.DOTALL)
+_TABLES = re.compile(r"parquet:(?=.)(.*)\Z", re.DOTALL)
+_ANY_FORMAT = re.compile(r"([A-Za-z0-9]+)\+(?=.)", re.DOTALL)
 _OPTIONS = re.compile(r"(.*)\?([a-z]+=[^?]*)\Z", re.DOTALL)
 _WANTED = {"predicate": "predicate", "by": "field"}
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A SPEC taken apart. `scheme` is `-` for standard input and output; sockets have an `address`, files a `path`."""
+    """A SPEC taken apart. `scheme` is `-` for standard input and output; sockets have an `address`, files a `path`.
+
+    `parquet` is that of a folder of tables, which answers go to.
+    """
 
     scheme: str
     format: str
@@ -54,13 +60,16 @@ class Spec:
     by: str | None = None
     is_format_told: bool = field(default=True, repr=False, compare=False)
 
+    def __str__(self) -> str:
+        return self.path or (str(self.address) if self.address else "-")
+
     @property
     def listens(self) -> bool:
         return self.scheme.endswith("+listen")
 
 
 def open_source(
-    spec: str,
+    spec: str | Spec,
     schema: Schema,
     *,
     allow_remote: bool = False,
@@ -69,17 +78,23 @@ def open_source(
 ) -> Source | Listener:
     """The source that a SPEC names, not yet entered. `clients` bounds who connects to one that listens.
 
+    A folder or a glob is several sources: `parse_sources` tells which.
+
     SpecError where the SPEC is not of the documented form, names no file that can be read, or would listen beyond this
     machine without `allow_remote`.
     """
-    parsed = parse_spec(spec, allow_remote=allow_remote)
+    parsed = parse_spec(spec, allow_remote=allow_remote) if isinstance(spec, str) else spec
+    if parsed.scheme == "parquet":
+        raise SpecError(f"`parquet:{parsed.path}` is a folder that tables are written to: to read one, say `parquet+PATH`")
+    if parsed.format == "parquet":
+        return _open_parquet(parsed, schema)
     if parsed.format == "csv" and parsed.scheme != "file" and parsed.predicate is None:
         raise SpecError(f"`{spec}` does not say which predicate its rows are: append `?predicate=NAME`")
     name = parsed.path or (str(parsed.address) if parsed.address else "stdin")
-    hint = "" if parsed.is_format_told else f"for text facts say `--in facts+{spec}`"
+    hint = "" if parsed.is_format_told or parsed.path else f"for text facts say `--in facts+{spec}`"
     decoder: Decoder = make_decoder(parsed.format, schema, name, parsed.predicate, hint)
     if parsed.by is not None:
-        decoder = DividingDecoder(decoder, positions_of(parsed.by, schema, parsed.predicate, spec))
+        decoder = DividingDecoder(decoder, positions_of(parsed.by, schema, parsed.predicate, str(spec)))
     if parsed.address is not None:
         if parsed.listens:
             return ListenerSource(parsed.address, decoder, max_line=max_line, clients=clients)
@@ -90,11 +105,31 @@ def open_source(
     return FileSource(parsed.path, decoder, max_line=max_line)
 
 
+def _open_parquet(spec: Spec, schema: Schema) -> Source:
+    from tidelog.connectors.parquet_source import ParquetSource  # noqa: PLC0415 - only who has Parquet needs pyarrow
+
+    predicate = spec.predicate or PurePath(spec.path).stem
+    parts = None if spec.by is None else positions_of(spec.by, schema, predicate, spec.path)
+    check_readable(spec.path)
+    return ParquetSource(spec.path, schema, predicate, parts)
+
+
 def open_sink(
-    spec: str, schema: Schema, *, iso: bool = False, allow_remote: bool = False, clients: ClientLimits | None = None
+    spec: str,
+    schema: Schema,
+    *,
+    iso: bool = False,
+    allow_remote: bool = False,
+    clients: ClientLimits | None = None,
+    outputs: Iterable[str] = (),
 ) -> Sink:
-    """The sink that a SPEC names, not yet entered; SpecError as for `open_source`, and for `iso` without a unit."""
+    """The sink that a SPEC names, not yet entered; SpecError as for `open_source`, and for `iso` without a unit.
+
+    `outputs` are the predicates of which a folder of tables has one each, also where there are no answers.
+    """
     parsed = parse_spec(spec, allow_remote=allow_remote)
+    if parsed.format == "parquet":
+        return _open_tables(spec, parsed, schema, outputs)
     for option in ("predicate", "by"):
         if getattr(parsed, option) is not None:
             raise SpecError(f"`{spec}`: `{option}` is an option of sources")
@@ -109,23 +144,38 @@ def open_sink(
     return FileSink(parsed.path, encoder)
 
 
+def _open_tables(text: str, spec: Spec, schema: Schema, outputs: Iterable[str]) -> Sink:
+    if not spec.is_format_told:
+        raise SpecError(f"`{text}`: tables go to a folder, which `parquet:DIR` names")
+    from tidelog.connectors.parquet_sink import ParquetSink  # noqa: PLC0415 - only who has Parquet needs pyarrow
+
+    return ParquetSink(spec.path, schema, outputs)
+
+
 def parse_spec(spec: str, *, allow_remote: bool = False) -> Spec:
     """A SPEC taken apart, without looking whether what it names is there; SpecError says what is accepted.
 
     >>> parse_spec("csv+file:a.csv?predicate=temp")
     Spec(scheme='file', format='csv', path='a.csv', address=None, predicate='temp', by=None)
     """
+    tables = _TABLES.match(spec)
+    if tables:
+        return Spec("parquet", "parquet", tables[1].removeprefix("//") if tables[1].startswith("///") else tables[1])
     told = _FORMAT.match(spec)
     rest, options = split_options(spec, told[2] if told else spec)
     kind, predicate, by = told[1] if told else None, options.get("predicate"), options.get("by")
+    if kind == "parquet" and not _is_path(rest):
+        raise SpecError(f"`{spec}`: Parquet is read from files, and written to a folder, `parquet:DIR`")
     if rest == "-":
         return Spec("-", kind or "jsonl", predicate=predicate, by=by, is_format_told=kind is not None)
     other = None if told else _OTHER_FORMAT.match(spec)
     if other and not (other[1].lower() in ("tcp", "unix") and other[2].startswith("listen")):
-        near = suggest(other[1], FORMATS)
-        raise SpecError(f"`{spec}` has an unknown format `{other[1]}`: the formats are {', '.join(FORMATS)}{near}")
+        raise _unknown_format(spec, other[1])
     scheme = _SCHEME.match(rest)
     if not scheme:
+        named = None if told else _ANY_FORMAT.match(spec)
+        if named and suggest(named[1], FORMATS) and not os.path.lexists(rest):
+            raise _unknown_format(spec, named[1])
         return _file_spec(spec, rest, kind, options)
     name = scheme[1].lower()
     if name == "file":
@@ -153,10 +203,21 @@ def split_options(spec: str, rest: str) -> tuple[str, dict[str, str]]:
     return match[1], options
 
 
+def _is_path(rest: str) -> bool:
+    scheme = _SCHEME.match(rest)
+    return rest != "-" and (scheme is None or scheme[1].lower() == "file")
+
+
+def _unknown_format(spec: str, name: str) -> SpecError:
+    near = suggest(name, FORMATS)
+    return SpecError(f"`{spec}` has an unknown format `{name}`: the formats are {', '.join(FORMATS)}{near}")
+
+
 def _file_spec(spec: str, path: str, kind: str | None, options: Mapping[str, str]) -> Spec:
     if not path or "\0" in path:
         raise SpecError(f"`{spec}` names no file: expected {ACCEPTED}")
-    return Spec("file", kind or format_of_path(path), path=path, predicate=options.get("predicate"), by=options.get("by"))
+    told, predicate, by = kind is not None, options.get("predicate"), options.get("by")
+    return Spec("file", kind or format_of_path(path), path=path, predicate=predicate, by=by, is_format_told=told)
 
 
 def _address(spec: str, scheme: str, rest: str) -> Address:
@@ -183,11 +244,19 @@ def check_readable(path: str) -> None:
     try:
         mode = os.stat(path).st_mode
     except OSError as error:
-        raise SpecError(f"cannot read `{path}`: {os.strerror(error.errno or 0)}") from None
+        raise _unreadable(path, error) from None
     if stat.S_ISDIR(mode):
         raise SpecError(f"cannot read `{path}`: it is a directory")
     if not os.access(path, os.R_OK):
         raise SpecError(f"cannot read `{path}`: permission denied")
+
+
+def _unreadable(path: str, error: OSError) -> SpecError:
+    """What is said of a file that is not there: perhaps it was to be one in a format."""
+    named = _ANY_FORMAT.match(path)
+    if named and named[1] not in FORMATS and os.path.exists(path[named.end() :]):
+        return _unknown_format(path, named[1])
+    return SpecError(f"cannot read `{path}`: {os.strerror(error.errno or 0)}")
 
 
 def _check_writable(path: str) -> None:

@@ -85,6 +85,10 @@ class BatchPlan:
         """
         return make_record(self.schema, TimeReader(self.timeline), predicate, row, time, interval)
 
+    def _repr_html_(self) -> str:
+        """The program, for notebooks."""
+        return self.program._repr_html_()
+
     def answer(self, record: Record) -> Answer:
         """A record as an answer, with its exact interval and its text."""
         return Answer(record, self.timeline)

@@ -12,11 +12,12 @@ from tidelog.plans.normal.program import as_program
 from tidelog.plans.plan import Feed, Loop, Plan, Step
 from tidelog.plans.printing import format_formula, format_predicate, format_program, format_statement
 from tidelog.plans.questions import Question
+from tidelog.plans.showing.graphs import plan_picture
 from tidelog.plans.syntax import Program, TimelineDeclaration
 from tidelog.plans.timeline import format_time
 
 STAGES = ("text", "normal", "plan")
-FORMATS = ("text", "mermaid", "json")
+FORMATS = ("text", "mermaid", "json", "svg")
 
 
 def explain(plan: Plan | BatchPlan, stage: str = "plan", format: str = "text") -> str:
@@ -24,17 +25,19 @@ def explain(plan: Plan | BatchPlan, stage: str = "plan", format: str = "text") -
 
     `stage` is `text` (the program as read), `normal` (one rule, one operator) or `plan` (the operators, what feeds them and
     how far behind they are). `format` is `text`, `json` (`explain_json` tells its fields) or, for the plan alone,
-    `mermaid`. ValueError for anything else. A plan for batch reasoning has the first two stages alone.
+    `mermaid` or `svg`. ValueError for anything else. A plan for batch reasoning has the first two stages alone.
     """
     if stage not in STAGES or format not in FORMATS:
         raise ValueError(f"cannot show the stage `{stage}` as `{format}`")
-    if format == "mermaid" and stage != "plan":
-        raise ValueError(f"mermaid draws the plan alone, not the stage `{stage}`")
+    if format in ("mermaid", "svg") and stage != "plan":
+        raise ValueError(f"{format} draws the plan alone, not the stage `{stage}`")
     if stage != "plan":
         program = _program(plan, stage)
         return explain_program(program, stage) if format == "json" else format_program(program)
     if not isinstance(plan, Plan):
         raise ValueError("the stage `plan` is of streams: batch reasoning shows `text` and `normal`")
+    if format == "svg":
+        return plan_picture(plan).svg
     if format == "mermaid":
         return explain_mermaid(plan)
     return explain_json(plan) if format == "json" else explain_plan(plan)

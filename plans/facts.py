@@ -56,13 +56,10 @@ class Schema:
 
     def check(self, predicate: str, values: tuple[object, ...]) -> Row:
         """The row of these values for this predicate, its numbers made canonical; DataError says what is wrong."""
-        schema = self.predicates.get(predicate)
         row = tuple(map(_constant, values))
+        schema = self.admit(predicate)
         if schema is None:
-            self._check_other(predicate)
             return row
-        if not schema.accepts_input:
-            raise _derived(predicate)
         if len(row) != schema.arity:
             raise DataError(f"`{predicate}` takes {_count(schema.arity)}, got {len(row)}")
         if not schema.types:
@@ -70,6 +67,15 @@ class Schema:
         for value, name, kind in zip(row, schema.fields, schema.types, strict=False):
             _check_type(predicate, name, kind, value)
         return row
+
+    def admit(self, predicate: str) -> PredicateSchema | None:
+        """What is known of a predicate, None if it plays no part; DataError unless data may hold facts of it."""
+        schema = self.predicates.get(predicate)
+        if schema is None:
+            self._check_other(predicate)
+        elif not schema.accepts_input:
+            raise _derived(predicate)
+        return schema
 
     def _check_other(self, predicate: str) -> None:
         """DataError unless data may hold facts of a predicate of which nothing is computed."""

@@ -241,6 +241,12 @@ class Plan:
         """
         return make_record(self.schema, TimeReader(self.timeline), predicate, row, time, interval)
 
+    def _repr_html_(self) -> str:
+        """The plan as a graph, for notebooks."""
+        from tidelog.plans.showing.graphs import plan_picture  # noqa: PLC0415 - a run, which has to start at once, draws nothing
+
+        return plan_picture(self).svg
+
     def answer(self, record: Record) -> Answer:
         """A record as an answer, with its exact interval and its text; that of a change is a `Change`."""
         return (Change if isinstance(record, ChangeRecord) else Answer)(record, self.timeline)

@@ -319,3 +319,9 @@ class Program:
     statements: tuple[Statement, ...]
     name: str = "<program>"
     text: str = field(default="", compare=False, repr=False)
+
+    def _repr_html_(self) -> str:
+        """The program as it was written, for notebooks."""
+        from tidelog.plans.pictures.text import program_html  # noqa: PLC0415 - a run, which has to start at once, draws nothing
+
+        return program_html(self.name, self.text)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 from tidelog.operators.ask.asker import AskerStatistics
 from tidelog.operators.ask.telling import Telling
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.operators.room import NoRoomError
+from tidelog.plans.answers import Answers
 from tidelog.plans.errors import DataError, LateError, SnapshotError, StateError
-from tidelog.plans.facts import Answer, Record, ValueLike
+from tidelog.plans.facts import Record, ValueLike
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program, format_statement
 from tidelog.plans.questions import HypotheticalAnswer, Status
@@ -34,6 +35,9 @@ from tidelog.runtime.source_state import SourceStatistics
 from tidelog.runtime.state_bound import MAX_STATE, ON_THE_WAY, Holding, StateBound
 from tidelog.runtime.violations import Violation
 from tidelog.runtime.watermarks import Watermarks
+
+if TYPE_CHECKING:
+    from tidelog.runtime.frames.pushing import OnRejected
 
 _SOURCE = "session"
 _SNAPSHOT_VERSION = 7
@@ -148,6 +152,23 @@ class Session:
         self._check_open()
         _raise_refused(self._hand_in(Batch(list(records))))
 
+    def push_frame(self, predicate: str, frame: Any, *, on_rejected: OnRejected | None = None) -> None:
+        """Hand in a table of one predicate's facts, such as a data frame of pandas or Polars: see `push_frames`."""
+        self.push_frames({predicate: frame}, on_rejected=on_rejected)
+
+    def push_frames(self, frames: Mapping[str, Any], *, on_rejected: OnRejected | None = None) -> None:
+        """Hand in tables by the predicate of their facts, row by row in the order of their begins.
+
+        A frame has `__arrow_c_stream__`, the fields of the predicate as columns, and `time`, or `from` and `to`. A row that
+        is no fact, or is refused, goes to `on_rejected`; without it, an error names the first, and the others count.
+        Raises DataError where a column is missing or of a wrong type, before anything is handed in; ConnectorError without
+        pyarrow (the extra `frames`).
+        """
+        from tidelog.runtime.frames.pushing import push_frames  # noqa: PLC0415 - only who has frames needs pyarrow
+
+        self._check_open()
+        push_frames(self.plan.schema, frames, partial(self.take, self._source), on_rejected)
+
     def advance(self, time: TimeLike) -> None:
         """Promise that no later fact begins at or before `time`; LateError where the stream has finished."""
         self._check_open()
@@ -235,9 +256,20 @@ class Session:
         """Whether the stream has ended."""
         return self._intake.frontier >= POS
 
-    def pull(self) -> list[Answer]:
+    def pull(self) -> Answers:
         """The answers since the last call, in the order in which they became known; with `changes`, each is a `Change`."""
-        return [self.plan.answer(record) for record in self.pull_records()]
+        return Answers(self.plan, self.pull_records())
+
+    def pull_frames(self) -> dict[str, Any]:
+        """The same as Arrow tables, one for each output predicate, also where it has no answers.
+
+        Columns are the fields (`x1`, `x2` … where none are declared); `from` and `to`, timestamps where the program declares
+        a unit, null where there is no end (with `changes`, yet); and `from_open` and `to_open`: whether they are left out.
+        ConnectorError without pyarrow (the extra `frames`).
+        """
+        from tidelog.runtime.frames.tables import tables_of  # noqa: PLC0415 - only who wants frames needs pyarrow
+
+        return tables_of(self.plan.schema, self.plan.outputs, self.pull_records())
 
     def pull_records(self) -> list[Record]:
         """The same as encoded records; with `changes`, each is a `ChangeRecord`."""

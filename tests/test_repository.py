@@ -60,8 +60,10 @@ def test_public_names_are_pinned() -> None:
         "compile_path",
         "consistent",
         "entails",
+        "materialise",
         "open_sink",
         "open_source",
+        "read_frame",
     ]
     assert all(hasattr(tidelog, name) for name in tidelog.__all__)
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tidelog.runtime.batch.entailment import consistent, entails
     from tidelog.runtime.batch.materialisation import Materialisation, MaterialisationStatistics
     from tidelog.runtime.engine import Engine
+    from tidelog.runtime.frames.entry import materialise, read_frame
     from tidelog.runtime.session import Session
     from tidelog.runtime.supervision import RestartPolicy
     from tidelog.runtime.violations import Violation
@@ -69,8 +70,10 @@ __all__ = [
     "compile_path",
     "consistent",
     "entails",
+    "materialise",
     "open_sink",
     "open_source",
+    "read_frame",
 ]
 
 _HOMES = {
@@ -99,6 +102,7 @@ _HOMES = {
     "runtime.batch.entailment": ("consistent", "entails"),
     "runtime.batch.materialisation": ("Materialisation", "MaterialisationStatistics"),
     "runtime.engine": ("Engine",),
+    "runtime.frames.entry": ("materialise", "read_frame"),
     "runtime.session": ("Session",),
     "runtime.supervision": ("RestartPolicy",),
     "runtime.violations": ("Violation",),

@@ -32,6 +32,7 @@ COMMANDS = {
     "run": "stream facts through a program",
     "ask": "print hypothetical answers: what may still follow, and what it needs",
     "materialise": "print everything that follows from a program and facts",
+    "plot": "draw what follows from a program and facts as a timeline (SVG)",
     "entails": "decide whether a fact follows",
     "consistent": "decide whether a program and facts have a model",
     "fmt": "write programs in the one way to write them",

@@ -20,10 +20,10 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from urllib.parse import quote
 
 import msgspec
 
+from tidelog.connectors.folders import escape_value, folder_of
 from tidelog.plans.errors import ConnectorError, SpecError
 
 FORMAT = 1
@@ -63,7 +63,7 @@ class Segment(msgspec.Struct, frozen=True):
     @property
     def path(self) -> str:
         """Where it is in a version."""
-        return os.path.join(folder_of(self.predicate), f"node={_escape(self.node)}", self.name)
+        return os.path.join(folder_of(self.predicate), f"node={escape_value(self.node)}", self.name)
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -77,16 +77,6 @@ class Manifest(msgspec.Struct, frozen=True):
     tables: dict[str, TableFields] = {}
     segments: tuple[Segment, ...] = ()
     format: int = FORMAT
-
-
-def folder_of(predicate: str) -> str:
-    """A predicate's name as that of a folder; readers would pass over one that begins with `_` or `.`."""
-    name = _escape(predicate)
-    return f"%{ord(name[0]):02X}{name[1:]}" if name[0] in "._" else name
-
-
-def _escape(name: str) -> str:
-    return quote(name, safe=" ") or "__HIVE_DEFAULT_PARTITION__"
 
 
 def table_paths(tables: str) -> dict[str, str]:

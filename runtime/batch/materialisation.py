@@ -6,6 +6,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tidelog.plans.analysis.rounds import Component, Stratum
 from tidelog.plans.batch import BatchPlan
@@ -23,10 +26,16 @@ from tidelog.runtime.batch.wiring import Derived
 from tidelog.runtime.state_bound import MAX_STATE_IN_BATCH, StateBound
 from tidelog.runtime.violations import Violation, Violations
 
+if TYPE_CHECKING:
+    from tidelog.plans.pictures.picture import Picture
+    from tidelog.plans.showing.plots import PlotOptions
+
 MOST_ROUNDS = 10_000
 """How many rounds a recursion is followed that makes values, so that it need not come to an end."""
 MOST_ROUNDS_TO_REPEAT = 1_000_000
 """How many rounds a recursion is followed that repeats itself in the end."""
+SHOWN_PERIODS = 3
+"""How often what repeats for ever is drawn behind the first time."""
 MOST_RANGES = 20_000_000
 """How many ranges such rounds may bring; either need not be enough for a period, but memory has an end, too."""
 
@@ -158,14 +167,59 @@ class Materialisation:
         """What holds again and again for ever, in no particular order."""
         return self._known.repeating()
 
+    def frames(self, between: tuple[TimeLike, TimeLike] | None = None) -> dict[str, Any]:
+        """All that holds as Arrow tables, one for each predicate, with the columns that `Session.pull_frames` has.
+
+        With `between`, only what holds from the one time up to the other, cut to that. DataError without it where something
+        repeats for ever, or for a time that no timestamp can hold; ConnectorError without pyarrow (the extra `frames`).
+        """
+        from tidelog.runtime.frames.tables import tables_of  # noqa: PLC0415 - only who wants frames needs pyarrow
+
+        if between is None and any(True for _ in self.repeating()):
+            raise DataError("what holds repeats for ever, and fits no table: say between which times")
+        times = TimeReader(self.plan.timeline)
+        records = self.facts() if between is None else self.between(times.point(between[0]), times.last(between[1]))
+        return tables_of(self.plan.schema, self.plan.schema.predicates, records)
+
+    def plot(self, predicates: Sequence[str] | None = None, **options: Unpack[PlotOptions]) -> Picture:
+        """A timeline of what holds, as SVG: of these predicates, in this order, or of all.
+
+        Options: from `begin` to `end` (else as far as facts reach, and of what repeats for ever a few periods more), so many
+        `rows` of each predicate at most, so many pixels `width`, a `theme` (`auto`, `light` or `dark`), a `title`. A
+        predicate whose last argument is a number that changes is drawn as lines, with the numbers that rules compare it to.
+        DataError for a time that the timeline cannot hold, ValueError for what makes no picture.
+        """
+        from tidelog.plans.showing.plots import plot  # noqa: PLC0415 - few materialisations are drawn
+
+        return plot(self._shown(options.get("end")), self.plan.schema, self.plan.program, predicates, **options)
+
+    def _shown(self, end: TimeLike | None = None) -> Iterator[Record]:
+        """What holds; of what repeats for ever as much as can be looked at."""
+        facts, repeating = list(self.facts()), list(self.repeating())
+        if not repeating:
+            return iter(facts)
+        times = [time for _, _, lo, hi in facts for time in (lo, hi) if NEG < time < POS]
+        times += [time for fact in repeating for time in (fact.lo, fact.hi, fact.hi + SHOWN_PERIODS * fact.period)]
+        last = max(times) if end is None else TimeReader(self.plan.timeline).last(end)
+        return chain(facts, (record for record in self._repeated(min(times), last)))
+
+    def _repeated(self, lo: int, hi: int) -> Iterator[Record]:
+        for fact in self.repeating():
+            for low, high in fact.between(lo, hi):
+                yield fact.predicate, fact.row, max(low, lo), min(high, hi)
+
+    def _repr_html_(self) -> str:
+        """A timeline and a table, for notebooks."""
+        from tidelog.plans.showing.plots import facts_table  # noqa: PLC0415 - few materialisations are drawn
+
+        return self.plot().svg + facts_table(sorted(self._shown(), key=itemgetter(2)), self.plan.schema)
+
     def between(self, lo: int, hi: int) -> Iterator[Record]:
         """What holds within a finite range of (encoded) times, what repeats included, cut to that range."""
         for predicate, row, low, high in self._known.records():
             if low <= hi and lo <= high:
                 yield predicate, row, max(low, lo), min(high, hi)
-        for fact in self._known.repeating():
-            for low, high in fact.between(lo, hi):
-                yield fact.predicate, fact.row, max(low, lo), min(high, hi)
+        yield from self._repeated(lo, hi)
 
     def holds(self, record: Record) -> bool:
         """Whether it is known that a fact holds at all its times; TypeError for what is no record."""

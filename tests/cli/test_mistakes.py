@@ -93,7 +93,7 @@ def test_a_missing_background_file_is_shown_in_the_program(tmp_path: Path) -> No
         (["--lateness", "2024-01-01"], "--lateness: expected a duration, got the time `2024-01-01`"),
         (
             ["--in", "json+-"],
-            "`json+-` has an unknown format `json`: the formats are facts, jsonl, csv, text; did you mean `jsonl`?",
+            "`json+-` has an unknown format `json`: the formats are facts, jsonl, csv, parquet, text; did you mean `jsonl`?",
         ),
     ],
 )

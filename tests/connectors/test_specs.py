@@ -66,8 +66,11 @@ def test_documented_forms(text: str, spec: Spec) -> None:
         ("file:", f"`file:` names no file: expected {ACCEPTED}"),
         ("C:\\data.txt", f"`C:\\data.txt` has an unknown scheme `c`: expected {ACCEPTED}"),
         ("http://x/y", f"`http://x/y` has an unknown scheme `http`: expected {ACCEPTED}"),
-        ("xml+file:a", "`xml+file:a` has an unknown format `xml`: the formats are facts, jsonl, csv, text"),
-        ("json+-", "`json+-` has an unknown format `json`: the formats are facts, jsonl, csv, text; did you mean `jsonl`?"),
+        ("xml+file:a", "`xml+file:a` has an unknown format `xml`: the formats are facts, jsonl, csv, parquet, text"),
+        (
+            "json+-",
+            "`json+-` has an unknown format `json`: the formats are facts, jsonl, csv, parquet, text; did you mean `jsonl`?",
+        ),
         ("tpc://h:80", f"`tpc://h:80` has an unknown scheme `tpc`: expected {ACCEPTED}; did you mean `tcp`?"),
         (
             "unix+listn:///a",
@@ -75,7 +78,8 @@ def test_documented_forms(text: str, spec: Spec) -> None:
         ),
         (
             "json+tcp+listen://127.0.0.1:1",
-            "`json+tcp+listen://127.0.0.1:1` has an unknown format `json`: the formats are facts, jsonl, csv, text; "
+            "`json+tcp+listen://127.0.0.1:1` has an unknown format `json`: "
+            "the formats are facts, jsonl, csv, parquet, text; "
             "did you mean `jsonl`?",
         ),
         ("tcp://127.0.0.1", "`tcp://127.0.0.1` is not of the form `tcp://HOST:PORT`"),

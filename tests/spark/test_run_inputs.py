@@ -404,6 +404,17 @@ def test_columns_of_stored_facts() -> None:
         ({"sensor": T.BinaryType(), "value": LONG, "time": LONG}, "column `sensor` is of type binary: an argument is text"),
         ({"sensor": TEXT, "value": LONG, "time": T.BooleanType()}, "column `time` is of type boolean: a time is a number"),
         ({"arguments": table(sensor=TEXT), **STORED}, "the table lacks the field `value` of `temp`"),
+        (
+            {
+                "sensor": TEXT,
+                "value": LONG,
+                "from": LONG,
+                "to": LONG,
+                "from_open": T.BooleanType(),
+                "to_open": T.BooleanType(),
+            },
+            "columns `from_open` and `to_open` are of frames in memory: Spark reads what `parquet:DIR` writes",
+        ),
         ({"arguments": T.ArrayType(LONG), **STORED}, "column `arguments` is of type array<bigint>: it should hold texts"),
     ],
 )

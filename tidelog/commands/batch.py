@@ -12,7 +12,7 @@ from tidelog.commands.batch_progress import Progress
 from tidelog.commands.outcome import add_max_state, say, show_diagnostics, write_out
 from tidelog.commands.unused import unused_note
 from tidelog.compiling import compile_batch_path
-from tidelog.connectors.batch_files import BatchLoader, parse_batch_spec
+from tidelog.connectors.batch_files import BatchLoader, parse_batch_specs
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.spec import Spec
 from tidelog.plans.batch import BatchPlan
@@ -31,7 +31,10 @@ def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what every batch command takes: a program, and where its facts are."""
     parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
     parser.add_argument(
-        "facts", metavar="FACTS", nargs="*", help="files of facts, or `-`: text, .jsonl, .csv, [format+]path"
+        "facts",
+        metavar="FACTS",
+        nargs="*",
+        help="files, folders or globs of facts, or `-`: text, .jsonl, .csv, .parquet, [format+]path",
     )
     add_max_state(parser, MAX_STATE_IN_BATCH)
 
@@ -48,7 +51,7 @@ def load_batch_plan(path: str) -> BatchPlan:
 
 def parse_facts(specs: Sequence[str]) -> list[Spec]:
     """The SPECs of a command line, each of which can be read to its end; SpecError for any other."""
-    parsed = [parse_batch_spec(spec) for spec in specs]
+    parsed = parse_batch_specs(specs)
     if sum(spec.scheme == "-" for spec in parsed) > 1:
         raise SpecError("standard input can be read once only")
     return parsed

@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--stage", choices=("text", "normal", "plan", "ltl"), default="plan", help="which form of the program (default plan)"
     )
     parser.add_argument(
-        "--format", choices=("text", "mermaid", "json"), default="text", help="how to show it (default text)"
+        "--format", choices=("text", "mermaid", "json", "svg"), default="text", help="how to show it (default text)"
     )
     parser.set_defaults(run=run)
 

@@ -27,11 +27,12 @@ def check_overlap(inputs: Iterable[str], sinks: Sequence[str], dead_letter: str 
 def file_of(spec: str) -> list[str]:
     """The path that a SPEC names, or nothing."""
     parsed = parse_spec(spec, allow_remote=True)
-    return [parsed.path] if parsed.scheme == "file" else []
+    return [parsed.path] if parsed.scheme in ("file", "parquet") else []
 
 
 def _is_same_file(path: str, other: str) -> bool:
     try:
-        return os.path.samefile(path, other) and stat.S_ISREG(os.stat(path).st_mode)
+        mode = os.stat(path).st_mode
+        return os.path.samefile(path, other) and (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
     except OSError:  # one of them is not there yet
         return os.path.realpath(path) == os.path.realpath(other)

@@ -14,13 +14,14 @@ import anyio
 from tidelog.commands.ends import client_limits, show_ends
 from tidelog.commands.numbers import number_of_bytes, positive, seconds
 from tidelog.commands.outcome import BAD, DONE, add_max_state, count, say, show_diagnostics
-from tidelog.commands.overlap import check_overlap, file_of
+from tidelog.commands.overlap import check_overlap
 from tidelog.commands.progress import show_progress
 from tidelog.commands.signals import GRACE, GentleStopping, gently_stopped
 from tidelog.commands.statistics import Running, show_statistics
 from tidelog.commands.unused import unused_note
 from tidelog.connectors.acceptor import MAX_CLIENTS
 from tidelog.connectors.dead_letters import DeadLetterWriter
+from tidelog.connectors.folders import parse_sources
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.framing import MAX_LINE
 from tidelog.connectors.spec import open_sink, open_source, parse_spec
@@ -94,7 +95,7 @@ def stream(
     _check_times(plan, options)
     sinks = [] if into_outbox else options.sinks or ["-"]
     _check_files(plan, options, sinks)
-    _check_formats(plan, sinks)
+    _check_formats(plan, sinks, getattr(options, "emit", ""))
     collect_seldom()
     with gently_stopped() as stopping:
         run = _Run(plan, options, make_engine, sinks, stopping)
@@ -129,12 +130,15 @@ class _Run:
         self._engine: Running | None = None
         self._times = TimeFormatter(plan.timeline, options.iso)
         schema, remote, clients = plan.schema, options.allow_remote, client_limits(options)
+        specs = parse_sources(options.sources or ["-"], allow_remote=remote)
         self._sources = [
-            open_source(spec, schema, allow_remote=remote, max_line=options.max_line, clients=clients)
-            for spec in options.sources or ["-"]
+            open_source(spec, schema, allow_remote=remote, max_line=options.max_line, clients=clients) for spec in specs
         ]
-        self._sinks = [open_sink(spec, schema, iso=options.iso, allow_remote=remote, clients=clients) for spec in sinks]
-        if [parse_spec(spec, allow_remote=remote).scheme for spec in options.sources or []].count("-") > 1:
+        self._sinks = [
+            open_sink(spec, schema, iso=options.iso, allow_remote=remote, clients=clients, outputs=plan.outputs)
+            for spec in sinks
+        ]
+        if [spec.scheme for spec in specs].count("-") > 1:
             raise SpecError("standard input can be read once only")
 
     async def main(self) -> int:
@@ -232,14 +236,19 @@ def _check_times(plan: Plan, options: argparse.Namespace) -> None:
 
 def _check_files(plan: Plan, options: argparse.Namespace, sinks: Sequence[str]) -> None:
     """Refuse to overwrite what is read: the inputs, the program, its background."""
-    inputs = [path for spec in options.sources or () for path in file_of(spec)]
+    inputs = [spec.path for spec in parse_sources(options.sources or (), allow_remote=True) if spec.path]
     folder = Path(options.program).parent
     background = [str(folder / item.path) for item in plan.backgrounds]
     check_overlap([*inputs, options.program, *background], sinks, options.dead_letter)
 
 
-def _check_formats(plan: Plan, sinks: Sequence[str]) -> None:
-    """Refuse to ask where no answer could be written: text facts have no form for hypothetical answers."""
+def _check_formats(plan: Plan, sinks: Sequence[str], emit: str) -> None:
+    """Refuse to ask where no answer could be written: text facts and tables have no form for hypothetical answers.
+
+    Nor have tables one for changes.
+    """
     formats = {parse_spec(spec, allow_remote=True).format for spec in sinks}
-    if plan.questions and formats == {"facts"}:
+    if plan.questions and formats and formats <= {"facts", "parquet"}:
         raise SpecError("text facts leave out what `ask` answers: add a sink of JSON lines, such as `--out -`")
+    if emit == "changes" and "parquet" in formats:
+        raise SpecError("`parquet:DIR` holds facts, and what has only begun is none: use `--emit intervals` or `final`")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pyspark import StorageLevel
 from pyspark.sql import functions as F
 
+from tidelog.connectors.folders import folder_of
 from tidelog.connectors.outbox_file import describe
 from tidelog.connectors.spark.running.folders import (
     LocalFolder,
@@ -26,7 +27,6 @@ from tidelog.connectors.spark.running.lines import sorted_lines, writing
 from tidelog.connectors.spark.running.parcels import COUNT, FACT, LETTER, NOTE, SPAN, VIOLATION, letter_of, violation_of
 from tidelog.connectors.spark.running.sinks import Lines, Tables, parse_sinks
 from tidelog.connectors.spark.running.table_rows import table_rows
-from tidelog.connectors.spark.tables import folder_of
 from tidelog.plans.facts import Schema
 from tidelog.plans.plan import Plan
 from tidelog.runtime.interfaces import Rejected, StageMode, Told

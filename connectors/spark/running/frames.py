@@ -28,13 +28,13 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from tidelog.connectors.csv_header import match_fields, read_columns
 from tidelog.connectors.spark.running.frame_rows import EXACT, Layout, RowsOfTask, TimeKind, ValueKind
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.locations import FILES, Input, location
 from tidelog.connectors.spark.running.parcels import COLUMNS
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.facts import PredicateSchema, Schema
+from tidelog.plans.header import match_fields, read_columns
 from tidelog.plans.syntax import FieldType
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ def layout_of(table: StructType, predicate: str, schema: Schema) -> tuple[Layout
     if isinstance(arguments, StructType | ArrayType) and all(name in kinds for name in EXACT):
         return _stored_layout(arguments, predicate, known)
     names = list(kinds)
+    if {"from_open", "to_open"} <= {*names} - {*(known.fields if known else ())}:
+        raise DataError("columns `from_open` and `to_open` are of frames in memory: Spark reads what `parquet:DIR` writes")
     if known and known.fields:  # other columns do no harm
         names = [name for name in names if name in known.fields or name in ("time", "from", "to")]
     found = read_columns(schema, predicate, names, what=_WHAT)

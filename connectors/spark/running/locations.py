@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 from urllib.parse import unquote
 
+from tidelog.connectors.folders import files_in
 from tidelog.connectors.formats import format_of_path
 from tidelog.connectors.outbox_file import FILE
 from tidelog.connectors.spark.origins import is_address
@@ -150,7 +150,7 @@ def _kind_of_local(spec: str, path: str, told: str | None) -> str:
 
 def _kind_of_folder(spec: str, path: str) -> str:
     kinds: set[str] = set()
-    for name in _files_in(path):
+    for name in map(os.path.basename, files_in(path)):
         kinds.add(_kind_of_file(name))
         if len(kinds) > 1:
             found = ", ".join(sorted(kinds))
@@ -160,13 +160,6 @@ def _kind_of_folder(spec: str, path: str) -> str:
     if not kinds:
         raise SpecError(f"`{path}` holds no files: say which format they will have, such as `csv+{spec}`")
     return kinds.pop()
-
-
-def _files_in(path: str) -> Iterator[str]:
-    """The names of the files that Spark would read: those in folders such as `node=1`, too."""
-    for _, folders, files in os.walk(path):
-        folders[:] = [name for name in folders if "=" in name and name[0] != "."]
-        yield from (name for name in files if name[0] not in "_.")
 
 
 def _kind_of_remote(spec: str, path: str) -> str:

@@ -1,0 +1,108 @@
+"""Answers to Parquet: a folder, with one table for each output predicate."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio.lowlevel
+
+from tidelog.connectors.folders import folder_of
+from tidelog.plans.changes import ChangeRecord
+from tidelog.plans.errors import ConnectorError, SpecError
+from tidelog.plans.facts import Fact, Schema
+from tidelog.plans.questions import HypotheticalAnswer
+from tidelog.runtime.frames.arrow import pq
+from tidelog.runtime.frames.exact import StoredFacts
+from tidelog.runtime.interfaces import AnyAnswer
+
+GROUP = 65_536
+"""How many facts of a predicate wait until they are written together."""
+FILE = "part-00000000.parquet"
+"""What the one file of a table is called."""
+_UNFINISHED = f".{FILE}.new"  # no table to readers
+
+
+class ParquetSink:
+    """Writes facts to `FOLDER/PREDICATE/part-00000000.parquet`, with the columns of `runtime/frames/exact.py`.
+
+    The folder is new or empty. A table is there when the sink is left, also by an error: then with what had been told. Each
+    of `outputs` has one, also where it has no facts. Changes have no table, since what has only begun is no fact yet.
+    """
+
+    def __init__(self, folder: str, schema: Schema, outputs: Iterable[str] = ()) -> None:
+        self.name = folder
+        self._folder = Path(folder)
+        self._schema = schema
+        self._outputs = tuple(outputs)
+        self._tables: dict[str, _Table] = {}
+        check_empty(folder)
+
+    async def __aenter__(self) -> ParquetSink:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for predicate in self._outputs:
+            self._table(predicate)
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        tables, self._tables = self._tables, {}
+        for table in tables.values():
+            table.close()
+
+    async def send(self, answers: Sequence[AnyAnswer]) -> None:
+        """Take these answers; ConnectorError where one is not as its program declares it."""
+        await anyio.lowlevel.checkpoint()
+        for answer in answers:
+            if isinstance(answer, HypotheticalAnswer):
+                continue  # told to other sinks: the command line sees to it that there is one
+            if isinstance(answer, ChangeRecord):
+                raise ConnectorError(f"`{self.name}`: changes have no table: use `--emit intervals` or `final`")
+            predicate, row, lo, hi = answer
+            self._table(predicate).add((row, lo, hi))
+
+    def _table(self, predicate: str) -> _Table:
+        table = self._tables.get(predicate)
+        if table is None:
+            known = self._schema.predicates.get(predicate)
+            fields, types = (known.fields, known.types) if known else ((), ())
+            facts = StoredFacts(predicate, fields, types, self._schema.timeline)
+            table = self._tables[predicate] = _Table(self._folder / folder_of(predicate), facts)
+        return table
+
+
+class _Table:
+    """The file of one predicate, while it is written."""
+
+    def __init__(self, folder: Path, facts: StoredFacts) -> None:
+        folder.mkdir(exist_ok=True)
+        self._folder, self._facts = folder, facts
+        self._waiting: list[Fact] = []
+        self._writer: Any = pq.ParquetWriter(folder / _UNFINISHED, facts.schema)
+
+    def add(self, fact: Fact) -> None:
+        self._waiting.append(fact)
+        if len(self._waiting) >= GROUP:
+            self._write()
+
+    def _write(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        self._writer.write_batch(self._facts.batch(waiting))
+
+    def close(self) -> None:
+        if self._waiting:
+            self._write()
+        self._writer.close()
+        os.replace(self._folder / _UNFINISHED, self._folder / FILE)
+
+
+def check_empty(folder: str) -> None:
+    """SpecError unless the folder is new, or holds nothing but hidden files."""
+    try:
+        if any(not name.startswith(".") for name in os.listdir(folder)):
+            raise SpecError(f"`{folder}` is not empty: choose another folder")
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise SpecError(f"cannot write tables to `{folder}`: {error.strerror}") from None

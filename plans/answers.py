@@ -1,0 +1,45 @@
+"""The answers of a session: a list that can draw itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Unpack
+
+from tidelog.plans.changes import ChangeRecord
+from tidelog.plans.facts import Answer, Record
+from tidelog.plans.plan import Plan
+
+if TYPE_CHECKING:
+    from tidelog.plans.pictures.picture import Picture
+    from tidelog.plans.showing.plots import PlotOptions
+
+
+class Answers(list[Answer]):
+    """What `Session.pull` returns: a list of answers, which notebooks show as a timeline and a table."""
+
+    def __init__(self, plan: Plan, records: Iterable[Record]) -> None:
+        self._plan, self._records = plan, list(records)
+        super().__init__(map(plan.answer, self._records))
+
+    def plot(self, predicates: Sequence[str] | None = None, **options: Unpack[PlotOptions]) -> Picture:
+        """A timeline of what was pulled, as SVG: see `Materialisation.plot`.
+
+        Of the two changes of an interval, the one that tells its end counts.
+        """
+        from tidelog.plans.showing.plots import plot  # noqa: PLC0415 - few who pull answers draw them
+
+        return plot(self._told(), self._plan.schema, self._plan.program, predicates, **options)
+
+    def _told(self) -> list[Record]:
+        ended = {record[:3] for record in self._records if isinstance(record, ChangeRecord) and record.has_ended}
+        return [record for record in self._records if not _is_begin(record) or record[:3] not in ended]
+
+    def _repr_html_(self) -> str:
+        from tidelog.plans.showing.plots import facts_table  # noqa: PLC0415 - few who pull answers draw them
+
+        table = facts_table(self._told(), self._plan.schema)
+        return self.plot().svg + table if self._records else table
+
+
+def _is_begin(record: Record) -> bool:
+    return isinstance(record, ChangeRecord) and not record.has_ended

@@ -1,0 +1,119 @@
+"""Colours, text and the frame of every picture: SVG with a style sheet of its own, and no script."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import Literal
+
+Theme = Literal["auto", "light", "dark"]
+"""Which colours: those that the reader's screen asks for, or always the same."""
+
+FONT = 11
+"""The size of text."""
+_NOT_IN_XML = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+_GLYPH = 6.1
+"""How wide a character is, about."""
+
+_Palette = tuple[dict[str, str], tuple[str, ...]]
+
+_LIGHT: _Palette = (
+    {"ground": "#ffffff", "ink": "#1f2328", "soft": "#59636e", "line": "#d1d9e0", "band": "#f6f8fa", "muted": "#8b949e"},
+    ("#0969da", "#bc4c00", "#1a7f37", "#8250df", "#9a6700", "#bf3989", "#0b7285", "#cf222e"),
+)
+_DARK: _Palette = (
+    {"ground": "#0d1117", "ink": "#e6edf3", "soft": "#9198a1", "line": "#3d444d", "band": "#151b23", "muted": "#7d8590"},
+    ("#58a6ff", "#f0883e", "#3fb950", "#bc8cff", "#d29922", "#f778ba", "#39c5cf", "#ff7b72"),
+)
+"""The colours of what is drawn, and those that lanes take in turn, with that of alarms last."""
+TONES = len(_LIGHT[1]) - 1
+
+
+def picture(width: float, height: float, body: str, *, title: str, theme: Theme = "auto") -> str:
+    """A whole SVG document. Its classes begin with `tl-`, so that several can stand in one page."""
+    size = f'width="{number(width)}" height="{number(height)}" viewBox="0 0 {number(width)} {number(height)}"'
+    named = f"<title>{text_of(title)}</title>" if title else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="tl-{theme}" {size} role="img" style="max-width:100%">'
+        f"{named}<style>{_sheet(theme)}</style>"
+        f'<rect class="tl-ground" width="{number(width)}" height="{number(height)}" rx="6"/>{body}</svg>\n'
+    )
+
+
+def number(value: float) -> str:
+    """A coordinate: a tenth of a pixel is fine enough.
+
+    >>> number(3.0), number(2.256)
+    ('3', '2.3')
+    """
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def text_of(text: str) -> str:
+    """Text as it stands in SVG: what would be markup is escaped, and what XML cannot hold is replaced.
+
+    >>> text_of('a<b & "c"')
+    'a&lt;b &amp; &quot;c&quot;'
+    """
+    return escape(_NOT_IN_XML.sub("\ufffd", text))
+
+
+def label(x: float, y: float, text: str, kind: str = "tl-text", *, anchor: str = "start") -> str:
+    """A line of text at its baseline."""
+    at = "" if anchor == "start" else f' text-anchor="{anchor}"'
+    return f'<text class="{kind}" x="{number(x)}" y="{number(y)}"{at}>{text_of(text)}</text>'
+
+
+def width_of(text: str) -> float:
+    """How wide a line of text is, about."""
+    return len(text) * _GLYPH
+
+
+def fitted(text: str, width: float) -> str:
+    """The text, cut where it is wider than this."""
+    most = max(1, int(width / _GLYPH))
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def tone_class(tone: int | str) -> str:
+    """The class of a colour."""
+    return f"tl-{tone}" if isinstance(tone, str) else f"tl-t{tone % TONES}"
+
+
+def _sheet(theme: Theme) -> str:
+    root = f".tl-{theme}"
+    fixed = (
+        f"{root} text{{font:{FONT}px ui-sans-serif,system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}}"
+        f"{root} .tl-name{{font-weight:600}}{root} .tl-line{{fill:none;stroke-width:1.5;stroke-linejoin:round}}"
+        f"{root} .tl-grid,{root} .tl-edge{{fill:none;stroke-width:1}}{root} .tl-limit{{stroke-width:1;stroke-dasharray:5 3}}"
+        f"{root} .tl-back{{stroke-dasharray:4 3}}"
+    )
+    light, dark = _colours(root, _LIGHT), _colours(root, _DARK)
+    if theme == "auto":
+        return f"{fixed}{light}@media(prefers-color-scheme:dark){{{dark}}}"
+    return fixed + (dark if theme == "dark" else light)
+
+
+def _colours(root: str, palette: _Palette) -> str:
+    named, tones = palette
+    alarm = tones[-1]
+    rules = {
+        "rect.tl-ground": f"fill:{named['ground']}",
+        "text": f"fill:{named['ink']}",
+        "text.tl-soft": f"fill:{named['soft']}",
+        "text.tl-inside": f"fill:{named['ground']}",
+        "text.tl-limits": f"fill:{alarm}",
+        ".tl-band": f"fill:{named['band']}",
+        ".tl-box": f"fill:{named['band']};stroke:{named['line']}",
+        ".tl-grid": f"stroke:{named['line']}",
+        ".tl-edge": f"stroke:{named['soft']}",
+        ".tl-tip": f"fill:{named['soft']}",
+        ".tl-limit": f"stroke:{alarm}",
+    }
+    classes = {f"t{i}": tone for i, tone in enumerate(tones[:-1])} | {"muted": named["muted"], "alarm": alarm}
+    for name, colour in classes.items():
+        rules[f".tl-{name}"] = f"fill:{colour};stroke:{colour}"
+        rules[f".tl-line.tl-{name}"] = "fill:none"
+        rules[f"text.tl-{name}"] = f"fill:{colour};stroke:none"
+    return "".join(f"{root} {what}{{{how}}}" for what, how in rules.items())

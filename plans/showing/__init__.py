@@ -1,0 +1,1 @@
+"""What is shown of programs, plans and facts: timelines, graphs and tables for people, made with `plans.pictures`."""

@@ -1,0 +1,62 @@
+"""What is given as a frame, as batches of Arrow; and pyarrow itself, or one clear line where it is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tidelog.plans.errors import ConnectorError
+
+try:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+except ImportError as error:
+    raise ConnectorError(
+        "Arrow tables and Parquet need pyarrow, which is not installed: pip install 'tidelog[frames]'"
+    ) from error
+
+__all__ = ["BATCH_ROWS", "batches_of", "pa", "pc", "plain", "pq", "stream_of"]
+
+BATCH_ROWS = 8192
+"""How many rows are made facts at once: so few that their garbage costs little, so many that a batch costs nothing."""
+
+
+def stream_of(frame: Any) -> pa.RecordBatchReader:
+    """The batches of a frame; TypeError for what has none.
+
+    A frame has `__arrow_c_stream__`, as tables of pyarrow, pandas, Polars and DuckDB have; or it is a dict of columns.
+    """
+    if isinstance(frame, pa.RecordBatchReader):
+        return frame
+    if isinstance(frame, pa.RecordBatch):
+        frame = pa.Table.from_batches([frame])
+    if isinstance(frame, dict):
+        frame = pa.table(frame)
+    if isinstance(frame, pa.Table):
+        return frame.to_reader(max_chunksize=BATCH_ROWS)
+    if not hasattr(frame, "__arrow_c_stream__"):
+        raise TypeError(f"a frame has `__arrow_c_stream__`, as Arrow tables and data frames do, got {type(frame).__name__}")
+    return pa.RecordBatchReader.from_stream(frame)
+
+
+def batches_of(stream: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    """Its batches, none of them with more than `BATCH_ROWS` rows."""
+    for batch in stream:
+        for begin in range(0, batch.num_rows, BATCH_ROWS):
+            yield batch.slice(begin, BATCH_ROWS)
+
+
+def plain(array: pa.Array) -> pa.Array:
+    """An array without chunks and runs, and with a dictionary only where its values are texts, all of them there."""
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if pa.types.is_run_end_encoded(array.type):
+        array = pc.run_end_decode(array)
+    if pa.types.is_dictionary(array.type) and (not _is_text(array.type.value_type) or array.dictionary.null_count):
+        array = array.dictionary_decode()
+    return array
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

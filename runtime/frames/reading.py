@@ -1,0 +1,220 @@
+"""Rows of Arrow tables to facts, many at once. A row that is no fact costs no other row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import compress
+from typing import Any, overload
+
+import msgspec
+
+from tidelog.plans.errors import DataError
+from tidelog.plans.facts import Record, Row, Schema
+from tidelog.plans.timeline import NEG, POS
+from tidelog.plans.times import TimeReader
+from tidelog.runtime.frames.arrow import batches_of, pc, plain, stream_of
+from tidelog.runtime.frames.layout import OPEN, Layout, layout_of
+from tidelog.runtime.frames.times import PointReader
+from tidelog.runtime.frames.values import Problems, ValueReader, nulls, read_json
+from tidelog.runtime.interfaces import Batch, Rejected
+
+RAW_LIMIT = 500
+"""How many bytes of a rejected row are kept."""
+MAX_RANGES = 65_536
+"""How many exact intervals are remembered."""
+
+
+class RowPlaces(Sequence[str]):
+    """The places of facts, `NAME row 17`, each written only when asked for. Rows count from 0, as data frames count them."""
+
+    __slots__ = ("_kept", "_name")
+
+    def __init__(self, name: str, kept: Sequence[int]) -> None:
+        self._name, self._kept = name, kept
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [row_place(self._name, row) for row in self._kept[index]]
+        return row_place(self._name, self._kept[index])
+
+
+def row_place(name: str, row: int) -> str:
+    return f"{name} row {row}"
+
+
+class FrameReader:
+    """Makes facts of one predicate of rows of one layout. `scale` is what stored exact times are multiplied with."""
+
+    def __init__(self, schema: Schema, predicate: str, layout: Layout, scale: Fraction = Fraction(1)) -> None:
+        self._schema, self._predicate, self._layout = schema, predicate, layout
+        self._count = 1 if layout.values is None else len(layout.values)
+        names = layout.names
+        self._values = [
+            ValueReader(predicate, name, kind, type_)
+            for name, kind, type_ in zip(names, layout.values or (), layout.types, strict=False)
+        ]
+        self._points = [
+            PointReader(schema.timeline, name, kind, endless)
+            for name, kind, endless in zip(names[self._count :], layout.times, self._endless(), strict=False)
+        ]
+        self._times = TimeReader(schema.timeline)
+        self._scale = scale
+        self._ranges: dict[tuple[Any, ...], tuple[int, int]] = {}
+
+    def _endless(self) -> tuple[int | None, ...]:
+        return (NEG, POS) if len(self._layout.times) == 2 else (None,)
+
+    def begins(self, table: Any) -> Sequence[int]:
+        """When the rows of a table begin; anything for a row that is no fact."""
+        columns = [_column(table, path) for path in self._layout.paths[self._count :]]
+        return self._ranges_of(columns, {})[0]
+
+    def read(self, batch: Any, name: str, numbers: Sequence[int]) -> Batch:
+        """The facts of a batch of Arrow, or a table, and what is none; `numbers` are those of its rows, for their places."""
+        problems: Problems = {}
+        columns = [_column(batch, path) for path in self._layout.paths]
+        rows = self._rows(columns[: self._count], batch.num_rows, problems)
+        begins, ends = self._ranges_of(columns[self._count :], problems)
+        records = [
+            (self._predicate, row, lo, hi)
+            for row, lo, hi in zip(rows, begins, begins if ends is None else ends, strict=True)
+        ]
+        if not problems:
+            return Batch(records, places=RowPlaces(name, numbers))
+        is_kept = [i not in problems for i in range(len(records))]
+        kept = list(compress(numbers, is_kept))
+        rejected = [self._reject(batch, row_place(name, numbers[i]), i, problems[i]) for i in sorted(problems)]
+        return Batch(list(compress(records, is_kept)), rejected, places=RowPlaces(name, kept))
+
+    def _rows(self, columns: Sequence[Any], count: int, problems: Problems) -> Sequence[Row]:
+        if self._layout.values is None:
+            return self._rows_of_texts(columns[0], problems)
+        read = [reader.read(column, problems) for reader, column in zip(self._values, columns, strict=True)]
+        return list(zip(*read, strict=True)) if read else [()] * count
+
+    def _rows_of_texts(self, column: Any, problems: Problems) -> list[Row]:
+        rows: list[Row] = []
+        for i, texts in enumerate(plain(column).to_pylist()):
+            try:
+                if texts is None or None in texts:
+                    raise DataError("`arguments` is null" if texts is None else "an argument is null")
+                rows.append(self._schema.check(self._predicate, tuple(map(read_json, texts))))
+            except DataError as error:
+                problems.setdefault(i, error.reason)
+                rows.append(())
+        return rows
+
+    def _ranges_of(self, columns: Sequence[Any], problems: Problems) -> tuple[Sequence[int], Sequence[int] | None]:
+        """The begins and the ends of the facts; None for the ends where they are the begins."""
+        if not self._layout.times:
+            return self._exact(columns, problems)
+        names = self._layout.names[self._count :]
+        if not self._layout.tells_open:
+            for column, name in zip(columns, names, strict=True):
+                _refuse_nulls(column, name, problems)
+        points = [reader.read(column, problems) for reader, column in zip(self._points, columns, strict=False)]
+        if len(points) == 1:
+            return points[0], None
+        lows, highs = points
+        if self._layout.tells_open:
+            lows, highs = self._opened(points, columns, problems)
+        for i, (lo, hi) in enumerate(zip(lows, highs, strict=True)):
+            if lo > hi and i not in problems:
+                problems[i] = f"the interval from {self._shown(columns[0], i)} to {self._shown(columns[1], i)} is empty"
+        return lows, highs
+
+    def _opened(self, points: Sequence[list[int]], columns: Sequence[Any], problems: Problems) -> list[list[int]]:
+        """Begins and ends without what the interval leaves out; a null is no end on its side."""
+        found = []
+        for side, endless, step in ((0, NEG, 1), (1, POS, -1)):
+            times, opens = columns[side], columns[side + 2]
+            _refuse_nulls(opens, OPEN[side], problems)
+            ends = [
+                end + step if is_open and end != endless else end
+                for end, is_open in zip(points[side], opens.to_pylist(), strict=True)
+            ]
+            for i in nulls(times):
+                ends[i] = endless
+            found.append(ends)
+        return found
+
+    def _shown(self, column: Any, i: int) -> str:
+        value = column[i].as_py()
+        return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+    def _exact(self, columns: Sequence[Any], problems: Problems) -> tuple[list[int], list[int]]:
+        """Ranges of stored facts, whose times are exact numbers as text."""
+        begins, ends, known = [], [], self._ranges
+        for i, values in enumerate(zip(*[column.to_pylist() for column in columns], strict=True)):
+            range_ = known.get(values)
+            if range_ is None:
+                try:
+                    range_ = self._read_exact(*values)
+                except DataError as error:
+                    problems.setdefault(i, error.reason)
+                    range_ = (0, 0)
+                else:
+                    if len(known) >= MAX_RANGES:
+                        known.clear()
+                    known[values] = range_
+            begins.append(range_[0])
+            ends.append(range_[1])
+        return begins, ends
+
+    def _read_exact(
+        self, start: str | None, end: str | None, start_open: bool | None, end_open: bool | None
+    ) -> tuple[int, int]:
+        if start_open is None or end_open is None:
+            raise DataError(f"`{'start_open' if start_open is None else 'end_open'}` is null")
+        low = "-inf" if start is None else self._scaled(start)
+        high = "inf" if end is None else self._scaled(end)
+        return self._times.read_interval(f"{'(' if start_open else '['}{low},{high}{')' if end_open else ']'}")
+
+    def _scaled(self, text: str) -> str:
+        return text if self._scale == 1 else str(Fraction(text) * self._scale)
+
+    def _reject(self, batch: Any, place: str, i: int, reason: str) -> Rejected:
+        raw = msgspec.json.encode(batch.slice(i, 1).to_pylist()[0], enc_hook=str)[:RAW_LIMIT]
+        return Rejected(place, reason, raw)
+
+
+def _refuse_nulls(column: Any, name: str, problems: Problems) -> None:
+    for i in nulls(column):
+        problems.setdefault(i, f"`{name}` is null")
+
+
+def _column(batch: Any, path: Sequence[str]) -> Any:
+    column = plain(batch.column(path[0]))
+    return column if len(path) == 1 else pc.struct_field(column, path[1])
+
+
+def reader_of(schema: Schema, predicate: str, stream: Any) -> FrameReader:
+    """What reads a stream of Arrow; DataError where a column is missing, or of a type that it cannot have."""
+    return FrameReader(schema, predicate, layout_of(stream.schema, predicate, schema))
+
+
+def read_stream(reader: FrameReader, stream: Any, name: str) -> Iterator[Batch]:
+    """The facts of a stream of Arrow in the order of its rows, and what is none, batch by batch."""
+    first = 0
+    for batch in batches_of(stream):
+        yield reader.read(batch, name, range(first, first + batch.num_rows))
+        first += batch.num_rows
+
+
+def read_records(schema: Schema, predicate: str, frame: Any) -> list[Record]:
+    """All facts of a frame; DataError with its place for the first row that is none."""
+    stream = stream_of(frame)
+    records: list[Record] = []
+    for batch in read_stream(reader_of(schema, predicate, stream), stream, predicate):
+        for rejected in batch.rejected:
+            raise DataError(rejected.reason, rejected.place)
+        records += batch.records
+    return records

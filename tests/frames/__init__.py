@@ -1,0 +1,1 @@
+"""Arrow tables and Parquet: into sessions and batch reasoning, and out of them."""

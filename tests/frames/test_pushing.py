@@ -1,0 +1,145 @@
+"""Frames into sessions: the same answers as fact by fact, in order of time, with nothing lost beside a bad row."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import tidelog
+from tidelog.plans.errors import DataError, LateError
+from tidelog.runtime.frames import arrow
+from tidelog.runtime.interfaces import Rejected
+
+PROGRAM = (
+    "timeline integer, unit 1 s. input temp(sensor: text, value: number). input door(room: text). "
+    "hot(S) :- temp(S, V), V > 80. cooled(S, R) :- hot(S), diamondminus[0,5] door(R). calm(S) :- temp(S, _), not hot(S)."
+)
+
+
+def readings(count: int) -> list[tuple[str, float, int]]:
+    """Readings of three sensors in order of time."""
+    chance = random.Random(1)
+    return [(f"s{chance.randrange(3)}", chance.choice([20.5, 85, 90.25]), time) for time in range(count)]
+
+
+def frame_of(rows: list[tuple[str, float, int]]) -> pa.Table:
+    """These readings as a table."""
+    sensors, values, times = zip(*rows, strict=True)
+    return pa.table({"sensor": sensors, "value": values, "time": pa.array(times, pa.timestamp("s", "UTC"))})
+
+
+def answers_of(session: tidelog.Session) -> list[str]:
+    session.finish()
+    return sorted(str(answer) for answer in session.pull())
+
+
+@pytest.mark.parametrize("order", ["in order", "backwards"])
+@pytest.mark.parametrize("batch", [7, arrow.BATCH_ROWS])
+def test_a_frame_gives_what_its_rows_give(order: str, batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pushed as a frame, rows in any order give the answers that they give one by one in order of time."""
+    monkeypatch.setattr("tidelog.runtime.frames.pushing.BATCH_ROWS", batch)
+    rows = readings(60)
+    plan = tidelog.compile(PROGRAM)
+    one_by_one = tidelog.Session(plan, emit="final")
+    for sensor, value, time in rows:
+        one_by_one.push("temp", [sensor, value], time=time)
+    session = tidelog.Session(plan, emit="final")
+    session.push_frame("temp", frame_of(rows if order == "in order" else rows[::-1]))
+    assert answers_of(session) == answers_of(one_by_one) != []
+
+
+@pytest.mark.parametrize("batch", [3, arrow.BATCH_ROWS])
+def test_frames_of_several_predicates_are_one_course(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frames over the same time are merged: nothing of the second is late behind the first."""
+    monkeypatch.setattr("tidelog.runtime.frames.pushing.BATCH_ROWS", batch)
+    rows, doors = readings(40), [(f"r{time % 2}", time) for time in range(1, 80, 4)]
+    plan = tidelog.compile(PROGRAM)
+    one_by_one = tidelog.Session(plan, emit="final")
+    for time in range(80):
+        for sensor, value, _ in [row for row in rows if row[2] == time]:
+            one_by_one.push("temp", [sensor, value], time=time)
+        for room, _ in [door for door in doors if door[1] == time]:
+            one_by_one.push("door", [room], time=time)
+    session = tidelog.Session(plan, emit="final")
+    session.push_frames(
+        {"temp": frame_of(rows), "door": {"room": [room for room, _ in doors], "time": [t for _, t in doors]}}
+    )
+    assert session.statistics().intake == one_by_one.statistics().intake
+    assert answers_of(session) == answers_of(one_by_one)
+
+
+def test_the_first_bad_row_is_raised_and_all_others_count() -> None:
+    """A null costs its own row: the error names it, and says how many could not be used."""
+    session = tidelog.Session(tidelog.compile(PROGRAM))
+    frame = {"sensor": ["s1", None, None, "s2"], "value": [85, 85, 85, 85], "time": [1, 2, 3, 4]}
+    with pytest.raises(DataError, match=r"temp row 1: `sensor` is null \(2 rows could not be used, this is the first\)"):
+        session.push_frame("temp", frame)
+    assert session.statistics().intake.accepted == 2
+
+
+def test_rows_that_are_refused_go_to_whoever_asks() -> None:
+    """With `on_rejected` nothing is raised: what is no fact, and what is late, comes with its row and what it said."""
+    session = tidelog.Session(tidelog.compile(PROGRAM))
+    session.push("temp", ["s1", 20], time=10)
+    found: list[Rejected] = []
+    frame = {"sensor": ["s1", "s1", None], "value": [85, 85, 85], "time": [12, 3, 13]}
+    session.push_frame("temp", frame, on_rejected=found.extend)
+    assert [(item.place, item.reason) for item in found] == [
+        ("temp row 2", "`sensor` is null"),
+        ("temp row 1", "late: facts before 10 can no longer come"),
+    ]
+    assert found[0].raw == b'{"sensor":null,"value":85,"time":13}'
+    with pytest.raises(LateError, match=r"temp row 0: temp\(s1,85\)@3: late"):
+        session.push_frame("temp", {"sensor": ["s1"], "value": [85], "time": [3]})
+
+
+def test_wrong_columns_hand_in_nothing() -> None:
+    """Of two frames, one with a wrong column: neither is taken."""
+    session = tidelog.Session(tidelog.compile(PROGRAM))
+    good: dict[str, Any] = {"sensor": ["s1"], "value": [85], "time": [1]}
+    with pytest.raises(DataError, match="the table lacks the field `room` of `door`"):
+        session.push_frames({"temp": good, "door": {"rom": ["r1"], "time": [1]}})
+    assert session.statistics().intake.accepted == 0
+
+
+def test_without_pyarrow_one_line_says_what_to_install() -> None:
+    """Where pyarrow is missing, frames and Parquet say so; everything else works."""
+    code = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "import tidelog\n"
+        "session = tidelog.Session(tidelog.compile('p(X) :- q(X).'))\n"
+        "session.push('q', ['a'], time=1)\n"
+        "print(len(session.pull()))\n"
+        "parquet = lambda: tidelog.open_sink('parquet:d', session.plan.schema)\n"
+        "for call in (lambda: session.push_frame('q', {}), session.pull_frames, parquet):\n"
+        "    try:\n        call()\n"
+        "    except tidelog.ConnectorError as error:\n        print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    line = "Arrow tables and Parquet need pyarrow, which is not installed: pip install 'tidelog[frames]'"
+    assert done.stdout.splitlines() == ["1", line, line, line], done.stderr
+
+
+def test_a_reading_of_a_frame_is_cheap_beside_that_of_calls() -> None:
+    """A row of a frame costs a small part of what a call of `push` costs."""
+    from time import process_time  # noqa: PLC0415 - only here
+
+    rows = readings(1000)
+    plan, frame = tidelog.compile(PROGRAM), frame_of(rows)
+    calls, framed = [], []
+    for _ in range(3):
+        session = tidelog.Session(plan)
+        begin = process_time()
+        for sensor, value, time in rows:
+            session.push("temp", [sensor, value], time=time)
+        calls.append(process_time() - begin)
+        session = tidelog.Session(plan)
+        begin = process_time()
+        session.push_frame("temp", frame)
+        framed.append(process_time() - begin)
+    assert min(framed) * 3 < min(calls)

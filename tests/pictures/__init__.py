@@ -1,0 +1,1 @@
+"""Timelines and graphs as SVG."""
