@@ -1,0 +1,66 @@
+"""`why`: the reason for which a fact holds, or for each rule what it lacks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tidelog.plans.facts import Record
+from tidelog.plans.syntax import Program
+from tidelog.runtime.why.certificate import Certificate, Writer, certificate
+from tidelog.runtime.why.clauses import clauses_of
+from tidelog.runtime.why.model import Model
+from tidelog.runtime.why.proof import Proof, Prover
+from tidelog.runtime.why.search import Search
+from tidelog.runtime.why.tree import tree
+from tidelog.runtime.why.truth import Windows
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a fact holds: `proof` is the one of least height. `text`, `json` and `certificate` show it."""
+
+    holds: bool
+    proof: Proof
+    writer: Writer
+    plain: Writer
+
+    def text(self) -> str:
+        """An indented tree: each fact, the rule by which it follows, its premises."""
+        return tree(self.proof, self.writer)
+
+    def certificate(self) -> Certificate:
+        """The proof as plain data, which `tidelog verify` checks."""
+        return certificate(self.proof, self.plain)
+
+    def json(self) -> str:
+        """The certificate as JSON."""
+        return json.dumps(self.certificate(), ensure_ascii=False)
+
+
+class Explainer:
+    """Explains facts of one model of a program."""
+
+    def __init__(self, program: Program, model: Model, at: Callable[[int, int], str] | None = None) -> None:
+        self._model = model
+        self._clauses = clauses_of(program)
+        self._windows = Windows(model.timeline, model.start, model.arrivals)
+        self._plain = Writer(model.timeline)
+        self._writer = self._plain if at is None else Writer(model.timeline, at)
+
+    def why(self, fact: Record) -> Reason:
+        """Why a fact holds. MethodError where the search was stopped."""
+        return next(self.reasons(fact))
+
+    def reasons(self, fact: Record) -> Iterator[Reason]:
+        """All reasons for which a fact holds, that of least height first, found one after the other."""
+        search = Search(self._model, self._clauses, self._windows)
+        search.solve(*fact)
+        prover = Prover(search)
+        first = prover.prove(*fact)
+        yield Reason(True, first, self._writer, self._plain)
+        search = Search(self._model, self._clauses, self._windows)
+        search.solve(*fact, exhaust=True)
+        for proof in Prover(search).others(*fact, first):
+            yield Reason(True, proof, self._writer, self._plain)
