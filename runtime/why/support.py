@@ -22,7 +22,7 @@ from tidelog.plans.syntax import (
     Wildcard,
     Window,
 )
-from tidelog.plans.timeline import NEG, POS
+from tidelog.plans.timeline import LIMIT
 from tidelog.runtime.why.matching import OTHER
 from tidelog.runtime.why.ranges import Range
 from tidelog.runtime.why.truth import Binding, TruthTeller, atom_of, place_of, row_of
@@ -223,7 +223,12 @@ def narrowed(reach: Reach, within: Range, lo: int, hi: int, *, late: bool) -> Ra
     else:
         last = _first(lambda time: _reaches(reach, low, time, lo, hi), low, high)
         first = _last(lambda time: _reaches(reach, time, last, lo, hi), low, last)
-    return (first, last) if first > NEG and last < POS else (max(first, low), min(last, high))
+    # sums beyond the ends of time say nothing: what goes on for ever is taken whole, what began at no time up to the goal
+    if last < -LIMIT:
+        last = min(high, hi)
+    if first > LIMIT:
+        first = max(low, lo)
+    return (low if first < -LIMIT else first), (high if last > LIMIT else last)
 
 
 def _reaches(reach: Reach, low: int, high: int, lo: int, hi: int) -> bool:
