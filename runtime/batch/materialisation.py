@@ -25,6 +25,7 @@ from tidelog.runtime.state_bound import MAX_STATE_IN_BATCH, StateBound
 from tidelog.runtime.violations import Violation, Violations
 from tidelog.runtime.why.explain import Explainer, Reason
 from tidelog.runtime.why.model import Model
+from tidelog.runtime.why.why_not import WhyNot
 
 MOST_ROUNDS = 10_000
 """How many rounds a recursion is followed that makes values, so that it need not come to an end."""
@@ -177,8 +178,9 @@ class Materialisation:
         require_record(record)
         return self._known.covers(record)
 
-    def why(self, fact: Record) -> Reason:
-        """Why a fact holds, as far as is known: a proof of least height, found now, from what rules were given.
+    def why(self, fact: Record, depth: int = 1) -> Reason | WhyNot:
+        """Why a fact holds, as far as is known: a proof of least height, found when it is asked for. Or why it does not: for
+        each rule the first premise that fails, and with a `depth` above 1 why that fails, so deep.
 
         MethodError where the search was stopped, TypeError for what is no record.
 
@@ -194,7 +196,7 @@ class Materialisation:
           hot(p1)@[2,4]  (input)
         """
         require_record(fact)
-        return self.explainer().why(fact)
+        return self.explainer().why(fact, depth)
 
     def explainer(self, at: Callable[[int, int], str] | None = None) -> Explainer:
         """Explains what holds, as far as is known; `at` writes times other than as data have them."""

@@ -12,19 +12,21 @@ from tidelog.runtime.why.certificate import Certificate, Writer, certificate
 from tidelog.runtime.why.clauses import clauses_of
 from tidelog.runtime.why.model import Model
 from tidelog.runtime.why.proof import Proof, Prover
+from tidelog.runtime.why.ranges import covers
 from tidelog.runtime.why.search import Search
 from tidelog.runtime.why.tree import tree
 from tidelog.runtime.why.truth import Windows
+from tidelog.runtime.why.why_not import Refuter, WhyNot
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
     """Why a fact holds: `proof` is the one of least height. `text`, `json` and `certificate` show it."""
 
-    holds: bool
     proof: Proof
     writer: Writer
     plain: Writer
+    holds: bool = True
 
     def text(self) -> str:
         """An indented tree: each fact, the rule by which it follows, its premises."""
@@ -49,9 +51,16 @@ class Explainer:
         self._plain = Writer(model.timeline)
         self._writer = self._plain if at is None else Writer(model.timeline, at)
 
-    def why(self, fact: Record) -> Reason:
-        """Why a fact holds. MethodError where the search was stopped."""
-        return next(self.reasons(fact))
+    def why(self, fact: Record, depth: int = 1) -> Reason | WhyNot:
+        """Why a fact holds at all its times, or why not (`depth` levels deep). MethodError where the search was stopped."""
+        if self.holds(fact):
+            return next(self.reasons(fact))
+        return Refuter(self._model, self._clauses, self._windows, self._writer).why_not(fact, depth)
+
+    def holds(self, fact: Record) -> bool:
+        """Whether a fact holds at all its times."""
+        _, _, lo, hi = fact
+        return covers(self._model.ranges(*fact, exact=False), lo, hi)
 
     def reasons(self, fact: Record) -> Iterator[Reason]:
         """All reasons for which a fact holds, that of least height first, found one after the other."""
@@ -59,8 +68,8 @@ class Explainer:
         search.solve(*fact)
         prover = Prover(search)
         first = prover.prove(*fact)
-        yield Reason(True, first, self._writer, self._plain)
+        yield Reason(first, self._writer, self._plain)
         search = Search(self._model, self._clauses, self._windows)
         search.solve(*fact, exhaust=True)
         for proof in Prover(search).others(*fact, first):
-            yield Reason(True, proof, self._writer, self._plain)
+            yield Reason(proof, self._writer, self._plain)

@@ -264,7 +264,7 @@ def _solved(equations: Sequence[Comparison], binding: dict[str, Value]) -> dict[
     for _ in equations:
         for equation in equations:
             for one, other in ((equation.left, equation.right), (equation.right, equation.left)):
-                if not isinstance(one, Variable) or one.name in solved or not _names(other) <= solved.keys():
+                if not isinstance(one, Variable) or one.name in solved or not expression_names(other) <= solved.keys():
                     continue
                 try:
                     solved[one.name] = _plain(evaluate(other, solved))
@@ -273,9 +273,10 @@ def _solved(equations: Sequence[Comparison], binding: dict[str, Value]) -> dict[
     return solved
 
 
-def _names(expression: Expression) -> set[str]:
+def expression_names(expression: Expression) -> set[str]:
+    """The names of the variables of an expression."""
     if isinstance(expression, Variable):
         return {expression.name}
     if isinstance(expression, Arithmetic):
-        return set().union(*map(_names, expression.operands))
+        return set().union(*map(expression_names, expression.operands))
     return set()

@@ -2,7 +2,8 @@
 
 First backwards: from the fact to all rows and times that it may rest on, as the model has them (the *demand*). Then
 forwards, in rounds, over what is demanded alone: round k adds what one application of a rule gives from the rounds before
-it. So each piece of coverage has a *height*, the least that a proof can have, and rests on lower ones only: no proof is circular.
+it. So each piece of coverage has a *height*, the least that a proof can have, and rests on lower ones only: no proof is
+circular.
 Negations are looked up in the model.
 
 Work is bounded: at first few substitutions of each rule are followed, then more, and in the end no more than `MOST_STEPS`.
