@@ -34,6 +34,8 @@ COMMANDS = {
     "materialise": "print everything that follows from a program and facts",
     "entails": "decide whether a fact follows",
     "consistent": "decide whether a program and facts have a model",
+    "why": "show why a fact holds, or why it does not",
+    "verify": "check the certificate of an explanation",
     "spark": "with Spark: run a program, write derived facts to tables",
 }
 """Each command, which is the module of that name in `tidelog.commands`, and what it does."""

@@ -24,7 +24,7 @@ from tidelog.runtime.batch.wiring import Derived
 from tidelog.runtime.state_bound import MAX_STATE_IN_BATCH, StateBound
 from tidelog.runtime.violations import Violation, Violations
 from tidelog.runtime.why.explain import Explainer, Reason
-from tidelog.runtime.why.model import Model
+from tidelog.runtime.why.model import Model, Writing
 from tidelog.runtime.why.why_not import WhyNot
 
 MOST_ROUNDS = 10_000
@@ -198,7 +198,7 @@ class Materialisation:
         require_record(fact)
         return self.explainer().why(fact, depth)
 
-    def explainer(self, at: Callable[[int, int], str] | None = None) -> Explainer:
+    def explainer(self, at: Writing = None) -> Explainer:
         """Explains what holds, as far as is known; `at` writes times other than as data have them."""
         derived = {name: self._known.rows_of(name) for name in self._known.predicates()}
         repeating = self._known.repeating()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tidelog.plans.facts import Record
 from tidelog.plans.syntax import Program
+from tidelog.plans.timeline import Timeline
 from tidelog.runtime.why.certificate import Certificate, Writer, certificate
 from tidelog.runtime.why.clauses import clauses_of
-from tidelog.runtime.why.model import Model
+from tidelog.runtime.why.lanes import lanes_of
+from tidelog.runtime.why.model import Model, Writing
+from tidelog.runtime.why.picture import draw
 from tidelog.runtime.why.proof import Proof, Prover
 from tidelog.runtime.why.ranges import covers
 from tidelog.runtime.why.search import Search
@@ -26,6 +29,7 @@ class Reason:
     proof: Proof
     writer: Writer
     plain: Writer
+    timeline: Timeline
     holds: bool = True
 
     def text(self) -> str:
@@ -36,6 +40,10 @@ class Reason:
         """The proof as plain data, which `tidelog verify` checks."""
         return certificate(self.proof, self.plain)
 
+    def svg(self) -> str:
+        """A timeline with a lane for each fact, and the windows that rules look at."""
+        return draw(list(lanes_of(self.proof, self.writer)), self.timeline, self.writer)
+
     def json(self) -> str:
         """The certificate as JSON."""
         return json.dumps(self.certificate(), ensure_ascii=False)
@@ -44,7 +52,7 @@ class Reason:
 class Explainer:
     """Explains facts of one model of a program."""
 
-    def __init__(self, program: Program, model: Model, at: Callable[[int, int], str] | None = None) -> None:
+    def __init__(self, program: Program, model: Model, at: Writing = None) -> None:
         self._model = model
         self._clauses = clauses_of(program)
         self._windows = Windows(model.timeline, model.start, model.arrivals)
@@ -68,8 +76,8 @@ class Explainer:
         search.solve(*fact)
         prover = Prover(search)
         first = prover.prove(*fact)
-        yield Reason(first, self._writer, self._plain)
+        yield Reason(first, self._writer, self._plain, self._model.timeline)
         search = Search(self._model, self._clauses, self._windows)
         search.solve(*fact, exhaust=True)
         for proof in Prover(search).others(*fact, first):
-            yield Reason(proof, self._writer, self._plain)
+            yield Reason(proof, self._writer, self._plain, self._model.timeline)

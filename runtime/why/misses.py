@@ -37,6 +37,7 @@ class Miss:
     """What fails, as text, and what came nearest to it; `distance` orders misses, the least is the nearest.
 
     `wanted` is the row that is missing and when, where it is one; `anywhere` tells that one time of these would do.
+    `times` and `nearest_times` are the ranges of both texts.
     """
 
     fails: str
@@ -44,6 +45,8 @@ class Miss:
     distance: tuple[float, float]
     wanted: tuple[str, Row, int, int] | None = None
     anywhere: bool = False
+    times: Range | None = None
+    nearest_times: Range | None = None
 
 
 class Misses:
@@ -87,7 +90,7 @@ class Misses:
 
     def _whole(self, formula: Formula, binding: Binding, lo: int, hi: int) -> Miss:
         text = format_formula(grounded(formula, binding))
-        return Miss(f"{text}@{self._writer.times(lo, hi)}", None, (2.0, 0.0))
+        return Miss(f"{text}@{self._writer.times(lo, hi)}", None, (2.0, 0.0), times=(lo, hi))
 
     # --- what there is ----------------------------------------------------------------------------------------------------
 
@@ -101,9 +104,10 @@ class Misses:
         names = {term.name for term in atom.arguments if isinstance(term, Variable)}
         key = (atom.predicate, row_of(atom, binding), lo, hi) if names <= binding.keys() else None
         if found is None:
-            return Miss(fails, None, (1.0, float(POS)), key, anywhere)
+            return Miss(fails, None, (1.0, float(POS)), key, anywhere, (lo, hi))
         distance, row, (low, high) = found
-        return Miss(fails, self._writer.fact(atom.predicate, row, low, high), distance, key, anywhere)
+        nearest = self._writer.fact(atom.predicate, row, low, high)
+        return Miss(fails, nearest, distance, key, anywhere, (lo, hi), (low, high))
 
     def _candidates(
         self, atom: Atom, binding: Binding, lo: int, hi: int
@@ -147,8 +151,9 @@ class Misses:
                 low, high = held[0]
                 if isinstance(inner, Atom) and inner.at is None:
                     low, high = self._model.nearest(inner.predicate, row_of(inner, full), low, high) or held[0]
-                return Miss(text, f"{format_formula(shown)}@{self._writer.times(low, high)}", (0.0, 0.0))
-        return Miss(text, None, (2.0, 0.0))
+                nearest = f"{format_formula(shown)}@{self._writer.times(low, high)}"
+                return Miss(text, nearest, (0.0, 0.0), times=(lo, hi), nearest_times=(low, high))
+        return Miss(text, None, (2.0, 0.0), times=(lo, hi))
 
     # --- operators --------------------------------------------------------------------------------------------------------
 

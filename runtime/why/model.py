@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 from tidelog.operators.coverage import Bounds, overlapping
@@ -15,6 +15,8 @@ from tidelog.runtime.why.ranges import Range, Ranges, intersected, subtracted, u
 Kind = Literal["input", "background", "program"]
 """Where a fact that no rule derived comes from."""
 Rows = Mapping[Row, Bounds]
+Writing = Callable[[int, int], str] | None
+"""How times are written; None for how data have them."""
 Arrival = tuple[str, Row, int]
 """An input fact at the time at which it begins."""
 

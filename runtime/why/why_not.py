@@ -11,12 +11,13 @@ from tidelog.plans.errors import MethodError
 from tidelog.plans.facts import Record, Row, format_constant
 from tidelog.plans.printing import format_formula
 from tidelog.plans.syntax import Comparison, Formula, Negation, Unary
-from tidelog.plans.timeline import NEG, POS
+from tidelog.plans.timeline import NEG, POS, Timeline
 from tidelog.runtime.why.certificate import Certificate, Writer
 from tidelog.runtime.why.clauses import Clause, Clauses, variables_of
 from tidelog.runtime.why.matching import Matcher, expression_names, unified
 from tidelog.runtime.why.misses import Miss, Misses, first_time
 from tidelog.runtime.why.model import Model, Unbounded
+from tidelog.runtime.why.picture import Lane, draw
 from tidelog.runtime.why.ranges import Range, Ranges, intersected, subtracted
 from tidelog.runtime.why.support import grounded
 from tidelog.runtime.why.truth import Binding, TruthTeller, Windows
@@ -53,11 +54,14 @@ class WhyNot:
     `nearest` is the range at which the fact itself lies nearest, if at all; `stopped` says that not everything was tried.
     """
 
+    record: Record
     fact: str
     missing: str
     attempts: tuple[Attempt, ...]
     nearest: str | None
     stopped: bool
+    writer: Writer
+    timeline: Timeline
     holds: bool = False
 
     def text(self) -> str:
@@ -79,9 +83,25 @@ class WhyNot:
         told["attempts"] = _as_data(self.attempts)
         return {**told, "stopped": True} if self.stopped else told
 
+    def svg(self) -> str:
+        """A timeline: for each rule the range in which its premise fails, and what came nearest."""
+        _, _, lo, hi = self.record
+        lanes = [Lane(self.fact, "does not hold", 0, "fails", (lo, hi)), *_failures(self.attempts, 1)]
+        return draw(lanes, self.timeline, self.writer)
+
     def json(self) -> str:
         """The same as JSON."""
         return json.dumps(self.certificate(), ensure_ascii=False)
+
+
+def _failures(attempts: Sequence[Attempt], level: int) -> Iterator[Lane]:
+    for each in attempts:
+        miss = each.miss
+        if miss.times is not None:
+            yield Lane(miss.fails, each.by, level, "fails", miss.times)
+            if miss.nearest_times is not None and miss.nearest is not None:
+                yield Lane(miss.nearest, "nearest", level + 1, "near", miss.nearest_times)
+        yield from _failures(each.attempts, level + 1)
 
 
 def _as_data(attempts: Sequence[Attempt]) -> list[Certificate]:
@@ -132,7 +152,9 @@ class Refuter:
         nearest = self._model.nearest(predicate, row, *missing)
         told = None if nearest is None else self._writer.fact(predicate, row, *nearest)
         text = self._writer.fact(predicate, row, lo, hi)
-        return WhyNot(text, self._writer.times(*missing), attempts, told, self._stopped)
+        return WhyNot(
+            fact, text, self._writer.times(*missing), attempts, told, self._stopped, self._writer, self._model.timeline
+        )
 
     def _first(self, missing: Sequence[Range]) -> Range:
         return first_time(missing, is_integer=self._model.timeline.is_integer)
