@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tidelog.plans.facts import Row, format_constant
-from tidelog.plans.printing import format_formula, format_predicate
+from tidelog.plans.printing import format_formula, format_predicate, format_term
+from tidelog.plans.syntax import Atom, Formula
 from tidelog.plans.timeline import Timeline
 from tidelog.runtime.why.proof import Proof
 from tidelog.runtime.why.support import Absence
@@ -39,12 +40,24 @@ class Writer:
 
     def absence(self, absence: Absence) -> str:
         """What was absent, and when: `q(a,_)@[1,2]`."""
-        text = format_formula(absence.formula)
-        return f"{text}@{self._at(absence.lo, absence.hi)}"
+        return f"{compact(absence.formula)}@{self._at(absence.lo, absence.hi)}"
 
     def times(self, lo: int, hi: int) -> str:
         """A range alone."""
         return self._at(lo, hi)
+
+
+def compact(formula: Formula) -> str:
+    """A formula as text; an atom, of which arguments are values or wildcards, as a fact has it."""
+    if not isinstance(formula, Atom) or formula.at is not None or not formula.arguments:
+        return format_formula(formula)
+    return f"{format_predicate(formula.predicate)}({','.join(map(format_term, formula.arguments))})"
+
+
+def absent(absence: Absence, writer: Writer) -> Certificate:
+    """An absence as a node, with the values of the time variables that are left in it."""
+    node: Certificate = {"absent": writer.absence(absence)}
+    return {**node, "where": dict(absence.times)} if absence.times else node
 
 
 def certificate(proof: Proof, writer: Writer) -> Certificate:
@@ -64,7 +77,7 @@ def _fact(proof: Proof, writer: Writer) -> str:
 
 def _tree(proof: Proof | Absence, writer: Writer) -> Certificate:
     if isinstance(proof, Absence):
-        return {"absent": writer.absence(proof)}
+        return absent(proof, writer)
     premises = [_tree(each, writer) for each in proof.premises]
     return {"fact": _fact(proof, writer), "by": proof.by, "premises": premises}
 
@@ -74,7 +87,7 @@ def _step(proof: Proof, writer: Writer) -> Certificate:
     premises: list[Certificate] = []
     for each in proof.premises:
         if isinstance(each, Absence):
-            premises.append({"absent": writer.absence(each)})
+            premises.append(absent(each, writer))
         else:
             by = LEMMA if each.is_rule else each.by
             premises.append({"fact": _fact(each, writer), "by": by, "premises": []})

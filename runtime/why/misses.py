@@ -21,7 +21,7 @@ from tidelog.plans.syntax import (
     Window,
 )
 from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.why.certificate import Writer
+from tidelog.runtime.why.certificate import Writer, compact
 from tidelog.runtime.why.matching import Matcher
 from tidelog.runtime.why.model import Model
 from tidelog.runtime.why.ranges import Range, Ranges, subtracted, united
@@ -99,7 +99,7 @@ class Misses:
             place = place_of(atom.at, binding) if atom.at.variable.name in binding else None
             lo, hi = (lo, hi) if place is None else (place, place)
         wanted = grounded(replace(atom, at=None), binding)
-        fails = f"{format_formula(wanted)}@{self._writer.times(lo, hi)}"
+        fails = f"{compact(wanted)}@{self._writer.times(lo, hi)}"
         found = min(self._candidates(atom, binding, lo, hi), key=lambda item: item[0], default=None)
         names = {term.name for term in atom.arguments if isinstance(term, Variable)}
         key = (atom.predicate, row_of(atom, binding), lo, hi) if names <= binding.keys() else None
@@ -142,7 +142,7 @@ class Misses:
 
     def _negation(self, formula: Negation, binding: Binding, lo: int, hi: int) -> Miss:
         """What is negated holds: what of it, and when."""
-        text = f"{format_formula(grounded(formula, binding))}@{self._writer.times(lo, hi)}"
+        text = f"not {compact(grounded(formula.operand, binding))}@{self._writer.times(lo, hi)}"
         inner = formula.operand
         for full in self._matcher.locals(inner, binding, lo, hi):
             held = self._held(inner, full, lo, hi)
@@ -151,7 +151,7 @@ class Misses:
                 low, high = held[0]
                 if isinstance(inner, Atom) and inner.at is None:
                     low, high = self._model.nearest(inner.predicate, row_of(inner, full), low, high) or held[0]
-                nearest = f"{format_formula(shown)}@{self._writer.times(low, high)}"
+                nearest = f"{compact(shown)}@{self._writer.times(low, high)}"
                 return Miss(text, nearest, (0.0, 0.0), times=(lo, hi), nearest_times=(low, high))
         return Miss(text, None, (2.0, 0.0), times=(lo, hi))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from tidelog.plans.facts import Row
-from tidelog.plans.normal.traverse import rebuild
+from tidelog.plans.normal.traverse import children, rebuild
 from tidelog.plans.syntax import (
     Atom,
     Binary,
@@ -16,6 +16,7 @@ from tidelog.plans.syntax import (
     Expression,
     Formula,
     Negation,
+    TimePoint,
     Unary,
     Value,
     Variable,
@@ -44,11 +45,15 @@ class Premise:
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """A formula of which nothing holds within `lo … hi`: mostly an atom, its wildcards standing for any value."""
+    """A formula of which nothing holds within `lo … hi`: mostly an atom, its wildcards standing for any value.
+
+    `times` are the values of the time variables that are left in it.
+    """
 
     formula: Formula
     lo: int
     hi: int
+    times: tuple[tuple[str, Value], ...] = ()
 
 
 class NotSupported(Exception):
@@ -193,11 +198,10 @@ class Supporter:
         """Where nothing was, so that a formula held nowhere in `lo … hi`."""
         if isinstance(formula, Comparison):
             return
-        if isinstance(formula, Atom) and formula.at is not None:
-            place = place_of(formula.at, binding) if formula.at.variable.name in binding else None
-            if place is not None:
-                yield Absence(grounded(replace(formula, at=None), binding), place, place)
-                return
+        atom = formula.operand if isinstance(formula, Window) and formula.mode == "at" else formula
+        if isinstance(atom, Atom) and atom.at is not None:
+            yield from self._absence_at(atom, atom.at, binding)
+            return
         if isinstance(formula, Unary) and formula.operator in ("diamondminus", "diamondplus"):
             yield from self._absence(formula.operand, binding, *self._windows.seen(formula, lo, hi))
             return
@@ -211,7 +215,20 @@ class Supporter:
                 if isinstance(part, Atom) and not self._teller.denied(Negation(part), binding, lo, hi):
                     yield from self._absence(part, binding, lo, hi)
                     return
-        yield Absence(grounded(formula, binding), lo, hi)
+        times = sorted((name, binding[name]) for name in _time_variables(formula) if name in binding)
+        yield Absence(grounded(formula, binding), lo, hi, tuple(times))
+
+    def _absence_at(self, atom: Atom, point: TimePoint, binding: Binding) -> Iterator[Absence]:
+        """What was not at a time; nothing where it was, but the time lies in no window: that can be reckoned."""
+        place = place_of(point, binding)
+        alone = replace(atom, at=None)
+        if place is not None and not self._teller.denied(Negation(alone), binding, place, place):
+            yield Absence(grounded(alone, binding), place, place)
+
+
+def _time_variables(formula: Formula) -> set[str]:
+    own = {formula.at.variable.name} if isinstance(formula, Atom) and formula.at is not None else set()
+    return own.union(*map(_time_variables, children(formula)))
 
 
 def narrowed(reach: Reach, within: Range, lo: int, hi: int, *, late: bool) -> Range:

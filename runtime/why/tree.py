@@ -26,7 +26,8 @@ def _lines(proof: Proof, writer: Writer) -> Iterator[str]:
         each, level = waiting.pop()
         indent = "  " * min(level, _DEEPEST)
         if isinstance(each, Absence):
-            yield f"{indent}not {writer.absence(each)}  (absent)"
+            where = "".join(f", {name} = {value}" for name, value in each.times)
+            yield f"{indent}not {writer.absence(each)}  (absent{where})"
             continue
         fact = writer.fact(each.predicate, each.row, each.lo, each.hi)
         if not each.is_rule and each.by != PARTS:

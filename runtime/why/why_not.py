@@ -9,10 +9,9 @@ from itertools import islice
 
 from tidelog.plans.errors import MethodError
 from tidelog.plans.facts import Record, Row, format_constant
-from tidelog.plans.printing import format_formula
 from tidelog.plans.syntax import Comparison, Formula, Negation, Unary
 from tidelog.plans.timeline import NEG, POS, Timeline
-from tidelog.runtime.why.certificate import Certificate, Writer
+from tidelog.runtime.why.certificate import Certificate, Writer, compact
 from tidelog.runtime.why.clauses import Clause, Clauses, variables_of
 from tidelog.runtime.why.matching import Matcher, expression_names, unified
 from tidelog.runtime.why.misses import Miss, Misses, first_time
@@ -222,7 +221,7 @@ class Refuter:
             gaps = subtracted([(lo, hi)], self._model.ranges(predicate, row, lo, hi, exact=False))
             if gaps:
                 below = tuple(self._attempts(predicate, row, self._first(gaps), depth - 1))
-        return Attempt(clause.text, binding, format_formula(grounded(premise, binding)), miss, below)
+        return Attempt(clause.text, binding, compact(grounded(premise, binding)), miss, below)
 
 
 def _in_order(body: Sequence[Formula], start: Binding) -> Iterator[Formula]:

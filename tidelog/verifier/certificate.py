@@ -8,7 +8,7 @@ from typing import Any
 
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.parser import parse
-from tidelog.plans.syntax import Conjunction, FactStatement, Formula, Rule
+from tidelog.plans.syntax import Conjunction, FactStatement, Formula, Rule, Value
 from tidelog.verifier.matching import substitutions
 from tidelog.verifier.terms import Row, grounded, head_predicate, is_ahead, numbered, predicates_in, value_of
 from tidelog.verifier.theory import Given, Theory
@@ -87,7 +87,7 @@ class Verifier:
         world = World(True)
         for each in map(_object, premises):
             if "absent" in each:
-                world.absent.append(self._absence(each["absent"]))
+                world.absent.append(self._absence(each))
             else:
                 world.add(*self._claim(each.get("fact")))
         predicate, row, times = claim
@@ -96,24 +96,25 @@ class Verifier:
             raise Refused(f"`{predicate}` does not follow by its rule from these premises alone")
 
     def _check_absence(self, told: Mapping[str, Any]) -> None:
-        formula, times = self._absence(told["absent"])
+        formula, times, where = self._absence(told)
         (ready,) = numbered([formula])
         world = self._theory.model(predicates_in([formula]), times[-1][1][0] if not is_ahead(formula) else math.inf)
         evaluator = self._theory.evaluator(world)
-        held = (each for binding in substitutions(world, [ready], {}) for each in evaluator.truth(ready, binding))
+        held = (each for binding in substitutions(world, [ready], dict(where)) for each in evaluator.truth(ready, binding))
         if both(union(held), times):
             raise Refused(f"`{told['absent']}` is not absent")
 
-    def _absence(self, text: object) -> tuple[Formula, Times]:
-        formula, _, time = str(text).rpartition("@")
+    def _absence(self, told: Mapping[str, Any]) -> tuple[Formula, Times, dict[str, Value]]:
+        text, where = str(told["absent"]), _object(told.get("where", {}))
+        formula, _, time = text.rpartition("@")
         try:
             (rule,) = parse(f"x :- {formula}.").statements
         except (ProgramError, ValueError):
             raise Refused(f"`{text}` is no absence") from None
-        if not isinstance(rule, Rule):
+        if not isinstance(rule, Rule) or not all(isinstance(value, int) for value in where.values()):
             raise Refused(f"`{text}` is no absence")
         body = rule.body[0] if len(rule.body) == 1 else Conjunction(rule.body)
-        return self._theory.read(grounded(body, {})), self._claim(f"x@{time}")[2]
+        return self._theory.read(grounded(body, {})), self._claim(f"x@{time}")[2], where
 
     def _claim(self, text: object) -> Claim:
         """A fact of the certificate: its predicate, its row, its times."""

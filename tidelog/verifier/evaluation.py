@@ -82,7 +82,10 @@ class Evaluator:
             return ALWAYS
         known = complement(self.truth(inner, {**binding, **dict.fromkeys(own, ANY)}, least=False))
         said = grounded(inner, binding)
-        return union([*known, *(each for absent, times in self.world.absent if absent == said for each in times)])
+        for absent, times, where in self.world.absent:
+            if absent == said and all(binding.get(name) == value for name, value in where.items()):
+                known = union([*known, *times])
+        return known
 
     def _unary(self, formula: Unary, binding: Binding, *, least: bool) -> Times:
         times = self.truth(formula.operand, binding, least=least)

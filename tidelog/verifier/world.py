@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tidelog.plans.syntax import Atom, Constant, Formula, Wildcard
+from tidelog.plans.syntax import Atom, Constant, Formula, Value, Wildcard
 from tidelog.verifier.terms import ANY, Row
 from tidelog.verifier.times import Times, complement, union
 
 
 @dataclass
 class World:
-    """What is known of rows: when they hold, and, where not everything is known (`is_open`), what is absent."""
+    """What is known of rows: when they hold, and, where not everything is known (`is_open`), what is absent
+    (a formula, when, and the values of the time variables left in it)."""
 
     is_open: bool
     held: dict[str, dict[Row, Times]] = field(default_factory=dict)
-    absent: list[tuple[Formula, Times]] = field(default_factory=list)
+    absent: list[tuple[Formula, Times, dict[str, Value]]] = field(default_factory=list)
 
     def add(self, predicate: str, row: Row, times: Times) -> bool:
         """Let a row hold; whether that is news."""
@@ -28,7 +29,7 @@ class World:
         """When a row surely holds (`least`), or when it may."""
         if least or not self.is_open:
             return self.held.get(predicate, {}).get(row, [])
-        gone = [times for formula, times in self.absent if isinstance(formula, Atom) and _denies(formula, predicate, row)]
+        gone = [times for formula, times, _ in self.absent if isinstance(formula, Atom) and _denies(formula, predicate, row)]
         return complement(union(stretch for times in gone for stretch in times))
 
 
