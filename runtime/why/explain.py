@@ -53,7 +53,7 @@ class Explainer:
     """Explains facts of one model of a program."""
 
     def __init__(self, program: Program, model: Model, at: Writing = None) -> None:
-        self._model = model
+        self.model = model
         self._clauses = clauses_of(program)
         self._windows = Windows(model.timeline, model.start, model.arrivals)
         self._plain = Writer(model.timeline)
@@ -63,21 +63,21 @@ class Explainer:
         """Why a fact holds at all its times, or why not (`depth` levels deep). MethodError where the search was stopped."""
         if self.holds(fact):
             return next(self.reasons(fact))
-        return Refuter(self._model, self._clauses, self._windows, self._writer).why_not(fact, depth)
+        return Refuter(self.model, self._clauses, self._windows, self._writer).why_not(fact, depth)
 
     def holds(self, fact: Record) -> bool:
         """Whether a fact holds at all its times."""
         _, _, lo, hi = fact
-        return covers(self._model.ranges(*fact, exact=False), lo, hi)
+        return covers(self.model.ranges(*fact, exact=False), lo, hi)
 
     def reasons(self, fact: Record) -> Iterator[Reason]:
         """All reasons for which a fact holds, that of least height first, found one after the other."""
-        search = Search(self._model, self._clauses, self._windows)
+        search = Search(self.model, self._clauses, self._windows)
         search.solve(*fact)
         prover = Prover(search)
         first = prover.prove(*fact)
-        yield Reason(first, self._writer, self._plain, self._model.timeline)
-        search = Search(self._model, self._clauses, self._windows)
+        yield Reason(first, self._writer, self._plain, self.model.timeline)
+        search = Search(self.model, self._clauses, self._windows)
         search.solve(*fact, exhaust=True)
         for proof in Prover(search).others(*fact, first):
-            yield Reason(proof, self._writer, self._plain, self._model.timeline)
+            yield Reason(proof, self._writer, self._plain, self.model.timeline)

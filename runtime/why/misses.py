@@ -25,7 +25,7 @@ from tidelog.runtime.why.certificate import Writer, compact
 from tidelog.runtime.why.matching import Matcher
 from tidelog.runtime.why.model import Model
 from tidelog.runtime.why.ranges import Range, Ranges, subtracted, united
-from tidelog.runtime.why.support import grounded
+from tidelog.runtime.why.support import Premise, Supporter, grounded
 from tidelog.runtime.why.truth import Binding, TruthTeller, atom_of, place_of, row_of
 
 MOST_ROWS = 1_000
@@ -147,13 +147,19 @@ class Misses:
         for full in self._matcher.locals(inner, binding, lo, hi):
             held = self._held(inner, full, lo, hi)
             if held:
-                shown = grounded(inner, full)
                 low, high = held[0]
-                if isinstance(inner, Atom) and inner.at is None:
-                    low, high = self._model.nearest(inner.predicate, row_of(inner, full), low, high) or held[0]
-                nearest = f"{compact(shown)}@{self._writer.times(low, high)}"
-                return Miss(text, nearest, (0.0, 0.0), times=(lo, hi), nearest_times=(low, high))
+                nearest, times = self._against(inner, full, low, high)
+                return Miss(text, nearest, (0.0, 0.0), times=(lo, hi), nearest_times=times)
         return Miss(text, None, (2.0, 0.0), times=(lo, hi))
+
+    def _against(self, inner: Formula, binding: Binding, lo: int, hi: int) -> tuple[str, Range]:
+        """What speaks against a negation: the first fact that its operand rests on, or the operand itself."""
+        for premise in Supporter(self._teller).support(inner, binding, lo, hi):
+            if isinstance(premise, Premise):
+                found = self._model.nearest(premise.predicate, premise.row, premise.lo, premise.hi)
+                times = (premise.lo, premise.hi) if found is None else found
+                return self._writer.fact(premise.predicate, premise.row, *times), times
+        return f"{compact(grounded(inner, binding))}@{self._writer.times(lo, hi)}", (lo, hi)
 
     # --- operators --------------------------------------------------------------------------------------------------------
 

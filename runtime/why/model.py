@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
-from tidelog.operators.coverage import Bounds, overlapping
+from tidelog.operators.coverage import Bounds
 from tidelog.plans.facts import Record, Row
 from tidelog.plans.repeating import Repeating
 from tidelog.plans.syntax import Background, Constant, FactStatement, Program, Value
 from tidelog.plans.timeline import NEG, POS, Timeline
-from tidelog.runtime.why.ranges import Range, Ranges, intersected, subtracted, united, within
+from tidelog.runtime.why.ranges import Range, Ranges, among, intersected, subtracted, united, within
 
 Kind = Literal["input", "background", "program"]
 """Where a fact that no rule derived comes from."""
@@ -83,7 +83,7 @@ class Model:
         Unbounded where too much would have to be laid out.
         """
         bounds = self._derived.get(predicate, {}).get(row, [])
-        found = [(max(bounds[i], lo), min(bounds[i + 1], hi)) for i in overlapping(bounds, lo, hi)]
+        found = among(bounds, lo, hi)
         repeating = self._repeating.get(predicate, {}).get(row)
         if not repeating:
             return found
@@ -95,7 +95,7 @@ class Model:
         """What of a row was given within `lo … hi`, and where it comes from."""
         rows = self._given.get(predicate, self._derived.get(predicate, {}))
         bounds = rows.get(row, [])
-        rest = [(max(bounds[i], lo), min(bounds[i + 1], hi)) for i in overlapping(bounds, lo, hi)]
+        rest = among(bounds, lo, hi)
         if not rest:
             return []
         stated = intersected(rest, self._stated.get((predicate, row), []))

@@ -6,6 +6,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
+from tidelog.operators.coverage import Bounds, overlapping
+
 Range = tuple[int, int]
 Ranges = list[Range]
 
@@ -41,6 +43,15 @@ def within(ranges: Sequence[Range], lo: int, hi: int) -> Ranges:
             break
         found.append((max(low, lo), min(high, hi)))
     return found
+
+
+def among(bounds: Bounds, lo: int, hi: int) -> Ranges:
+    """What of flat bounds, as coverage has them, lies in `lo … hi`.
+
+    >>> among([1, 4, 6, 9], 3, 7)
+    [(3, 4), (6, 7)]
+    """
+    return [(max(bounds[i], lo), min(bounds[i + 1], hi)) for i in overlapping(bounds, lo, hi)]
 
 
 def intersected(left: Sequence[Range], right: Sequence[Range]) -> Ranges:

@@ -15,18 +15,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from tidelog.operators.coverage import Bounds, merge
 from tidelog.operators.sld.values import UNCOMPUTABLE
 from tidelog.plans.errors import MethodError
-from tidelog.plans.facts import Row, format_atom
+from tidelog.plans.facts import Fact, Row, format_atom
 from tidelog.plans.syntax import Atom, Binary, Conjunction, Formula, Unary, Window
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.why.clauses import Clause, Clauses
 from tidelog.runtime.why.matching import Binding, Matcher
 from tidelog.runtime.why.model import Kind, Model, Unbounded
-from tidelog.runtime.why.ranges import Range, Ranges, covers, intersected, subtracted, united, within
+from tidelog.runtime.why.ranges import Range, Ranges, among, covers, intersected, subtracted, united
 from tidelog.runtime.why.truth import TruthTeller, Windows, place_of, row_of
 
-MOST_STEPS = 200_000
+MOST_STEPS = 100_000
 """So often a substitution of a rule is looked at, at the most, until a search gives up."""
 _BREADTHS = (6, 60, 10_000)
 """How many substitutions of a rule are followed for a row, at first and then."""
@@ -56,7 +57,7 @@ class Piece:
 class _Node:
     """A row that is demanded: at which times, the instances that may derive it, and what is known of it so far."""
 
-    demanded: Ranges = field(default_factory=list)
+    demanded: Bounds = field(default_factory=list)
     instances: dict[tuple[int, tuple[tuple[str, object], ...]], Instance] = field(default_factory=dict)
     pieces: list[Piece] = field(default_factory=list)
     users: dict[int, tuple[Key, Instance]] = field(default_factory=dict)
@@ -149,12 +150,11 @@ class Search:
     def _demand(self, key: Key, lo: int, hi: int) -> Ranges:
         """Note that a row is demanded; returns the times at which rules have to derive it, as one range."""
         node = self._nodes.setdefault(key, _Node())
-        new = subtracted(self.model.ranges(*key, lo, hi, exact=False), node.demanded)
-        if not new:
-            return []
-        node.demanded = united([*node.demanded, *new])
+        new: list[Fact] = []
+        for low, high in self.model.ranges(*key, lo, hi, exact=False):
+            merge(node.demanded, low, high, 1, key[1], new)
         need: Ranges = []
-        for low, high in new:
+        for _, low, high in new:
             given = self.model.given(*key, low, high)
             for (first, last), kind in given:
                 _insert(node.pieces, Piece(first, last, 0, kind))
@@ -217,7 +217,7 @@ class Search:
 
     def _apply(self, teller: TruthTeller, key: Key, instance: Instance, times: Range) -> Iterator[tuple[Key, Range]]:
         node = self._nodes[key]
-        demanded = within(node.demanded, *times)
+        demanded = among(node.demanded, *times)
         if not demanded:
             return
         self.step()

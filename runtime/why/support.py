@@ -25,7 +25,7 @@ from tidelog.plans.syntax import (
 )
 from tidelog.plans.timeline import LIMIT
 from tidelog.runtime.why.matching import OTHER
-from tidelog.runtime.why.ranges import Range
+from tidelog.runtime.why.ranges import Range, united
 from tidelog.runtime.why.truth import Binding, TruthTeller, atom_of, place_of, row_of
 
 Reach = Callable[[int, int], Range | None]
@@ -177,9 +177,9 @@ class Supporter:
         atom = atom_of(formula)
         row = row_of(atom, binding)
         if formula.mode == "always":
-            for first, time in self._windows.runs(formula.window, atom.predicate, row):
-                if lo <= time <= hi:
-                    yield Premise(atom.predicate, row, first, time, (first, time))
+            runs = self._windows.runs(formula.window, atom.predicate, row)
+            for first, last in united(run for run in runs if lo <= run[1] <= hi):
+                yield Premise(atom.predicate, row, first, last, (first, last))
             return
         place = None if atom.at is None else place_of(atom.at, binding)
         stays = list(self._windows.stays(formula.window, atom.predicate, row))

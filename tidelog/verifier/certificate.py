@@ -59,16 +59,16 @@ class Verifier:
             if "absent" in told:
                 self._check_absence(told)
                 continue
-            claim, by, premises = self._claim(told.get("fact")), told.get("by"), _list(told.get("premises", []))
+            claim, by, premises = self._claim(told.get("fact")), str(told.get("by")), _list(told.get("premises", []))
             if by == "parts":
                 waiting += [(each, above) for each in self._parts_of(claim, premises)]
             elif by == "lemma" or by in self._theory.given:
-                given = self._lemmas if by == "lemma" else self._theory.given[str(by)]
+                given = self._lemmas if by == "lemma" else self._theory.given[by]
                 if premises or not contains(given.times(claim[0], claim[1], least=True), claim[2]):
                     raise Refused(f"`{told['fact']}` is no {by} fact")
             else:
                 self._check_older(claim, above)
-                self._check_step(claim, self._theory.rule(str(by)), premises)
+                self._check_step(claim, self._theory.rule(by), premises)
                 waiting += [(each, (claim, above)) for each in premises]
 
     def _parts_of(self, claim: Claim, premises: list[Any]) -> list[Any]:

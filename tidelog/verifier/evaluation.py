@@ -150,6 +150,8 @@ class Evaluator:
         atom = formula.operand
         if not isinstance(atom, Atom):
             raise Refused("a tuple window holds one atom")
+        if self.world.is_open and not least and formula.mode != "at":
+            return ALWAYS  # an absence has to say that it does not hold
         row, size = tuple(value_of(term, binding) for term in atom.arguments), int(formula.window.size)
         of = formula.window.of
         stream = [each for each in self._arrivals if not of or each[0] in of]
