@@ -66,7 +66,7 @@ class Model:
         """The rows that hold at some time."""
         known = self._derived.get(predicate, {})
         repeating = self._repeating.get(predicate)
-        return known.keys() | repeating.keys() if repeating else known.keys()
+        return {**known, **repeating}.keys() if repeating else known.keys()  # in a fixed order
 
     def matching(self, predicate: str, columns: tuple[int, ...], key: Row) -> Sequence[Row]:
         """The rows that hold at some time and have these values in these columns."""

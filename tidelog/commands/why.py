@@ -13,10 +13,10 @@ from tidelog.commands.batch import add_iso, go_on, write_lines
 from tidelog.commands.batch_progress import Progress
 from tidelog.commands.given_facts import GivenFacts, load_any_plan, load_given, open_to_all
 from tidelog.commands.numbers import positive
-from tidelog.commands.outcome import BAD, DONE, add_max_state, say
+from tidelog.commands.outcome import BAD, DONE, USAGE, add_max_state, say
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.plans.batch import BatchPlan
-from tidelog.plans.errors import EndlessError, SpecError
+from tidelog.plans.errors import DataError, EndlessError, MethodError, SpecError
 from tidelog.plans.facts import Record
 from tidelog.plans.normal.names import head_predicate
 from tidelog.plans.numerals import shorten
@@ -55,15 +55,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the reason; DONE where the fact holds, BAD where it does not."""
+    """Print the reason; DONE where the fact holds, BAD where it does not, USAGE where the search was stopped."""
     _check(options)
     with Progress() as progress:
         plan = load_any_plan(options.program)
         TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
-        explainer, fact = _explained(plan, options, progress)
-        progress.clear()
-        holds = explainer.holds(fact)
-        write_lines(_shown(explainer, fact, options, holds=holds))
+        try:
+            explainer, fact = _explained(plan, options, progress)
+            progress.clear()
+            holds = explainer.holds(fact)
+            write_lines(_shown(explainer, fact, options, holds=holds))
+        except (EndlessError, MethodError) as error:
+            progress.clear()
+            say(f"error: there is no explanation: {error}")
+            return USAGE
     return DONE if holds else BAD
 
 
@@ -99,9 +104,9 @@ def _explained(plan: BatchPlan | Plan, options: argparse.Namespace, progress: Pr
     done.load(given.records)
     try:
         go_on(done, progress)
-    except EndlessError:
+    except (EndlessError, DataError) as error:  # it goes on for ever, or has left the times that the timeline can hold
         if not done.holds(fact):
-            raise
+            raise MethodError(str(error)) from error
     return done.explainer(TimeFormatter(part.timeline, options.iso).at), fact
 
 
