@@ -65,7 +65,7 @@ class Misses:
             case Atom():
                 return self._atom(formula, binding, lo, hi, anywhere=anywhere)
             case Comparison():
-                return self._comparison(formula, binding)
+                return replace(self._comparison(formula, binding), times=(lo, hi))
             case Negation():
                 return self._negation(formula, binding, lo, hi)
             case Unary():

@@ -22,6 +22,8 @@ MOST_LANES = 60
 Style = Literal["holds", "given", "absent", "fails", "near"]
 
 _LEFT, _WIDTH, _LANE, _TOP = 360, 640, 30, 34
+_ROOM = 11
+"""So many characters above the axis leave room for seven times."""
 _COLOURS: dict[Style, str] = {
     "holds": "#1f6f8b",
     "given": "#4c9f70",
@@ -84,10 +86,15 @@ class _Picture:
 
     def _axis(self, height: int) -> Iterator[str]:
         yield f'<line class="axis" x1="{_LEFT}" y1="22" x2="{_LEFT + _WIDTH}" y2="22"/>'
-        for time in _ticks(self._low, self._high, whole=self._timeline.is_integer):
+        for time in self._ticks():
             x = self._x(time)
             yield f'<line class="tick" x1="{x}" y1="22" x2="{x}" y2="{height - 4}" stroke-opacity="0.35"/>'
             yield f'<text x="{x}" y="16" text-anchor="middle">{_text(self._time(time))}</text>'
+
+    def _ticks(self) -> list[Fraction]:
+        """Round times, as many as there is room for with what is written above them."""
+        few, many = (list(_ticks(self._low, self._high, most, whole=self._timeline.is_integer)) for most in (3, 7))
+        return many if all(len(self._time(time)) <= _ROOM for time in many) else few
 
     def _time(self, time: Fraction) -> str:
         try:
@@ -117,7 +124,8 @@ class _Picture:
                 f'<line x1="{_number(first)}" y1="{middle}" x2="{_number(last)}" y2="{middle}" '
                 f'stroke="{colour}" stroke-width="5"{dashed}/>'
             )
-        for x, time, is_open in ((first, interval.low, interval.left_open), (last, interval.high, interval.right_open)):
+        ends = ((first, interval.low, interval.left_open), (last, interval.high, interval.right_open))
+        for x, time, is_open in ends[:1] if interval.is_punctual else ends:
             if not math.isinf(time):
                 fill = "white" if is_open else colour
                 yield f'<circle cx="{_number(x)}" cy="{middle}" r="4" fill="{fill}" stroke="{colour}" stroke-width="2"/>'
@@ -141,9 +149,9 @@ def _ends(interval: Interval) -> Iterator[Fraction]:
             yield end
 
 
-def _ticks(low: Fraction, high: Fraction, *, whole: bool) -> Iterator[Fraction]:
-    """Some round times of a stretch."""
-    rough = (high - low) / 7
+def _ticks(low: Fraction, high: Fraction, most: int, *, whole: bool) -> Iterator[Fraction]:
+    """Some round times of a stretch, about so many at the most."""
+    rough = (high - low) / most
     power = math.floor(math.log10(float(rough))) if rough > 0 else 0
     step = next(step for step in (Fraction(10) ** power * factor for factor in (1, 2, 5, 10)) if step >= rough)
     step = max(step, Fraction(1)) if whole else step
