@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tidelog.operators.sld.values import UNCOMPUTABLE, evaluate
+from tidelog.plans.errors import MethodError
 from tidelog.plans.facts import Row
 from tidelog.plans.numerals import canonical
 from tidelog.plans.syntax import (
@@ -34,8 +35,14 @@ OTHER: Value = "\0other"
 """The constant that occurs nowhere: it stands for all those that no fact has."""
 MOST_TIMES = 10_000
 """So many times are tried for one `@T`, at the most."""
+MOST_ROWS = 3_000_000
+"""So many rows are tried by one matcher, at the most."""
 
 Binding = Mapping[str, Value]
+
+
+class TooManyRows(MethodError):
+    """A rule's premises leave too many rows to be tried."""
 
 
 class Source(Protocol):
@@ -65,6 +72,7 @@ class Matcher:
     def __init__(self, windows: Windows, source: Source) -> None:
         self.windows = windows
         self._source = source
+        self.tried = 0
 
     def clause(self, clause: Clause, row: Row, lo: int, hi: int) -> Iterator[Binding]:
         """The substitutions with which a rule may derive a row at one of the times `lo … hi`."""
@@ -170,6 +178,9 @@ class Matcher:
         atom = item.atom
         columns, key = _known(atom, binding)
         for row in self._source.matching(atom.predicate, columns, key):
+            self.tried += 1
+            if self.tried > MOST_ROWS:
+                raise TooManyRows(f"the search was stopped after {MOST_ROWS:,} rows had been tried")
             extended = unified(atom.arguments, row, binding)
             if extended is None:
                 continue

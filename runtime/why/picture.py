@@ -89,7 +89,9 @@ class _Picture:
         for time in self._ticks():
             x = self._x(time)
             yield f'<line class="tick" x1="{x}" y1="22" x2="{x}" y2="{height - 4}" stroke-opacity="0.35"/>'
-            yield f'<text x="{x}" y="16" text-anchor="middle">{_text(self._time(time))}</text>'
+            text = self._time(time)
+            anchor = "end" if self._place(time) + 4 * len(text) > _LEFT + _WIDTH + 20 else "middle"
+            yield f'<text x="{x}" y="16" text-anchor="{anchor}">{_text(text)}</text>'
 
     def _ticks(self) -> list[Fraction]:
         """Round times, as many as there is room for with what is written above them."""
@@ -105,7 +107,7 @@ class _Picture:
 
     def _lane(self, lane: Lane, top: int) -> Iterator[str]:
         x, middle = 8 + 14 * min(lane.level, 12), top + 15
-        yield f'<text x="{x}" y="{top + 13}">{_text(_short(lane.label, 52 - 2 * min(lane.level, 12)))}</text>'
+        yield f'<text x="{x}" y="{top + 13}">{_text(_short(lane.label, 47 - 2 * min(lane.level, 12)))}</text>'
         yield f'<text class="by" x="{x}" y="{top + 25}">{_text(_short(lane.note, 58 - 2 * min(lane.level, 12)))}</text>'
         if lane.window is not None:
             first, last, _ = self._span(lane.window)

@@ -6,7 +6,8 @@ it. So each piece of coverage has a *height*, the least that a proof can have, a
 circular.
 Negations are looked up in the model.
 
-Work is bounded: at first few substitutions of each rule are followed, then more, and in the end no more than `MOST_STEPS`.
+Work is bounded: of the substitutions with which a rule holds at first few are followed, then more, and in the end no more
+than `MOST_STEPS`.
 """
 
 from __future__ import annotations
@@ -86,6 +87,7 @@ class Search:
         self.clauses = clauses
         self.windows = windows
         self.matcher = Matcher(windows, model)
+        self._known = TruthTeller(windows, model, self.matcher.locals)
         self.height = 0
         self._nodes: dict[Key, _Node] = {}
         self._breadth = 0
@@ -167,12 +169,15 @@ class Search:
         found = 0
         for binding in self.matcher.heads(clause, key[1], lo, hi):
             self.step()
+            instance = Instance(clause, binding)
+            if not self.held(self._known, instance, lo, hi):
+                continue
             if found >= self._breadth:
                 self._was_cut = True
                 return
             found += 1
             number = (id(clause), tuple(sorted(binding.items())))
-            instance = node.instances.setdefault(number, Instance(clause, binding))
+            instance = node.instances.setdefault(number, instance)
             times = (NEG, POS) if clause.point is not None else (lo, hi)
             for item in self.matcher.needed(clause.reason, *times):
                 if not self.is_derived(item.atom.predicate):

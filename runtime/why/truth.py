@@ -10,7 +10,9 @@ from typing import Protocol
 
 from tidelog.operators.pairing import dilated, dilated_back, without_left
 from tidelog.operators.sld.values import UNCOMPUTABLE, evaluate, holds
+from tidelog.plans.errors import MethodError
 from tidelog.plans.facts import Row
+from tidelog.plans.printing import format_formula
 from tidelog.plans.syntax import (
     Atom,
     Binary,
@@ -207,7 +209,7 @@ class TruthTeller:
                 return united(met for _, _, met in self.meetings(formula, binding, lo, hi))
             case Window():
                 return self._window(formula, binding, lo, hi)
-        raise TypeError(f"not a formula of the language: {formula}")
+        raise MethodError(f"`{format_formula(formula)}` cannot be explained")
 
     def _atom(self, atom: Atom, binding: Binding, lo: int, hi: int) -> Ranges:
         try:

@@ -13,7 +13,7 @@ from tidelog.plans.syntax import Comparison, Formula, Negation, Unary
 from tidelog.plans.timeline import NEG, POS, Timeline
 from tidelog.runtime.why.certificate import Certificate, Writer, compact
 from tidelog.runtime.why.clauses import Clause, Clauses, variables_of
-from tidelog.runtime.why.matching import Matcher, expression_names, unified
+from tidelog.runtime.why.matching import Matcher, TooManyRows, expression_names, unified
 from tidelog.runtime.why.misses import Miss, Misses, first_time
 from tidelog.runtime.why.model import Model, Unbounded
 from tidelog.runtime.why.picture import Lane, draw
@@ -164,7 +164,12 @@ class Refuter:
             if self._attempted > MOST_ATTEMPTS:
                 self._stopped = True
                 return
-            attempt = self._attempt(clause, row, missing, depth)
+            self._matcher.tried = 0
+            try:
+                attempt = self._attempt(clause, row, missing, depth)
+            except TooManyRows:
+                self._stopped = True
+                continue
             if attempt is not None:
                 yield attempt
 

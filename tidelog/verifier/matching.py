@@ -41,8 +41,10 @@ def _match(
     (atom, is_left), rest = atoms[0], atoms[1:]
     if is_left:  # what stands on the left alone may be anything where nothing lies between
         yield from _match(world, rest, equations, binding)
-    for row, times in list(world.held.get(atom.predicate, {}).items()):
-        extended = unified(atom, row, binding)
+    known = [place for place, term in enumerate(atom.arguments) if names_in(term) <= binding.keys()]
+    key = tuple([value_of(atom.arguments[place], binding) for place in known])
+    for row in world.rows(atom.predicate, tuple(known), key):
+        extended, times = unified(atom, row, binding), world.held[atom.predicate][row]
         if extended is None or not times:
             continue
         if atom.at is None or atom.at.variable.name in extended:

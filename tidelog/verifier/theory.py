@@ -44,11 +44,15 @@ class Theory:
         self.given: dict[str, World] = {kind: World(False) for kind in ("input", "background", "program")}
         begins: list[Cut] = []
         arrivals: dict[tuple[str, Row, Time], None] = {}
+        given: dict[tuple[str, Row], Times] = {}
         for predicate, row, interval in facts:
-            times = self.line.times(interval)
-            self.given["input"].add(predicate, row, times)
-            begins += [low for low, _ in times[:1]]
-            arrivals |= {(predicate, row, low[0]): None for low, _ in times[:1] if low[0] > -math.inf}
+            for low, high in self.line.times(interval):
+                given.setdefault((predicate, row), []).append((low, high))
+                begins.append(low)
+                if low[0] > -math.inf:
+                    arrivals[predicate, row, low[0]] = None
+        for (predicate, row), stretches in given.items():
+            self.given["input"].add(predicate, row, stretches)
         for predicate, row in background:
             self.given["background"].add(predicate, row, ALWAYS)
         for item in program.statements:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable
 from fractions import Fraction
+from operator import itemgetter
 
 from tidelog.plans.syntax import Interval, Program, Time, TimelineDeclaration
 
@@ -54,7 +56,12 @@ def both(left: Times, right: Times) -> Times:
 
 
 def contains(outer: Times, inner: Times) -> bool:
-    return both(outer, inner) == inner
+    """Whether a set holds all of another: each stretch lies in one of its own, for none of them touch."""
+    for low, high in inner:
+        place = bisect_right(outer, low, key=itemgetter(0)) - 1
+        if place < 0 or outer[place][1] < high:
+            return False
+    return True
 
 
 class Line:

@@ -17,13 +17,28 @@ class World:
     is_open: bool
     held: dict[str, dict[Row, Times]] = field(default_factory=dict)
     absent: list[tuple[Formula, Times, dict[str, Value]]] = field(default_factory=list)
+    indexes: dict[tuple[str, tuple[int, ...]], dict[Row, list[Row]]] = field(default_factory=dict)
 
     def add(self, predicate: str, row: Row, times: Times) -> bool:
         """Let a row hold; whether that is news."""
         rows = self.held.setdefault(predicate, {})
+        if row not in rows:
+            for (name, columns), index in self.indexes.items():
+                if name == predicate and max(columns, default=-1) < len(row):
+                    index.setdefault(tuple([row[column] for column in columns]), []).append(row)
         before = rows.get(row, [])
         rows[row] = union([*before, *times])
         return rows[row] != before
+
+    def rows(self, predicate: str, columns: tuple[int, ...], key: Row) -> list[Row]:
+        """The rows that have these values in these columns."""
+        index = self.indexes.get((predicate, columns))
+        if index is None:
+            index = self.indexes[predicate, columns] = {}
+            for row in self.held.get(predicate, {}):
+                if max(columns, default=-1) < len(row):
+                    index.setdefault(tuple([row[column] for column in columns]), []).append(row)
+        return list(index.get(key, ()))
 
     def times(self, predicate: str, row: Row, *, least: bool) -> Times:
         """When a row surely holds (`least`), or when it may."""
