@@ -175,4 +175,4 @@ class Evaluator:
 
 
 def _ceil(time: Time, step: int) -> Time:
-    return time if isinstance(time, float) else Fraction(math.ceil(time / step) * step)
+    return time if isinstance(time, float) else -(-time // step) * step

@@ -85,10 +85,10 @@ class Line:
         left, right = interval.left_open, interval.right_open
         if self.is_whole:
             if not isinstance(low, float):
-                low, left = Fraction(math.floor(low) + 1 if left else math.ceil(low)), False
+                low, left = math.floor(low) + 1 if left else math.ceil(low), False
             if not isinstance(high, float):
-                high, right = Fraction(math.ceil(high) - 1 if right else math.floor(high)), False
-        return Interval(low, high, left or low == -math.inf, right or high == math.inf)
+                high, right = math.ceil(high) - 1 if right else math.floor(high), False
+        return Interval(_plain(low), _plain(high), left or low == -math.inf, right or high == math.inf)
 
     def times(self, interval: Interval) -> Times:
         """The set of times of an interval."""
@@ -104,7 +104,7 @@ class Line:
             return time, 0
         if not self.is_whole:
             return cut
-        return Fraction(math.floor(time) + 1 if side else math.ceil(time)), 0
+        return (math.floor(time) + 1 if side else math.ceil(time)), 0
 
     def moved(self, times: Times, distances: Interval, direction: int) -> Times:
         """All t' ± d with t' of the times and d of the distances: forwards for what looks back."""
@@ -128,3 +128,8 @@ class Line:
         if self.is_whole:
             return (low[0] - 1, 0), (high[0] + 1, 0)
         return (low[0], 0), (high[0], 0 if high[0] == math.inf else 1)
+
+
+def _plain(time: Time) -> Time:
+    """A whole number as one that Python computes with fast."""
+    return time.numerator if isinstance(time, Fraction) and time.denominator == 1 else time
