@@ -86,6 +86,8 @@ def test_times_can_be_shown_as_dates(files: list[str], capfd: Captured) -> None:
     assert "hot(p2)@[1970-01-01T00:00:01Z,1970-01-01T00:00:03Z]  (input)" in capfd.readouterr().out
     assert main(["why", *files, "--fact", "alarm(p2)@3", "--iso", "--format", "json"]) == 0
     assert '"hot(p2)@[1,3]"' in capfd.readouterr().out
+    assert main(["why", *files, "--fact", "alarm(p2)@9", "--iso", "--format", "json"]) == 1
+    assert "1970" not in capfd.readouterr().out
 
 
 def test_a_picture(files: list[str], capfd: Captured) -> None:

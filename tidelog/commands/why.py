@@ -23,11 +23,12 @@ from tidelog.plans.numerals import shorten
 from tidelog.plans.plan import Plan
 from tidelog.plans.suggestions import suggest
 from tidelog.plans.syntax import Rule
-from tidelog.plans.timeline import POS
+from tidelog.plans.timeline import POS, Timeline
 from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.batch.relevance import predicates_read, rebuilt, refined
 from tidelog.runtime.state_bound import MAX_STATE_IN_BATCH
 from tidelog.runtime.why.explain import Explainer, Reason
+from tidelog.runtime.why.model import Writing
 from tidelog.runtime.why.streamed import explainer_of_stream
 from tidelog.runtime.why.why_not import WhyNot
 
@@ -92,8 +93,7 @@ def _explained(plan: BatchPlan | Plan, options: argparse.Namespace, progress: Pr
         given = load_given(plan.schema, options.facts, progress)
         _note_unknown(plan, predicate, given)
         fact, _ = read_fact(schema, options.fact)
-        at = TimeFormatter(plan.timeline, options.iso).at
-        return explainer_of_stream(plan, given.records, at, options.max_state), fact
+        return explainer_of_stream(plan, given.records, _writing(plan.timeline, options), options.max_state), fact
     rules = (item for item in plan.program.statements if not _is_constraint(item))
     part = rebuilt(plan, rules, predicate)
     given = load_given(replace(plan.schema, timeline=timeline), options.facts, progress, predicates_read(part, predicate))
@@ -107,7 +107,12 @@ def _explained(plan: BatchPlan | Plan, options: argparse.Namespace, progress: Pr
     except (EndlessError, DataError) as error:  # it goes on for ever, or has left the times that the timeline can hold
         if not done.holds(fact):
             raise MethodError(str(error)) from error
-    return done.explainer(TimeFormatter(part.timeline, options.iso).at), fact
+    return done.explainer(_writing(part.timeline, options)), fact
+
+
+def _writing(timeline: Timeline, options: argparse.Namespace) -> Writing:
+    """How times are shown: in certificates always as numbers."""
+    return None if options.format == "json" else TimeFormatter(timeline, options.iso).at
 
 
 def _is_constraint(statement: object) -> bool:

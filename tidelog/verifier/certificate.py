@@ -20,7 +20,18 @@ Claim = tuple[str, Row, Times]
 
 
 class Verifier:
-    """Checks certificates for one program and its facts. `check` returns nothing, or raises Refused."""
+    """Checks certificates for one program and its facts. `check` returns nothing, or raises Refused.
+
+    >>> from fractions import Fraction
+    >>> from tidelog.plans.syntax import Interval
+    >>> verifier = Verifier("b :- diamondminus[0,2] a.", [("a", (), Interval(Fraction(1), Fraction(1)))])
+    >>> given = {"fact": "a@1", "by": "input", "premises": []}
+    >>> proof = {"fact": "b@[1,3]", "by": "b :- diamondminus[0,2] a.", "premises": [given]}
+    >>> verifier.check({"holds": True, "fact": "b@[1,3]", "proof": proof})
+    >>> verifier.check({"holds": True, "fact": "b@[1,4]", "proof": {**proof, "fact": "b@[1,4]"}})
+    Traceback (most recent call last):
+    tidelog.verifier.times.Refused: `b` does not follow by its rule from these premises alone
+    """
 
     def __init__(self, text: str, facts: Iterable[Given], background: Iterable[tuple[str, Row]] = ()) -> None:
         self._theory = Theory(text, facts, background)

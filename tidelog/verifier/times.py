@@ -31,6 +31,11 @@ class Refused(Exception):
 
 
 def union(many: Iterable[tuple[Cut, Cut]]) -> Times:
+    """The set of all times of some stretches, in any order.
+
+    >>> union([((3, 1), (5, 0)), ((1, 0), (3, 1))])  # (3,5) and [1,3]
+    [((1, 0), (5, 0))]
+    """
     found: Times = []
     for low, high in sorted(many):
         if low >= high:
@@ -43,11 +48,13 @@ def union(many: Iterable[tuple[Cut, Cut]]) -> Times:
 
 
 def complement(times: Times) -> Times:
+    """All other times."""
     cuts = [(-math.inf, 0), *(cut for stretch in times for cut in stretch), (math.inf, 0)]
     return [(low, high) for low, high in zip(cuts[::2], cuts[1::2], strict=True) if low < high]
 
 
 def both(left: Times, right: Times) -> Times:
+    """The times in both sets."""
     found, i, j = [], 0, 0
     while i < len(left) and j < len(right):
         found.append((max(left[i][0], right[j][0]), min(left[i][1], right[j][1])))
