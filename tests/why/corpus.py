@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Case(NamedTuple):
-    """A program with an answer; `by` is the number of nodes that its certificate has."""
+    """A program, facts, and an answer over a maximal range."""
 
     program: str
     facts: tuple[str, ...]
