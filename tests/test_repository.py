@@ -82,7 +82,7 @@ def test_modules_stay_readable() -> None:
     assert long == {}
 
 
-@pytest.mark.parametrize("package", ["plans", "operators", "runtime", "connectors", "commands", "*ing", "*.py"])
+@pytest.mark.parametrize("package", ["plans", "operators", "runtime", "connectors", "commands", "verifier", "*ing", "*.py"])
 def test_docstring_examples_run(package: str) -> None:
     """Every example in a docstring gives what it says."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules"]

@@ -91,6 +91,15 @@ class Interpretation:
         stored = self._known[predicate].rows
         return ((row, stored[row]) for row in rows)
 
+    def rows_of(self, predicate: str) -> Mapping[Row, Bounds]:
+        """What is stored for a predicate, row by row, as bounds, which are not to be changed; what repeats is left out."""
+        stores = [stores[predicate] for stores in (self._known, self._others) if predicate in stores]
+        return stores[0].rows if stores else {}
+
+    def predicates(self) -> Iterator[str]:
+        """The predicates of which something may be stored."""
+        return (name for stores in (self._known, self._others) for name in stores)
+
     def copy(self, predicates: Iterable[str]) -> dict[str, dict[Row, Bounds]]:
         """What is stored for some predicates of the program at this moment."""
         return {name: {row: list(bounds) for row, bounds in self._known[name].rows.items()} for name in predicates}

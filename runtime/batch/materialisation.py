@@ -10,10 +10,11 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Unpack
 
+from tidelog.operators.coverage import Bounds
 from tidelog.plans.analysis.rounds import Component, Stratum
 from tidelog.plans.batch import BatchPlan
 from tidelog.plans.errors import DataError, EndlessError, StateError
-from tidelog.plans.facts import Fact, Record
+from tidelog.plans.facts import Fact, Record, Row
 from tidelog.plans.repeating import Repeating
 from tidelog.plans.timeline import LIMIT, NEG, POS
 from tidelog.plans.times import TimeLike, TimeReader
@@ -25,6 +26,9 @@ from tidelog.runtime.batch.stratum import StratumRun
 from tidelog.runtime.batch.wiring import Derived
 from tidelog.runtime.state_bound import MAX_STATE_IN_BATCH, StateBound
 from tidelog.runtime.violations import Violation, Violations
+from tidelog.runtime.why.explain import Explainer, Reason
+from tidelog.runtime.why.model import Model, Writing
+from tidelog.runtime.why.why_not import WhyNot
 
 if TYPE_CHECKING:
     from tidelog.plans.pictures.picture import Picture
@@ -100,6 +104,7 @@ class Materialisation:
         self._settled: dict[str, Sides] = {}
         self._exact: dict[str, int] = {}
         self._begun = False
+        self._given: Mapping[str, Mapping[Row, Bounds]] = {}
         self._violations = Violations(plan)
         self._violation: Violation | None = None
         self._news: Mapping[str, Sequence[Fact]] = {}
@@ -122,6 +127,7 @@ class Materialisation:
         """
         if not self._begun:
             self._begun = True
+            self._given = self._known.copy(name for stratum in self.plan.strata for name in stratum.predicates)
             self._next_stratum()
         while self._current is not None and self._violation is None:
             with self._telling():
@@ -225,6 +231,33 @@ class Materialisation:
         """Whether it is known that a fact holds at all its times; TypeError for what is no record."""
         require_record(record)
         return self._known.covers(record)
+
+    def why(self, fact: Record, depth: int = 1) -> Reason | WhyNot:
+        """Why a fact holds, as far as is known: a proof of least height, found when it is asked for. Or why it does not: for
+        each rule the first premise that fails, and with a `depth` above 1 why that fails, so deep.
+
+        MethodError where the search was stopped, TypeError for what is no record.
+
+        >>> from tidelog.plans.batch import compile_batch
+        >>> from tidelog.plans.parser import parse
+        >>> plan = compile_batch(parse("alarm(X) :- boxminus[0,2] hot(X)."))
+        >>> done = Materialisation(plan)
+        >>> done.load([plan.record("hot", ["p1"], interval="[1,5]")])
+        >>> done.run()
+        >>> print(done.why(plan.record("alarm", ["p1"], time=4)).text())
+        alarm(p1)@4
+          by alarm(X) :- boxminus[0,2] hot(X).  where X = p1
+          hot(p1)@[2,4]  (input)
+        """
+        require_record(fact)
+        return self.explainer().why(fact, depth)
+
+    def explainer(self, at: Writing = None) -> Explainer:
+        """Explains what holds, as far as is known; `at` writes times other than as data have them."""
+        derived = {name: self._known.rows_of(name) for name in self._known.predicates()}
+        repeating = self._known.repeating()
+        model = Model(self.plan.program, self.plan.timeline, derived, self._given, repeating, self._known.start)
+        return Explainer(self.plan.program, model, at)
 
     def violation(self) -> Violation | None:
         """The ground rule and the time of a constraint that is violated; None if none is, as far as is known."""

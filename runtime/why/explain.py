@@ -1,0 +1,83 @@
+"""`why`: the reason for which a fact holds, or for each rule what it lacks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tidelog.plans.facts import Record
+from tidelog.plans.syntax import Program
+from tidelog.plans.timeline import Timeline
+from tidelog.runtime.why.certificate import Certificate, Writer, certificate
+from tidelog.runtime.why.clauses import clauses_of
+from tidelog.runtime.why.lanes import lanes_of
+from tidelog.runtime.why.model import Model, Writing
+from tidelog.runtime.why.picture import draw
+from tidelog.runtime.why.proof import Proof, Prover
+from tidelog.runtime.why.ranges import covers
+from tidelog.runtime.why.search import Search
+from tidelog.runtime.why.tree import tree
+from tidelog.runtime.why.truth import Windows
+from tidelog.runtime.why.why_not import Refuter, WhyNot
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a fact holds: `proof` is the one of least height. `text`, `json` and `certificate` show it."""
+
+    proof: Proof
+    writer: Writer
+    plain: Writer
+    timeline: Timeline
+    holds: bool = True
+
+    def text(self) -> str:
+        """An indented tree: each fact, the rule by which it follows, its premises."""
+        return tree(self.proof, self.writer)
+
+    def certificate(self) -> Certificate:
+        """The proof as plain data, which `tidelog verify` checks."""
+        return certificate(self.proof, self.plain)
+
+    def svg(self) -> str:
+        """A timeline with a lane for each fact, and the windows that rules look at."""
+        return draw(list(lanes_of(self.proof, self.writer)), self.timeline, self.writer)
+
+    def json(self) -> str:
+        """The certificate as JSON."""
+        return json.dumps(self.certificate(), ensure_ascii=False)
+
+
+class Explainer:
+    """Explains facts of one model of a program."""
+
+    def __init__(self, program: Program, model: Model, at: Writing = None) -> None:
+        self.model = model
+        self._clauses = clauses_of(program)
+        self._windows = Windows(model.timeline, model.start, model.arrivals)
+        self._plain = Writer(model.timeline)
+        self._writer = self._plain if at is None else Writer(model.timeline, at)
+
+    def why(self, fact: Record, depth: int = 1) -> Reason | WhyNot:
+        """Why a fact holds at all its times, or why not (`depth` levels deep). MethodError where the search was stopped."""
+        if self.holds(fact):
+            return next(self.reasons(fact))
+        return Refuter(self.model, self._clauses, self._windows, self._writer).why_not(fact, depth)
+
+    def holds(self, fact: Record) -> bool:
+        """Whether a fact holds at all its times."""
+        _, _, lo, hi = fact
+        return covers(self.model.ranges(*fact, exact=False), lo, hi)
+
+    def reasons(self, fact: Record) -> Iterator[Reason]:
+        """All reasons for which a fact holds, that of least height first, found one after the other."""
+        search = Search(self.model, self._clauses, self._windows)
+        search.solve(*fact)
+        prover = Prover(search)
+        first = prover.prove(*fact)
+        yield Reason(first, self._writer, self._plain, self.model.timeline)
+        search = Search(self.model, self._clauses, self._windows)
+        search.solve(*fact, exhaust=True)
+        for proof in Prover(search).others(*fact, first):
+            yield Reason(proof, self._writer, self._plain, self.model.timeline)

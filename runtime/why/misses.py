@@ -1,0 +1,213 @@
+"""Where a formula fails, and how near it came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tidelog.operators.sld.values import UNCOMPUTABLE, evaluate
+from tidelog.plans.facts import Row, format_constant
+from tidelog.plans.printing import format_formula
+from tidelog.plans.syntax import (
+    Atom,
+    Binary,
+    Comparison,
+    Conjunction,
+    Constant,
+    Formula,
+    Negation,
+    Unary,
+    Variable,
+    Window,
+)
+from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.why.certificate import Writer, compact
+from tidelog.runtime.why.matching import Matcher
+from tidelog.runtime.why.model import Model
+from tidelog.runtime.why.ranges import Range, Ranges, subtracted, united
+from tidelog.runtime.why.support import Premise, Supporter, grounded
+from tidelog.runtime.why.truth import Binding, TruthTeller, atom_of, place_of, row_of
+
+MOST_ROWS = 1_000
+"""So many rows are looked at, at the most, for the one that came nearest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """What fails, as text, and what came nearest to it; `distance` orders misses, the least is the nearest.
+
+    `wanted` is the row that is missing and when, where it is one; `anywhere` tells that one time of these would do.
+    `times` and `nearest_times` are the ranges of both texts.
+    """
+
+    fails: str
+    nearest: str | None
+    distance: tuple[float, float]
+    wanted: tuple[str, Row, int, int] | None = None
+    anywhere: bool = False
+    times: Range | None = None
+    nearest_times: Range | None = None
+
+
+class Misses:
+    """Looks for the reason for which a formula does not hold."""
+
+    def __init__(self, model: Model, matcher: Matcher, teller: TruthTeller, writer: Writer) -> None:
+        self._model = model
+        self._matcher = matcher
+        self._teller = teller
+        self._windows = teller.windows
+        self._writer = writer
+
+    def of(self, formula: Formula, binding: Binding, lo: int, hi: int, *, anywhere: bool = False) -> Miss:
+        """Why a formula does not hold throughout `lo … hi`, or, where one time would do, `anywhere` in it."""
+        match formula:
+            case Atom():
+                return self._atom(formula, binding, lo, hi, anywhere=anywhere)
+            case Comparison():
+                return replace(self._comparison(formula, binding), times=(lo, hi))
+            case Negation():
+                return self._negation(formula, binding, lo, hi)
+            case Unary():
+                return self._unary(formula, binding, lo, hi, anywhere=anywhere)
+            case Binary():
+                return self._binary(formula, binding, lo, hi)
+            case Window():
+                return self._window(formula, binding, lo, hi)
+            case Conjunction():
+                for part in formula.parts:
+                    if not any(self._held(part, each, lo, hi) for each in self._matcher.formula(part, binding, lo, hi)):
+                        return self.of(part, binding, lo, hi, anywhere=anywhere)
+        return self._whole(formula, binding, lo, hi)
+
+    def _held(self, formula: Formula, binding: Binding, lo: int, hi: int) -> Ranges:
+        return self._teller.truth(formula, binding, lo, hi)
+
+    def _any(self, formula: Formula, binding: Binding, lo: int, hi: int) -> Ranges:
+        """When a formula holds for some values of what the binding leaves open."""
+        every = self._matcher.formula(formula, binding, lo, hi)
+        return united(each for full in every for each in self._held(formula, full, lo, hi))
+
+    def _whole(self, formula: Formula, binding: Binding, lo: int, hi: int) -> Miss:
+        text = format_formula(grounded(formula, binding))
+        return Miss(f"{text}@{self._writer.times(lo, hi)}", None, (2.0, 0.0), times=(lo, hi))
+
+    # --- what there is ----------------------------------------------------------------------------------------------------
+
+    def _atom(self, atom: Atom, binding: Binding, lo: int, hi: int, *, anywhere: bool) -> Miss:
+        if atom.at is not None:
+            place = place_of(atom.at, binding) if atom.at.variable.name in binding else None
+            lo, hi = (lo, hi) if place is None else (place, place)
+        wanted = grounded(replace(atom, at=None), binding)
+        fails = f"{compact(wanted)}@{self._writer.times(lo, hi)}"
+        found = min(self._candidates(atom, binding, lo, hi), key=lambda item: item[0], default=None)
+        names = {term.name for term in atom.arguments if isinstance(term, Variable)}
+        key = (atom.predicate, row_of(atom, binding), lo, hi) if names <= binding.keys() else None
+        if found is None:
+            return Miss(fails, None, (1.0, float(POS)), key, anywhere, (lo, hi))
+        distance, row, (low, high) = found
+        nearest = self._writer.fact(atom.predicate, row, low, high)
+        return Miss(fails, nearest, distance, key, anywhere, (lo, hi), (low, high))
+
+    def _candidates(
+        self, atom: Atom, binding: Binding, lo: int, hi: int
+    ) -> Iterator[tuple[tuple[float, float], Row, Range]]:
+        """Rows that are like the atom's, the more values they share and the nearer they lie the better."""
+        known = {
+            column: binding[term.name] if isinstance(term, Variable) else term.value
+            for column, term in enumerate(atom.arguments)
+            if (isinstance(term, Variable) and term.name in binding) or isinstance(term, Constant)
+        }
+        columns = tuple(known)
+        rows: Sequence[Row] = self._model.matching(atom.predicate, columns, tuple(known.values()))
+        for row in (rows or list(self._model.rows(atom.predicate)))[:MOST_ROWS]:
+            nearest = self._model.nearest(atom.predicate, row, lo, hi)
+            if nearest is not None:
+                unlike = sum(row[column] != value for column, value in known.items() if column < len(row))
+                away = max(nearest[0] - hi, lo - nearest[1], 0)
+                yield (float(unlike), float(away)), row, nearest
+
+    def _comparison(self, formula: Comparison, binding: Binding) -> Miss:
+        text = format_formula(grounded(formula, binding))
+        try:
+            left, right = evaluate(formula.left, binding), evaluate(formula.right, binding)
+        except (*UNCOMPUTABLE, KeyError):
+            return Miss(text, None, (2.0, 0.0))
+        if isinstance(left, str) or isinstance(right, str):
+            return Miss(text, f"{format_constant(left)} against {format_constant(right)}", (1.0, 0.0))
+        by = _difference(left, right)
+        return Miss(text, f"{format_constant(left)} misses {format_constant(right)} by {by!r}", (0.0, float(abs(by))))
+
+    # --- what there is not ------------------------------------------------------------------------------------------------
+
+    def _negation(self, formula: Negation, binding: Binding, lo: int, hi: int) -> Miss:
+        """What is negated holds: what of it, and when."""
+        text = f"not {compact(grounded(formula.operand, binding))}@{self._writer.times(lo, hi)}"
+        inner = formula.operand
+        for full in self._matcher.locals(inner, binding, lo, hi):
+            held = self._held(inner, full, lo, hi)
+            if held:
+                low, high = held[0]
+                nearest, times = self._against(inner, full, low, high)
+                return Miss(text, nearest, (0.0, 0.0), times=(lo, hi), nearest_times=times)
+        return Miss(text, None, (2.0, 0.0), times=(lo, hi))
+
+    def _against(self, inner: Formula, binding: Binding, lo: int, hi: int) -> tuple[str, Range]:
+        """What speaks against a negation: the first fact that its operand rests on, or the operand itself."""
+        for premise in Supporter(self._teller).support(inner, binding, lo, hi):
+            if isinstance(premise, Premise):
+                found = self._model.nearest(premise.predicate, premise.row, premise.lo, premise.hi)
+                times = (premise.lo, premise.hi) if found is None else found
+                return self._writer.fact(premise.predicate, premise.row, *times), times
+        return f"{compact(grounded(inner, binding))}@{self._writer.times(lo, hi)}", (lo, hi)
+
+    # --- operators --------------------------------------------------------------------------------------------------------
+
+    def _unary(self, formula: Unary, binding: Binding, lo: int, hi: int, *, anywhere: bool) -> Miss:
+        seen = self._windows.seen(formula, lo, hi)
+        if formula.operator in ("diamondminus", "diamondplus"):
+            return self.of(formula.operand, binding, *seen, anywhere=True)
+        return self._gap(formula.operand, binding, *seen) if not anywhere else self._whole(formula, binding, lo, hi)
+
+    def _gap(self, operand: Formula, binding: Binding, lo: int, hi: int) -> Miss:
+        """What lacks for a formula to hold throughout a range: its first gap."""
+        gaps = subtracted([(lo, hi)], self._any(operand, binding, lo, hi))
+        low, high = gaps[0] if gaps else (lo, hi)
+        return self.of(operand, binding, low, high)
+
+    def _binary(self, formula: Binary, binding: Binding, lo: int, hi: int) -> Miss:
+        seen = self._windows.seen(formula, lo, hi)
+        rights = self._any(formula.right, binding, *seen)
+        if not rights:
+            return self.of(formula.right, binding, *seen, anywhere=True)
+        is_past = formula.operator == "since"
+        ends = (rights[-1][1], lo) if is_past else (hi, rights[0][0])
+        low, high = self._windows.between(*ends)
+        return self._gap(formula.left, binding, low, high) if low <= high else self._whole(formula, binding, lo, hi)
+
+    def _window(self, formula: Window, binding: Binding, lo: int, hi: int) -> Miss:
+        if formula.window.tuples:
+            miss = self._atom(atom_of(formula), binding, lo, hi, anywhere=True)
+            return replace(miss, fails=self._whole(formula, binding, lo, hi).fails)
+        seen = self._windows.window_seen(formula.window, lo, hi)
+        if formula.mode == "always":
+            return self._gap(formula.operand, binding, max(seen[0], self._windows.start), seen[1])
+        return self.of(formula.operand, binding, *seen, anywhere=formula.mode == "sometime")
+
+
+def _difference(left: float, right: float) -> float:
+    """How far two numbers lie apart, as people would write it."""
+    by = abs(left - right)
+    return by if isinstance(by, int) else float(f"{by:.12g}")
+
+
+def first_time(ranges: Sequence[Range], *, is_integer: bool) -> Range:
+    """The first time of a set, as a range of one; on rational timelines a point rather than a gap, if there is one."""
+    lo, hi = ranges[0]
+    if lo <= NEG:
+        lo = min(hi, 0)
+    if hi >= POS:
+        hi = max(lo, 0)
+    if not is_integer and lo & 1 and lo < hi:
+        lo += 1
+    return lo, lo

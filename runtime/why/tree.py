@@ -1,0 +1,54 @@
+"""A proof as an indented tree of text, in the words of the user's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidelog.plans.facts import format_constant
+from tidelog.runtime.why.certificate import Writer
+from tidelog.runtime.why.matching import OTHER
+from tidelog.runtime.why.proof import PARTS, Proof
+from tidelog.runtime.why.support import Absence
+
+_DEEPEST = 30
+"""What lies deeper is not moved further to the right."""
+
+
+def tree(proof: Proof, writer: Writer) -> str:
+    """The proof, a line for each fact, with its premises below it; what has been shown is not shown again."""
+    return "\n".join(_lines(proof, writer))
+
+
+def _lines(proof: Proof, writer: Writer) -> Iterator[str]:
+    shown: set[int] = set()
+    waiting: list[tuple[Proof | Absence, int]] = [(proof, 0)]
+    while waiting:
+        each, level = waiting.pop()
+        indent = "  " * min(level, _DEEPEST)
+        if isinstance(each, Absence):
+            where = "".join(f", {name} = {value}" for name, value in each.times)
+            yield f"{indent}not {writer.absence(each)}  (absent{where})"
+            continue
+        fact = writer.fact(each.predicate, each.row, each.lo, each.hi)
+        if not each.is_rule and each.by != PARTS:
+            yield f"{indent}{fact}  ({each.by})"
+        elif id(each) in shown:
+            yield f"{indent}{fact}  (shown above)"
+        elif each.by == PARTS:
+            yield f"{indent}{fact}  in {len(each.premises)} parts:"
+            waiting += [(below, level + 1) for below in reversed(each.premises)]
+        else:
+            shown.add(id(each))
+            yield f"{indent}{fact}"
+            yield f"{indent}  by {each.by}{_values(each)}"
+            waiting += [(below, level + 1) for below in reversed(each.premises)]
+
+
+def _values(proof: Proof) -> str:
+    """The values of the rule's variables, without those of wildcards."""
+    named = [
+        f"{name} = {format_constant(value)}"
+        for name, value in sorted(proof.binding.items())
+        if not name.startswith("_") and value != OTHER
+    ]
+    return f"  where {', '.join(named)}" if named else ""

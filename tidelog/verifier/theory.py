@@ -1,0 +1,173 @@
+"""A program and its facts: what a rule gives in a world, and what holds in the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from tidelog.plans.errors import ProgramError
+from tidelog.plans.parser import parse
+from tidelog.plans.syntax import Atom, Conjunction, FactStatement, Formula, Interval, Rule, Time, Unary, Value, WindowSize
+from tidelog.verifier.evaluation import Evaluator
+from tidelog.verifier.matching import substitutions, unified, whole_times
+from tidelog.verifier.terms import (
+    Row,
+    Undefined,
+    changed,
+    components,
+    head_predicate,
+    looks_ahead,
+    numbered,
+    predicates_in,
+    value_of,
+)
+from tidelog.verifier.times import ALWAYS, Cut, Line, Refused, Times, both
+from tidelog.verifier.world import World
+
+MOST_ROUNDS = 1_000
+"""So many rounds a recursion is followed, at the most, to see that something is absent."""
+
+Given = tuple[str, Row, Interval]
+"""A fact of the data: its predicate, its row, and when it holds."""
+
+
+class Theory:
+    """A program and its facts: what a rule gives in a world, and what holds of some predicates."""
+
+    def __init__(self, text: str, facts: Iterable[Given], background: Iterable[tuple[str, Row]] = ()) -> None:
+        program = parse(text)
+        self.line = Line(program)
+        self.rules = [item for item in program.statements if isinstance(item, Rule)]
+        self._ready = [self._read(rule) for rule in self.rules]
+        self.given: dict[str, World] = {kind: World(False) for kind in ("input", "background", "program")}
+        begins: list[Cut] = []
+        arrivals: dict[tuple[str, Row, Time], None] = {}
+        given: dict[tuple[str, Row], Times] = {}
+        for predicate, row, interval in facts:
+            for low, high in self.line.times(interval):
+                given.setdefault((predicate, row), []).append((low, high))
+                begins.append(low)
+                if low[0] > -math.inf:
+                    arrivals[predicate, row, low[0]] = None
+        for (predicate, row), stretches in given.items():
+            self.given["input"].add(predicate, row, stretches)
+        for predicate, row in background:
+            self.given["background"].add(predicate, row, ALWAYS)
+        for item in program.statements:
+            if isinstance(item, FactStatement):
+                row = tuple(value_of(term, {}) for term in item.atom.arguments)
+                self.given["program"].add(
+                    item.atom.predicate, row, self.line.times(item.interval) if item.interval else ALWAYS
+                )
+        self._start = min(begins, default=(-math.inf, 0))
+        self._arrivals = sorted(arrivals, key=lambda arrival: arrival[2])
+        self._models: dict[tuple[frozenset[str], Time], World] = {}
+
+    def _read(self, rule: Rule) -> Rule:
+        """A rule with a variable for each `_`, its intervals as the timeline has them."""
+        return Rule(self.read(rule.head), tuple(map(self.read, numbered(rule.body))), rule.span)
+
+    def read(self, formula: Formula) -> Formula:
+        def window(size: WindowSize) -> WindowSize:
+            plain = size if size.tuples else replace(size, size=self.line.time(size.size, size.size_unit), size_unit="")
+            step = None if plain.step is None else self.line.time(plain.step, plain.step_unit)
+            return replace(plain, step=step, step_unit="")
+
+        return changed(formula, lambda term: term, self.line.interval, window)
+
+    def rule(self, text: str) -> Rule:
+        """The rule of the program that reads like this."""
+        try:
+            statements = parse(text).statements
+        except ProgramError:
+            raise Refused(f"`{text}` is no rule") from None
+        for rule, ready in zip(self.rules, self._ready, strict=True):
+            if statements == (rule,):
+                return ready
+        raise Refused(f"the program has no rule `{text}`")
+
+    def evaluator(self, world: World) -> Evaluator:
+        return Evaluator(self.line, world, self._start, self._arrivals)
+
+    def derived(self, rule: Rule, world: World, wanted: tuple[Row, Times] | None = None) -> Iterator[tuple[Row, Times]]:
+        """What a rule gives in a world: rows with their times; of a row that is wanted, this one alone."""
+        boxes, head = [], rule.head
+        while isinstance(head, Unary):
+            boxes.append(head)
+            head = head.operand
+        if not isinstance(head, Atom):
+            return
+        evaluator = self.evaluator(world)
+        for given in self._starts(head, wanted):
+            for binding in substitutions(world, rule.body, given):
+                try:
+                    times = evaluator.truth(Conjunction(rule.body), binding)
+                    row = tuple(value_of(term, binding) for term in head.arguments)
+                except Undefined:
+                    continue
+                for box in boxes:  # `boxplus[a,b] p` at t says p at all times from t+a to t+b
+                    times = self.line.moved(times, box.interval, 1 if box.operator == "boxplus" else -1)
+                if head.at is not None and times:
+                    value = binding[head.at.variable.name]
+                    time = Fraction(value + head.at.shift) if isinstance(value, int) else None
+                    times = [] if time is None else self.line.times(Interval(time, time))
+                if times:
+                    yield row, times
+
+    def _starts(self, head: Atom, wanted: tuple[Row, Times] | None) -> Iterator[dict[str, Value]]:
+        if wanted is None:
+            yield {}
+            return
+        start = unified(head, wanted[0], {})
+        if start is None:
+            return
+        if head.at is None:
+            yield start
+            return
+        name = head.at.variable.name
+        for time in whole_times(wanted[1]):
+            if start.get(name, time - head.at.shift) == time - head.at.shift:
+                yield {**start, name: time - head.at.shift}
+
+    # --- what holds: the least model, stratum by stratum
+
+    def model(self, predicates: Iterable[str], until: Time) -> World:
+        """All that holds of some predicates, at least up to a time; Refused where that does not come to an end."""
+        needed = self._needed(set(predicates))
+        key = frozenset(needed), until
+        if key not in self._models:
+            self._models[key] = self._evaluated(needed, until)
+        return self._models[key]
+
+    def _needed(self, predicates: set[str]) -> set[str]:
+        while True:
+            more = {name for rule in self._ready if head_predicate(rule) in predicates for name in predicates_in(rule.body)}
+            if more <= predicates:
+                return predicates
+            predicates = predicates | more
+
+    def _evaluated(self, needed: set[str], until: Time) -> World:
+        world = World(False)
+        for given in self.given.values():
+            for predicate in needed & given.held.keys():
+                for row, times in given.held[predicate].items():
+                    world.add(predicate, row, times)
+        rules = [rule for rule in self._ready if head_predicate(rule) in needed]
+        looks_back = until < math.inf and not any(map(looks_ahead, rules))
+        region: Times = [((-math.inf, 0), (until, 1))] if looks_back else ALWAYS
+        for component in components(rules):
+            for _ in range(MOST_ROUNDS):
+                news = [
+                    (head_predicate(rule), row, both(times, region))
+                    for rule in component
+                    for row, times in self.derived(rule, world)
+                ]
+                added = [world.add(str(name), row, times) for name, row, times in news]
+                if not any(added):
+                    break
+            else:
+                names = ", ".join(sorted({f"`{head_predicate(rule)}`" for rule in component}))
+                raise Refused(f"an absence cannot be checked: {names} did not come to an end in {MOST_ROUNDS} rounds")
+        return world
