@@ -48,7 +48,7 @@ class Asker(Teller):
     """
 
     def __init__(self, question: Question, unfolding: Unfolding, lateness: int = 0, telling: Telling | None = None) -> None:
-        self.question, self.unfolding, self._lateness = question, unfolding, lateness
+        self.question, self.unfolding = question, unfolding
         super().__init__(question, unfolding, lateness, Telling() if telling is None else telling)
         self._held: list[tuple[list[Record], int]] = []
         self._told = 0
@@ -166,6 +166,7 @@ class Asker(Teller):
             lines = self._telling.in_order(self._lines[self._mark :])
             self._lines[self._mark :] = self._situations.choose(lines, self._line_of)
         self._mark = len(self._lines)
+        self._reminded.clear()
         if self._mark > self.room.rows:
             raise NoRoomError(self._mark)
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 
 from tidelog.operators.ask.partials import Partial
 from tidelog.operators.ask.patterns import Binding, Pattern
+from tidelog.operators.ask.voids import void_cases
 from tidelog.operators.sld.systems import System
 from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.preconditions import START, Slot
@@ -27,7 +28,8 @@ class Support:
     """The evidence E and the hypotheses H of a partial answer, as sets, and the conditions on what is open in them.
 
     Open columns of the answer have the same names in all supports of an answer. `same` are those that are another one, and
-    a distance; `whole` are the variables that stand for times.
+    a distance; `whole` are the variables that stand for times. In the cases `void` it is no support: two of its hypotheses
+    are one fact, for which another support stands, or one has come, or must not.
     """
 
     evidence: Literals
@@ -35,23 +37,28 @@ class Support:
     conditions: tuple[Comparison, ...] = ()
     same: Mapping[str, Open] = field(default_factory=dict)
     whole: frozenset[str] = frozenset()
+    void: tuple[tuple[Comparison, ...], ...] = ()
 
     @property
     def is_open(self) -> bool:
         """Whether it stands for more than one set of facts."""
         return bool(self.conditions or self.same) or any(map(is_open, self.hypotheses))
 
-    def system(self) -> System:
-        """What its conditions say together."""
+    def is_covered(self, ways: Sequence[Sequence[Comparison]]) -> bool:
+        """Whether wherever it is a support one of the ways holds: this one here, that one there."""
         system = System(self.whole)
-        for condition in self.conditions:
-            system.add(condition)
-        return system
+        can_hold = [system.add(condition) for condition in self.conditions]
+        return system.is_covered([*ways, *self.void] if all(can_hold) else ways)
 
 
 def support_of(partial: Partial) -> Support:
     """What speaks for a partial answer, and what it still needs."""
-    return support(partial.pattern, partial.binding, *literals_of(partial))
+    made = support(partial.pattern, partial.binding, *literals_of(partial))
+    if not made.is_open or partial.pattern.is_closed(partial.binding):
+        return made
+    columns, _ = _columns(partial.pattern, partial.binding)
+    cases = void_cases(partial.pattern, partial.binding, partial.missing)
+    return replace(made, void=tuple(tuple(_renamed(each, columns) for each in case) for case in cases))
 
 
 def support(
@@ -208,7 +215,7 @@ def is_covered(support: Support, others: Iterable[Support]) -> bool:
             if not way:
                 return True
             ways.append(way)
-    return bool(ways) and support.system().is_covered(ways[:_MOST_WAYS])
+    return bool(ways or support.void) and support.is_covered(ways[:_MOST_WAYS])
 
 
 def _ways(one: Support, other: Support) -> Iterator[list[Comparison]]:

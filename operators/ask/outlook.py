@@ -23,7 +23,7 @@ class Outlook:
         self.start: int | None = None
         for query in queries.values():
             for pattern in query.patterns:
-                pattern.passed, pattern.begun = self.passed, self.begun
+                pattern.passed, pattern.begun, pattern.came = self.passed, self.begun, self.arrived.has
 
     def passed(self, item: Awaited) -> int:
         """Up to when it is known of an input what has come."""

@@ -144,7 +144,20 @@ class Pattern:
 
     __slots__ = (
         *("_upper", "all", "all_negated", "answer", "asks_start", "begun", "clashes", "conditions", "deadlines", "first"),
-        *("is_connected", "last", "names", "negated", "number", "passed", "premises", "query", "rivals", "time", "twins"),
+        *(
+            "came",
+            "is_connected",
+            "last",
+            "names",
+            "negated",
+            "number",
+            "passed",
+            "premises",
+            "query",
+            "rivals",
+            "time",
+            "twins",
+        ),
     )
 
     def __init__(
@@ -177,6 +190,8 @@ class Pattern:
         self.passed: Callable[[Awaited], int] = _never
         self.begun: Callable[[Awaited], int] = _never
         """Up to when it is known what has come of an input, and what may still be coming; whoever knows that says so."""
+        self.came: Callable[[str, Row, int], bool] = _not_come
+        """Whether a fact has come, likewise."""
 
     def is_closed(self, binding: Binding) -> bool:
         """Whether nothing is open, in the premises or in what is compared."""
@@ -306,10 +321,10 @@ class Pattern:
         """The watermark at which a premise is decided; NEVER while nothing bounds its time."""
         time = item.at(binding)
         if time is None:
-            time = self._latest(item, binding)
+            time = self.latest(item, binding)
         return NEVER if time >= NEVER or item.delay >= NEVER else time + item.width + item.delay
 
-    def _latest(self, item: Awaited, binding: Binding) -> int:
+    def latest(self, item: Awaited, binding: Binding) -> int:
         """How far comparisons let an open time go."""
         found = NEVER
         for other, distance in () if item.time is None else self._upper.get(item.time, ()):
@@ -333,6 +348,10 @@ class Pattern:
 
 def _never(_: Awaited) -> int:
     return NEG
+
+
+def _not_come(_predicate: str, _row: Row, _time: int) -> bool:
+    return False
 
 
 def _absent(premise: Premise, question: Question, asked: Mapping[str, tuple[UnfoldedQuery, int]]) -> Awaited:

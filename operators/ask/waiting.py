@@ -173,6 +173,10 @@ class Arrived:
         self._count += 1
         return True, False
 
+    def has(self, predicate: str, row: Row, time: int) -> bool:
+        """Whether a fact has come."""
+        return row in self._facts.get(predicate, {}).get(time, ())
+
     def has_any(self, predicate: str, row: Row, times: range) -> bool:
         """Whether a fact has come at one of these times."""
         found = self._facts.get(predicate)

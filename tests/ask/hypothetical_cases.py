@@ -22,6 +22,7 @@ from oracle.hypothetical_agreement import (
     matches,
     opens,
     patterns_of,
+    time_slots,
     triple_of,
 )
 from oracle.hypothetical_programs import (
@@ -37,7 +38,7 @@ from tidelog.operators.ask.asker import Asker
 from tidelog.operators.sld.unfold import unfold
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.plan import Plan
-from tidelog.plans.preconditions import Unfolding
+from tidelog.plans.preconditions import Slot, Unfolding
 from tidelog.plans.printing import format_program, format_statement
 from tidelog.plans.questions import GroundLiteral, HypotheticalAnswer
 from tidelog.plans.syntax import Arithmetic, Ask, Atom, Comparison, Constant, Input, Program, Variable
@@ -83,6 +84,16 @@ class Case:
     def compares(self) -> bool:
         """Whether some are, other than by the bounds on times that unbounded diamonds make."""
         return any(not is_bound(each) for item in self.unfolding.main.preconditions for each in item.comparisons)
+
+    @property
+    def tells_times(self) -> bool:
+        """Whether the row of a premise has a time in it, so that facts with further values matter."""
+        return any(
+            isinstance(term, Slot) and term.variable in time_slots(item)
+            for item in self.unfolding.main.preconditions
+            for premise in item.premises
+            for term in premise.arguments
+        )
 
     def asker(self, lateness: int = 0) -> Asker:
         return Asker(self.plan.questions[0], self.unfolding, lateness)
@@ -250,7 +261,7 @@ def check_verdicts(log: Log, known: Collection[Fact], watermark: int, claims: Cl
     for answer in log.told - log.certain:
         is_left = answer in unfinished
         # the facts of `everything` have no other values; what a comparison excludes is told when it can be decided
-        if {*answer[:-1]} <= {*VALUES} and None not in answer and not (is_left and case.compares):
+        if {*answer[:-1]} <= {*VALUES} and None not in answer and not (is_left and (case.compares or case.tells_times)):
             claims.add(answer, everything, answer in unfinished, f"{where}\nrejected: {answer in log.rejected} of {answer}")
     hypothetical = {answer for answer, _ in case.oracle.hypothetical(known, pending)}
     early = log.rejected & hypothetical

@@ -233,3 +233,15 @@ def test_a_time_that_is_left_open_but_has_one_value_is_covered() -> None:
     program = "input p(x). input r. a(X) :- p(X). a(X) :- diamondminus[0,1] r, diamondminus p(X). ask a(X)@T."
     lines = tell(program, ["p(k)@0", "r@0"], finish=False)
     assert not [line for line in lines if line.answer == {"X": None, "T": 1}]
+
+
+LEFT = "input p(x). a(X)@S :- p(_)@T, p(X)@T+1, p(X)@S, S <= 1. ask a(X)@S."
+
+
+@pytest.mark.parametrize("facts", [("p(1)@0", "p(1)@1"), ("p(1)@1", "p(1)@0")])
+def test_an_open_time_is_told_only_where_hypotheses_can_be_facts_of_their_own(
+    facts: tuple[str, ...],
+) -> None:
+    """At each time left two hypotheses are one, or that fact has come: another support stands for it."""
+    lines = tell(LEFT, *([fact] for fact in facts), lateness=1, finish=False)
+    assert [short(line) for line in lines if None in line.answer.values()] == ["possible ?,1: p(1)@0 | p(X)@1 by 2"]
