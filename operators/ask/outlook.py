@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tidelog.operators.ask.answers import Query
+from tidelog.operators.ask.awaited import Awaited, Binding
 from tidelog.operators.ask.covering import Support, support
 from tidelog.operators.ask.partials import Answer, Columns, Partial
-from tidelog.operators.ask.patterns import Awaited, Binding, Pattern
+from tidelog.operators.ask.patterns import Pattern
 from tidelog.operators.ask.waiting import Arrived
 from tidelog.plans.questions import NEVER, GroundLiteral
 from tidelog.plans.timeline import NEG
@@ -35,7 +36,7 @@ class Outlook:
 
     def has_come(self, item: Awaited, binding: Binding) -> bool:
         """Whether the fact of a premise has come, as far as the premise stands for one."""
-        if not item.is_ground(binding):
+        if (item.at(binding) or 0) > self.arrived.newest or not item.is_ground(binding):
             return False
         return self.arrived.has_any(item.premise.predicate, item.row(binding), item.times(binding))
 
@@ -46,10 +47,17 @@ class Outlook:
         """
         if pattern.has_one_twice(binding, missing) or pattern.contradicts_itself(binding, missing):
             return False
-        return not any(
-            pattern.deadline(item, binding) <= self.watermark or self.has_come(item, binding)
-            for _, item in pattern.missing(missing)
-        )
+        if pattern.first_deadline(binding, missing) <= self.watermark:
+            return False
+        newest = self.arrived.newest
+        for run in pattern.runs_in(missing, binding):
+            first = run.item.at(binding) or 0
+            if first <= newest and run.item.is_ground(binding):
+                row, own = run.item.row(binding), first - run.item.offset
+                places = ((offset, i) for offset, i in run.places.items() if missing >> i & 1 and own + offset <= newest)
+                if any(self.arrived.has(run.item.premise.predicate, row, own + offset) for offset, _ in places):
+                    return False
+        return not any(self.has_come(item, binding) for _, item in pattern.alone(missing, binding))
 
     def is_due(self, partial: Partial) -> bool:
         """Whether a fact that it needs has to come within the time point at which facts are coming in.

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count
 
+from tidelog.operators.ask.awaited import Awaited, Binding, fill
 from tidelog.operators.ask.covering import literals_of
 from tidelog.operators.ask.partials import Partial
-from tidelog.operators.ask.patterns import Awaited, Binding, Pattern, fill
+from tidelog.operators.ask.patterns import Pattern
 from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.preconditions import Slot
 from tidelog.plans.questions import GroundLiteral, Open

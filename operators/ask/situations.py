@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 from zlib import crc32
 
-from tidelog.plans.questions import NEVER, HypotheticalAnswer
+from tidelog.plans.questions import NEVER, GroundLiteral, HypotheticalAnswer
 from tidelog.plans.syntax import Value
 
 _Key = tuple[Value | None, ...]
@@ -109,11 +110,16 @@ class Situations:
         self._shown, self._settled = {tuple(key) for key in shown}, set(settled)
 
 
+@lru_cache(4_096)
+def _text(literal: GroundLiteral) -> str:
+    return str(literal)
+
+
 def _content(line: HypotheticalAnswer) -> object:
     return tuple(line.answer.values()), line.status, line.evidence, line.hypotheses
 
 
 def _group_of(line: HypotheticalAnswer) -> str:
     """A name for the facts that speak for an answer and for its values but for the time: the same in each run."""
-    facts = sorted(str(literal) for literal in line.evidence if not literal.negated)
+    facts = sorted(_text(literal) for literal in line.evidence if not literal.negated)
     return f"{crc32(repr((list(line.answer.values())[:-1], facts)).encode()):08x}"

@@ -69,7 +69,8 @@ class Teller(Board):
         """Whether there is a line: for what speaks enough for the answer, and for each fact that does so in addition."""
         if partial.told == partial.missing or self._known.is_due(partial) or not self._can_be_met(partial):
             return False
-        lacking = 0 if partial.told is not None else self._choice.lacks(self._telling.evidence(partial))
+        is_enough = partial.told is not None or self._choice.min_evidence <= 1
+        lacking = 0 if is_enough else self._choice.lacks(self._telling.evidence(partial))
         if lacking and self._choice.count_absences:
             self._look_when_absent(partial, lacking)
         return not lacking
@@ -121,6 +122,9 @@ class Teller(Board):
         compared = answer.compared
         fresh = list(answer.supports) if answer.is_new else [partial for partial in answer.fresh if partial.alive]
         answer.is_new, answer.fresh = False, {}
+        if len(answer.supports) == 1 and compared is not None and not self._beside(answer):
+            fresh += [partial for partial in compared.hidden if partial in answer.supports]
+            compared = answer.compared = None
         if compared is None:
             if len(answer.supports) == 1 and not self._beside(answer) and not any(map(_has_void_cases, fresh)):
                 return fresh

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.operators.ask.patterns import Awaited, Binding, Pattern, fill
+from tidelog.operators.ask.awaited import Awaited, Binding, fill
+from tidelog.operators.ask.patterns import Pattern
 from tidelog.operators.sld.values import compare
 from tidelog.plans.questions import NEVER, Open
 from tidelog.plans.syntax import Arithmetic, Comparison, ComparisonOperator, Constant, Expression, Value, Variable
