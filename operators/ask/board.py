@@ -234,10 +234,13 @@ class Board(ABC):
                 self._decide_absences(new)
         self._nested -= 1
 
-    def _await(self, answer: Answer, first: int) -> None:
-        """Nothing has come for an answer yet: look again when something that may decide it comes, or no longer can."""
-        self._calendar_add(first, answer)
-        for item, binding in self._known.denials(answer):
+    def _await(self, answer: Answer, until: int) -> None:
+        """Nothing has come for an answer yet: look again when the way is closed that stays open for longest.
+
+        As long as one way is open, it does not matter what becomes of the others.
+        """
+        self._calendar_add(until, answer)
+        for item, binding in self._known.denials(answer, until):
             query = self._queries.get(item.premise.predicate)
             if query is None:
                 row, times = item.row(binding), item.times(binding)

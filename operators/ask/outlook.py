@@ -69,26 +69,27 @@ class Outlook:
     def prospect(self, answer: Answer) -> tuple[int | None, GroundLiteral | None]:
         """How an answer could come about by what has not come yet.
 
-        The watermark at which the first premise for that is decided, None if there is no way; and the premise that failed
-        last where there is none.
+        The watermark up to which some way stays open unless an absence closes it, None if there is no way; and the premise
+        that failed last where there is none.
         """
-        first: int | None = None
+        longest: int | None = None
         failed: GroundLiteral | None = None
         for pattern, binding, open_until, missed in self.ways(answer):
             if open_until is not None:
-                first = open_until if first is None else min(first, open_until)
+                longest = open_until if longest is None else max(longest, open_until)
             elif failed is None and missed is not None:
                 failed = missed.literal(binding, pattern.names)
         for partial in self.general(answer):
             partial.answer.dependents[answer] = None
-            first = min(NEVER if first is None else first, partial.first_deadline())
-        return first, failed
+            longest = max(-NEVER if longest is None else longest, partial.first_deadline())
+        return longest, failed
 
-    def denials(self, answer: Answer) -> Iterator[tuple[Awaited, Binding]]:
-        """What would close the ways that are open to an answer: their negated premises, if they stand for one fact."""
+    def denials(self, answer: Answer, until: int) -> Iterator[tuple[Awaited, Binding]]:
+        """What would close the way to an answer that stays open until then: its negated premises that stand for one fact."""
         for pattern, binding, open_until, _ in self.ways(answer):
-            if open_until is not None:
+            if open_until == until:
                 yield from ((item, binding) for item in pattern.negated if item.is_ground(binding))
+                return
 
     def deadline(self, answer: Answer, partial: Partial) -> int:
         """The watermark at which an answer is decided at the latest; with open columns, what this support rests on is."""
