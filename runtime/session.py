@@ -36,7 +36,7 @@ from tidelog.runtime.violations import Violation, Violations
 from tidelog.runtime.watermarks import Watermarks
 
 _SOURCE = "session"
-_SNAPSHOT_VERSION = 6
+_SNAPSHOT_VERSION = 7
 
 
 @dataclass(frozen=True, slots=True)

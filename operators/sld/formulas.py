@@ -180,7 +180,8 @@ def _window(window: Window, task: Solve, bindings: Bindings) -> Step:
     step = window.window.step
     if step is None:
         return _plain_window(window, task, bindings)
-    return stepped(int(step), task.time, lambda end: _ways(_plain_window(window, task._replace(time=end), bindings)))
+    scope = listed(task.scope)  # bounds beside multiples are not seen through
+    return stepped(int(step), task.time, lambda end: _ways(_plain_window(window, Solve(window, scope, end), bindings)))
 
 
 def stepped(step: int, time: Argument, inner: Callable[[Argument], Iterator[Tasks]]) -> Iterator[Tasks]:

@@ -272,7 +272,8 @@ class _Sizer:
         if window.mode == "always":
             size = _runs(self._at_each(window.operand, known, number), number)
         else:
-            size = self.formula(window.operand, known).times(1 if self._is_open(0, window.window.size) else number)
+            is_one = window.window.step is None and self._is_open(0, window.window.size)
+            size = self.formula(window.operand, known).times(1 if is_one else number)
         return size.times(int(window.window.step or 1))
 
 
