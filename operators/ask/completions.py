@@ -79,6 +79,8 @@ class Completions:
         ]
         pairs += [(None, way) for way in self._others(answer)]
         found = [(partial, way) for partial, way in pairs if way is not None]
+        if len(found) == 1 and not found[0][1].denied:
+            return None  # each fact that it needs or denies may be otherwise
         if not _is_always([way for _, way in found]):
             return None
         for pair in list(found):

@@ -139,6 +139,8 @@ class Conditions:
             if any(outcome is False for _, outcome in outcomes):
                 return False
             waiting = [condition for condition, outcome in outcomes if outcome is None]
+            if all(condition.names.isdisjoint(values) for condition in waiting):
+                return True  # nothing that is known says anything of what is not
             if waiting and len(values) == before and not self._narrow(waiting, values):
                 return False
             if len(values) == before:

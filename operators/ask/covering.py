@@ -71,7 +71,7 @@ def support(
         return Support(frozenset(evidence), frozenset(hypotheses))
     columns, same = _columns(pattern, binding)
     literals = frozenset(_with_columns(literal, columns) for literal in hypotheses)
-    asked = (*pattern.where(binding), *_coming(pattern, binding, hypotheses))
+    asked = (*pattern.where(binding, pattern.start()), *_coming(pattern, binding, hypotheses))
     conditions = tuple(_renamed(condition, columns) for condition in asked)
     whole = frozenset(columns[name].name if name in columns else name for name in pattern.conditions.whole)
     is_many = bool(conditions or same) or any(map(is_open, literals))

@@ -25,10 +25,15 @@ class Outlook:
         for query in queries.values():
             for pattern in query.patterns:
                 pattern.passed, pattern.begun, pattern.came = self.passed, self.begun, self.arrived.has
+                pattern.start = self.known_start
 
     def passed(self, item: Awaited) -> int:
         """Up to when it is known of an input what has come."""
         return self.watermark - item.delay
+
+    def known_start(self) -> int | None:
+        """The stream's start, once it is known."""
+        return self.start
 
     def begun(self, item: Awaited) -> int:
         """Up to when facts of an input are no hypotheses: the time point at which facts are coming in counts, too."""

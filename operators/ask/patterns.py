@@ -24,7 +24,7 @@ class Pattern:
     __slots__ = (
         *("_run_of", "_upper", "all", "all_negated", "answer", "asks_start", "begun", "came", "clashes", "conditions"),
         *("deadlines", "first", "is_connected", "last", "names", "negated", "number", "passed", "premises", "query"),
-        *("rivals", "runs", "stretches", "time", "twins"),
+        *("rivals", "runs", "start", "stretches", "time", "twins"),
     )
 
     def __init__(
@@ -62,6 +62,8 @@ class Pattern:
         """Up to when it is known what has come of an input, and what may still be coming; whoever knows that says so."""
         self.came: Callable[[str, Row, int], bool] = _not_come
         """Whether a fact has come, likewise."""
+        self.start: Callable[[], int | None] = _unknown
+        """The stream's start, once it is known."""
 
     def lead(self, i: int) -> int:
         """By how much the watermark has to lie behind a fact with which an answer begins, that has come for premise i.
@@ -253,6 +255,10 @@ class Pattern:
 
 def _never(_: Awaited) -> int:
     return NEG
+
+
+def _unknown() -> int | None:
+    return None
 
 
 def _not_come(_predicate: str, _row: Row, _time: int) -> bool:
