@@ -265,3 +265,20 @@ def test_an_answer_is_rejected_when_the_last_way_to_it_is_closed() -> None:
     lines = tell(rules, ["q@0"], ["p@1"], ["p@2"], ["p@5"], finish=False)
     rejected = [(line.answer["T"], line.at, str(line.failed)) for line in lines if line.status == "rejected"]
     assert rejected == [(2, 1, "not p@1"), (3, 1, "not p@1"), (4, 2, "q@2")]
+
+
+def test_the_start_of_the_stream_counts_where_ways_are_compared() -> None:
+    """The fact that came serves both windows, so a way that needs another one is not minimal."""
+    rules = "input p(x). input r. b(X) :- p(_)@T in [6], sometime p(X) in [6], r. ask b(X)@T."
+    assert [short(line) for line in tell(rules, ["p(k)@0"], ["r@9"], finish=False)][:1] == [
+        "possible k,?: p(k)@0 | r@T where T >= 0, T <= 6 by 6"
+    ]
+    lines = tell(rules, ["p(k)@0"], ["r@9"], finish=False)
+    assert not any(str(literal).startswith("p(") for line in lines for literal in line.hypotheses)
+
+
+def test_a_name_for_a_sum_of_times_hides_no_way_that_needs_less() -> None:
+    """`W = T + T` asks nothing of T, so it does not tell ways apart."""
+    rules = "input p(x). a(W)@T :- p(k)@T, p(k)@T+1, W = T + T. b(X)@T :- a(_)@T, p(X)@S. ask b(X)@T."
+    lines = tell(rules, ["p(k)@0"], finish=False)
+    assert "possible k,?: p(k)@0 | p(k)@T p(k)@T+1 by None" not in [short(line) for line in lines]
