@@ -9,11 +9,13 @@ from typing import Literal
 from tidelog.plans.normal.names import variables
 from tidelog.plans.normal.traverse import children
 from tidelog.plans.plan import (
+    AggregateShape,
     AntiJoinShape,
     BindShape,
     DilateShape,
     ErodeShape,
     JoinShape,
+    LatestShape,
     MoveShape,
     PairShape,
     Shape,
@@ -21,17 +23,21 @@ from tidelog.plans.plan import (
     TupleShape,
 )
 from tidelog.plans.syntax import (
+    Aggregate,
     Arithmetic,
     Atom,
     Binary,
     Comparison,
     Formula,
+    Interval,
+    Latest,
     Negation,
     Rule,
     Term,
     TimePoint,
     Truth,
     Unary,
+    Variable,
     Visits,
 )
 from tidelog.plans.timeline import NEG, POS, Timeline
@@ -47,6 +53,8 @@ def shape_of(rule: Rule, timeline: Timeline) -> tuple[Shape, tuple[str, ...]]:
         return _timed(_atom(body), rule.head.at, timeline), (_read(body),)
     if isinstance(body, Visits):
         return _tuple_window(body), ()
+    if isinstance(body, Latest | Aggregate):
+        return _held_or_aggregated(body, timeline)
     if isinstance(body, Unary) and body.step:
         return SteppedShape(timeline.encode_point(Fraction(body.step))), (_read(body.operand),)
     if isinstance(body, Unary):
@@ -80,6 +88,18 @@ def _tuple_window(visits: Visits) -> TupleShape:
     if visits.part == "points":
         mode = "always"
     return TupleShape(mode, visits.part, int(window.size), window.of, found.predicate, _terms(found))
+
+
+def _held_or_aggregated(body: Latest | Aggregate, timeline: Timeline) -> tuple[Shape, tuple[str, ...]]:
+    size = timeline.encode_metric(Interval(Fraction(0), body.window.size)).b
+    found = _atom(body.atom if isinstance(body, Latest) else body.operand)
+    columns = variables(found)
+    by = tuple(columns.index(variable.name) for variable in body.by)
+    if isinstance(body, Latest):
+        return LatestShape(size, by), (_read(found),)
+    value = columns.index(body.argument.name) if isinstance(body.argument, Variable) else None
+    step = 1 if body.window.step is None else timeline.encode_point(Fraction(body.window.step))
+    return AggregateShape(body.function, size, step, by, value, body.fraction), (_read(found),)
 
 
 def _join(rule: Rule) -> tuple[JoinShape, tuple[str, ...]]:

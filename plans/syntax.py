@@ -195,6 +195,37 @@ class Visits:
 
 
 @dataclass(frozen=True, slots=True)
+class Latest:
+    """`latest P(S,V) by S in [n]`: P held at the last time point in [t−n, t] at which an atom with the same `by` held."""
+
+    atom: Atom
+    by: tuple[Variable, ...]
+    window: WindowSize
+    span: Span = place()
+
+
+AggregateFunction = Literal["count", "distinct", "sum", "avg", "min", "max", "first", "last", "stddev", "quantile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`A = avg(V) over M in [n step d] by S`: `result` is the value, over the pairs (row of M, time point) in the window.
+
+    `argument` is what the function is of (none for `count`), `fraction` the Q of `quantile(Q,V)`. The variables of M but for
+    those of `by` are local. The parser puts each aggregate beside its comparison, so that `result` always is a variable.
+    """
+
+    result: Variable
+    function: AggregateFunction
+    argument: Expression | None
+    operand: Formula
+    window: WindowSize
+    by: tuple[Variable, ...] = ()
+    fraction: Fraction | None = None
+    span: Span = place()
+
+
+@dataclass(frozen=True, slots=True)
 class Conjunction:
     parts: tuple[Formula, ...]
     span: Span = place()
@@ -217,7 +248,7 @@ class Comparison:
     span: Span = place()
 
 
-Formula = Atom | Truth | Unary | Binary | Window | Visits | Conjunction | Negation | Comparison
+Formula = Atom | Truth | Unary | Binary | Window | Visits | Latest | Aggregate | Conjunction | Negation | Comparison
 
 
 # --- statements ---------------------------------------------------------------------------------------------------

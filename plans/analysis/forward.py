@@ -64,6 +64,8 @@ def _obstacle(formula: Formula) -> str:
             return "is neither diamondminus nor boxminus"
         case syntax.Negation():
             return "negates"
+        case syntax.Aggregate() | syntax.Latest():
+            return "is known only when nothing more comes"
         case syntax.Window(window=window) if window.tuples or window.step is not None:
             return "is a window that counts facts or moves in steps"
         case syntax.Window("always"):

@@ -17,12 +17,14 @@ from tidelog.plans.analysis.delay import port_lead
 from tidelog.plans.analysis.notation import decode_distance, written_operators
 from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.plan import (
+    AggregateShape,
     AntiJoinShape,
     BindShape,
     DilateShape,
     ErodeShape,
     HoldShape,
     JoinShape,
+    LatestShape,
     MoveShape,
     PairShape,
     Plan,
@@ -176,6 +178,10 @@ def looks_back(shape: Shape, port: int) -> int:
             return -metric.a
         case SteppedShape(step):
             return step - 1
+        case LatestShape(size):
+            return size
+        case AggregateShape(size=size, step=step):
+            return size + step - 1
     return 0
 
 
@@ -222,6 +228,8 @@ def _stores(step: Step, steps: Mapping[str, Step], leads: Mapping[str, int]) -> 
             yield "sent", step.predicate, own
         case TupleShape(predicate=predicate):
             yield "window", predicate, NEG
+        case LatestShape(size) | AggregateShape(size=size):
+            yield "window", reads[0], ports[0] - size if size < POS else NEG
         case JoinShape():
             yield from _join_stores(step.shape, step.predicate, reads, ports)
 

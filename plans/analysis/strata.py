@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from tidelog.plans.analysis.components import components
 from tidelog.plans.normal.names import predicates
 from tidelog.plans.normal.program import NormalProgram
-from tidelog.plans.syntax import Atom, Negation
+from tidelog.plans.syntax import Aggregate, Atom, Latest, Negation
 
 Strata = tuple[tuple[str, ...], ...]
 
@@ -48,7 +48,7 @@ def _reads(normal: NormalProgram) -> dict[str, dict[str, bool]]:
             for name in predicates(part):
                 reads.setdefault(name, {})
                 known = reads.setdefault(head, {})
-                known[name] = known.get(name, False) or isinstance(part, Negation)
+                known[name] = known.get(name, False) or isinstance(part, Negation | Latest | Aggregate)
     return reads
 
 

@@ -8,6 +8,7 @@ from itertools import count, product
 
 from oracle.values import Undefined, canonical, evaluate_expression
 from tidelog.plans.syntax import (
+    Aggregate,
     Arithmetic,
     Atom,
     Binary,
@@ -16,6 +17,7 @@ from tidelog.plans.syntax import (
     Constant,
     Expression,
     Formula,
+    Latest,
     Negation,
     Rule,
     Truth,
@@ -38,8 +40,10 @@ Times = Callable[[str, Row], Iterable[int]]
 
 def parts(formula: Formula) -> tuple[Formula, ...]:
     """The formulas directly inside a formula."""
-    if isinstance(formula, Unary | Window | Negation):
+    if isinstance(formula, Unary | Window | Negation | Aggregate):
         return (formula.operand,)
+    if isinstance(formula, Latest):
+        return (formula.atom,)
     if isinstance(formula, Binary):
         return (formula.left, formula.right)
     if isinstance(formula, Conjunction):
@@ -48,17 +52,19 @@ def parts(formula: Formula) -> tuple[Formula, ...]:
 
 
 def atoms(formula: Formula, negative: bool = False) -> Iterator[tuple[Atom, bool]]:
-    """Every atom of the formula, with whether it stands inside a negation."""
+    """Every atom of the formula, with whether it stands inside a negation, or where others of its kind would change it."""
     if isinstance(formula, Atom):
         yield formula, negative
     for part in parts(formula):
-        yield from atoms(part, negative or isinstance(formula, Negation))
+        yield from atoms(part, negative or isinstance(formula, Negation | Aggregate | Latest))
 
 
 def generators(formula: Formula) -> Iterator[Atom | Comparison]:
     """What can bind variables: atoms and `=`, but not inside a negation or on the left side of since and until."""
     if isinstance(formula, Atom) or (isinstance(formula, Comparison) and formula.operator == "="):
         yield formula
+    elif isinstance(formula, Aggregate):
+        yield Atom("\0aggregate", (*formula.by, formula.result))
     elif isinstance(formula, Binary):
         yield from generators(formula.right)
     elif not isinstance(formula, Negation):
@@ -83,6 +89,8 @@ def variables(formula: Formula) -> set[str]:
         names |= {formula.at.variable.name} if formula.at is not None else set()
     elif isinstance(formula, Comparison):
         names = expression_variables(formula.left) | expression_variables(formula.right)
+    elif isinstance(formula, Aggregate):  # the others are its own
+        return {variable.name for variable in (*formula.by, formula.result)}
     return names.union(*map(variables, parts(formula)))
 
 
@@ -118,6 +126,8 @@ def unsafe_variables(rule: Rule) -> set[str]:
 
 
 def _needing(formula: Formula) -> set[str]:
+    if isinstance(formula, Aggregate):
+        return set()
     if isinstance(formula, Negation | Comparison):
         return variables(formula)
     return set().union(*map(_needing, parts(formula)))
