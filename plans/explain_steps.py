@@ -24,6 +24,7 @@ from tidelog.plans.plan import (
     Shape,
     Step,
     SteppedShape,
+    ThresholdShape,
     TupleShape,
     UnionShape,
 )
@@ -45,7 +46,7 @@ class StepView:
     """A step for people and programs.
 
     `operator` is union, dilate, erode, since, until, join, antijoin, bind, move, stepped, tuples, latest,
-    aggregate or hold; `parameters` says
+    aggregate, threshold or hold; `parameters` says
     what it computes (`diamondminus[0,2]`). `lead` is how far its frontier lies ahead of the watermark (below 0: behind),
     `reach` the longest gap that its `#`-facts cover, or None. `sleeps` names the input predicate whose absence puts it to
     sleep, or is empty; `spared` are the ports at which facts are kept from it while they can be of no use.
@@ -103,6 +104,7 @@ _OPERATORS: Mapping[type[Shape], str] = {
     TupleShape: "tuples",
     LatestShape: "latest",
     AggregateShape: "aggregate",
+    ThresholdShape: "threshold",
 }
 
 

@@ -61,8 +61,6 @@ def by_of(items: list[Any]) -> By:
         if not isinstance(term, syntax.Variable):
             message = f"`by` lists variables, found `{shorten(str(token))}`"
             raise refuse(term.span, message, help="a variable starts upper-case, such as `S`")
-        if term in found:
-            raise refuse(term.span, f"`by` lists `{term.name}` twice")
         found.append(term)
     return tuple(found), items[1].type != "LPAR"
 

@@ -146,6 +146,20 @@ class AggregateShape:
     fraction: Fraction | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ThresholdShape:
+    """`count() over M in [n] by G >= k`, or `sum(V)`, where V is not below 0: the positions of G and of V.
+
+    `least` is what the weight of all pairs in the window must come to; where `is_strict`, it must be more.
+    """
+
+    size: int
+    by: tuple[int, ...]
+    value: int | None
+    least: Fraction
+    is_strict: bool = False
+
+
 Shape = (
     UnionShape
     | DilateShape
@@ -160,6 +174,7 @@ Shape = (
     | TupleShape
     | LatestShape
     | AggregateShape
+    | ThresholdShape
 )
 
 

@@ -141,10 +141,12 @@ def _visits(formula: syntax.Visits) -> str:
 def _counted(formula: syntax.Latest | syntax.Aggregate) -> str:
     if isinstance(formula, syntax.Latest):
         return f"latest {_atom(formula.atom)}{_by(formula.by)} in {_window_size(formula.window)}"
-    result = f"{formula.result.name} = "
+    limit = formula.threshold
+    result = f"{formula.result.name} = " if limit is None else ""
+    compared = "" if limit is None else f" {limit.operator} {limit.limit!r}"
     over = formula.operand
     operand = format_formula(over) if isinstance(over, syntax.Atom | syntax.Conjunction) else f"({format_formula(over)})"
-    return f"{result}{format_function(formula)} over {operand} in {_window_size(formula.window)}{_by(formula.by)}"
+    return f"{result}{format_function(formula)} over {operand} in {_window_size(formula.window)}{_by(formula.by)}{compared}"
 
 
 def format_function(formula: syntax.Aggregate) -> str:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Literal
 
 from tidelog.plans.normal.names import variables
+from tidelog.plans.normal.thresholds import least_count
 from tidelog.plans.normal.traverse import children
 from tidelog.plans.plan import (
     AggregateShape,
@@ -20,6 +21,7 @@ from tidelog.plans.plan import (
     PairShape,
     Shape,
     SteppedShape,
+    ThresholdShape,
     TupleShape,
 )
 from tidelog.plans.syntax import (
@@ -34,6 +36,7 @@ from tidelog.plans.syntax import (
     Negation,
     Rule,
     Term,
+    Threshold,
     TimePoint,
     Truth,
     Unary,
@@ -98,8 +101,18 @@ def _held_or_aggregated(body: Latest | Aggregate, timeline: Timeline) -> tuple[S
     if isinstance(body, Latest):
         return LatestShape(size, by), (_read(found),)
     value = columns.index(body.argument.name) if isinstance(body.argument, Variable) else None
+    if body.threshold is not None:
+        return _threshold(body, body.threshold, size, by, value), (_read(found),)
     step = 1 if body.window.step is None else timeline.encode_point(Fraction(body.window.step))
     return AggregateShape(body.function, size, step, by, value, body.fraction), (_read(found),)
+
+
+def _threshold(body: Aggregate, threshold: Threshold, size: int, by: tuple[int, ...], value: int | None) -> Shape:
+    limit = Fraction(threshold.limit)
+    if body.function == "sum" and (limit > 0 or (limit == 0 and threshold.operator == ">")):
+        return ThresholdShape(size, by, value, limit, threshold.operator == ">")
+    least = 1 if body.function == "sum" else least_count(threshold)  # a sum is never below 0, if there is one
+    return ThresholdShape(size, by, value if body.function == "sum" else None, Fraction(least))
 
 
 def _join(rule: Rule) -> tuple[JoinShape, tuple[str, ...]]:
@@ -164,4 +177,4 @@ def _back(distance: int) -> int:
 
 def moves_in_time(shape: Shape) -> bool:
     """Whether coverage can come out at other times than it went in."""
-    return isinstance(shape, DilateShape | ErodeShape | PairShape | MoveShape | SteppedShape)
+    return isinstance(shape, DilateShape | ErodeShape | PairShape | MoveShape | SteppedShape | ThresholdShape)

@@ -204,6 +204,17 @@ class Latest:
     span: Span = place()
 
 
+ComparisonOperator = Literal["=", "!=", "<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """What an aggregate is compared with, where more facts can only make that true: `>= 5`."""
+
+    operator: ComparisonOperator
+    limit: int | float
+
+
 AggregateFunction = Literal["count", "distinct", "sum", "avg", "min", "max", "first", "last", "stddev", "quantile"]
 
 
@@ -213,6 +224,7 @@ class Aggregate:
 
     `argument` is what the function is of (none for `count`), `fraction` the Q of `quantile(Q,V)`. The variables of M but for
     those of `by` are local. The parser puts each aggregate beside its comparison, so that `result` always is a variable.
+    `threshold` is set by the passes alone: it holds where the result is so, and `result` is of no use to others.
     """
 
     result: Variable
@@ -222,6 +234,7 @@ class Aggregate:
     window: WindowSize
     by: tuple[Variable, ...] = ()
     fraction: Fraction | None = None
+    threshold: Threshold | None = None
     span: Span = place()
 
 
@@ -235,9 +248,6 @@ class Conjunction:
 class Negation:
     operand: Formula
     span: Span = place()
-
-
-ComparisonOperator = Literal["=", "!=", "<", "<=", ">", ">="]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from tidelog.operators.operator import Operator
 from tidelog.operators.pairing import RowPairing
 from tidelog.operators.since import Since
 from tidelog.operators.stepped import Stepped
+from tidelog.operators.threshold import Threshold
 from tidelog.operators.tuple_points import TuplePoints
 from tidelog.operators.tuple_window import TupleWindow
 from tidelog.operators.union import Union
@@ -36,6 +37,7 @@ from tidelog.plans.plan import (
     Plan,
     Step,
     SteppedShape,
+    ThresholdShape,
     TupleShape,
     UnionShape,
 )
@@ -66,14 +68,16 @@ def _operator_of(step: Step, timeline: Timeline) -> Operator:
             return _antijoin(step.shape)
         case HoldShape():
             return Hold(len(step.inputs))
-        case LatestShape() | AggregateShape():
+        case LatestShape() | AggregateShape() | ThresholdShape():
             return _grouped(step.shape)
         case _:
             return _lars_operator(step.shape)
 
 
-def _grouped(shape: LatestShape | AggregateShape) -> Operator:
+def _grouped(shape: LatestShape | AggregateShape | ThresholdShape) -> Operator:
     key = _taking(shape.by)
+    if isinstance(shape, ThresholdShape):
+        return Threshold(shape, key)
     return Latest(key, shape.size) if isinstance(shape, LatestShape) else Aggregate(shape, key)
 
 

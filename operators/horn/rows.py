@@ -20,6 +20,7 @@ from tidelog.plans.plan import (
     PairShape,
     Step,
     SteppedShape,
+    ThresholdShape,
     UnionShape,
 )
 from tidelog.plans.syntax import Arithmetic, Constant, Term, Variable, Wildcard
@@ -56,7 +57,7 @@ def _refuse(step: Step) -> None:
             raise MethodError(f"automata and LTL do not take windows that are clipped where the stream starts{where}")
         case SteppedShape():
             raise MethodError(f"automata and LTL do not take windows with a `step`{where}")
-        case LatestShape() | AggregateShape():
+        case LatestShape() | AggregateShape() | ThresholdShape():
             what = "`latest`" if isinstance(shape, LatestShape) else "aggregates"
             raise MethodError(f"automata and LTL do not take {what}{where}")
         case UnionShape() | DilateShape() | ErodeShape() | JoinShape() | PairShape():

@@ -17,6 +17,7 @@ from tidelog.plans.plan import (
     Shape,
     Step,
     SteppedShape,
+    ThresholdShape,
     TupleShape,
 )
 from tidelog.plans.printing import format_formula, format_predicate, format_statement
@@ -69,7 +70,7 @@ def operator_text(shape: Shape, timeline: Timeline) -> str:
             return f"{word} {format_predicate(shape.predicate)} in [#{shape.size}{of}]"
         case LatestShape(size):
             return f"latest in [{format_time(decode_distance(size, timeline))}]"
-        case AggregateShape():
+        case AggregateShape() | ThresholdShape():
             return _aggregate(shape, timeline)
         case MoveShape(by):
             sign = "+" if by > 0 else "-"
@@ -79,8 +80,11 @@ def operator_text(shape: Shape, timeline: Timeline) -> str:
     return name + format_interval(decode_metric(metric, timeline))
 
 
-def _aggregate(shape: AggregateShape, timeline: Timeline) -> str:
+def _aggregate(shape: AggregateShape | ThresholdShape, timeline: Timeline) -> str:
     size = format_time(decode_distance(shape.size, timeline))
+    if isinstance(shape, ThresholdShape):
+        function = "count" if shape.value is None else "sum"
+        return f"{function} in [{size}] {'>' if shape.is_strict else '>='} {shape.least}"
     step = "" if shape.step == 1 else f" step {format_time(decode_distance(shape.step, timeline))}"
     return f"{shape.function} in [{size}{step}]"
 

@@ -16,6 +16,7 @@ from tidelog.plans.plan import (
     Shape,
     Step,
     SteppedShape,
+    ThresholdShape,
 )
 from tidelog.plans.timeline import POS
 
@@ -132,6 +133,8 @@ def _own_reach(shape: Shape) -> Reach:
         return Reach(back=shape.step)
     if isinstance(shape, AggregateShape):
         return Reach(back=shape.size + shape.step)
+    if isinstance(shape, ThresholdShape):
+        return Reach(back=shape.size)
     if isinstance(shape, LatestShape):
         return Reach(back=0 if is_endless(shape) else shape.size, past=int(is_endless(shape)))
     if not isinstance(shape, DilateShape | ErodeShape | PairShape):

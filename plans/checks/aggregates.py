@@ -55,7 +55,9 @@ def _variables(terms: Iterable[syntax.Expression]) -> Iterator[syntax.Variable |
 
 
 def _check_by(part: Held, known: set[str], operand: syntax.Formula) -> Iterator[Diagnostic]:
-    for variable in part.by:
+    for place, variable in enumerate(part.by):
+        if variable in part.by[:place]:
+            yield Diagnostic("repeated-by", f"`by` lists `{variable.name}` twice", variable.span, help="once is enough")
         if variable.name not in known:
             what = "formula behind `over`" if isinstance(part, syntax.Aggregate) else "atom"
             message = f"`by` lists `{variable.name}`, but the {what} has no such variable"

@@ -10,6 +10,7 @@ from tidelog.plans import syntax
 from tidelog.plans.analysis.components import components
 from tidelog.plans.checks.walk import atoms, head_atom, statements_of, subformulas
 from tidelog.plans.errors import Diagnostic, Span
+from tidelog.plans.normal.thresholds import mark_thresholds
 from tidelog.plans.normal.traverse import children
 
 _Dependencies = Mapping[str, Mapping[str, Span | None]]
@@ -50,7 +51,7 @@ def _dependencies(program: syntax.Program) -> _Dependencies:
         if head is None:
             continue
         known = reads.setdefault(head.predicate, {})
-        for part in rule.body:
+        for part in mark_thresholds(rule).body:
             for atom, is_negated in _signed(part, False):
                 reads.setdefault(atom.predicate, {})
                 known[atom.predicate] = known.get(atom.predicate) or (atom.span if is_negated else None)
@@ -66,7 +67,8 @@ def _signed(formula: syntax.Formula, is_negated: bool) -> Iterator[tuple[syntax.
 
 def waits(formula: syntax.Formula) -> bool:
     """Whether a formula follows from what does not hold, so that it waits until that is known."""
-    return isinstance(formula, syntax.Negation | syntax.Latest | syntax.Aggregate)
+    is_threshold = isinstance(formula, syntax.Aggregate) and formula.threshold is not None
+    return isinstance(formula, syntax.Negation | syntax.Latest | syntax.Aggregate) and not is_threshold
 
 
 def _feeds(reads: _Dependencies) -> dict[str, list[str]]:

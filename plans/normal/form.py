@@ -7,6 +7,7 @@
     stepped   p(V) :- sometime q(V) in [0 step d]
     latest    p(V) :- latest q(V) by G in [n]        G: variables of V
     aggregate p(G, A) :- A = avg(X) over q(V) in [n step d] by G
+    threshold p(G) :- count() over q(V) in [n] by G >= k   also sum
     tuple     p(V) :- entered q(args) in [#n]      also left, and always
     bind      p(V, T)@T :- q(V)@T
     move      p(args)@T+k :- q(args, T)
@@ -39,7 +40,9 @@ from tidelog.plans.syntax import (
     Wildcard,
 )
 
-Form = Literal["dilate", "erode", "since", "join", "antijoin", "stepped", "latest", "aggregate", "tuple", "bind", "move"]
+Form = Literal[
+    "dilate", "erode", "since", "join", "antijoin", "stepped", "latest", "aggregate", "threshold", "tuple", "bind", "move"
+]
 
 
 def form_of(rule: Rule) -> Form | None:
@@ -57,7 +60,8 @@ def form_of(rule: Rule) -> Form | None:
         case (Latest(atom=held),):
             return "latest" if _is_plain(held) and _has_columns(rule.head, variables(held)) else None
         case (Aggregate(operand=Atom() as counted) as aggregate,):
-            return "aggregate" if _is_plain(counted) and _has_columns(rule.head, variables(aggregate)) else None
+            form: Form = "aggregate" if aggregate.threshold is None else "threshold"
+            return form if _is_plain(counted) and _has_columns(rule.head, variables(aggregate)) else None
         case (Binary(left=Atom() as left, right=Atom() as right),):
             is_flat = _is_plain(left) and _is_plain(right)
             return "since" if is_flat and _has_columns(rule.head, variables(right, left)) else None

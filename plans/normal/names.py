@@ -54,7 +54,9 @@ def _occurrences(formula: Formula) -> Iterator[str]:
         yield from _occurrences(formula.atom)
         yield from (item.name for item in (formula.time, formula.visit) if item is not None)
     elif isinstance(formula, Aggregate):  # its other variables are its own
-        yield from (item.name for item in (*formula.by, formula.result))
+        yield from (item.name for item in formula.by)
+        if formula.threshold is None:
+            yield formula.result.name
         return
     for child in children(formula):
         yield from _occurrences(child)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from itertools import count
 
 from tidelog.plans.normal.expand_windows import NOW, at_multiples
@@ -12,17 +13,22 @@ from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.read_times import names_in
 from tidelog.plans.normal.rewrite import rewrite_rules
 from tidelog.plans.normal.scopes import bound
+from tidelog.plans.normal.thresholds import mark_thresholds
 from tidelog.plans.normal.traverse import children, rebuild, spliced
 from tidelog.plans.syntax import (
     Aggregate,
     Atom,
     Binary,
     Comparison,
+    Constant,
     Expression,
     Formula,
+    Interval,
     Latest,
     Negation,
     Rule,
+    Threshold,
+    Time,
     Unary,
     Variable,
     Wildcard,
@@ -32,22 +38,23 @@ from tidelog.plans.syntax import (
 def split_aggregates(program: NormalProgram) -> NormalProgram:
     """Give each aggregate, and each `latest`, a predicate of its own, over an atom whose columns are what it counts.
 
-    Each `_` of an aggregate's formula is a column, for different values are different rows.
+    What a threshold asks for need not wait: `max(V) >= c` is a window over what is so large, and `distinct(V) >= k` asks for
+    that many windows at once. Each `_` of an aggregate's formula is a column, for different values are different rows.
 
     >>> from tidelog.plans.normal.normalise import text_after
     >>> print(text_after("split_aggregates", "timeline integer. p(S) :- count() over (q(S,_), not r(S)) in [5] by S > 2."))
     timeline integer.
     output p.
     'p.1'(S, Any) :- q(S, Any), not r(S).
-    'p.2'(S, Count) :- Count = count() over 'p.1'(S, Any) in [5] by S.
-    p(S) :- 'p.2'(S, Count), Count > 2.
+    'p.2'(S) :- count() over 'p.1'(S, Any) in [5] by S > 2.
+    p(S) :- 'p.2'(S).
     >>> print(text_after("split_aggregates", "p(S) :- latest q(S,V,_) by S in [5], V > 3."))
     output p.
     'p.1'(S, V) :- q(S, V, _).
     'p.2'(S, V) :- latest 'p.1'(S, V) by S in [5].
     p(S) :- 'p.2'(S, V), V > 3.
     """
-    return rewrite_rules(program, lambda rule, fresh: _Splitter(rule, fresh).rules())
+    return rewrite_rules(program, lambda rule, fresh: _Splitter(mark_thresholds(rule), fresh).rules())
 
 
 class _Splitter:
@@ -69,7 +76,11 @@ class _Splitter:
         if len(self._rule.body) != 1 or not isinstance(self._rule.head, Atom):
             return ()
         part, head = self._rule.body[0], self._rule.head
-        if isinstance(part, Aggregate) and head == atom(head.predicate, columns := _columns(part)):
+        if (
+            isinstance(part, Aggregate)
+            and part.threshold is None
+            and head == atom(head.predicate, columns := _columns(part))
+        ):
             return (self._over_atom(part),) if len({*columns}) == len(columns) else ()
         if isinstance(part, Latest) and head == atom(head.predicate, variables(part.atom)) and part.window.step is None:
             return (self._of_columns(part),)
@@ -85,7 +96,30 @@ class _Splitter:
 
     # --- aggregates -----------------------------------------------------------------------------------------------------
 
-    def _aggregated(self, formula: Aggregate) -> Atom:
+    def _threshold(self, formula: Aggregate, threshold: Threshold) -> Formula:
+        step, window = formula.window.step, replace(formula.window, step=None)
+        formula = self._over_atom(replace(formula, window=window))
+        counted = formula.operand if isinstance(formula.operand, Atom) else atom("", ())
+        back = Interval(Fraction(0), window.size, span=window.span)
+        if formula.function in ("min", "max") and formula.argument is not None:
+            limit = Comparison(threshold.operator, formula.argument, Constant(threshold.limit), formula.span)
+            self._define(found := self._grouped(formula), counted, limit)
+            return _at_steps(Unary("diamondminus", back, found, span=formula.span), step)
+        if formula.function == "distinct" and isinstance(formula.argument, Variable):
+            columns = dict.fromkeys([*_columns(formula), formula.argument.name])
+            self._define(each := atom(self._fresh(), columns), counted)
+            self._define(seen := atom(self._fresh(), columns), Unary("diamondminus", back, each, span=formula.span))
+            now = replace(formula.window, size=Fraction(0))
+            formula = replace(formula, function="count", argument=None, operand=seen, window=now)
+        self._define(head := self._grouped(formula), formula)
+        return head if step is None else _at_steps(Unary("diamondminus", NOW, head, span=formula.span), step)
+
+    def _grouped(self, formula: Aggregate) -> Atom:
+        return atom(self._fresh(), _columns(formula))
+
+    def _aggregated(self, formula: Aggregate) -> Formula:
+        if formula.threshold is not None:
+            return self._threshold(formula, formula.threshold)
         columns = _columns(formula)
         if formula.result in formula.by:  # the value is one that the group has: the atom asks for both to be the same
             formula = replace(formula, result=Variable(self._unused("Value")))
@@ -130,9 +164,7 @@ class _Splitter:
         step = formula.window.step
         latest = self._of_columns(replace(formula, window=replace(formula.window, step=None)))
         self._define(head := atom(self._fresh(), variables(formula.atom)), latest)
-        if step is None:
-            return head
-        return at_multiples(Unary("diamondminus", NOW, head, span=formula.span), int(step))
+        return head if step is None else _at_steps(Unary("diamondminus", NOW, head, span=formula.span), step)
 
     def _of_columns(self, formula: Latest) -> Latest:
         """The same over an atom whose arguments are distinct variables."""
@@ -154,7 +186,12 @@ class _Splitter:
 
 
 def _columns(formula: Aggregate) -> list[str]:
-    return [variable.name for variable in (*formula.by, formula.result)]
+    shown = (*formula.by, formula.result) if formula.threshold is None else formula.by
+    return [variable.name for variable in shown]
+
+
+def _at_steps(formula: Unary, step: Time | None) -> Formula:
+    return formula if step is None else at_multiples(formula, int(step))
 
 
 def _inner_names(formula: Formula) -> set[str]:

@@ -56,6 +56,14 @@ def aggregates(draw: st.DrawFn, parts: list[Formula], size: WindowSize) -> list[
     return [literal, Comparison(draw(st.sampled_from(_OPERATORS)), result, Constant(draw(st.integers(0, 4))))]
 
 
+@st.composite
+def thresholds(draw: st.DrawFn, atom: Atom, size: WindowSize) -> list[Formula]:
+    """A count of an atom's time points that more of them can only raise, for each of its rows."""
+    by = tuple(argument for argument in atom.arguments if isinstance(argument, Variable))
+    counted = Aggregate(Variable("N"), "count", None, atom, size, by)
+    return [counted, Comparison(">=", counted.result, Constant(draw(st.integers(1, 3))))]
+
+
 def renamed(formula: Formula, names: Mapping[str, str]) -> Formula:
     """The formula with other names for some variables."""
 

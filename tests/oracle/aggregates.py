@@ -18,12 +18,14 @@ from fractions import Fraction
 from itertools import count
 from typing import TYPE_CHECKING
 
-from oracle.grounding import Row, parts, variables, without_wildcards
-from oracle.values import BOUND, Undefined, evaluate_expression
+from oracle.grounding import Reached, Row, expression_variables, parts, variables, without_wildcards
+from oracle.values import BOUND, Undefined, compare, evaluate_expression
 from tidelog.plans.syntax import (
     Aggregate,
     Atom,
+    Comparison,
     Conjunction,
+    Constant,
     Formula,
     Latest,
     Negation,
@@ -40,7 +42,61 @@ if TYPE_CHECKING:
 Pair = tuple[int, Value | None]
 """A time point, and the value at it."""
 Coverage = dict[Row, set[int]]
-Source = Aggregate | Latest
+Source = Aggregate | Latest | Reached
+
+_RISING = {"count", "distinct", "sum", "max"}
+
+
+def with_thresholds(rule: Rule) -> Rule:
+    """The rule with each aggregate that is compared so that more facts only make it true, as one formula."""
+    everything = [name for part in (rule.head, *rule.body) for name in _mentions(part)]
+    return replace(rule, body=_reached(rule.body, everything))
+
+
+def _mentions(formula: Formula) -> list[str]:
+    own = sorted(variables(formula)) if not parts(formula) or isinstance(formula, Aggregate) else []
+    if isinstance(formula, Aggregate) and formula.argument is not None:
+        own += sorted(expression_variables(formula.argument))
+    return own + [name for part in parts(formula) for name in _mentions(part)]
+
+
+def _reached(body: Sequence[Formula], everything: list[str]) -> tuple[Formula, ...]:
+    found: list[Formula] = list(body)
+    for part in body:
+        for other in body:
+            if isinstance(part, Aggregate) and isinstance(other, Comparison) and part in found and other in found:
+                alone = everything.count(part.result.name) == 2
+                if alone and _only_gets_true(part, other):
+                    found[found.index(part)] = Reached(part, other)  # type: ignore[call-overload] # the oracle's own
+                    found.remove(other)
+    return tuple(_below(part, everything) for part in found)
+
+
+def _below(formula: Formula, everything: list[str]) -> Formula:
+    if isinstance(formula, Conjunction):
+        inner = _reached(formula.parts, everything)
+        return inner[0] if len(inner) == 1 else Conjunction(inner)
+    if isinstance(formula, Unary | Window | Negation | Aggregate):
+        return replace(formula, operand=_below(formula.operand, everything))
+    return formula
+
+
+def _only_gets_true(aggregate: Aggregate, comparison: Comparison) -> bool:
+    left, right, operator = comparison.left, comparison.right, comparison.operator
+    if right == aggregate.result:
+        left, right = right, left
+        operator = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)  # type: ignore[assignment]
+    if left != aggregate.result or not isinstance(right, Constant) or isinstance(right.value, str):
+        return False
+    if aggregate.function == "min":
+        return operator in ("<", "<=")
+    if aggregate.function == "sum":
+        inside = aggregate.operand.parts if isinstance(aggregate.operand, Conjunction) else ()
+        floors = [item for item in inside if isinstance(item, Comparison) and item.left == aggregate.argument]
+        floors = [item for item in floors if item.operator in (">", ">=") and isinstance(item.right, Constant)]
+        if not any(isinstance(f.right, Constant) and f.right.value in (0, 1, 2, 3) for f in floors):
+            return False
+    return aggregate.function in _RISING and operator in (">", ">=")
 
 
 def without_aggregates(rules: Sequence[Rule], numbers: Iterator[int]) -> tuple[list[Rule], list[tuple[str, Source]]]:
@@ -53,6 +109,10 @@ def without_aggregates(rules: Sequence[Rule], numbers: Iterator[int]) -> tuple[l
             columns: tuple[Variable, ...] = (*formula.by, formula.result)
         elif isinstance(formula, Latest):
             columns = tuple(Variable(name) for name in sorted(variables(formula.atom)))
+        elif isinstance(formula, Reached):
+            aggregate = formula.aggregate
+            formula = replace(formula, aggregate=replace(aggregate, operand=change(aggregate.operand)))
+            columns = aggregate.by
         else:
             return _rebuilt(formula, change)
         name = f"\0aggregate{next(numbers)}"
@@ -74,6 +134,8 @@ def _rebuilt(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
 
 def coverage_of(source: Source, evaluation: Evaluation) -> Coverage:
     """Where each row of an aggregate, or of a `latest`, holds in the interpretation as it is."""
+    if isinstance(source, Reached):
+        return _aggregated(source.aggregate, evaluation, source.comparison)
     return _aggregated(source, evaluation) if isinstance(source, Aggregate) else _held(source, evaluation)
 
 
@@ -102,7 +164,13 @@ def _held(latest: Latest, evaluation: Evaluation) -> Coverage:
 # --- aggregates ---------------------------------------------------------------------------------------------------------
 
 
-def _aggregated(aggregate: Aggregate, evaluation: Evaluation) -> Coverage:
+def _is_reached(aggregate: Aggregate, comparison: Comparison, pairs: list[Pair], result: Value | None) -> bool:
+    """Whether the threshold is; the least and the greatest are compared value by value, be they texts or numbers."""
+    values = [value for _, value in pairs] if aggregate.function in ("min", "max") else [result]
+    return any(compare(comparison, {aggregate.result.name: value}) for value in values if value is not None)
+
+
+def _aggregated(aggregate: Aggregate, evaluation: Evaluation, threshold: Comparison | None = None) -> Coverage:
     groups: dict[Row, list[tuple[Value | None, frozenset[int]]]] = defaultdict(list)
     operand = without_wildcards(aggregate.operand, count())
     for binding, cells in evaluation.instances([operand]):
@@ -114,14 +182,19 @@ def _aggregated(aggregate: Aggregate, evaluation: Evaluation) -> Coverage:
         groups[group].append((value, frozenset(cells)))
     found: Coverage = defaultdict(set)
     results: dict[tuple[Row, float, float], Value | None] = {}
+    reached: dict[tuple[Row, float, float], bool] = {}
     for cell, (_, first, last) in enumerate(evaluation.stretches(aggregate.window)):
         for group, rows in groups.items():
             key = (group, first, last)
             if key not in results:
-                results[key] = result_of(aggregate, list(_pairs(rows, int(first), int(last), evaluation)))
+                pairs = list(_pairs(rows, int(first), int(last), evaluation))
+                results[key] = result_of(aggregate, pairs)
+                reached[key] = threshold is not None and _is_reached(aggregate, threshold, pairs, results[key])
             value = results[key]
-            if value is not None:
+            if threshold is None and value is not None:
                 found[(*group, value)].add(cell)
+            elif reached[key]:
+                found[group].add(cell)
     return found
 
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count, pairwise
 
-from oracle.aggregates import without_aggregates
+from oracle.aggregates import with_thresholds, without_aggregates
 from oracle.grid import Grid, common_step
 from oracle.grounding import (
     Row,
@@ -136,14 +136,17 @@ def evaluate(
         evaluation.add(predicate, tuple(map(canonical, row)), _cells_of(grid, interval))
     evaluation.domain |= {value for rule in rules for part in (rule.head, *rule.body) for value in constants(part)}
     numbers = count()
-    for stratum in strata(rules):
+    marked = [with_thresholds(rule) for rule in rules]
+    for stratum in strata(marked):
         changed, evaluation.sources = without_aggregates(stratum, numbers)
         evaluation.run([without_anonymous(rule) for rule in changed], rounds)
     for number, rule in enumerate(rules):
         if is_bottom(rule.head):
+            rule = marked[number]
             [changed], evaluation.sources = without_aggregates([rule], numbers)
             evaluation.constrain(number, without_anonymous(changed))
-    return Model(grid, evaluation.coverage, evaluation.violations, evaluation.meets_edge)
+    coverage = {name: rows for name, rows in evaluation.coverage.items() if not name.startswith("\0")}
+    return Model(grid, coverage, evaluation.violations, evaluation.meets_edge)
 
 
 # --- the program --------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count, product
 
 from oracle.values import Undefined, canonical, evaluate_expression
@@ -28,6 +28,15 @@ from tidelog.plans.syntax import (
     Window,
 )
 
+
+@dataclass(frozen=True)
+class Reached:
+    """An aggregate whose result is compared with a number, and of no other use, in a way that more facts only make true."""
+
+    aggregate: Aggregate
+    comparison: Comparison
+
+
 Row = tuple[Value, ...]
 Rows = Mapping[str, set[Row]]
 """The rows of each predicate that hold at some time."""
@@ -42,6 +51,8 @@ def parts(formula: Formula) -> tuple[Formula, ...]:
     """The formulas directly inside a formula."""
     if isinstance(formula, Unary | Window | Negation | Aggregate):
         return (formula.operand,)
+    if isinstance(formula, Reached):
+        return (formula.aggregate.operand,)
     if isinstance(formula, Latest):
         return (formula.atom,)
     if isinstance(formula, Binary):
@@ -65,6 +76,8 @@ def generators(formula: Formula) -> Iterator[Atom | Comparison]:
         yield formula
     elif isinstance(formula, Aggregate):
         yield Atom("\0aggregate", (*formula.by, formula.result))
+    elif isinstance(formula, Reached):
+        yield Atom("\0aggregate", formula.aggregate.by)
     elif isinstance(formula, Binary):
         yield from generators(formula.right)
     elif not isinstance(formula, Negation):
@@ -91,6 +104,8 @@ def variables(formula: Formula) -> set[str]:
         names = expression_variables(formula.left) | expression_variables(formula.right)
     elif isinstance(formula, Aggregate):  # the others are its own
         return {variable.name for variable in (*formula.by, formula.result)}
+    elif isinstance(formula, Reached):
+        return {variable.name for variable in formula.aggregate.by}
     return names.union(*map(variables, parts(formula)))
 
 
@@ -126,7 +141,7 @@ def unsafe_variables(rule: Rule) -> set[str]:
 
 
 def _needing(formula: Formula) -> set[str]:
-    if isinstance(formula, Aggregate):
+    if isinstance(formula, Aggregate | Reached):
         return set()
     if isinstance(formula, Negation | Comparison):
         return variables(formula)

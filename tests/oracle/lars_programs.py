@@ -15,7 +15,7 @@ from typing import Literal
 
 from hypothesis import strategies as st
 
-from oracle.aggregate_programs import aggregates, groups
+from oracle.aggregate_programs import aggregates, groups, thresholds
 from oracle.evaluate import GroundFact
 from oracle.grounding import bound_variables, variables
 from oracle.lars import anchored_variables
@@ -292,6 +292,8 @@ def _counted(draw: st.DrawFn, scene: _Scene) -> list[Formula]:
     choice = draw(st.integers(0, 2))
     if choice == 2 and scene.forms.negation:
         return [first, Negation(draw(_atom(replace(scene, names=names))))]
+    if choice == 1 and names and draw(st.booleans()):
+        return [first, Comparison(">=", Variable(names[0]), Constant(draw(st.integers(0, 1))))]
     if choice == 1 and names:
         return [first, Comparison("!=", Variable(names[0]), Constant(draw(st.sampled_from(VALUES))))]
     return [first, draw(_atom(scene))]
@@ -390,6 +392,8 @@ def _loop(draw: st.DrawFn, head: Predicate, scene: _Scene) -> Rule:
         shift = draw(st.integers(1, 3))
         moved, here = (replace(own, at=TimePoint(Variable("T"), by)) for by in (shift, 0))
         return Rule(moved, (here, *guards))
+    if scene.forms.aggregates and draw(st.booleans()):
+        return Rule(own, (*draw(thresholds(own, draw(_time_size(scene.forms)))), draw(_atom(inputs)), *guards))
     return Rule(own, (Window("sometime", own, WindowSize(Fraction(draw(st.integers(0, 3))))), draw(_atom(inputs)), *guards))
 
 

@@ -1,0 +1,70 @@
+"""How aggregates and held values are written, and what they become."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidelog.plans.errors import ProgramError
+from tidelog.plans.parser import parse
+from tidelog.plans.printing import format_statement
+
+READ = [
+    ("a(S, A) :- A = avg(V) over t(S, V) in [5] by S.", "a(S, A) :- A = avg(V) over t(S, V) in [5] by S."),
+    (
+        "a(S) :- count() over f(S,_) by S in [10 min] >= 5.",
+        "a(S) :- Count = count() over f(S, _) in [10min] by S, Count >= 5.",
+    ),
+    (
+        "a(S, Z) :- count() over f(S, Z) in [5] by S, Z >= 3.",
+        "a(S, Z) :- Count = count() over f(S, Z) in [5] by (S, Z), Count >= 3.",
+    ),
+    (
+        "a(S) :- not count() over f(S) in [5] by S > 1, g(S).",
+        "a(S) :- not (Count = count() over f(S) in [5] by S, Count > 1), g(S).",
+    ),
+    ("a(V) :- latest t(S, V) in [5] by S.", "a(V) :- latest t(S, V) by S in [5]."),
+    (
+        "a :- max(V) over t(V) in [5] - min(V) over t(V) in [5] > 3.",
+        "a :- Max = max(V) over t(V) in [5], Min = min(V) over t(V) in [5], Max - Min > 3.",
+    ),
+    ("a(Q) :- Q = QUANTILE(0.5, V) OVER t(V) in [5].", "a(Q) :- Q = quantile(0.5, V) over t(V) in [5]."),
+    (
+        "a(S) :- A = sum(W) over (t(S, V), W = V*V) in [5 step 5] by S, A > 3.",
+        "a(S) :- A = sum(W) over (t(S, V), W = V * V) in [5 step 5] by S, A > 3.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "written"), READ)
+def test_it_reads_as_one_literal_beside_its_comparison(text: str, written: str) -> None:
+    """Each aggregate has a variable for its result, and reads back as it is written."""
+    (statement,) = parse(text).statements
+    assert format_statement(statement) == written
+    assert parse(written).statements == (statement,)
+
+
+@pytest.mark.parametrize(
+    "following",
+    ["A > 3", "S != s1", "B = max(V) over t(S, V) in [5] by S, B > A", "A + 1 > 3, h(S)", "h(S), A > 2"],
+)
+def test_a_comma_behind_by_may_begin_the_next_literal(following: str) -> None:
+    """Where the aggregate has been compared already, what follows the comma is a comparison of its own."""
+    text = f"a(S) :- A = avg(V) over t(S, V) in [5] by S, {following}."
+    (statement,) = parse(text).statements
+    assert format_statement(statement) == text
+
+
+def test_the_words_are_reserved_nowhere_else() -> None:
+    """Predicates may still be called `latest`, `over`, `by` and `count`."""
+    text = "latest(X) :- over(X), by(X), count(X), latest, first in [5]."
+    assert (
+        format_statement(parse(text).statements[0])
+        == "latest(X) :- over(X), by(X), count(X), latest, sometime first in [5]."
+    )
+
+
+def test_comparisons_do_not_chain() -> None:
+    """A comparison of three sides is refused, with what is meant."""
+    with pytest.raises(ProgramError) as caught:
+        parse("a(X) :- t(X), 3 < X < 5.")
+    assert caught.value.diagnostics[0].help == "write `3 < X, X < 5`"
