@@ -60,7 +60,7 @@ class Aggregate(Grouped[Window]):
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         self._credit += len(facts)
-        take, place, step, groups = self._key, self._place, self._shape.step, self.groups
+        take, place, step, groups, fresh = self._key, self._place, self._shape.step, self.groups, self._fresh
         numeric = self._shape.function in _NUMERIC
         for row, lo, hi in facts:
             value = None if place is None else row[place]
@@ -70,7 +70,9 @@ class Aggregate(Grouped[Window]):
             key = take(row)
             group = groups.get(key) or self.group(key)
             group.add(lo, hi, value)
-            self.plan_for(key, lo if step == 1 or lo <= NEG else lo + -lo % step)
+            time = lo if step == 1 or lo <= NEG else lo + -lo % step
+            if time < fresh.get(key, POS):
+                fresh[key] = time
         return []
 
     def failed_evaluations(self) -> int:

@@ -42,8 +42,8 @@ class Group(Protocol):
     def tell(self, until: int, out: list[Fact]) -> None:
         """Tell the answer that goes on, as far as `until`."""
 
-    def following(self, known: int) -> int | None:
-        """The earliest time beyond `known` at which something happens though nothing new comes; None if nothing does."""
+    def following(self, known: int) -> int:
+        """The earliest time beyond `known` at which something happens though nothing new comes; `POS` if nothing does."""
 
     def is_open(self, known: int) -> bool:
         """Whether it has an answer at `known` that may go on."""
@@ -64,12 +64,13 @@ G = TypeVar("G", bound=Group)
 class Grouped(Operator, Generic[G]):
     """The groups of one operator by key, and when each is to be looked at next."""
 
-    __slots__ = ("_agenda", "_count", "_credit", "_key", "_next", "_open", "_told", "groups")
+    __slots__ = ("_agenda", "_count", "_credit", "_fresh", "_key", "_next", "_open", "_told", "groups")
 
     def __init__(self, key: Callable[[Row], Row]) -> None:
         super().__init__(1)
         self._key = key
         self.groups: dict[Row, G] = {}
+        self._fresh: dict[Row, int] = {}  # groups to which facts have come since the last frontier, and the first begin
         self._next: dict[Row, int] = {}  # when a group is to be looked at
         self._agenda: list[tuple[int, int, Row]] = []  # the same by time; what `_next` does not say any more is passed over
         self._count = 0  # keys need not be comparable
@@ -89,7 +90,13 @@ class Grouped(Operator, Generic[G]):
         """Up to when answers follow from what is known up to a frontier."""
         return known
 
-    def plan_for(self, key: Row, time: int) -> None:
+    def note(self, key: Row, time: int) -> None:
+        """A fact of a group has come, about which something may be told at `time`."""
+        known = self._fresh.get(key)
+        if known is None or time < known:
+            self._fresh[key] = time
+
+    def _plan_for(self, key: Row, time: int) -> None:
         """Look at a group when the frontier gets to `time`, or earlier."""
         known = self._next.get(key)
         if known is None or time < known:
@@ -118,9 +125,15 @@ class Grouped(Operator, Generic[G]):
         return out
 
     def _due(self, known: int) -> dict[Row, None]:
-        """The groups to which something happens up to a frontier, in order of time."""
+        """The groups to which something happens up to a frontier."""
         agenda, planned = self._agenda, self._next
         found: dict[Row, None] = {}
+        for key, time in self._fresh.items():
+            if time <= known:
+                found[key] = None
+            else:
+                self._plan_for(key, time)
+        self._fresh.clear()
         while agenda and agenda[0][0] <= known:
             time, _, key = heappop(agenda)
             if planned.get(key) == time:
@@ -134,17 +147,16 @@ class Grouped(Operator, Generic[G]):
         group.tell(until, out)
         if len(out) > self.room.rows:
             raise NoRoomError(len(out))
-        if group.is_empty(known):
-            del self.groups[key]
-            self._open.pop(key, None)
-            return
+        following = group.following(known)
+        if following < POS:
+            self._plan_for(key, following)
         if group.is_open(known):
             self._open[key] = group
-        else:
-            self._open.pop(key, None)
-        following = group.following(known)
-        if following is not None:
-            self.plan_for(key, following)
+            return
+        self._open.pop(key, None)
+        if following >= POS and group.is_empty(known):
+            del self.groups[key]
+            self._next.pop(key, None)
 
     def _tell_all(self, until: int, told: Container[Row], out: list[Fact]) -> None:
         for key, group in self._open.items():
@@ -159,7 +171,8 @@ class Grouped(Operator, Generic[G]):
             return None
         while self._agenda and self._next.get(self._agenda[0][2]) != self._agenda[0][0]:
             heappop(self._agenda)
-        times = [max(known + 1, self._agenda[0][0])] if self._agenda else []
+        begins = [*self._fresh.values(), *(time for time, _, _ in self._agenda[:1])]
+        times = [max(known + 1, min(begins))] if begins else []
         if self._open:
             is_prompt = not self.patient or self._credit + PROMPT >= len(self._open)
             times.append(max(known, self._told) + 1 if is_prompt else POS)
@@ -186,8 +199,8 @@ class Grouped(Operator, Generic[G]):
         self.groups = {tuple(key): self.revive(tuple(key), rest) for key, *rest in state["groups"]}
         self._open = {tuple(key): self.groups[tuple(key)] for key in state["open"]}
         self._credit, self._told = state["credit"], state["told"]
-        self._next, self._agenda, self._count = {}, [], 0
+        self._fresh, self._next, self._agenda, self._count = {}, {}, [], 0
         for key, group in self.groups.items():
             following = group.following(self.frontiers[0])
-            if following is not None:
-                self.plan_for(key, following)
+            if following < POS:
+                self._plan_for(key, following)

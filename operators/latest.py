@@ -44,7 +44,7 @@ class Latest(Grouped["HeldValue"]):
         for fact in facts:
             key = take(fact[0])
             self.group(key).add(fact)
-            self.plan_for(key, fact[1])
+            self.note(key, fact[1])
         return list(facts)
 
 
@@ -86,12 +86,12 @@ class HeldValue:
             out += [(row, lo, hi) for row in self.rows]
             self._told = hi
 
-    def following(self, known: int) -> int | None:
+    def following(self, known: int) -> int:
         begin = self._waiting[0][0] if self._waiting else POS
         last = self._last()
         if last > known and self.end < POS:
             begin = min(begin, last if known > self.end else self.end + 1)
-        return begin if begin < POS else None
+        return begin
 
     def is_open(self, known: int) -> bool:
         return self.end < known < self._last()

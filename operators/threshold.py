@@ -9,6 +9,7 @@ from typing import Any
 
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.operator import Operator
+from tidelog.operators.overlaps import Overlaps
 from tidelog.operators.room import NoRoomError
 from tidelog.operators.weighing import Range, Weight, ranges_over
 from tidelog.plans.facts import Fact, Row
@@ -36,10 +37,14 @@ class Threshold(Operator):
         super().__init__(1)
         self._shape = shape
         self._key = key
-        self.groups: dict[Row, Neighbours] = {}
+        self.groups: dict[Row, Neighbours | Overlaps] = {}
         self.coverage = Coverage()
         self._failed = 0
         self._grown, self._round = 0, _SMALLEST_ROUND
+
+    def _make(self) -> Neighbours | Overlaps:
+        shape = self._shape
+        return Overlaps(int(shape.least)) if shape.size == 0 and shape.value is None else Neighbours(shape)
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         place, take = self._shape.value, self._key
@@ -57,7 +62,7 @@ class Threshold(Operator):
             key = take(row)
             group = self.groups.get(key)
             if group is None:
-                group = self.groups[key] = Neighbours(self._shape)
+                group = self.groups[key] = self._make()
             out += [(key, first, last) for first, last in group.add(lo, hi, weight)]
             if len(out) > self.room.rows:
                 raise NoRoomError(len(out))
@@ -98,7 +103,7 @@ class Threshold(Operator):
     def load(self, state: dict[str, Any]) -> None:
         self.groups = {}
         for key, facts in state["groups"]:
-            self.groups[tuple(key)] = group = Neighbours(self._shape)
+            self.groups[tuple(key)] = group = self._make()
             group.load(facts)
         self.coverage.restore(state["coverage"])
         self._failed = state["failed"]
@@ -145,6 +150,8 @@ class Neighbours:
             first = bisect_right(sums, before) - 1
             if self._strict and first >= 0 and sums[first] == before:
                 first -= 1
+            if first > place:
+                break  # there has been enough without the new one
             if first >= 0 and times[first] + size >= times[last]:
                 found.append((times[last], times[first] + size))
         return found
@@ -157,7 +164,8 @@ class Neighbours:
         near = range(bisect_right(times, first - 1), bisect_right(times, last))
         facts = [(times[i], times[i], sums[i + 1] - sums[i]) for i in near]
         facts += [fact for fact in self._long if fact[1] >= first and fact[0] <= last]
-        return list(ranges_over(facts, size, self._least, strict=self._strict))
+        found = ranges_over(facts, size, self._least, strict=self._strict)
+        return [(max(begin, lo), end) for begin, end in found if end >= lo]  # before it nothing has changed
 
     def forget(self, bound: int) -> None:
         """Let go of what ends at or before a time."""

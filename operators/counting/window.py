@@ -116,11 +116,11 @@ class Window:
             out.append(((*self._key, self._value), self._since, until))
             self._since = until + 1
 
-    def following(self, known: int) -> int | None:
-        time = max(self._next(), known + 1)
+    def following(self, known: int) -> int:
+        time = self._next()
         if self._untold or self._moves():
             time = known + 1
-        return self._first(time) if time < POS else None
+        return POS if time >= POS else time + -time % self._step
 
     def _moves(self) -> bool:
         """Whether the value may change at each tick."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 
 from drawing import drawn
 from engine.test_lars_equals_oracle import MODES, answers_of, compare, compiled
-from oracle.agreement import records_of, runs_of
+from oracle.agreement import differences, records_of, runs_of
 from oracle.lars_programs import AGGREGATES, COUNTED, HELD, Forms, lars_programs, lars_streams
-from oracle.programs import shuffled_within
+from oracle.programs import shuffled_within, streams
 from tidelog import Session
+from tidelog.plans.compile import compile_program
 from tidelog.plans.parser import parse
 from tidelog.plans.printing import format_program
 
@@ -116,3 +118,61 @@ def test_time_can_be_shifted(form: str, data: st.DataObject) -> None:
         for fact, ranges in here.items()
     }
     assert shift == there, format_program(program)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@drawn(40)
+@given(data=st.data())
+def test_facts_can_be_cut(form: str, data: st.DataObject) -> None:
+    """It makes no difference in how many pieces it is told when something holds."""
+    program = data.draw(lars_programs(FORMS[form]))
+    plan = compiled(program)
+    facts = data.draw(lars_streams())
+    pieces = [
+        (name, row, replace(when, low=Fraction(time), high=Fraction(time), left_open=False, right_open=False))
+        for name, row, when in facts
+        for time in range(int(when.low) + when.left_open, int(when.high) + (not when.right_open))
+    ]
+    pieces.sort(key=lambda fact: fact[2].low)
+    if any(loop.holds for loop in plan.loops):
+        return
+    whole, cut = (runs_of(answers_of(plan, each, 5, start=-9)) for each in (facts, pieces))
+    assert whole == cut, format_program(program)
+
+
+HELD_ON_RATIONALS = """timeline rational.
+a(X, Y) :- latest p(X, Y) by X in [{size}].
+b(Y) :- latest p(X, Y) in [{size}], not q(Y).
+c(X) :- boxminus[0,1] (latest p(X, Y) by X in [{size}]).
+"""
+BY_SINCE = """timeline rational.
+k(X) :- p(X, _).
+a(X, Y) :- p(X, Y).
+a(X, Y) :- not k(X), (not k(X)) since[0,{size}] p(X, Y).
+"""
+
+
+@drawn(60)
+@given(data=st.data())
+def test_values_are_held_on_rationals(data: st.DataObject) -> None:
+    """The oracle has the last time point as that of the last cell, also where it is the gap before an open end."""
+    size = data.draw(st.sampled_from(["0", "1/2", "1", "3", "inf"]))
+    program = parse(HELD_ON_RATIONALS.format(size=size))
+    facts = data.draw(streams(program, size=8, last=6))
+    plan = compile_program(program)
+    assert not differences(program, facts, answers_of(plan, facts, data.draw(st.integers(1, 9)), lateness=99))
+
+
+@drawn(60)
+@given(data=st.data())
+def test_held_values_are_those_since_which_nothing_came(data: st.DataObject) -> None:
+    """On closed intervals, `latest` is what `since` says of it."""
+    size = data.draw(st.sampled_from(["1", "3", "5/2"]))
+    held, since = (compile_program(parse(text.format(size=size))) for text in (HELD_ON_RATIONALS, BY_SINCE))
+    facts = [
+        (name, row, replace(when, left_open=False, right_open=False))
+        for name, row, when in data.draw(streams(parse(BY_SINCE.format(size=size)), size=8, last=6))
+        if name == "p"
+    ]
+    expected = {fact: runs for fact, runs in runs_of(answers_of(since, facts, 5)).items() if fact[0] == "a"}
+    assert {fact: runs for fact, runs in runs_of(answers_of(held, facts, 5)).items() if fact[0] == "a"} == expected
