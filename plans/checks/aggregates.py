@@ -84,9 +84,10 @@ def _check_window(part: Held, what: str) -> Iterator[Diagnostic]:
 
 
 def _check_locals(parts: Iterable[syntax.Formula], outside: Iterable[syntax.Formula]) -> Iterator[Diagnostic]:
-    """The variables of an aggregate's formula, but for those of `by`, are no one's outside."""
+    """The variables of an aggregate's formula, but for those of `by`, are no one's outside; one of that name is another."""
     parts = list(parts)
     around = list(outside)
+    binding = set(bound(*parts))
     found = [part for formula in parts for part in _outermost(formula)]
     for part in found:
         own = {variable.name for variable in part.by}
@@ -95,7 +96,7 @@ def _check_locals(parts: Iterable[syntax.Formula], outside: Iterable[syntax.Form
         names = [item.variable for item in elsewhere if isinstance(item.variable, syntax.Variable)]
         used = next((variable for variable in names if variable.name in local), None)
         if used is not None:
-            yield _local(part, used)
+            yield _shadowed(part, used) if used.name in binding else _local(part, used)
         yield from _check_locals([part.operand], [])
 
 
@@ -105,6 +106,14 @@ def _outermost(formula: syntax.Formula) -> Iterator[syntax.Aggregate]:
         return
     for child in children(formula):
         yield from _outermost(child)
+
+
+def _shadowed(part: syntax.Aggregate, used: syntax.Variable) -> Diagnostic:
+    name = used.name
+    message = f"variable `{name}` here is another than `{name}` in `{format_function(part)} over …`, where it is local"
+    notes = (Note(part.operand.span, "counted over here"),)
+    help = f"write `by {name}` if they are to be the same; otherwise give one of the two another name"
+    return Diagnostic("shadowed-variable", message, used.span, "used outside", notes, help, severity="warning")
 
 
 def _local(part: syntax.Aggregate, used: syntax.Variable) -> Diagnostic:

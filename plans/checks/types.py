@@ -98,6 +98,12 @@ def _bound(formula: syntax.Formula, declared: _Declared) -> Iterator[tuple[str, 
             for argument, field in _fields(formula, declared):
                 if isinstance(argument, syntax.Variable) and field.type in _KINDS:
                     yield argument.name, _KINDS[field.type]
+        case syntax.Aggregate():
+            yield from (
+                (name, kind) for name, kind in _bound(formula.operand, declared) if syntax.Variable(name) in formula.by
+            )
+            if formula.function in (*NUMERIC, "count", "distinct"):
+                yield formula.result.name, "number"
         case syntax.Negation():
             return
         case syntax.Binary():  # the left side need not hold at any time
@@ -110,6 +116,8 @@ def _bound(formula: syntax.Formula, declared: _Declared) -> Iterator[tuple[str, 
 def _comparisons(formula: syntax.Formula, kinds: _Kinds) -> Iterator[Diagnostic]:
     if isinstance(formula, syntax.Comparison):
         yield from _comparison(formula, kinds)
+    if isinstance(formula, syntax.Aggregate):
+        return  # its variables are its own
     for child in children(formula):
         yield from _comparisons(child, kinds)
 
