@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from benchmarks import asking, latency, memory, operators, rules, shortstop, windows
+from benchmarks import aggregates, asking, latency, memory, operators, rules, shortstop, windows
 from benchmarks.batch import suite as batch
 from benchmarks.figures import Figure, keep, print_table
 from benchmarks.lars import suite
@@ -42,7 +42,7 @@ def main() -> None:
 
 def _run_own() -> None:
     figures: list[Figure] = []
-    for benchmark in (shortstop, windows, rules, latency, memory, operators, asking):
+    for benchmark in (shortstop, windows, rules, latency, memory, operators, aggregates, asking):
         print(f"{benchmark.__name__} …", file=sys.stderr, flush=True)
         figures += benchmark.run()
     keep(figures)

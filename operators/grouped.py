@@ -169,10 +169,12 @@ class Grouped(Operator, Generic[G]):
         known = self.frontiers[0]
         if known >= POS:
             return None
+        for key, time in self._fresh.items():
+            self._plan_for(key, time)
+        self._fresh.clear()
         while self._agenda and self._next.get(self._agenda[0][2]) != self._agenda[0][0]:
             heappop(self._agenda)
-        begins = [*self._fresh.values(), *(time for time, _, _ in self._agenda[:1])]
-        times = [max(known + 1, min(begins))] if begins else []
+        times = [max(known + 1, self._agenda[0][0])] if self._agenda else []
         if self._open:
             is_prompt = not self.patient or self._credit + PROMPT >= len(self._open)
             times.append(max(known, self._told) + 1 if is_prompt else POS)
