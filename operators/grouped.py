@@ -165,7 +165,10 @@ class Grouped(Operator, Generic[G]):
         self._credit, self._told = 0, until
 
     def deadline(self) -> tuple[int, int] | None:
-        """The port, and its least frontier at which there is something to tell though nothing new comes; None if none."""
+        """The port, and its least frontier at which there is something to tell though nothing new comes; None if none.
+
+        At the stream's end, `POS`, all that is open is told in any case.
+        """
         known = self.frontiers[0]
         if known >= POS:
             return None
@@ -175,9 +178,8 @@ class Grouped(Operator, Generic[G]):
         while self._agenda and self._next.get(self._agenda[0][2]) != self._agenda[0][0]:
             heappop(self._agenda)
         times = [max(known + 1, self._agenda[0][0])] if self._agenda else []
-        if self._open:
-            is_prompt = not self.patient or self._credit + PROMPT >= len(self._open)
-            times.append(max(known, self._told) + 1 if is_prompt else POS)
+        if self._open and (not self.patient or self._credit + PROMPT >= len(self._open)):
+            times.append(max(known, self._told) + 1)
         return (0, min(times)) if times else None
 
     def rest(self) -> list[Fact]:

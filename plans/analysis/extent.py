@@ -61,7 +61,7 @@ def _intervals(normal: NormalProgram) -> Iterator[tuple[str, Interval]]:
         body = rule.body[0]
         if isinstance(body, Unary) and body.step:  # a window looks back by up to a step less one more than its size
             yield format_statement(rule), Interval(Fraction(0), Fraction(body.step - 1))
-        elif isinstance(body, Latest | Aggregate):
+        elif isinstance(body, Latest | Aggregate) and body.window.size:  # a threshold of overlaps looks at one time
             step = Fraction(0) if body.window.step is None else Fraction(body.window.step) - 1
             yield format_statement(rule), Interval(Fraction(0), body.window.size + step)
         elif isinstance(body, Unary | Binary):

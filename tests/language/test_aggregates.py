@@ -63,6 +63,14 @@ def test_the_words_are_reserved_nowhere_else() -> None:
     )
 
 
+def test_a_line_may_end_behind_over_and_by() -> None:
+    """They are words between two things, so that what follows on the next line belongs to them."""
+    text = "a(S, A) :- A = avg(V) over\n t(S, V) in [5] by\n S\nb(X) :- c(X)"
+    first, second = parse(text).statements
+    assert format_statement(first) == "a(S, A) :- A = avg(V) over t(S, V) in [5] by S."
+    assert format_statement(second) == "b(X) :- c(X)."
+
+
 def test_comparisons_do_not_chain() -> None:
     """A comparison of three sides is refused, with what is meant."""
     with pytest.raises(ProgramError) as caught:
