@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from engine.test_aggregates_equal_oracle import HELD_ON_RATIONALS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,8 +12,10 @@ from batch.test_equals_oracle import Comparison, materialised, show
 from drawing import drawn
 from oracle.agreement import records_of
 from oracle.lars_programs import AGGREGATES, COUNTED, HELD, lars_programs, lars_streams
+from oracle.programs import streams
 from tidelog.compiling import compile_batch as compile_text
 from tidelog.plans.batch import compile_batch
+from tidelog.plans.parser import parse
 from tidelog.runtime.batch.entailment import entails
 from tidelog.runtime.batch.strategies import StrategyName
 
@@ -75,3 +78,16 @@ def test_what_automata_do_not_take_is_refused_by_name(rule: str, what: str, meth
     decision = entails(plan, [plan.record("q", [1], time=1)], plan.record("p", [1], time=1), method)  # type: ignore[arg-type]
     assert decision.answer == "undecided"
     assert f"automata and LTL do not take {what}" in decision.reason
+
+
+@pytest.mark.slow
+@drawn(40)
+@given(st.data(), st.sampled_from(STRATEGIES), st.sampled_from(["0", "1/2", "3", "inf"]))
+def test_values_are_held_on_rationals(data: st.DataObject, strategy: StrategyName, size: str) -> None:
+    """In batch as in streams, also for facts without a begin or an end."""
+    program = parse(HELD_ON_RATIONALS.format(size=size))
+    facts = data.draw(streams(program, size=8, last=6, infinite=True))
+    plan = compile_batch(program)
+    done, ended = materialised(plan, records_of(plan, facts), strategy)
+    assert ended
+    assert not Comparison(program, facts).differences(done), show(program, facts)

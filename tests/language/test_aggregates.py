@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import tidelog
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.parser import parse
 from tidelog.plans.printing import format_statement
@@ -76,3 +77,17 @@ def test_comparisons_do_not_chain() -> None:
     with pytest.raises(ProgramError) as caught:
         parse("a(X) :- t(X), 3 < X < 5.")
     assert caught.value.diagnostics[0].help == "write `3 < X, X < 5`"
+
+
+@pytest.mark.parametrize(
+    ("literal", "what"),
+    [("count() over r(X) in [5] by X > 3", "an aggregate"), ("latest r(X) in [5]", "`latest`")],
+)
+def test_ask_takes_no_aggregates(literal: str, what: str) -> None:
+    """A question that depends on one is refused by name; a program may have some beside its questions."""
+    text = "timeline integer. input q(x). input r(x). output c. c(X) :- latest r(X) in [5]. ask p(X)@T. "
+    with pytest.raises(ProgramError) as caught:
+        tidelog.compile(f"{text} p(X) :- q(X), {literal}.")
+    (problem,) = caught.value.diagnostics
+    assert (problem.code, problem.message) == ("not-in-ask", f"`ask` does not take {what}: `p(X)@T` depends on one")
+    assert tidelog.compile(f"{text} p(X) :- q(X), not r(X).").questions
