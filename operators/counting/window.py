@@ -34,12 +34,14 @@ class Window:
         "_at",
         "_count",
         "_failures",
+        "_flowing",
         "_key",
         "_long",
         "_points",
         "_since",
         "_size",
         "_step",
+        "_then",
         "_turns",
         "_untold",
         "_value",
@@ -55,6 +57,8 @@ class Window:
         self._long: dict[int, Spell] = {}  # the others
         self._turns: list[tuple[int, int, int, int]] = []  # when something happens to these: time, number, what, which
         self._at = NEG
+        self._then = POS  # when something happens next, as of the last time that was looked at
+        self._flowing = 0  # how many long facts come in or leave at each tick now
         self._untold = False  # something has happened since the last time that was looked at
         self._value: Value | None = None
         self._since = NEG
@@ -67,11 +71,17 @@ class Window:
     # --- what happens to the window ---------------------------------------------------------------------------------------
 
     def advance(self, known: int, out: list[Fact]) -> None:
-        while (time := self._next()) <= known and time < POS:
-            self._pass(time - 1, out)
+        time = self._next()
+        while time <= known and time < POS:
+            if self._untold or self._flowing:
+                self._pass(time - 1, out)
             self._take(time)
             self._at, self._untold = time, True
-        self._pass(known, out)
+            time = self._next()
+        self._then = time
+        if self._untold or self._flowing:
+            self._pass(known, out)
+        self._at = known
 
     def _next(self) -> int:
         """When something happens next; `POS` if nothing does."""
@@ -117,8 +127,8 @@ class Window:
             self._since = until + 1
 
     def following(self, known: int) -> int:
-        time = self._next()
-        if self._untold or self._moves():
+        time = self._then
+        if self._untold or (self._flowing and self._moves()):
             time = known + 1
         return POS if time >= POS else time + -time % self._step
 
@@ -155,6 +165,7 @@ class Window:
         self._at, self._untold, self._value, self._since = at, untold, value, since
         for lo, hi, other in waiting:
             self.add(lo, hi, other)
+        self._then = self._next()
 
     @abstractmethod
     def _skip(self, until: int) -> None:
@@ -210,12 +221,11 @@ class TallyWindow(Window):
 class FlowWindow(Window):
     """A window whose facts are weighed by their time points in it."""
 
-    __slots__ = ("_flow", "_is_flowing")
+    __slots__ = ("_flow",)
 
     def __init__(self, key: Row, size: int, step: int, failures: Failures, flow: Flow) -> None:
         super().__init__(key, size, step, failures)
         self._flow = flow
-        self._is_flowing = 0  # how many long facts begin or leave now
 
     def _take(self, time: int) -> None:
         flow, points = self._flow, self._points
@@ -229,7 +239,7 @@ class FlowWindow(Window):
                 came.append((lo, value))
             else:
                 self._begin(lo, hi, value)
-        if self._is_flowing and time > NEG:
+        if self._flowing and time > NEG:
             flow.move(1)
         for point in came:
             points.append(point)
@@ -244,12 +254,12 @@ class FlowWindow(Window):
         which = self._count
         self._long[which] = (lo, hi, value)
         self._flow.change_rate(value, 1)
-        self._is_flowing += 1
+        self._flowing += 1
         self._turn(hi + 1 if hi < POS else POS, _ENDS, which)
         if lo <= NEG:
             self._flow.add(value, self._size + 1)
             self._flow.change_rate(value, -1)
-            self._is_flowing += 1
+            self._flowing += 1
         else:
             self._turn(lo + self._size + 1, _BEGINS_TO_LEAVE, which)
         if hi < POS:
@@ -261,16 +271,13 @@ class FlowWindow(Window):
             return
         value = self._long[which][2]
         self._flow.change_rate(value, 1 if what == _LEFT else -1)
-        self._is_flowing += 1 if what == _BEGINS_TO_LEAVE else -1
+        self._flowing += 1 if what == _BEGINS_TO_LEAVE else -1
         if what == _LEFT:
             del self._long[which]
 
     def _pass(self, until: int, out: list[Fact]) -> None:
-        if not self._untold and not self._is_flowing:
-            self._at = until
-            return
         time = self._first(self._at)
-        if not self._is_flowing or self._flow.is_steady():
+        if not self._flowing or self._flow.is_steady():
             if time <= until and self._untold:
                 self._skip(time)
                 self._look(time, self._told(), out)
@@ -294,9 +301,9 @@ class FlowWindow(Window):
             return None
 
     def _skip(self, until: int) -> None:
-        if self._is_flowing and until > self._at > NEG:
+        if self._flowing and until > self._at > NEG:
             self._flow.move(until - self._at)
         self._at = until
 
     def _moves(self) -> bool:
-        return self._is_flowing > 0 and not self._flow.is_steady()
+        return not self._flow.is_steady()
