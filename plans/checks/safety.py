@@ -97,9 +97,10 @@ def _unbound(parts: Iterable[syntax.Formula], bound: frozenset[str]) -> Iterator
     for part in parts:
         match part:
             case syntax.Negation():
+                inside = bound | _results(part.operand)
                 for occurrence in occurrences(part.operand, "negated"):
                     variable = occurrence.variable
-                    if isinstance(variable, syntax.Variable) and variable.name not in bound:
+                    if isinstance(variable, syntax.Variable) and variable.name not in inside:
                         yield occurrence
             case syntax.Comparison():
                 for leaf in (*leaves(part.left), *leaves(part.right)):
@@ -112,6 +113,13 @@ def _unbound(parts: Iterable[syntax.Formula], bound: frozenset[str]) -> Iterator
                 yield from _unbound([part.right], bound)
             case _:
                 yield from _unbound(children(part), bound)
+
+
+def _results(formula: syntax.Formula) -> frozenset[str]:
+    """The results of aggregates in a formula: under `not` they bind these by themselves."""
+    if isinstance(formula, syntax.Aggregate):
+        return frozenset([formula.result.name])
+    return frozenset[str]().union(*map(_results, children(formula)))
 
 
 def _bound(parts: Iterable[syntax.Formula], outside: frozenset[str]) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -11,9 +12,9 @@ from tidelog.plans.normal.expand_windows import NOW, at_multiples
 from tidelog.plans.normal.names import atom, variables
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.read_times import names_in
-from tidelog.plans.normal.rewrite import rewrite_rules
+from tidelog.plans.normal.rewrite import refuse, rewrite_rules
 from tidelog.plans.normal.scopes import bound
-from tidelog.plans.normal.thresholds import mark_thresholds
+from tidelog.plans.normal.thresholds import mark_thresholds, mentions
 from tidelog.plans.normal.traverse import children, rebuild, spliced
 from tidelog.plans.syntax import (
     Aggregate,
@@ -63,6 +64,7 @@ class _Splitter:
     def __init__(self, rule: Rule, fresh: Callable[[], str]) -> None:
         self._rule = rule
         self._fresh = fresh
+        self._uses = Counter(name for part in (rule.head, *rule.body) for name in mentions(part))
         self._taken = names_in(rule.head, *rule.body).union(*map(_inner_names, rule.body))
         self._made: list[Rule] = []
 
@@ -92,6 +94,8 @@ class _Splitter:
                 return self._aggregated(formula)
             case Latest():
                 return self._held(formula)
+            case Negation() if own := self._own_results(formula):
+                return replace(formula, operand=self._without(formula.operand, own))
         return rebuild(formula, self._inside)
 
     # --- aggregates -----------------------------------------------------------------------------------------------------
@@ -158,6 +162,23 @@ class _Splitter:
     def _name(self, argument: Expression) -> Expression:
         return Variable(self._unused("Any"), argument.span) if isinstance(argument, Wildcard) else argument
 
+    def _own_results(self, formula: Negation) -> set[str]:
+        """The results of aggregates under `not` that nothing else mentions: there, some value will do."""
+        inside, everywhere = Counter(mentions(formula)), self._uses
+        return {name for name in _results(formula) if inside[name] == everywhere[name]}
+
+    def _without(self, formula: Formula, results: set[str]) -> Atom:
+        """What is negated as an atom without these results."""
+        inside = spliced([self._inside(formula)])
+        names = bound(*inside)
+        leaning = [name for name in variables(*inside) if name not in names]
+        if leaning:
+            message = f"an aggregate under `not` is compared with `{leaning[0]}`, which stands outside"
+            raise refuse(message, formula.span, "give what is negated a rule of its own, with this variable in an atom")
+        head = atom(self._fresh(), [name for name in names if name not in results])
+        self._define(head, *inside)
+        return head
+
     # --- held values ----------------------------------------------------------------------------------------------------
 
     def _held(self, formula: Latest) -> Formula:
@@ -188,6 +209,11 @@ class _Splitter:
 def _columns(formula: Aggregate) -> list[str]:
     shown = (*formula.by, formula.result) if formula.threshold is None else formula.by
     return [variable.name for variable in shown]
+
+
+def _results(formula: Formula) -> set[str]:
+    own = {formula.result.name} if isinstance(formula, Aggregate) and formula.threshold is None else set()
+    return own.union(*map(_results, children(formula)))
 
 
 def _at_steps(formula: Unary, step: Time | None) -> Formula:

@@ -36,7 +36,7 @@ def mark_thresholds(rule: Rule) -> Rule:
     """
     if not any(isinstance(part, Aggregate) for formula in rule.body for part in _all(formula)):
         return rule
-    uses = Counter(name for formula in (rule.head, *rule.body) for name in _names(formula))
+    uses = Counter(name for formula in (rule.head, *rule.body) for name in mentions(formula))
     return replace(rule, body=_marked(rule.body, uses))
 
 
@@ -46,8 +46,8 @@ def _all(formula: Formula) -> Iterator[Formula]:
         yield from _all(child)
 
 
-def _names(formula: Formula) -> Iterator[str]:
-    """Every variable of a formula, as often as it stands there, those that are local to aggregates too."""
+def mentions(formula: Formula) -> Iterator[str]:
+    """Each variable of a formula, as often as it stands there, those that are local to aggregates too."""
     match formula:
         case Atom():
             for argument in formula.arguments:
@@ -61,7 +61,7 @@ def _names(formula: Formula) -> Iterator[str]:
             yield from (variable.name for variable in (*formula.by, formula.result))
             yield from () if formula.argument is None else expression_variables(formula.argument)
     for child in children(formula):
-        yield from _names(child)
+        yield from mentions(child)
 
 
 def _marked(parts: Iterable[Formula], uses: Counter[str]) -> tuple[Formula, ...]:

@@ -91,3 +91,29 @@ def test_ask_takes_no_aggregates(literal: str, what: str) -> None:
     (problem,) = caught.value.diagnostics
     assert (problem.code, problem.message) == ("not-in-ask", f"`ask` does not take {what}: `p(X)@T` depends on one")
     assert tidelog.compile(f"{text} p(X) :- q(X), not r(X).").questions
+
+
+@pytest.mark.parametrize(
+    "literal",
+    [
+        "count() over q(X) in [1] by X > 0",
+        "(N = count() over q(X) in [1] by X, N = 2)",
+        "N = sum(X) over q(X) in [2 step 2] by X",
+        "latest q(X) by X in [3]",
+    ],
+)
+def test_what_has_no_value_is_asked_for_by_not(literal: str) -> None:
+    """Under `not` a result needs no atom that binds it."""
+    session = tidelog.Session(tidelog.compile(f"timeline integer. input p(x). input q(x). a(X) :- p(X), not {literal}."))
+    session.push("p", [1], time=0)
+    session.push("q", [2], time=0)
+    session.finish()
+    assert [answer.text for answer in session.pull()] == ["a(1)@0"]
+
+
+def test_an_aggregate_under_not_leans_on_nothing() -> None:
+    """Compared with a variable from outside, it is refused, with what to do."""
+    with pytest.raises(ProgramError) as caught:
+        tidelog.compile("timeline integer. a(X) :- p(X), l(L), not count() over q(X) in [1] by X > L.")
+    (problem,) = caught.value.diagnostics
+    assert problem.message == "an aggregate under `not` is compared with `L`, which stands outside"

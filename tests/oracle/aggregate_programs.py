@@ -39,7 +39,7 @@ def groups(draw: st.DrawFn, names: list[str]) -> tuple[Variable, ...]:
 
 
 @st.composite
-def aggregates(draw: st.DrawFn, parts: list[Formula], size: WindowSize) -> list[Formula]:
+def aggregates(draw: st.DrawFn, parts: list[Formula], size: WindowSize, results: str = "AB") -> list[Formula]:
     """An aggregate over a conjunction, now and then with a comparison of its result; its local variables are its own."""
     names = sorted(bound_variables(parts))
     by = draw(groups(names))
@@ -49,7 +49,7 @@ def aggregates(draw: st.DrawFn, parts: list[Formula], size: WindowSize) -> list[
     function = draw(st.sampled_from(FUNCTIONS if values else ("count",)))
     argument = None if function == "count" else Variable(draw(st.sampled_from(values)))
     fraction = Fraction(draw(st.sampled_from(("0", "0.25", "0.5", "0.9", "1")))) if function == "quantile" else None
-    result = Variable(draw(st.sampled_from(("A", "B"))))
+    result = Variable(draw(st.sampled_from(results)))
     literal = Aggregate(result, function, argument, operand, size, by, fraction)
     if draw(st.booleans()):
         return [literal]

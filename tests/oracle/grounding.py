@@ -143,9 +143,17 @@ def unsafe_variables(rule: Rule) -> set[str]:
 def _needing(formula: Formula) -> set[str]:
     if isinstance(formula, Aggregate | Reached):
         return set()
-    if isinstance(formula, Negation | Comparison):
+    if isinstance(formula, Negation):
+        return variables(formula) - _results(formula)
+    if isinstance(formula, Comparison):
         return variables(formula)
     return set().union(*map(_needing, parts(formula)))
+
+
+def _results(formula: Formula) -> set[str]:
+    """The results of aggregates in a formula."""
+    own = {formula.result.name} if isinstance(formula, Aggregate) else set()
+    return own.union(*map(_results, parts(formula)))
 
 
 # --- wildcards ----------------------------------------------------------------------------------------------------

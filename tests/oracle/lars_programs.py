@@ -251,7 +251,7 @@ def _literals(draw: st.DrawFn, scene: _Scene) -> list[Formula]:
 def _negated(draw: st.DrawFn, scene: _Scene) -> Negation:
     """Any form after `not`, with variables and times that are bound."""
     forms = scene.forms
-    kinds = ["atom", "window", *["latest"] * forms.latest]
+    kinds = ["atom", "window", *["latest"] * forms.latest, *["aggregate"] * forms.aggregates]
     if scene.times:
         kinds += ["at"] * (forms.at or forms.tuples) + ["group"] * forms.groups
     kind = draw(st.sampled_from(kinds))
@@ -259,6 +259,9 @@ def _negated(draw: st.DrawFn, scene: _Scene) -> Negation:
         return Negation(draw(_window(scene)))
     if kind == "latest":
         return Negation(draw(_latest(scene)))
+    if kind == "aggregate":
+        parts = draw(aggregates(draw(_counted(replace(scene, times=()))), draw(_time_size(forms)), "N"))
+        return Negation(parts[0] if len(parts) == 1 else Conjunction(tuple(parts)))
     atom = draw(_atom(scene))
     if kind == "atom":
         return Negation(atom)
