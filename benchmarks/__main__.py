@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from benchmarks import asking, events, frames, hot, latency, memory, operators, rules, shortstop, windows
+from benchmarks import aggregates, asking, events, frames, hot, latency, memory, operators, rules, shortstop, windows
 from benchmarks.batch import suite as batch
 from benchmarks.figures import Figure, keep, print_table
 from benchmarks.lars import suite
@@ -42,7 +42,7 @@ def main() -> None:
 
 def _run_own() -> None:
     figures: list[Figure] = []
-    for benchmark in (shortstop, windows, rules, events, latency, memory, operators, frames, asking, hot):
+    for benchmark in (shortstop, windows, rules, events, latency, memory, operators, aggregates, frames, asking, hot):
         print(f"{benchmark.__name__} …", file=sys.stderr, flush=True)
         figures += benchmark.run()
     keep(figures)

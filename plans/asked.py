@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from tidelog.plans.analysis.time_strata import check_time_strata
-from tidelog.plans.checks.walk import atoms, statements_of
+from tidelog.plans.checks.walk import atoms, statements_of, subformulas
 from tidelog.plans.errors import Diagnostic, Span
 from tidelog.plans.facts import Schema
 from tidelog.plans.normal.names import head_predicate, predicates
@@ -14,7 +14,7 @@ from tidelog.plans.normal.program import NormalProgram, begin
 from tidelog.plans.normal.resolve_times import resolve_times
 from tidelog.plans.printing import format_formula
 from tidelog.plans.questions import Question
-from tidelog.plans.syntax import Ask, Atom, Program, Rule
+from tidelog.plans.syntax import Aggregate, Ask, Atom, Latest, Program, Rule
 from tidelog.plans.timeline import Timeline
 
 
@@ -33,7 +33,7 @@ def questions_of(
     found = tuple(_question(query, names, resolved, schema, delays, depth) for query in queries)
     wrong: dict[tuple[str, Span], Diagnostic] = {}
     for question in found:
-        for problem in check_time_strata(question):
+        for problem in (*_not_asked(question), *(() if _counts(question) else check_time_strata(question))):
             wrong.setdefault((problem.code, problem.span), problem)  # the same recursion is told once
     return found, tuple(wrong.values())
 
@@ -48,6 +48,26 @@ def _question(
     names.add(name)
     own = {name: delay for name, delay in delays.items() if name in inputs}
     return Question(name=name, query=query, rules=rules, inputs=inputs, delays=own, depth=depth)
+
+
+def _held(question: Question) -> Iterator[Aggregate | Latest]:
+    for rule in question.rules:
+        for part in (each for formula in rule.body for each in subformulas(formula)):
+            if isinstance(part, Aggregate | Latest):
+                yield part
+
+
+def _counts(question: Question) -> bool:
+    return any(True for _ in _held(question))
+
+
+def _not_asked(question: Question) -> Iterator[Diagnostic]:
+    """What no hypothetical answer can be found for: it follows from all facts together, those that may still come too."""
+    for part in _held(question):
+        what = "an aggregate" if isinstance(part, Aggregate) else "`latest`"
+        message = f"`ask` does not take {what}: `{format_formula(question.query)}` depends on one"
+        help = "declare what you want as an `output`, and run it"
+        yield Diagnostic("not-in-ask", message, part.span, help=help)
 
 
 def _needed(predicate: str, resolved: NormalProgram) -> tuple[Rule, ...]:

@@ -29,6 +29,7 @@ from tidelog.plans.syntax import (
     Field,
     Formula,
     Interval,
+    Latest,
     Program,
     Rule,
     Truth,
@@ -290,6 +291,8 @@ def _numbers(normal: NormalProgram) -> Iterable[Fraction]:
 def _times_in(formula: Formula) -> Iterable[Fraction]:
     if isinstance(formula, Unary | Binary):
         yield from _ends(formula.interval)
+    elif isinstance(formula, Latest) and isinstance(formula.window.size, Fraction) and formula.window.size:
+        yield formula.window.size
     for child in children(formula):
         yield from _times_in(child)
 

@@ -17,12 +17,15 @@ from lark import Token
 from tidelog.plans import syntax
 from tidelog.plans.errors import Diagnostic, Span
 from tidelog.plans.literals import Refusal, refuse, token_span
+from tidelog.plans.measures import Chain, Measure
 from tidelog.plans.numerals import shorten
 from tidelog.plans.statements import MAX_DEPTH
 
 _PREDICATE = re.compile(r"[A-Za-z_0-9]*[A-Za-z_][A-Za-z_0-9]*(?::[A-Za-z0-9_]+)?\Z")
 _FUNCTIONS = frozenset(["min", "max", "abs"])
-_AGGREGATES = frozenset(["avg", "average", "mean", "median", "count", "cnt", "sum", "total", "stddev"])
+_AGGREGATES = frozenset(
+    ["avg", "average", "mean", "median", "count", "cnt", "sum", "total", "stddev", "distinct", "first", "last", "quantile"]
+)
 TYPES: tuple[str, ...] = get_args(syntax.FieldType)
 _OTHER_TYPES = {
     **dict.fromkeys(["string", "str", "varchar", "char", "symbol", "name"], "text"),
@@ -67,7 +70,7 @@ class FixedTime:
     span: Span
 
 
-Draft = Name | syntax.Formula | syntax.Expression
+Draft = Name | Measure | Chain | syntax.Formula | syntax.Expression
 _TERMS = (syntax.Variable, syntax.Wildcard, syntax.Constant, syntax.Arithmetic)
 
 
@@ -97,6 +100,11 @@ def as_formula(draft: Draft) -> syntax.Formula:
     """Read as a formula: a name is an atom, `top` and `bottom` are truth values."""
     if isinstance(draft, Name):
         return _as_atom(draft)
+    if isinstance(draft, Measure):
+        help = "compare it, or give it a name, such as `N = count() over …`"
+        raise refuse(draft.span, "expected a formula, found an aggregate, which has a value", help=help)
+    if isinstance(draft, Chain):
+        raise refuse(draft.span, "it is not clear where `by` ends", help="put its variables in parentheses: `by (S, X)`")
     if isinstance(draft, _TERMS):
         what = "an arithmetic expression" if isinstance(draft, syntax.Arithmetic) else "a constant"
         raise refuse(draft.span, f"expected a formula, found {what}", help="compare it, such as `X > 3`")
@@ -111,7 +119,7 @@ def _as_atom(name: Name) -> syntax.Atom | syntax.Truth:
         raise refuse(name.span, f"`{shown}` is not a predicate's name", help=f"write it in quotes: `'{shown}'`")
     arguments = name.arguments or ()
     for argument in arguments:
-        if isinstance(argument, syntax.Arithmetic):
+        if isinstance(argument, syntax.Arithmetic | Measure):
             raise refuse(
                 argument.span,
                 "an atom's argument is a variable or a constant, not arithmetic",
@@ -124,6 +132,8 @@ def as_term(draft: Draft) -> syntax.Expression:
     """Read as a term or an expression: a name is a variable or a constant by its first letter."""
     if isinstance(draft, _TERMS):
         return draft
+    if isinstance(draft, Measure):  # it becomes a literal of its own once the rule is read
+        return cast(syntax.Expression, draft)
     if not isinstance(draft, Name):
         raise refuse(draft.span, "expected a variable, a constant or an expression, found a formula")
     if draft.arguments is not None:
@@ -156,8 +166,9 @@ def _as_call(name: Name, arguments: tuple[syntax.Expression, ...]) -> syntax.Ari
 
 def _no_function(name: Name) -> Refusal:
     if name.text.lower() in _AGGREGATES:
-        message = f"there are no aggregates, such as `{name.text}(...)`"
-        return refuse(name.span, message, help="aggregate before the facts come in; a rule sees one row at a time")
+        message = f"`{name.text}(...)` does not say what it goes over"
+        call = f"{name.text}()" if name.text.lower() == "count" else f"{name.text}(V)"
+        return refuse(name.span, message, help=f"write `{call} over temp(S, V) in [10] by S`")
     help = "atoms do not nest: write them side by side, joined by `,`; functions are `min`, `max` and `abs`"
     return refuse(name.span, f"`{name.text}(...)` is not a function", help=help)
 

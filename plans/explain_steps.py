@@ -9,6 +9,7 @@ from fractions import Fraction
 from tidelog.plans.analysis.extent import reach_of
 from tidelog.plans.analysis.notation import decode_distance, decode_metric, operator_text
 from tidelog.plans.plan import (
+    AggregateShape,
     AntiJoinShape,
     BindShape,
     DilateShape,
@@ -16,17 +17,19 @@ from tidelog.plans.plan import (
     Feed,
     HoldShape,
     JoinShape,
+    LatestShape,
     MoveShape,
     PairShape,
     Plan,
     Shape,
     Step,
     SteppedShape,
+    ThresholdShape,
     TupleShape,
     UnionShape,
 )
 from tidelog.plans.syntax import Term, Time, Variable
-from tidelog.plans.timeline import format_interval
+from tidelog.plans.timeline import format_interval, format_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,8 @@ class PortView:
 class StepView:
     """A step for people and programs.
 
-    `operator` is union, dilate, erode, since, until, join, antijoin, bind, move, stepped, tuples or hold; `parameters` says
+    `operator` is union, dilate, erode, since, until, join, antijoin, bind, move, stepped, tuples, latest,
+    aggregate, threshold or hold; `parameters` says
     what it computes (`diamondminus[0,2]`). `lead` is how far its frontier lies ahead of the watermark (below 0: behind),
     `reach` the longest gap that its `#`-facts cover, or None. `sleeps` names the input predicate whose absence puts it to
     sleep, or is empty; `spared` are the ports at which facts are kept from it while they can be of no use.
@@ -98,6 +102,9 @@ _OPERATORS: Mapping[type[Shape], str] = {
     MoveShape: "move",
     SteppedShape: "stepped",
     TupleShape: "tuples",
+    LatestShape: "latest",
+    AggregateShape: "aggregate",
+    ThresholdShape: "threshold",
 }
 
 
@@ -111,6 +118,8 @@ def _parameters(shape: Shape, plan: Plan) -> str:
             return _on(_shared(atoms))
         case AntiJoinShape(negated=negated):
             return _on(_variables(negated))
+        case LatestShape(size):
+            return f"in [{format_time(decode_distance(size, plan.timeline))}]"
         case PairShape(metric=metric, left=left, right=right):
             interval = format_interval(decode_metric(metric, plan.timeline))
             return f"{interval} {_on([name for name in right if name in left])}"

@@ -17,6 +17,8 @@ _OF_TERMINALS = {
     "UNTIL": ("until",),
     "MOD": ("mod",),
     "STEP": ("step",),
+    "OVER": ("over",),
+    "LATEST": ("latest",),
     "KIND": ("rational", "integer"),
     "UNIT": ("unit",),
     "RESOLUTION": ("resolution",),

@@ -16,6 +16,7 @@ from tidelog.plans.drafts import too_deep
 from tidelog.plans.errors import Diagnostic, ProgramError, Span
 from tidelog.plans.grammar_table import load_grammar
 from tidelog.plans.literals import Refusal
+from tidelog.plans.measures import lift
 from tidelog.plans.statements import MAX_DEPTH, RawStatement, split_statements
 from tidelog.plans.syntax_errors import explain
 from tidelog.plans.tree_builder import TreeBuilder
@@ -76,11 +77,11 @@ def _parse_statement(text: str, raw: RawStatement) -> syntax.Statement | tuple[D
         piece = TextSlice(text, raw.start, raw.end)
         statement = cast(syntax.Statement, grammar().parse(cast(Any, piece), start=raw.kind))
         _check_depth(statement)
+        return lift(statement) if isinstance(statement, syntax.Rule) else statement
     except Refusal as refusal:
         return refusal.diagnostics
     except UnexpectedInput as error:
         return (explain(text, raw, error),)
-    return statement
 
 
 def _check_depth(statement: syntax.Statement) -> None:
@@ -98,11 +99,11 @@ def _children(node: Any) -> Iterator[Any]:
         value = getattr(node, name)
         if isinstance(value, tuple):
             yield from value
-        else:
+        elif value is not None:
             yield value
 
 
-_INNER = frozenset(["head", "body", "operand", "left", "right", "parts", "operands", "arguments"])
+_INNER = frozenset(["head", "body", "operand", "left", "right", "parts", "operands", "arguments", "argument", "atom"])
 
 
 @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Literal
 
 from tidelog.plans.changes import Change, ChangeRecord
@@ -19,7 +20,7 @@ from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.questions import Question
 from tidelog.plans.records import make_record
-from tidelog.plans.syntax import Background, Comparison, Program, Rule, Term
+from tidelog.plans.syntax import AggregateFunction, Background, Comparison, Program, Rule, Term
 from tidelog.plans.timeline import Metric, Timeline
 from tidelog.plans.times import TimeLike, TimeReader
 
@@ -122,6 +123,43 @@ class TupleShape:
     terms: tuple[Term, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class LatestShape:
+    """`latest M by G in [n]`: the positions of G among M's columns, and n (encoded; `POS` where it has no end)."""
+
+    size: int
+    by: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateShape:
+    """`A = f(V) over M in [n step d] by G`: the positions of G and of V (None for `count`) among M's columns.
+
+    `step` is 1 where the window moves with each tick; `fraction` the Q of `quantile`.
+    """
+
+    function: AggregateFunction
+    size: int
+    step: int
+    by: tuple[int, ...]
+    value: int | None
+    fraction: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdShape:
+    """`count() over M in [n] by G >= k`, or `sum(V)`, where V is not below 0: the positions of G and of V.
+
+    `least` is what the weight of all pairs in the window must come to; where `is_strict`, it must be more.
+    """
+
+    size: int
+    by: tuple[int, ...]
+    value: int | None
+    least: Fraction
+    is_strict: bool = False
+
+
 Shape = (
     UnionShape
     | DilateShape
@@ -134,6 +172,9 @@ Shape = (
     | MoveShape
     | SteppedShape
     | TupleShape
+    | LatestShape
+    | AggregateShape
+    | ThresholdShape
 )
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from tidelog.plans import syntax
 from tidelog.plans.facts import quote
 from tidelog.plans.literals import UNIT_SECONDS
+from tidelog.plans.numerals import canonical
 from tidelog.plans.timeline import format_interval, format_time
 
 _RESERVED = frozenset(
@@ -82,10 +83,10 @@ def format_formula(formula: syntax.Formula) -> str:
         case syntax.Binary():
             between = formula.operator + format_interval(formula.interval)
             return f"{_tight(formula.left)} {between} {_tight(formula.right)}"
-        case syntax.Window():
+        case syntax.Window() | syntax.Visits():
             return _window(formula)
-        case syntax.Visits():
-            return _visits(formula)
+        case syntax.Latest() | syntax.Aggregate():
+            return _counted(formula)
         case syntax.Conjunction():
             return f"({', '.join(map(format_formula, formula.parts))})"
         case syntax.Negation():
@@ -98,7 +99,7 @@ def format_formula(formula: syntax.Formula) -> str:
 def _tight(formula: syntax.Formula) -> str:
     """In parentheses unless nothing around it could tear it apart."""
     text = format_formula(formula)
-    open_ended = isinstance(formula, syntax.Binary | syntax.Window | syntax.Comparison)
+    open_ended = isinstance(formula, syntax.Binary | syntax.Window | syntax.Comparison | syntax.Latest | syntax.Aggregate)
     is_window = isinstance(formula, syntax.Unary) and (formula.clipped or formula.step)
     return f"({text})" if open_ended or is_window else text
 
@@ -124,7 +125,9 @@ def _unary(formula: syntax.Unary) -> str:
     return f"{formula.operator}{format_interval(interval)} {_tight(formula.operand)}"
 
 
-def _window(formula: syntax.Window) -> str:
+def _window(formula: syntax.Window | syntax.Visits) -> str:
+    if isinstance(formula, syntax.Visits):
+        return _visits(formula)
     mode = "" if formula.mode == "at" else f"{formula.mode} "
     return f"{mode}{_in_window(formula.operand)} in {_window_size(formula.window)}"
 
@@ -133,6 +136,32 @@ def _visits(formula: syntax.Visits) -> str:
     at = "" if formula.time is None else f"@{formula.time.name}"
     word = "always" if formula.part == "points" else formula.part
     return f"{word} {_atom(formula.atom)}{at} in {_window_size(formula.window)}"
+
+
+def _counted(formula: syntax.Latest | syntax.Aggregate) -> str:
+    if isinstance(formula, syntax.Latest):
+        return f"latest {_atom(formula.atom)}{_by(formula.by)} in {_window_size(formula.window)}"
+    limit = formula.threshold
+    result = f"{formula.result.name} = " if limit is None else ""
+    compared = "" if limit is None else f" {limit.operator} {limit.limit!r}"
+    over = formula.operand
+    operand = format_formula(over) if isinstance(over, syntax.Atom | syntax.Conjunction) else f"({format_formula(over)})"
+    return f"{result}{format_function(formula)} over {operand} in {_window_size(formula.window)}{_by(formula.by)}{compared}"
+
+
+def format_function(formula: syntax.Aggregate) -> str:
+    """An aggregate's function with what it is of: `count()`, `quantile(0.5, V)`."""
+    given = [] if formula.fraction is None else [repr(canonical(float(formula.fraction)))]
+    given += [] if formula.argument is None else [format_term(formula.argument)]
+    return f"{formula.function}({', '.join(given)})"
+
+
+def _by(variables: tuple[syntax.Variable, ...]) -> str:
+    """In parentheses where they are several, so that no comma behind them could be taken for one among them."""
+    names = ", ".join(variable.name for variable in variables)
+    if not names:
+        return ""
+    return f" by ({names})" if len(variables) > 1 else f" by {names}"
 
 
 def _in_window(formula: syntax.Formula) -> str:

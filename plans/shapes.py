@@ -7,31 +7,40 @@ from fractions import Fraction
 from typing import Literal
 
 from tidelog.plans.normal.names import variables
+from tidelog.plans.normal.thresholds import least_count
 from tidelog.plans.normal.traverse import children
 from tidelog.plans.plan import (
+    AggregateShape,
     AntiJoinShape,
     BindShape,
     DilateShape,
     ErodeShape,
     JoinShape,
+    LatestShape,
     MoveShape,
     PairShape,
     Shape,
     SteppedShape,
+    ThresholdShape,
     TupleShape,
 )
 from tidelog.plans.syntax import (
+    Aggregate,
     Arithmetic,
     Atom,
     Binary,
     Comparison,
     Formula,
+    Interval,
+    Latest,
     Negation,
     Rule,
     Term,
+    Threshold,
     TimePoint,
     Truth,
     Unary,
+    Variable,
     Visits,
 )
 from tidelog.plans.timeline import NEG, POS, Timeline
@@ -47,6 +56,8 @@ def shape_of(rule: Rule, timeline: Timeline) -> tuple[Shape, tuple[str, ...]]:
         return _timed(_atom(body), rule.head.at, timeline), (_read(body),)
     if isinstance(body, Visits):
         return _tuple_window(body), ()
+    if isinstance(body, Latest | Aggregate):
+        return _held_or_aggregated(body, timeline)
     if isinstance(body, Unary) and body.step:
         return SteppedShape(timeline.encode_point(Fraction(body.step))), (_read(body.operand),)
     if isinstance(body, Unary):
@@ -80,6 +91,28 @@ def _tuple_window(visits: Visits) -> TupleShape:
     if visits.part == "points":
         mode = "always"
     return TupleShape(mode, visits.part, int(window.size), window.of, found.predicate, _terms(found))
+
+
+def _held_or_aggregated(body: Latest | Aggregate, timeline: Timeline) -> tuple[Shape, tuple[str, ...]]:
+    size = timeline.encode_metric(Interval(Fraction(0), body.window.size)).b
+    found = _atom(body.atom if isinstance(body, Latest) else body.operand)
+    columns = variables(found)
+    by = tuple(columns.index(variable.name) for variable in body.by)
+    if isinstance(body, Latest):
+        return LatestShape(size, by), (_read(found),)
+    value = columns.index(body.argument.name) if isinstance(body.argument, Variable) else None
+    if body.threshold is not None:
+        return _threshold(body, body.threshold, size, by, value), (_read(found),)
+    step = 1 if body.window.step is None else timeline.encode_point(Fraction(body.window.step))
+    return AggregateShape(body.function, size, step, by, value, body.fraction), (_read(found),)
+
+
+def _threshold(body: Aggregate, threshold: Threshold, size: int, by: tuple[int, ...], value: int | None) -> Shape:
+    limit = Fraction(threshold.limit)
+    if body.function == "sum" and (limit > 0 or (limit == 0 and threshold.operator == ">")):
+        return ThresholdShape(size, by, value, limit, threshold.operator == ">")
+    least = 1 if body.function == "sum" else least_count(threshold)  # a sum is never below 0, if there is one
+    return ThresholdShape(size, by, value if body.function == "sum" else None, Fraction(least))
 
 
 def _join(rule: Rule) -> tuple[JoinShape, tuple[str, ...]]:
@@ -144,4 +177,4 @@ def _back(distance: int) -> int:
 
 def moves_in_time(shape: Shape) -> bool:
     """Whether coverage can come out at other times than it went in."""
-    return isinstance(shape, DilateShape | ErodeShape | PairShape | MoveShape | SteppedShape)
+    return isinstance(shape, DilateShape | ErodeShape | PairShape | MoveShape | SteppedShape | ThresholdShape)

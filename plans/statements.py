@@ -30,7 +30,7 @@ _TOKEN = re.compile(
     r"|(?P<operator>[-+*/@,<>=!])|(?P<other>.)",
 )
 _METRIC = frozenset(["diamondminus", "diamondplus", "boxminus", "boxplus", "sometime", "always", "since", "until"])
-_UNFINISHED = _METRIC | {"not", "in", "mod"}
+_UNFINISHED = _METRIC | {"not", "in", "mod", "over", "by"}
 """Words after which a statement goes on, even on the next line."""
 _DIRECTIVES = frozenset(["timeline", "input", "output", "background", "ask"])
 _CONTINUES = frozenset([",", ":-", "since", "until"])

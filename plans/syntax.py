@@ -195,6 +195,50 @@ class Visits:
 
 
 @dataclass(frozen=True, slots=True)
+class Latest:
+    """`latest P(S,V) by S in [n]`: P held at the last time point in [t−n, t] at which an atom with the same `by` held."""
+
+    atom: Atom
+    by: tuple[Variable, ...]
+    window: WindowSize
+    span: Span = place()
+
+
+ComparisonOperator = Literal["=", "!=", "<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """What an aggregate is compared with, where more facts can only make that true: `>= 5`."""
+
+    operator: ComparisonOperator
+    limit: int | float
+
+
+AggregateFunction = Literal["count", "distinct", "sum", "avg", "min", "max", "first", "last", "stddev", "quantile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`A = avg(V) over M in [n step d] by S`: `result` is the value, over the pairs (row of M, time point) in the window.
+
+    `argument` is what the function is of (none for `count`), `fraction` the Q of `quantile(Q,V)`. The variables of M but for
+    those of `by` are local. The parser puts each aggregate beside its comparison, so that `result` always is a variable.
+    `threshold` is set by the passes alone: it holds where the result is so, and `result` is of no use to others.
+    """
+
+    result: Variable
+    function: AggregateFunction
+    argument: Expression | None
+    operand: Formula
+    window: WindowSize
+    by: tuple[Variable, ...] = ()
+    fraction: Fraction | None = None
+    threshold: Threshold | None = None
+    span: Span = place()
+
+
+@dataclass(frozen=True, slots=True)
 class Conjunction:
     parts: tuple[Formula, ...]
     span: Span = place()
@@ -206,9 +250,6 @@ class Negation:
     span: Span = place()
 
 
-ComparisonOperator = Literal["=", "!=", "<", "<=", ">", ">="]
-
-
 @dataclass(frozen=True, slots=True)
 class Comparison:
     operator: ComparisonOperator
@@ -217,7 +258,7 @@ class Comparison:
     span: Span = place()
 
 
-Formula = Atom | Truth | Unary | Binary | Window | Visits | Conjunction | Negation | Comparison
+Formula = Atom | Truth | Unary | Binary | Window | Visits | Latest | Aggregate | Conjunction | Negation | Comparison
 
 
 # --- statements ---------------------------------------------------------------------------------------------------

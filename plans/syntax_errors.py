@@ -39,6 +39,7 @@ _STARTS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"LSQ"}), "a window, such as `[5]`"),
 )
 _ENDS: tuple[tuple[frozenset[str], str], ...] = (
+    (frozenset({"IN", "BY"}), "a window, such as `in [10]`"),
     (frozenset({"COMMA", "RPAR"}), "`,` or `)`"),
     (frozenset({"RPAR", "RSQ"}), "`]` or `)`"),
     (frozenset({"RPAR"}), "`)`"),

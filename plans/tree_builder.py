@@ -28,7 +28,10 @@ from tidelog.plans.drafts import (
 )
 from tidelog.plans.errors import DataError, Span
 from tidelog.plans.literals import UNIT_SECONDS, Refusal, read_interval, read_text, read_time, refuse, token_span
+from tidelog.plans.measure_drafts import By, by_of, latest_of, measure_of
+from tidelog.plans.measures import Chain, Measure, split_chain
 from tidelog.plans.numerals import read_number
+from tidelog.plans.printing import format_term
 from tidelog.plans.statements import MAX_DEPTH
 from tidelog.plans.times import read_iso
 
@@ -49,6 +52,7 @@ class TreeBuilder(Transformer[Token, Any]):
         return syntax.Rule(as_formula(head), parts, cover([head, parts[-1]]))
 
     def conjunction(self, items: list[Any]) -> Any:
+        items = [part for item in items for part in (item.parts if isinstance(item, Chain) else (item,))]
         if len(items) == 1:
             return items[0]
         if len(items) > MAX_LITERALS:
@@ -77,12 +81,32 @@ class TreeBuilder(Transformer[Token, Any]):
             return base
         if len(prefixes) + len(windows) > MAX_DEPTH:
             raise too_deep(prefixes[MAX_DEPTH].span if len(prefixes) > MAX_DEPTH else windows[-1].span)
+        if isinstance(base, Chain):
+            return self._chained(prefixes, base, windows)
         formula = as_formula(base)
         for window in windows:
             prefixes, formula = apply_window(prefixes, formula, window)
         for prefix in reversed(prefixes):
             formula = apply_prefix(prefix, formula)
         return formula
+
+    def _chained(self, prefixes: list[Prefix], chain: Chain, windows: list[syntax.WindowSize]) -> Any:
+        """What stands before comparisons is the first one's, what stands behind them the last one's."""
+        if windows:
+            raise refuse(chain.span, "it is not clear where `by` ends", help="put its variables in parentheses: `by (S, X)`")
+        first: syntax.Formula = chain.parts[0]
+        for prefix in reversed(prefixes):
+            first = apply_prefix(prefix, first)
+        return replace(chain, parts=cast(Any, (first, *chain.parts[1:])))
+
+    def latest(self, items: list[Any]) -> syntax.Latest:
+        return latest_of(items)
+
+    def aggregate(self, items: list[Any]) -> Measure:
+        return measure_of(items)
+
+    def by(self, items: list[Any]) -> By:
+        return by_of(items)
 
     def time_window(self, items: list[Any]) -> syntax.WindowSize:
         size, unit = read_time(items[2])
@@ -101,9 +125,21 @@ class TreeBuilder(Transformer[Token, Any]):
 
     # terms
 
-    def comparison(self, items: list[Any]) -> syntax.Comparison:
+    def comparison(self, items: list[Any]) -> syntax.Comparison | Chain:
+        if len(items) > 3:
+            return self._chain([as_term(item) for item in items[::2]], items[1::2])
         left, right = as_term(items[0]), as_term(items[2])
         return syntax.Comparison(cast(Any, str(items[1])), left, right, cover(items))
+
+    def _chain(self, sides: list[Any], operators: list[Token]) -> Chain:
+        chain = split_chain(sides, [str(operator) for operator in operators])
+        if chain is not None:
+            return chain
+        help = "write two comparisons, joined by `,`"
+        if not any(isinstance(side, Measure | syntax.Arithmetic) for side in sides):
+            left, middle, right = map(format_term, sides[:3])
+            help = f"write `{left} {operators[0]} {middle}, {middle} {operators[1]} {right}`"
+        raise refuse(token_span(operators[1]), "a comparison has two sides", help=help)
 
     def sum(self, items: list[Any]) -> syntax.Arithmetic:
         operands = (as_term(items[0]), as_term(items[2]))

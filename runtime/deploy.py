@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from tidelog.operators.aggregate import Aggregate
 from tidelog.operators.antijoin import AntiJoin
 from tidelog.operators.bind import Bind
 from tidelog.operators.dilate import Dilate
 from tidelog.operators.erode import Erode
 from tidelog.operators.hold import Hold
 from tidelog.operators.join import Join
+from tidelog.operators.latest import Latest
 from tidelog.operators.move import Move
 from tidelog.operators.open_rows import OpenRows
 from tidelog.operators.open_since import OpenSince
@@ -18,23 +20,27 @@ from tidelog.operators.operator import Operator
 from tidelog.operators.pairing import RowPairing
 from tidelog.operators.since import Since
 from tidelog.operators.stepped import Stepped
+from tidelog.operators.threshold import Threshold
 from tidelog.operators.tuple_points import TuplePoints
 from tidelog.operators.tuple_window import TupleWindow
 from tidelog.operators.union import Union
 from tidelog.operators.until import Until
 from tidelog.plans.facts import Row
 from tidelog.plans.plan import (
+    AggregateShape,
     AntiJoinShape,
     BindShape,
     DilateShape,
     ErodeShape,
     HoldShape,
     JoinShape,
+    LatestShape,
     MoveShape,
     PairShape,
     Plan,
     Step,
     SteppedShape,
+    ThresholdShape,
     TupleShape,
     UnionShape,
 )
@@ -62,18 +68,26 @@ def _operator_of(step: Step, timeline: Timeline, *, is_open: bool) -> Operator:
             return Dilate(metric, future)
         case ErodeShape(metric, future, clipped):
             return Erode(metric, future, clipped)
-        case PairShape("since", metric):
-            return (OpenSince if is_open and metric.b >= POS else Since)(metric, timeline.touch, _pairing(step.shape))
-        case PairShape(_, metric):
-            return Until(metric, timeline.touch, _pairing(step.shape))
+        case PairShape(operator, metric):
+            since = OpenSince if is_open and metric.b >= POS else Since
+            return (since if operator == "since" else Until)(metric, timeline.touch, _pairing(step.shape))
         case JoinShape():
             return Join(step.shape)
         case AntiJoinShape():
             return _antijoin(step.shape)
         case HoldShape():
             return Hold(len(step.inputs))
-        case BindShape() | MoveShape() | SteppedShape() | TupleShape():
+        case LatestShape() | AggregateShape() | ThresholdShape():
+            return _grouped(step.shape)
+        case _:
             return _lars_operator(step.shape)
+
+
+def _grouped(shape: LatestShape | AggregateShape | ThresholdShape) -> Operator:
+    key = _taking(shape.by)
+    if isinstance(shape, ThresholdShape):
+        return Threshold(shape, key)
+    return Latest(key, shape.size) if isinstance(shape, LatestShape) else Aggregate(shape, key)
 
 
 def _lars_operator(shape: BindShape | MoveShape | SteppedShape | TupleShape) -> Operator:
@@ -125,6 +139,14 @@ def _columns(positions: list[int], width: int) -> Callable[[Row], Row]:
         return lambda row: row
     if positions == list(range(1, width)):
         return lambda row: row[1:]
+    return lambda row: tuple(row[i] for i in positions)
+
+
+def _taking(positions: tuple[int, ...]) -> Callable[[Row], Row]:
+    """What takes the columns at these positions from a row of any width."""
+    if positions == tuple(range(len(positions))):
+        width = len(positions)
+        return lambda row: row[:width]
     return lambda row: tuple(row[i] for i in positions)
 
 

@@ -10,7 +10,19 @@ from tidelog.operators.join import Join
 from tidelog.plans.errors import MethodError
 from tidelog.plans.facts import Row
 from tidelog.plans.numerals import shorten
-from tidelog.plans.plan import AntiJoinShape, DilateShape, ErodeShape, JoinShape, PairShape, Step, SteppedShape, UnionShape
+from tidelog.plans.plan import (
+    AggregateShape,
+    AntiJoinShape,
+    DilateShape,
+    ErodeShape,
+    JoinShape,
+    LatestShape,
+    PairShape,
+    Step,
+    SteppedShape,
+    ThresholdShape,
+    UnionShape,
+)
 from tidelog.plans.syntax import Arithmetic, Constant, Term, Variable, Wildcard
 
 GroundAtom = tuple[str, Row]
@@ -45,6 +57,9 @@ def _refuse(step: Step) -> None:
             raise MethodError(f"automata and LTL do not take windows that are clipped where the stream starts{where}")
         case SteppedShape():
             raise MethodError(f"automata and LTL do not take windows with a `step`{where}")
+        case LatestShape() | AggregateShape() | ThresholdShape():
+            what = "`latest`" if isinstance(shape, LatestShape) else "aggregates"
+            raise MethodError(f"automata and LTL do not take {what}{where}")
         case UnionShape() | DilateShape() | ErodeShape() | JoinShape() | PairShape():
             return
         case _:

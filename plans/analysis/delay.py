@@ -7,7 +7,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tidelog.plans.analysis.notation import decode_distance, written_operators
-from tidelog.plans.plan import AntiJoinShape, DilateShape, Feed, MoveShape, Plan, Step, TupleShape
+from tidelog.plans.plan import (
+    AggregateShape,
+    AntiJoinShape,
+    DilateShape,
+    Feed,
+    LatestShape,
+    MoveShape,
+    Plan,
+    Step,
+    TupleShape,
+)
 from tidelog.plans.printing import format_predicate
 from tidelog.plans.shapes import lead
 from tidelog.plans.syntax import Time
@@ -46,6 +56,10 @@ def _delay(plan: Plan, steps: Mapping[str, Step], written: Mapping[str, str], pr
         why = "waits for nothing in the future"
         if any(isinstance(shape, TupleShape) for shape in above):
             why = "behind the watermark, for which a tuple window waits"
+        elif any(isinstance(shape, AggregateShape) for shape in above):
+            why = "behind the watermark, for which an aggregate waits"
+        elif any(isinstance(shape, LatestShape) for shape in above):
+            why = "behind the watermark, for which `latest` waits"
         elif any(isinstance(shape, AntiJoinShape) for shape in above):
             why = "behind the watermark, for which `not` waits"
         return OutputDelay(predicate, decode_distance(0, plan.timeline), why)

@@ -14,7 +14,7 @@ from typing import Literal
 
 from tidelog.plans.analysis.components import components
 from tidelog.plans.analysis.loops import computes
-from tidelog.plans.plan import DilateShape, ErodeShape, PairShape, Shape, Step, SteppedShape
+from tidelog.plans.plan import DilateShape, ErodeShape, PairShape, Shape, Step, SteppedShape, ThresholdShape
 from tidelog.plans.shapes import lead
 from tidelog.plans.timeline import POS
 
@@ -86,6 +86,8 @@ def _distances(shape: Shape, port: int) -> tuple[int, int]:
             return (-metric.b, -low) if operator == "until" else (low, metric.b)
         case SteppedShape(step):
             return 0, step - 1
+        case ThresholdShape(size):
+            return 0, size
     return (0, 0) if lead(shape, port) == 0 else (-POS, POS)
 
 

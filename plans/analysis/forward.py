@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tidelog.plans import syntax
+from tidelog.plans.normal.thresholds import mark_thresholds
 from tidelog.plans.normal.traverse import children
 from tidelog.plans.printing import format_formula, format_statement
 from tidelog.plans.syntax import Formula, Program, Rule
@@ -29,7 +30,7 @@ def obstacles(program: Program) -> tuple[Obstacle, ...]:
     found = []
     for rule in program.statements:
         if isinstance(rule, Rule):
-            reasons = [*_in_head(rule.head), *(reason for part in rule.body for reason in _in_body(part))]
+            reasons = [*_in_head(rule.head), *(reason for part in mark_thresholds(rule).body for reason in _in_body(part))]
             found += [Obstacle(format_statement(rule), reason) for reason in reasons]
     return tuple(found)
 
@@ -60,10 +61,11 @@ def _obstacle(formula: Formula) -> str:
             return "is a truth value"
         case syntax.Unary("diamondplus" | "boxplus") | syntax.Binary("until"):
             return "looks ahead"
-        case syntax.Binary():
-            return "is neither diamondminus nor boxminus"
-        case syntax.Negation():
-            return "negates"
+        case syntax.Binary() | syntax.Negation():
+            return "negates" if isinstance(formula, syntax.Negation) else "is neither diamondminus nor boxminus"
+        case syntax.Aggregate() | syntax.Latest():
+            waits = isinstance(formula, syntax.Latest) or formula.threshold is None
+            return "is known only when nothing more comes" if waits else "counts what it looks back at"
         case syntax.Window(window=window) if window.tuples or window.step is not None:
             return "is a window that counts facts or moves in steps"
         case syntax.Window("always"):

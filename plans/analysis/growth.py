@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidelog.plans.analysis.delay import port_lead
 from tidelog.plans.analysis.memory import binds_value
 from tidelog.plans.analysis.notation import written_operators
-from tidelog.plans.plan import DilateShape, JoinShape, Plan, Step
+from tidelog.plans.plan import DilateShape, JoinShape, LatestShape, Plan, Step
 from tidelog.plans.printing import format_predicate
 from tidelog.plans.syntax import Variable
 from tidelog.plans.timeline import POS
@@ -35,6 +35,9 @@ def _hints(plan: Plan, step: Step, written: str) -> Iterator[GrowthHint]:
     if isinstance(shape, DilateShape) and shape.metric.b >= POS and port_lead(step.inputs[0], plan.leads) < POS:
         why = f"`{written}` keeps each of its rows for ever"
         yield GrowthHint(step.id, step.source, why, "give the operator a finite interval")
+    if isinstance(shape, LatestShape) and shape.size >= POS and port_lead(step.inputs[0], plan.leads) < POS:
+        why = f"`{written}` holds the last value of each group for ever"
+        yield GrowthHint(step.id, step.source, why, "say for how long, such as `in [1 h]`")
     if isinstance(shape, JoinShape) and step.loop is not None and _computes(shape):
         why = f"each round of the recursion may compute new rows of `{format_predicate(step.predicate)}`"
         yield GrowthHint(step.id, step.source, why, "bound the value by a comparison")

@@ -6,7 +6,20 @@ import math
 from fractions import Fraction
 
 from tidelog.plans.errors import NOWHERE
-from tidelog.plans.plan import DilateShape, ErodeShape, MoveShape, PairShape, Plan, Shape, Step, SteppedShape, TupleShape
+from tidelog.plans.plan import (
+    AggregateShape,
+    DilateShape,
+    ErodeShape,
+    LatestShape,
+    MoveShape,
+    PairShape,
+    Plan,
+    Shape,
+    Step,
+    SteppedShape,
+    ThresholdShape,
+    TupleShape,
+)
 from tidelog.plans.printing import format_formula, format_predicate, format_statement
 from tidelog.plans.syntax import Binary, Interval, Rule, Time, Unary
 from tidelog.plans.timeline import NEG, POS, Metric, Timeline, format_interval, format_time
@@ -55,12 +68,25 @@ def operator_text(shape: Shape, timeline: Timeline) -> str:
             word = "always" if shape.part == "points" else shape.part
             of = f" of {', '.join(map(format_predicate, shape.of))}" if shape.of else ""
             return f"{word} {format_predicate(shape.predicate)} in [#{shape.size}{of}]"
+        case LatestShape(size):
+            return f"latest in [{format_time(decode_distance(size, timeline))}]"
+        case AggregateShape() | ThresholdShape():
+            return _aggregate(shape, timeline)
         case MoveShape(by):
             sign = "+" if by > 0 else "-"
             return f"@T{sign}{format_time(decode_distance(abs(by), timeline))}" if by else "@T"
         case _:
             return ""
     return name + format_interval(decode_metric(metric, timeline))
+
+
+def _aggregate(shape: AggregateShape | ThresholdShape, timeline: Timeline) -> str:
+    size = format_time(decode_distance(shape.size, timeline))
+    if isinstance(shape, ThresholdShape):
+        function = "count" if shape.value is None else "sum"
+        return f"{function} in [{size}] {'>' if shape.is_strict else '>='} {shape.least}"
+    step = "" if shape.step == 1 else f" step {format_time(decode_distance(shape.step, timeline))}"
+    return f"{shape.function} in [{size}{step}]"
 
 
 def written_operators(plan: Plan) -> dict[str, str]:

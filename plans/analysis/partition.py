@@ -7,7 +7,7 @@ are few, do not change, and every part can have them all.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidelog.plans.analysis.components import components
 from tidelog.plans.normal.names import head_predicate
@@ -15,7 +15,7 @@ from tidelog.plans.normal.traverse import children
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_statement
 from tidelog.plans.shapes import TOP
-from tidelog.plans.syntax import Atom, Constant, Formula, Rule, Variable, Visits, Wildcard
+from tidelog.plans.syntax import Aggregate, Atom, Constant, Formula, Latest, Rule, Variable, Visits, Wildcard
 from tidelog.plans.timeline import POS
 
 Key = Mapping[str, int]
@@ -77,10 +77,23 @@ def links_of(plan: Plan, loose: Collection[str] = ()) -> Iterator[Link]:
         if isinstance(rule.body[0], Visits) and isinstance(rule.head, Atom):
             yield _counting(plan, rule.head, rule.body[0], source)
             continue
+        if isinstance(rule.body[0], Latest | Aggregate):
+            yield _grouping(rule.head, rule.body[0], source)
+            continue
         body = [atom for part in rule.body for atom in _atoms(part) if is_fed(plan, atom)]
         head = [rule.head] if isinstance(rule.head, Atom) and rule.head.predicate not in loose else []
         if body:
             yield Link(head_predicate(rule.head) or "", (*head, *body), format_statement(source))
+
+
+def _grouping(head: Formula, body: Latest | Aggregate, source: Rule) -> Link:
+    """A group is counted as a whole: `by` must hold the key, even where the head need not show it."""
+    if not isinstance(head, Atom):
+        raise TypeError(f"not in normal form: {head!r}")
+    listed = {variable.name for variable in body.by}
+    operand = next(_atoms(body))
+    kept = [term if isinstance(term, Variable) and term.name in listed else Wildcard() for term in operand.arguments]
+    return Link(head.predicate, (head, replace(operand, arguments=tuple(kept))), format_statement(source))
 
 
 def _counting(plan: Plan, head: Atom, visits: Visits, source: Rule) -> Link:

@@ -6,7 +6,18 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tidelog.plans.plan import AntiJoinShape, DilateShape, ErodeShape, PairShape, Shape, Step, SteppedShape
+from tidelog.plans.plan import (
+    AggregateShape,
+    AntiJoinShape,
+    DilateShape,
+    ErodeShape,
+    LatestShape,
+    PairShape,
+    Shape,
+    Step,
+    SteppedShape,
+    ThresholdShape,
+)
 from tidelog.plans.timeline import POS
 
 _SLACK = 2
@@ -84,20 +95,24 @@ def outlook(ends: Iterable[str], steps: Mapping[str, Step], text: Iterable[str])
         reach=_largest(ended),
         endless=tuple(step.id for step in every if is_endless(step.shape)),
         always=tuple(_sources(step)[0] for step in every if isinstance(step.shape, ErodeShape) and is_endless(step.shape)),
-        step=math.lcm(1, *(step.shape.step for step in every if isinstance(step.shape, SteppedShape))),
+        step=math.lcm(1, *(step.shape.step for step in every if isinstance(step.shape, SteppedShape | AggregateShape))),
         clip=max(clips, default=None),
     )
 
 
 def negated_by(step: Step) -> str | None:
-    """The step whose absence a step asks for."""
+    """The step whose absence a step asks for, if by counting what is there."""
     if isinstance(step.shape, AntiJoinShape) and step.inputs[1].kind == "step":
         return step.inputs[1].name
+    if isinstance(step.shape, AggregateShape | LatestShape) and step.inputs[0].kind == "step":
+        return step.inputs[0].name
     return None
 
 
 def is_endless(shape: Shape) -> bool:
     """Whether an operator looks at all times on one side."""
+    if isinstance(shape, LatestShape):
+        return shape.size >= POS
     return isinstance(shape, DilateShape | ErodeShape | PairShape) and shape.metric.b >= POS
 
 
@@ -116,6 +131,12 @@ def _largest(reaches: Iterable[Reach]) -> Reach:
 def _own_reach(shape: Shape) -> Reach:
     if isinstance(shape, SteppedShape):
         return Reach(back=shape.step)
+    if isinstance(shape, AggregateShape):
+        return Reach(back=shape.size + shape.step)
+    if isinstance(shape, ThresholdShape):
+        return Reach(back=shape.size)
+    if isinstance(shape, LatestShape):
+        return Reach(back=0 if is_endless(shape) else shape.size, past=int(is_endless(shape)))
     if not isinstance(shape, DilateShape | ErodeShape | PairShape):
         return Reach()
     endless = is_endless(shape)

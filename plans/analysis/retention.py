@@ -17,18 +17,21 @@ from tidelog.plans.analysis.delay import port_lead
 from tidelog.plans.analysis.notation import decode_distance, written_operators
 from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.plan import (
+    AggregateShape,
     AntiJoinShape,
     BindShape,
     DilateShape,
     ErodeShape,
     HoldShape,
     JoinShape,
+    LatestShape,
     MoveShape,
     PairShape,
     Plan,
     Shape,
     Step,
     SteppedShape,
+    ThresholdShape,
     TupleShape,
     UnionShape,
 )
@@ -176,6 +179,10 @@ def looks_back(shape: Shape, port: int) -> int:
             return -metric.a
         case SteppedShape(step):
             return step - 1
+        case LatestShape(size) | ThresholdShape(size):
+            return size
+        case AggregateShape(size=size, step=step):
+            return size + step - 1
     return 0
 
 
@@ -189,7 +196,7 @@ def _waits(step: Step, port: int, leads: Mapping[str, int]) -> int:
             return -(ports[1] if port == 0 else min(ports))
         case PairShape():
             return -(min(ports) if port == 0 else ports[0])
-        case DilateShape() | BindShape() | MoveShape() | SteppedShape():
+        case DilateShape() | BindShape() | MoveShape() | SteppedShape() | ThresholdShape():
             return 0
         case _:
             return -ports[port]
@@ -222,6 +229,8 @@ def _stores(step: Step, steps: Mapping[str, Step], leads: Mapping[str, int]) -> 
             yield "sent", step.predicate, own
         case TupleShape(predicate=predicate):
             yield "window", predicate, NEG
+        case LatestShape(size) | AggregateShape(size=size) | ThresholdShape(size):
+            yield "window", reads[0], ports[0] - size if size < POS else NEG
         case JoinShape():
             yield from _join_stores(step.shape, step.predicate, reads, ports)
 

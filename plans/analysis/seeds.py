@@ -14,11 +14,13 @@ from tidelog.plans.normal.names import head_predicate, predicates, variables
 from tidelog.plans.normal.program import NormalProgram, as_program
 from tidelog.plans.plan import Plan
 from tidelog.plans.syntax import (
+    Aggregate,
     Atom,
     Binary,
     Comparison,
     Constant,
     Formula,
+    Latest,
     Program,
     Rule,
     TimelineDeclaration,
@@ -50,7 +52,9 @@ def _required(rule: Rule) -> list[Atom | Truth]:
             if not {*variables(rule.head)} <= {*variables(part.right)}:
                 found.append(part.left)
         else:
-            found.append(part.operand if isinstance(part, Unary) else part)
+            found.append(
+                part.operand if isinstance(part, Unary | Aggregate) else part.atom if isinstance(part, Latest) else part
+            )
     return [replace(part, at=None) if isinstance(part, Atom) else part for part in found if isinstance(part, Atom | Truth)]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from tidelog.plans.analysis.components import components
 from tidelog.plans.normal.names import predicates
 from tidelog.plans.normal.program import NormalProgram
-from tidelog.plans.syntax import Atom, Negation
+from tidelog.plans.syntax import Aggregate, Atom, Formula, Latest, Negation
 
 Strata = tuple[tuple[str, ...], ...]
 
@@ -48,8 +48,14 @@ def _reads(normal: NormalProgram) -> dict[str, dict[str, bool]]:
             for name in predicates(part):
                 reads.setdefault(name, {})
                 known = reads.setdefault(head, {})
-                known[name] = known.get(name, False) or isinstance(part, Negation)
+                known[name] = known.get(name, False) or _waits(part)
     return reads
+
+
+def _waits(part: Formula) -> bool:
+    if isinstance(part, Aggregate):
+        return part.threshold is None
+    return isinstance(part, Negation | Latest)
 
 
 def _feeds(reads: dict[str, dict[str, bool]]) -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from tidelog.plans.checks.aggregates import check_aggregates
 from tidelog.plans.checks.asks import check_asks
 from tidelog.plans.checks.declarations import check_arity, check_directives, check_inputs, check_known
 from tidelog.plans.checks.direction import check_direction
@@ -28,6 +29,7 @@ CHECKS: tuple[Check, ...] = (
     check_known,
     check_heads,
     check_safety,
+    check_aggregates,
     check_intervals,
     check_supported,
     check_asks,
@@ -46,6 +48,7 @@ CHECKS_BESIDE: tuple[Check, ...] = (
     check_inputs,
     check_heads,
     check_safety,
+    check_aggregates,
 )
 """The checks whose findings stay true whatever else a program says: they run even where some of it cannot be read."""
 CHECKS_OF_TIME: tuple[Check, ...] = (check_intervals, check_supported)

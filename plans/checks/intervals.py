@@ -69,7 +69,7 @@ class _Times:
         for part in subformulas(formula):
             if isinstance(part, syntax.Unary | syntax.Binary):
                 yield from self.check_interval(part.interval, part.operator)
-            elif isinstance(part, syntax.Window):
+            elif isinstance(part, syntax.Window | syntax.Latest | syntax.Aggregate):
                 yield from self._check_window(part.window)
 
     def check_delay(self, declaration: syntax.Input) -> Iterator[Diagnostic]:

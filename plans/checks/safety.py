@@ -8,6 +8,7 @@ from tidelog.plans import syntax
 from tidelog.plans.checks.walk import Occurrence, Role, atom_leaves, leaves, occurrences, statements_of
 from tidelog.plans.checks.walk import subformulas as below
 from tidelog.plans.errors import Diagnostic, Note
+from tidelog.plans.normal.scopes import bound
 from tidelog.plans.normal.traverse import children
 
 _WHERE: dict[Role, str] = {"negated": "under `not`", "compared": "in a comparison"}
@@ -24,19 +25,28 @@ def check_safety(program: syntax.Program) -> Iterator[Diagnostic]:
 
 
 def _check_rule(rule: syntax.Rule) -> Iterator[Diagnostic]:
-    bound = _bound(rule.body, frozenset())
+    known = _bound(rule.body, frozenset())
     inside = [occurrence for part in rule.body for occurrence in occurrences(part)]
-    reported: set[str] = set()
+    reported = {name for part in rule.body for name in _local(part)}  # told by `check_aggregates`
     for atom in below(rule.head):
         if isinstance(atom, syntax.Atom):
-            yield from _check_head(atom, bound, inside, reported)
-    for occurrence in _unbound(rule.body, bound):
+            yield from _check_head(atom, known, inside, reported)
+    for occurrence in _unbound(rule.body, known):
         variable = occurrence.variable
         if isinstance(variable, syntax.Wildcard):
             yield Diagnostic("unsafe-variable", "`_` cannot be compared", variable.span, "unbound", help="name it")
         elif variable.name not in reported:
             reported.add(variable.name)
             yield _unbound_in_body(variable, occurrence.role, inside)
+
+
+def _local(formula: syntax.Formula) -> Iterator[str]:
+    """What the outermost aggregates of a formula bind for themselves alone."""
+    if isinstance(formula, syntax.Aggregate):
+        yield from set(bound(formula.operand)) - {variable.name for variable in formula.by}
+        return
+    for child in children(formula):
+        yield from _local(child)
 
 
 def _check_head(
@@ -66,6 +76,7 @@ def _notes(name: str, inside: Sequence[Occurrence]) -> Iterator[Note]:
                 "left": f"only on the left of {occurrence.operator} here",
                 "compared": "only compared here",
                 "positive": "",
+                "grouped": "",
             }[occurrence.role]
             yield Note(variable.span, word)
             return
@@ -86,19 +97,29 @@ def _unbound(parts: Iterable[syntax.Formula], bound: frozenset[str]) -> Iterator
     for part in parts:
         match part:
             case syntax.Negation():
+                inside = bound | _results(part.operand)
                 for occurrence in occurrences(part.operand, "negated"):
                     variable = occurrence.variable
-                    if isinstance(variable, syntax.Variable) and variable.name not in bound:
+                    if isinstance(variable, syntax.Variable) and variable.name not in inside:
                         yield occurrence
             case syntax.Comparison():
                 for leaf in (*leaves(part.left), *leaves(part.right)):
                     if isinstance(leaf, syntax.Wildcard) or leaf.name not in bound:
                         yield Occurrence(leaf, "compared")
+            case syntax.Aggregate():
+                yield from _unbound([part.operand], _bound([part.operand], frozenset()))
             case syntax.Binary():
                 yield from _unbound([part.left], _bound([part.left], bound))
                 yield from _unbound([part.right], bound)
             case _:
                 yield from _unbound(children(part), bound)
+
+
+def _results(formula: syntax.Formula) -> frozenset[str]:
+    """The results of aggregates in a formula: under `not` they bind these by themselves."""
+    if isinstance(formula, syntax.Aggregate):
+        return frozenset([formula.result.name])
+    return frozenset[str]().union(*map(_results, children(formula)))
 
 
 def _bound(parts: Iterable[syntax.Formula], outside: frozenset[str]) -> frozenset[str]:
@@ -116,6 +137,8 @@ def _bind(part: syntax.Formula, found: set[str], assignments: list[syntax.Compar
     match part:
         case syntax.Atom():
             found.update(leaf.name for leaf in atom_leaves(part) if isinstance(leaf, syntax.Variable))
+        case syntax.Aggregate():
+            found.update(variable.name for variable in (*part.by, part.result))
         case syntax.Comparison() if part.operator == "=":
             assignments.append(part)
         case syntax.Negation():

@@ -1,4 +1,4 @@
-"""Check: no predicate depends on its own negation, so that the program has strata (docs/language.md)."""
+"""Check: no predicate depends on its own negation or aggregate, so that the program has strata (docs/language.md)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from itertools import pairwise
 
 from tidelog.plans import syntax
 from tidelog.plans.analysis.components import components
-from tidelog.plans.checks.walk import head_atom, statements_of
+from tidelog.plans.checks.walk import atoms, head_atom, statements_of, subformulas
 from tidelog.plans.errors import Diagnostic, Span
+from tidelog.plans.normal.thresholds import mark_thresholds
 from tidelog.plans.normal.traverse import children
 
 _Dependencies = Mapping[str, Mapping[str, Span | None]]
@@ -24,9 +25,23 @@ def check_stratification(program: syntax.Program) -> Iterator[Diagnostic]:
         if found is None:
             continue
         head, negated, span = found
-        message = f"`{head}` depends on its own negation: `{_cycle(reads, head, negated)}`"
+        cycle = f"`{_cycle(reads, head, negated)}`"
+        message, label = f"`{head}` depends on its own negation: {cycle}", "negated in its own recursion"
         help = "break the cycle: a negated predicate may not depend on the rule's head"
-        yield Diagnostic("unstratified", message, span, "negated in its own recursion", help=help)
+        if _is_counted(program, span):
+            message, label = (
+                f"`{head}` depends on an aggregate of itself: {cycle.replace('not ', 'over ')}",
+                "counted in its own recursion",
+            )
+            help = "break the cycle: what is counted, or held, may not depend on the rule's head"
+        yield Diagnostic("unstratified", message, span, label, help=help)
+
+
+def _is_counted(program: syntax.Program, span: Span) -> bool:
+    """Whether what stands at this place stands in an aggregate, or in `latest`."""
+    parts = (each for rule in statements_of(program, syntax.Rule) for part in rule.body for each in subformulas(part))
+    held = (part for part in parts if isinstance(part, syntax.Aggregate | syntax.Latest))
+    return any(atom.span == span for part in held for atom in atoms(part))
 
 
 def _dependencies(program: syntax.Program) -> _Dependencies:
@@ -36,7 +51,7 @@ def _dependencies(program: syntax.Program) -> _Dependencies:
         if head is None:
             continue
         known = reads.setdefault(head.predicate, {})
-        for part in rule.body:
+        for part in mark_thresholds(rule).body:
             for atom, is_negated in _signed(part, False):
                 reads.setdefault(atom.predicate, {})
                 known[atom.predicate] = known.get(atom.predicate) or (atom.span if is_negated else None)
@@ -47,7 +62,13 @@ def _signed(formula: syntax.Formula, is_negated: bool) -> Iterator[tuple[syntax.
     if isinstance(formula, syntax.Atom):
         yield formula, is_negated
     for child in children(formula):
-        yield from _signed(child, is_negated or isinstance(formula, syntax.Negation))
+        yield from _signed(child, is_negated or waits(formula))
+
+
+def waits(formula: syntax.Formula) -> bool:
+    """Whether a formula follows from what does not hold, so that it waits until that is known."""
+    is_threshold = isinstance(formula, syntax.Aggregate) and formula.threshold is not None
+    return isinstance(formula, syntax.Negation | syntax.Latest | syntax.Aggregate) and not is_threshold
 
 
 def _feeds(reads: _Dependencies) -> dict[str, list[str]]:

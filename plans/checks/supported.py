@@ -13,7 +13,7 @@ Found = tuple[str, Span]
 
 
 def check_supported(program: syntax.Program) -> Iterator[Diagnostic]:
-    """`ask`, tuple windows, stepped windows and `@T`, which mean nothing on a rational timeline."""
+    """`ask`, aggregates, tuple windows, stepped windows and `@T`, which mean nothing on a rational timeline."""
     timelines = statements_of(program, syntax.TimelineDeclaration)
     is_integer = bool(timelines) and timelines[0].kind == "integer"
     for what, span in () if is_integer else _discrete(program):
@@ -38,6 +38,10 @@ def _in_formula(formula: syntax.Formula) -> Iterator[Found]:
             if found is not None:
                 inside_window.add(id(part.operand))  # one report is enough for `p(X)@T in [5]`
                 yield found
+        elif isinstance(part, syntax.Aggregate):
+            yield "an aggregate", part.span
+        elif isinstance(part, syntax.Latest) and part.window.step is not None:
+            yield "a stepped window `in [n step d]`", part.window.span
         elif isinstance(part, syntax.Atom) and part.at is not None and id(part) not in inside_window:
             shown = part.at.variable.name
             yield f"`@{shown}`", part.at.span

@@ -1,4 +1,4 @@
-"""Check: what a declared field's type makes impossible, told as warnings."""
+"""Check: what a declared field's type makes impossible, told as warnings; a sum of texts is an error."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from tidelog.plans import syntax
 from tidelog.plans.checks.walk import atoms, leaves, statements_of
 from tidelog.plans.errors import Diagnostic
 from tidelog.plans.normal.traverse import children
-from tidelog.plans.printing import format_formula, format_term
+from tidelog.plans.printing import format_formula, format_function, format_term
 
 Kind = Literal["text", "number"]
 """What a value is to a comparison: booleans are the texts `true` and `false`."""
+
+NUMERIC = frozenset(["sum", "avg", "stddev", "quantile"])
+"""The functions of aggregates that want numbers."""
 
 _Kinds = Mapping[str, Kind]
 _KINDS: Mapping[syntax.FieldType, Kind] = {
@@ -45,6 +48,7 @@ def check_types(program: syntax.Program) -> Iterator[Diagnostic]:
         kinds = {name: kind for part in rule.body for name, kind in _bound(part, declared)}
         for part in rule.body:
             yield from _comparisons(part, kinds)
+            yield from _summed(part, declared)
 
 
 _Declared = Mapping[str, tuple[syntax.Field, ...]]
@@ -94,6 +98,12 @@ def _bound(formula: syntax.Formula, declared: _Declared) -> Iterator[tuple[str, 
             for argument, field in _fields(formula, declared):
                 if isinstance(argument, syntax.Variable) and field.type in _KINDS:
                     yield argument.name, _KINDS[field.type]
+        case syntax.Aggregate():
+            yield from (
+                (name, kind) for name, kind in _bound(formula.operand, declared) if syntax.Variable(name) in formula.by
+            )
+            if formula.function in (*NUMERIC, "count", "distinct"):
+                yield formula.result.name, "number"
         case syntax.Negation():
             return
         case syntax.Binary():  # the left side need not hold at any time
@@ -106,8 +116,23 @@ def _bound(formula: syntax.Formula, declared: _Declared) -> Iterator[tuple[str, 
 def _comparisons(formula: syntax.Formula, kinds: _Kinds) -> Iterator[Diagnostic]:
     if isinstance(formula, syntax.Comparison):
         yield from _comparison(formula, kinds)
+    if isinstance(formula, syntax.Aggregate):
+        return  # its variables are its own
     for child in children(formula):
         yield from _comparisons(child, kinds)
+
+
+def _summed(formula: syntax.Formula, declared: _Declared) -> Iterator[Diagnostic]:
+    """Texts of which an aggregate wants a sum, or what is computed from one."""
+    if isinstance(formula, syntax.Aggregate) and formula.function in NUMERIC and formula.argument is not None:
+        kinds = dict(_bound(formula.operand, declared))
+        for leaf in leaves(formula.argument):
+            if isinstance(leaf, syntax.Variable) and kinds.get(leaf.name) == "text":
+                message = f"`{format_function(formula)}` is of numbers, but `{leaf.name}` is a text"
+                help = "`count()`, `distinct`, `min`, `max`, `first` and `last` take texts"
+                yield Diagnostic("text-summed", message, leaf.span, "a text", help=help)
+    for child in children(formula):
+        yield from _summed(child, declared)
 
 
 def _comparison(comparison: syntax.Comparison, kinds: _Kinds) -> Iterator[Diagnostic]:

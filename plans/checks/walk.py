@@ -14,8 +14,8 @@ from tidelog.plans.normal.traverse import children
 Check = Callable[[syntax.Program], Iterable[Diagnostic]]
 """One check: a program to what is wrong with it. It raises nothing."""
 
-Role = Literal["positive", "negated", "left", "compared"]
-"""How a variable occurs: bound here, under `not`, on the left of since or until, or in a comparison."""
+Role = Literal["positive", "negated", "left", "compared", "grouped"]
+"""How a variable occurs: bound here, under `not`, on the left of since or until, in a comparison, or by an aggregate."""
 
 _T = TypeVar("_T")
 
@@ -138,6 +138,9 @@ def occurrences(formula: syntax.Formula, role: Role = "positive", operator: str 
         case syntax.Comparison():
             for leaf in (*leaves(formula.left), *leaves(formula.right)):
                 yield Occurrence(leaf, "compared" if role == "positive" else role, operator)
+        case syntax.Aggregate():  # its other variables are its own
+            for leaf in (*formula.by, formula.result):
+                yield Occurrence(leaf, "grouped" if role == "positive" else role, operator)
         case syntax.Negation():
             yield from occurrences(formula.operand, "negated")
         case syntax.Binary():

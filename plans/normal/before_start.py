@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from tidelog.plans.normal.names import head_predicate
 from tidelog.plans.normal.program import NormalProgram
-from tidelog.plans.syntax import Atom, Binary, Conjunction, Formula, Rule, Time, Unary, Window
+from tidelog.plans.syntax import Aggregate, Atom, Binary, Conjunction, Formula, Latest, Rule, Time, Unary, Window
 
 
 class Before(IntEnum):
@@ -70,6 +70,8 @@ def rank_of(formula: Formula, ranks: Ranks) -> Before:
     match formula:
         case Atom(at=None):
             return ranks.get(formula.predicate, Before.NEVER)
+        case Latest(atom=inner) | Aggregate(operand=inner):
+            return rank_of(inner, ranks)
         case Conjunction():
             return min((rank_of(part, ranks) for part in formula.parts), default=Before.SINCE_EVER)
         case Window():  # an `at`, an `always` and a tuple window hold nothing that lies before the start
@@ -77,10 +79,8 @@ def rank_of(formula: Formula, ranks: Ranks) -> Before:
             return rank_of(formula.operand, ranks) if is_open else Before.NEVER
         case Unary(clipped=True):
             return Before.NEVER
-        case Unary("diamondminus" | "boxminus"):
-            return rank_of(formula.operand, ranks)
-        case Binary("since"):
-            return rank_of(formula.right, ranks)
+        case Unary("diamondminus" | "boxminus", operand=inner) | Binary("since", right=inner):
+            return rank_of(inner, ranks)
         case Unary():
             return max(rank_of(formula.operand, ranks), _ahead(formula.interval.high))
         case Binary():

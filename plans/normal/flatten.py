@@ -11,11 +11,13 @@ from tidelog.plans.normal.rewrite import rewrite_rules
 from tidelog.plans.normal.scopes import bound, shared
 from tidelog.plans.normal.traverse import spliced
 from tidelog.plans.syntax import (
+    Aggregate,
     Atom,
     Binary,
     Comparison,
     Expression,
     Formula,
+    Latest,
     Negation,
     Rule,
     Truth,
@@ -61,7 +63,7 @@ class _Flattener:
     def rules(self, rule: Rule) -> Iterator[Rule]:
         needed = frozenset(variables(rule.head))
         body = spliced(rule.body)
-        if isinstance(body[0], Visits):  # it tells what an operator computes by itself
+        if isinstance(body[0], Visits | Latest | Aggregate):  # it tells what an operator computes by itself
             yield rule
             return
         if len(body) == 1 and isinstance(body[0], Unary | Binary):

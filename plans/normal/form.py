@@ -5,6 +5,9 @@
     since     p(V) :- l(VL) since[a,b] r(VR)       also until; V is VR, then what VL adds
     antijoin  p(V) :- q(V), not n(args)            args: variables of V, constants, wildcards
     stepped   p(V) :- sometime q(V) in [0 step d]
+    latest    p(V) :- latest q(V) by G in [n]        G: variables of V
+    aggregate p(G, A) :- A = avg(X) over q(V) in [n step d] by G
+    threshold p(G) :- count() over q(V) in [n] by G >= k   also sum
     tuple     p(V) :- entered q(args) in [#n]      also left, and always
     bind      p(V, T)@T :- q(V)@T
     move      p(args)@T+k :- q(args, T)
@@ -21,9 +24,25 @@ from dataclasses import replace
 from typing import Literal
 
 from tidelog.plans.normal.names import atom, variables
-from tidelog.plans.syntax import Atom, Binary, Comparison, Formula, Negation, Rule, TimePoint, Truth, Unary, Visits, Wildcard
+from tidelog.plans.syntax import (
+    Aggregate,
+    Atom,
+    Binary,
+    Comparison,
+    Formula,
+    Latest,
+    Negation,
+    Rule,
+    TimePoint,
+    Truth,
+    Unary,
+    Visits,
+    Wildcard,
+)
 
-Form = Literal["dilate", "erode", "since", "join", "antijoin", "stepped", "tuple", "bind", "move"]
+Form = Literal[
+    "dilate", "erode", "since", "join", "antijoin", "stepped", "latest", "aggregate", "threshold", "tuple", "bind", "move"
+]
 
 
 def form_of(rule: Rule) -> Form | None:
@@ -38,6 +57,11 @@ def form_of(rule: Rule) -> Form | None:
         case (Visits() as visits,):
             told = set(variables(rule.head)) <= set(variables(visits))
             return "tuple" if told and _has_columns(rule.head, variables(rule.head)) else None
+        case (Latest(atom=held),):
+            return "latest" if _is_plain(held) and _has_columns(rule.head, variables(held)) else None
+        case (Aggregate(operand=Atom() as counted) as aggregate,):
+            form: Form = "aggregate" if aggregate.threshold is None else "threshold"
+            return form if _is_plain(counted) and _has_columns(rule.head, variables(aggregate)) else None
         case (Binary(left=Atom() as left, right=Atom() as right),):
             is_flat = _is_plain(left) and _is_plain(right)
             return "since" if is_flat and _has_columns(rule.head, variables(right, left)) else None

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from tidelog.plans.normal.traverse import children
 from tidelog.plans.syntax import (
+    Aggregate,
     Arithmetic,
     Atom,
     Comparison,
@@ -52,6 +53,11 @@ def _occurrences(formula: Formula) -> Iterator[str]:
     elif isinstance(formula, Visits):
         yield from _occurrences(formula.atom)
         yield from (item.name for item in (formula.time, formula.visit) if item is not None)
+    elif isinstance(formula, Aggregate):  # its other variables are its own
+        yield from (item.name for item in formula.by)
+        if formula.threshold is None:
+            yield formula.result.name
+        return
     for child in children(formula):
         yield from _occurrences(child)
 

@@ -20,6 +20,7 @@ from tidelog.plans.normal.separate_negation import separate_negation
 from tidelog.plans.normal.share import share
 from tidelog.plans.normal.share_joins import share_joins
 from tidelog.plans.normal.simplify import simplify
+from tidelog.plans.normal.split_aggregates import split_aggregates
 from tidelog.plans.normal.split_since import split_since
 from tidelog.plans.normal.split_windows import split_windows
 from tidelog.plans.parser import parse
@@ -32,6 +33,7 @@ STAGES: tuple[Stage, ...] = (
     name_constraints,
     leave_to_ask,
     resolve_times,
+    split_aggregates,
     bind_times,
     split_windows,
     expand_windows,

@@ -13,11 +13,13 @@ from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.rewrite import rewrite_rules
 from tidelog.plans.normal.traverse import rebuild
 from tidelog.plans.syntax import (
+    Aggregate,
     Binary,
     FactStatement,
     Formula,
     Input,
     Interval,
+    Latest,
     Rule,
     Time,
     TimelineDeclaration,
@@ -68,7 +70,7 @@ class _Times:
         formula = rebuild(formula, self.formula)
         if isinstance(formula, Unary | Binary):
             return replace(formula, interval=self._distances(formula.interval))
-        if isinstance(formula, Window):
+        if isinstance(formula, Window | Latest | Aggregate):
             return replace(formula, window=self._window(formula.window))
         return formula
 

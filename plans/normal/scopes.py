@@ -9,12 +9,14 @@ from collections.abc import Iterable, Sequence
 
 from tidelog.plans.normal.names import expression_variables, variables
 from tidelog.plans.syntax import (
+    Aggregate,
     Atom,
     Binary,
     Comparison,
     Conjunction,
     Expression,
     Formula,
+    Latest,
     Negation,
     Unary,
     Variable,
@@ -46,7 +48,7 @@ def _flat(parts: Iterable[Formula]) -> Iterable[Formula]:
 
 def _directly_bound(part: Formula, is_split: bool) -> tuple[str, ...]:
     match part:
-        case Atom() | Visits():
+        case Atom() | Visits() | Latest() | Aggregate():
             return variables(part)
         case Unary() | Window():
             return bound(part.operand, is_split=is_split)

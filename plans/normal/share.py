@@ -9,11 +9,13 @@ from tidelog.plans.normal.names import head_predicate
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.traverse import rebuild
 from tidelog.plans.syntax import (
+    Aggregate,
     Arithmetic,
     Atom,
     Comparison,
     Expression,
     Formula,
+    Latest,
     Rule,
     Variable,
     Visits,
@@ -99,8 +101,11 @@ def canonical(rule: Rule) -> Rule:
             return Variable(numbers.setdefault(expression.name, f"X{len(numbers)}"))
         return expression
 
+    def known(variable: Variable) -> Variable:
+        return Variable(numbers.setdefault(variable.name, f"X{len(numbers)}"))
+
     def renamed(variable: Variable | None) -> Variable | None:
-        return None if variable is None else Variable(numbers.setdefault(variable.name, f"X{len(numbers)}"))
+        return None if variable is None else known(variable)
 
     def numbered(formula: Formula) -> Formula:
         if isinstance(formula, Atom):
@@ -108,6 +113,13 @@ def canonical(rule: Rule) -> Rule:
             return replace(formula, arguments=tuple(map(number, formula.arguments)), at=at)
         if isinstance(formula, Comparison):
             return replace(formula, left=number(formula.left), right=number(formula.right))
+        if isinstance(formula, Latest):
+            atom = replace(formula.atom, arguments=tuple(map(number, formula.atom.arguments)))
+            return replace(formula, atom=atom, by=tuple(map(known, formula.by)))
+        if isinstance(formula, Aggregate):
+            result, by = known(formula.result), tuple(map(known, formula.by))
+            argument = None if formula.argument is None else number(formula.argument)
+            return replace(formula, result=result, by=by, argument=argument, operand=numbered(formula.operand))
         if isinstance(formula, Visits):
             atom = replace(formula.atom, arguments=tuple(map(number, formula.atom.arguments)))
             return replace(formula, atom=atom, time=renamed(formula.time), visit=renamed(formula.visit))

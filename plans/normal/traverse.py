@@ -8,7 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from tidelog.plans.syntax import Atom, Binary, Comparison, Conjunction, Formula, Negation, Truth, Unary, Visits, Window
+from tidelog.plans.syntax import (
+    Aggregate,
+    Atom,
+    Binary,
+    Comparison,
+    Conjunction,
+    Formula,
+    Latest,
+    Negation,
+    Truth,
+    Unary,
+    Visits,
+    Window,
+)
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
@@ -20,8 +33,10 @@ def children(formula: Formula) -> tuple[Formula, ...]:
             return (formula.left, formula.right)
         case Conjunction():
             return formula.parts
-        case Unary() | Window() | Negation():
+        case Unary() | Window() | Negation() | Aggregate():
             return (formula.operand,)
+        case Latest():
+            return (formula.atom,)
 
 
 def rebuild(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
@@ -33,8 +48,11 @@ def rebuild(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
             return replace(formula, left=change(formula.left), right=change(formula.right))
         case Conjunction():
             return replace(formula, parts=tuple(map(change, formula.parts)))
-        case Unary() | Window() | Negation():
+        case Unary() | Window() | Negation() | Aggregate():
             return replace(formula, operand=change(formula.operand))
+        case Latest():
+            changed = change(formula.atom)
+            return replace(formula, atom=changed) if isinstance(changed, Atom) else formula
 
 
 def spliced(parts: Iterable[Formula]) -> tuple[Formula, ...]:

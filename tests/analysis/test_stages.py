@@ -18,7 +18,7 @@ from analysis.staged import StagedRun
 from drawing import drawn
 from oracle.agreement import Runs, records_of, runs_of
 from oracle.evaluate import GroundFact
-from oracle.lars_programs import EVERY_FORM, lars_programs, lars_streams
+from oracle.lars_programs import COUNTED, EVERY_FORM, lars_programs, lars_streams
 from oracle.programs import (
     EVERYTHING,
     NON_RECURSIVE,
@@ -195,6 +195,15 @@ def test_times_and_steps_in_stages(program: Program, facts: list[GroundFact], da
     agree(program, facts, cuts, min((Fraction(fact[2].low) for fact in facts), default=Fraction(0)))
 
 
+@pytest.mark.slow
+@given(program=lars_programs(COUNTED), facts=lars_streams(), data=st.data())
+@drawn(60, suppress_health_check=list(HealthCheck))
+def test_aggregates_in_stages(program: Program, facts: list[GroundFact], data: st.DataObject) -> None:
+    """What is counted by the key is counted where the key is; what is not, in one session."""
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(facts)), max_size=3)))
+    agree(program, facts, cuts, min((Fraction(fact[2].low) for fact in facts), default=Fraction(0)))
+
+
 # --- by hand ------------------------------------------------------------------------------------------------------------
 
 
@@ -294,6 +303,16 @@ def test_a_rule_that_prevents_keys_alone_runs_in_one_session() -> None:
     alone, keyed = stages(text)
     assert (alone.key, alone.prevented_by) == (None, "warmer(C, D) :- temp(C, F), temp(D, G), F > G.")
     assert keyed.key == {"temp": 0, "calm": 0}
+
+
+def test_by_must_hold_the_key() -> None:
+    """What is counted for each sensor is split by the sensor; what is counted for all of them is not."""
+    by_sensor = "a(S, N) :- N = count() over p(S, V) in [5] by S."
+    of_all = "b(N) :- N = count() over a(S, M) in [5]."
+    found = {stage.told: stage for stage in stages(f"timeline integer. {by_sensor} {of_all}")}
+    assert found["a",].key == {"a": 0, "a.data": 0, "p": 0}
+    assert found["b",].key is None
+    assert found["b",].prevented_by == of_all
 
 
 def test_recursion_stays_in_one_stage() -> None:

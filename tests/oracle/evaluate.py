@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count, pairwise
 
+from oracle.aggregates import with_thresholds, without_aggregates
 from oracle.grid import Grid, common_step
 from oracle.grounding import (
     Row,
@@ -44,10 +45,12 @@ from oracle.lars import (
 from oracle.truth import Evaluation, Violation
 from oracle.values import canonical, evaluate_expression
 from tidelog.plans.syntax import (
+    Aggregate,
     Binary,
     FactStatement,
     Formula,
     Interval,
+    Latest,
     Program,
     Rule,
     TimelineDeclaration,
@@ -132,12 +135,18 @@ def evaluate(
     for predicate, row, interval in [*given, *program_facts(program)]:
         evaluation.add(predicate, tuple(map(canonical, row)), _cells_of(grid, interval))
     evaluation.domain |= {value for rule in rules for part in (rule.head, *rule.body) for value in constants(part)}
-    for stratum in strata(rules):
-        evaluation.run([without_anonymous(rule) for rule in stratum], rounds)
+    numbers = count()
+    marked = [with_thresholds(rule) for rule in rules]
+    for stratum in strata(marked):
+        changed, evaluation.sources = without_aggregates(stratum, numbers)
+        evaluation.run([without_anonymous(rule) for rule in changed], rounds)
     for number, rule in enumerate(rules):
         if is_bottom(rule.head):
-            evaluation.constrain(number, without_anonymous(rule))
-    return Model(grid, evaluation.coverage, evaluation.violations, evaluation.meets_edge)
+            rule = marked[number]
+            [changed], evaluation.sources = without_aggregates([rule], numbers)
+            evaluation.constrain(number, without_anonymous(changed))
+    coverage = {name: rows for name, rows in evaluation.coverage.items() if not name.startswith("\0")}
+    return Model(grid, coverage, evaluation.violations, evaluation.meets_edge)
 
 
 # --- the program --------------------------------------------------------------------------------------------------
@@ -224,7 +233,7 @@ def finite_numbers(program: Program, facts: Iterable[GroundFact]) -> Iterator[Fr
         if isinstance(formula, Unary | Binary):
             ends = (formula.interval.low, formula.interval.high)
             yield from (end for end in ends if isinstance(end, Fraction | int))
-        elif isinstance(formula, Window):
+        elif isinstance(formula, Window | Latest | Aggregate):
             ends = (formula.window.size, formula.window.step or 0)
             yield from (end for end in ends if isinstance(end, Fraction | int))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count, product
 
 from oracle.values import Undefined, canonical, evaluate_expression
 from tidelog.plans.syntax import (
+    Aggregate,
     Arithmetic,
     Atom,
     Binary,
@@ -16,6 +17,7 @@ from tidelog.plans.syntax import (
     Constant,
     Expression,
     Formula,
+    Latest,
     Negation,
     Rule,
     Truth,
@@ -25,6 +27,15 @@ from tidelog.plans.syntax import (
     Wildcard,
     Window,
 )
+
+
+@dataclass(frozen=True)
+class Reached:
+    """An aggregate whose result is compared with a number, and of no other use, in a way that more facts only make true."""
+
+    aggregate: Aggregate
+    comparison: Comparison
+
 
 Row = tuple[Value, ...]
 Rows = Mapping[str, set[Row]]
@@ -38,8 +49,12 @@ Times = Callable[[str, Row], Iterable[int]]
 
 def parts(formula: Formula) -> tuple[Formula, ...]:
     """The formulas directly inside a formula."""
-    if isinstance(formula, Unary | Window | Negation):
+    if isinstance(formula, Unary | Window | Negation | Aggregate):
         return (formula.operand,)
+    if isinstance(formula, Reached):
+        return (formula.aggregate.operand,)
+    if isinstance(formula, Latest):
+        return (formula.atom,)
     if isinstance(formula, Binary):
         return (formula.left, formula.right)
     if isinstance(formula, Conjunction):
@@ -48,17 +63,21 @@ def parts(formula: Formula) -> tuple[Formula, ...]:
 
 
 def atoms(formula: Formula, negative: bool = False) -> Iterator[tuple[Atom, bool]]:
-    """Every atom of the formula, with whether it stands inside a negation."""
+    """Every atom of the formula, with whether it stands inside a negation, or where others of its kind would change it."""
     if isinstance(formula, Atom):
         yield formula, negative
     for part in parts(formula):
-        yield from atoms(part, negative or isinstance(formula, Negation))
+        yield from atoms(part, negative or isinstance(formula, Negation | Aggregate | Latest))
 
 
 def generators(formula: Formula) -> Iterator[Atom | Comparison]:
     """What can bind variables: atoms and `=`, but not inside a negation or on the left side of since and until."""
     if isinstance(formula, Atom) or (isinstance(formula, Comparison) and formula.operator == "="):
         yield formula
+    elif isinstance(formula, Aggregate):
+        yield Atom("\0aggregate", (*formula.by, formula.result))
+    elif isinstance(formula, Reached):
+        yield Atom("\0aggregate", formula.aggregate.by)
     elif isinstance(formula, Binary):
         yield from generators(formula.right)
     elif not isinstance(formula, Negation):
@@ -83,6 +102,10 @@ def variables(formula: Formula) -> set[str]:
         names |= {formula.at.variable.name} if formula.at is not None else set()
     elif isinstance(formula, Comparison):
         names = expression_variables(formula.left) | expression_variables(formula.right)
+    elif isinstance(formula, Aggregate):  # the others are its own
+        return {variable.name for variable in (*formula.by, formula.result)}
+    elif isinstance(formula, Reached):
+        return {variable.name for variable in formula.aggregate.by}
     return names.union(*map(variables, parts(formula)))
 
 
@@ -118,9 +141,19 @@ def unsafe_variables(rule: Rule) -> set[str]:
 
 
 def _needing(formula: Formula) -> set[str]:
-    if isinstance(formula, Negation | Comparison):
+    if isinstance(formula, Aggregate | Reached):
+        return set()
+    if isinstance(formula, Negation):
+        return variables(formula) - _results(formula)
+    if isinstance(formula, Comparison):
         return variables(formula)
     return set().union(*map(_needing, parts(formula)))
+
+
+def _results(formula: Formula) -> set[str]:
+    """The results of aggregates in a formula."""
+    own = {formula.result.name} if isinstance(formula, Aggregate) else set()
+    return own.union(*map(_results, parts(formula)))
 
 
 # --- wildcards ----------------------------------------------------------------------------------------------------

@@ -15,8 +15,9 @@ from typing import Literal
 
 from hypothesis import strategies as st
 
+from oracle.aggregate_programs import aggregates, groups, thresholds
 from oracle.evaluate import GroundFact
-from oracle.grounding import bound_variables
+from oracle.grounding import bound_variables, variables
 from oracle.lars import anchored_variables
 from oracle.programs import VALUES, begin, intervals
 from tidelog.plans.syntax import (
@@ -32,6 +33,7 @@ from tidelog.plans.syntax import (
     Formula,
     Input,
     Interval,
+    Latest,
     Negation,
     Program,
     Rule,
@@ -52,6 +54,7 @@ DERIVED = ("a", "b", "c", "d")
 BACKGROUND = "connect"
 NAMES = ("X", "Y")
 TIMES = ("T", "T", "T", "S")
+COMPARISONS: tuple[ComparisonOperator, ...] = ("=", "!=", "<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,8 @@ class Forms:
     background: bool = True
     recursion: bool = False
     values: bool = False
+    aggregates: bool = False
+    latest: bool = False
     rules: int = 4
 
 
@@ -83,6 +88,9 @@ HEADS = Forms(at=True, groups=True, heads=True)
 STEPPED = Forms(stepped=True, nested=True)
 TUPLES = Forms(tuples=True, nested=True)
 RECURSION = Forms(groups=True, heads=True, recursion=True)
+AGGREGATES = Forms(aggregates=True, rules=3)
+HELD = Forms(latest=True, rules=3)
+COUNTED = Forms(stepped=True, nested=True, recursion=True, aggregates=True, latest=True)
 EVERY_FORM = Forms(at=True, groups=True, heads=True, stepped=True, tuples=True, nested=True)
 
 
@@ -219,6 +227,7 @@ def _literals(draw: st.DrawFn, scene: _Scene) -> list[Formula]:
     kinds = ["atom", "window", "window"]
     kinds += ["at", "at", "at"] * (forms.at or forms.tuples) + ["group", "group", "group"] * forms.groups
     kinds += ["background"] * forms.background + ["nested"] * forms.nested
+    kinds += ["aggregate"] * 4 * forms.aggregates + ["latest"] * 3 * forms.latest
     kind = draw(st.sampled_from(kinds))
     name = draw(st.sampled_from(TIMES))
     if kind == "at":
@@ -227,6 +236,10 @@ def _literals(draw: st.DrawFn, scene: _Scene) -> list[Formula]:
         return draw(_near_group(scene, name))
     if kind == "window":
         return [draw(_window(scene))]
+    if kind == "aggregate":
+        return draw(aggregates(draw(_counted(replace(scene, times=()))), draw(_time_size(forms))))
+    if kind == "latest":
+        return [draw(_latest(scene))]
     if kind == "nested":
         return [draw(_nested(scene))]
     if kind == "background":
@@ -238,12 +251,17 @@ def _literals(draw: st.DrawFn, scene: _Scene) -> list[Formula]:
 def _negated(draw: st.DrawFn, scene: _Scene) -> Negation:
     """Any form after `not`, with variables and times that are bound."""
     forms = scene.forms
-    kinds = ["atom", "window"]
+    kinds = ["atom", "window", *["latest"] * forms.latest, *["aggregate"] * forms.aggregates]
     if scene.times:
         kinds += ["at"] * (forms.at or forms.tuples) + ["group"] * forms.groups
     kind = draw(st.sampled_from(kinds))
     if kind == "window":
         return Negation(draw(_window(scene)))
+    if kind == "latest":
+        return Negation(draw(_latest(scene)))
+    if kind == "aggregate":
+        parts = draw(aggregates(draw(_counted(replace(scene, times=()))), draw(_time_size(forms)), "N"))
+        return Negation(parts[0] if len(parts) == 1 else Conjunction(tuple(parts)))
     atom = draw(_atom(scene))
     if kind == "atom":
         return Negation(atom)
@@ -251,10 +269,40 @@ def _negated(draw: st.DrawFn, scene: _Scene) -> Negation:
     return Negation(draw(_at_window(scene, name)) if kind == "at" else draw(_at(atom, name)))
 
 
+# --- aggregates ---------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def _latest(draw: st.DrawFn, scene: _Scene) -> Latest:
+    atom = draw(_atom(replace(scene, times=())))
+    names = sorted(variables(atom))
+    return Latest(atom, draw(groups(names)), draw(_time_size(scene.forms)))
+
+
+@st.composite
+def _counted(draw: st.DrawFn, scene: _Scene) -> list[Formula]:
+    """What an aggregate goes over: an atom, or a conjunction that holds at one time."""
+    kinds = ["atom", "atom", "window", "both"] + ["latest"] * 2 * scene.forms.latest
+    kind = draw(st.sampled_from(kinds))
+    if kind == "window":
+        return [draw(_window(scene))]
+    if kind == "latest":
+        return [draw(_latest(scene))]
+    first = draw(_atom(scene))
+    if kind == "atom":
+        return [first]
+    names = tuple(sorted(bound_variables([first])))
+    choice = draw(st.integers(0, 2))
+    if choice == 2 and scene.forms.negation:
+        return [first, Negation(draw(_atom(replace(scene, names=names))))]
+    if choice == 1 and names and draw(st.booleans()):
+        return [first, Comparison(">=", Variable(names[0]), Constant(draw(st.integers(0, 1))))]
+    if choice == 1 and names:
+        return [first, Comparison("!=", Variable(names[0]), Constant(draw(st.sampled_from(VALUES))))]
+    return [first, draw(_atom(scene))]
+
+
 # --- comparisons --------------------------------------------------------------------------------------------------
-
-
-COMPARISONS: tuple[ComparisonOperator, ...] = ("=", "!=", "<", "<=", ">", ">=")
 
 
 @st.composite
@@ -347,6 +395,8 @@ def _loop(draw: st.DrawFn, head: Predicate, scene: _Scene) -> Rule:
         shift = draw(st.integers(1, 3))
         moved, here = (replace(own, at=TimePoint(Variable("T"), by)) for by in (shift, 0))
         return Rule(moved, (here, *guards))
+    if scene.forms.aggregates and draw(st.booleans()):
+        return Rule(own, (*draw(thresholds(own, draw(_time_size(scene.forms)))), draw(_atom(inputs)), *guards))
     return Rule(own, (Window("sometime", own, WindowSize(Fraction(draw(st.integers(0, 3))))), draw(_atom(inputs)), *guards))
 
 

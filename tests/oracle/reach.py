@@ -28,7 +28,7 @@ from fractions import Fraction
 from oracle.evaluate import GroundFact, is_dense, make_grid, program_facts, rules_of
 from oracle.grounding import head_atom, is_bottom, parts
 from oracle.rule_times import RuleTimes, bounds_of_values, span_of, times_of
-from tidelog.plans.syntax import Atom, Binary, Formula, Interval, Program, Time, Unary, Window
+from tidelog.plans.syntax import Aggregate, Atom, Binary, Formula, Interval, Latest, Program, Time, Unary, Window
 
 START = "\0start"
 """A name for the stream's start among the predicates: clipped windows depend on it."""
@@ -73,6 +73,8 @@ def _paths(formula: Formula, edge: Edge, times: RuleTimes) -> Iterator[Edge]:
     elif isinstance(formula, Window):
         yield from _window_paths(formula, edge, times)
         return
+    elif isinstance(formula, Aggregate | Latest):
+        edge = _past(edge, Interval(Fraction(0), formula.window.size + (formula.window.step or 0)))
     elif isinstance(formula, Unary | Binary):
         is_past = formula.operator in ("diamondminus", "boxminus", "since")
         if isinstance(formula, Binary):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from oracle.aggregates import Source, coverage_of
 from oracle.grid import FUTURE, PAST, Cells, Grid
 from oracle.grounding import Row, generators, head_atom, substitutions, variables
 from oracle.lars import Arrival, Substream, tuple_window, window_end
@@ -65,6 +66,7 @@ class Evaluation:
         self.domain: set[Value] = {OTHER}
         self.violations: set[Violation] = set()
         self.meets_edge = False
+        self.sources: list[tuple[str, Source]] = []
         self._stretches: dict[WindowSize, list[tuple[int, float, float]]] = {}
         self._tuple_windows: dict[WindowSize, list[Substream]] = {}
 
@@ -80,11 +82,18 @@ class Evaluation:
     def run(self, rules: Sequence[Rule], rounds: int) -> None:
         """Apply the rules of one stratum, all of them in each round, until a round has no news."""
         for _ in range(rounds):
+            self.refresh()
             derived = [fact for rule in rules for fact in self.consequences(rule)]
             news = [self.add(*fact) for fact in derived]
             if not any(news):
                 return
         raise RuntimeError(f"no fixpoint after {rounds} rounds")
+
+    def refresh(self) -> None:
+        """Work out anew what stands for aggregates, from the interpretation as it is."""
+        for name, source in self.sources:
+            self.coverage[name] = coverage_of(source, self)
+            self.known[name] = set(self.coverage[name])
 
     def consequences(self, rule: Rule) -> Iterator[tuple[str, Row, Cells]]:
         """What the rule derives from the present interpretation, by one application of T_Π."""
@@ -141,6 +150,7 @@ class Evaluation:
 
     def constrain(self, number: int, rule: Rule) -> None:
         """Note each instance and time at which a constraint's body holds."""
+        self.refresh()
         for binding, cells in self.instances(rule.body):
             named = tuple(sorted(item for item in binding.items() if not item[0].startswith("_")))
             self.violations |= {Violation(number, named, self.grid.time(cell)) for cell in cells}

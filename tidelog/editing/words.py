@@ -73,6 +73,18 @@ WORDS: dict[str, Word] = {
         "a window: the last n time units; up to the last multiple of d; the last n input facts; those of p and q alone",
         "in [${1:5}]",
     ),
+    "over": Word(
+        "A = avg(V) over M in [n] by S",
+        "holds at t iff A is the aggregate of V over all pairs (row, time point) of M in [t − n, t], for this S; there is at "
+        "least one. `count`, `distinct`, `sum`, `avg`, `min`, `max`, `first`, `last`, `stddev`, `quantile`",
+        "over $0 in [${1:5}]",
+    ),
+    "by": Word("over M in [n] by S", "the variables of M that make the groups of an aggregate or of `latest`", "by $0"),
+    "latest": Word(
+        "latest temp(S,V) by S in [n]",
+        "holds at t iff `temp(S,V)` held at the last time in [t − n, t] at which `temp(S,_)` held: a value that is held",
+        "latest $0 in [${1:5}]",
+    ),
     "step": Word("M in [n step d]", "the window ends at the last multiple of d that is not after t", "step ${1:1}"),
     "of": Word("M in [#n of p, q]", "the last n input facts of these predicates alone", "of $0"),
     "mod": Word("V mod W", "the remainder of V by W, with the sign of W", "mod $0"),
