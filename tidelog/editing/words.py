@@ -75,8 +75,8 @@ WORDS: dict[str, Word] = {
     ),
     "over": Word(
         "A = avg(V) over M in [n] by S",
-        "holds at t iff A is the aggregate of V over all pairs (row, time point) of M in [t − n, t], for this S; there is at "
-        "least one. `count`, `distinct`, `sum`, `avg`, `min`, `max`, `first`, `last`, `stddev`, `quantile`",
+        "holds at t iff A is the aggregate of V over all pairs (row, time point) of M in [t − n, t], for this S; there "
+        "is at least one. `count`, `distinct`, `sum`, `avg`, `min`, `max`, `first`, `last`, `stddev`, `quantile`",
         "over $0 in [${1:5}]",
     ),
     "by": Word("over M in [n] by S", "the variables of M that make the groups of an aggregate or of `latest`", "by $0"),
