@@ -11,6 +11,7 @@ from tidelog.plans.formatting.spacing import CLOSING, OPENING, opens_interval
 
 WIDTH = 110
 """The most characters of a line, but for what cannot be cut: one literal, one comment."""
+_COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
 _PART, _WITHIN = "    ", "        "
 
 
@@ -58,7 +59,7 @@ def _ends_of_parts(tokens: Sequence[Token]) -> Iterator[int]:
     """Behind which tokens a statement is cut: a rule behind `:-` and between literals, any other between what it lists."""
     commas: dict[int, list[int]] = {}
     brackets: list[int] = []
-    implies = -1
+    implies = compared = -1
     for at, token in enumerate(tokens):
         if token.type in OPENING:
             brackets.append(at)
@@ -66,10 +67,22 @@ def _ends_of_parts(tokens: Sequence[Token]) -> Iterator[int]:
             brackets.pop()
         elif token.type == "IMPLIES":
             implies = at
-        elif token.type == "COMMA" and not (brackets and opens_interval(tokens, brackets[-1])):
+        elif not brackets and token.value in _COMPARISONS:
+            compared = at
+        elif _ends_literal(tokens, at, is_compared=compared >= 0) and not (
+            brackets and opens_interval(tokens, brackets[-1])
+        ):
+            compared = -1 if not brackets else compared
             commas.setdefault(len(brackets), []).append(at)
     if implies >= 0:
         yield implies
         yield from (at for at in commas.get(0, ()) if at > implies)
     elif commas:
         yield from commas[min(commas)]
+
+
+def _ends_literal(tokens: Sequence[Token], at: int, *, is_compared: bool) -> bool:
+    """Whether a comma stands between literals; behind `by S` one does where another comparison begins."""
+    if tokens[at].type == "BYCOMMA":
+        return is_compared and at + 2 < len(tokens) and tokens[at + 2].value in _COMPARISONS
+    return tokens[at].type == "COMMA"
