@@ -1,1 +1,1 @@
-"""When and where: sessions, actors, channels, frontiers, loops."""
+"""When and where: sessions, the network of operators, frontiers, loops, the engine."""

@@ -1,4 +1,4 @@
-"""The graph run synchronously, in one thread: what sessions use, and what any other way of running must agree with.
+"""The graph run to completion for each delivery of the intake, in one thread.
 
 Time is kept in one place. The watermark is known to the network, and told to nobody: how far a step is known is looked up
 when it matters, along what feeds it, at most once for each move of the watermark. A unit runs when facts have come for it,
