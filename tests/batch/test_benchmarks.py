@@ -34,6 +34,7 @@ def test_what_is_drawn_is_the_same_each_time() -> None:
     assert once.stdout == again.stdout
 
 
+@pytest.mark.long
 def test_the_benchmarks_run_over_few_facts() -> None:
     """With --smoke every program is materialised with every strategy, all agree, and nothing is kept."""
     kept = sorted((ROOT / "benchmarks" / "results").iterdir())

@@ -33,7 +33,7 @@ BUSY_JOIN = "timeline integer.\nq(X,Y,Z) :- p(X), p(Y), p(Z), X+Y+Z < 0.\n"
 """A billion combinations, all of them in one call of one operator; none is an answer, so that nothing grows."""
 FACTS = "".join(f"p({i})@1\n" for i in range(1000))
 ENDLESS = "boxplus[1,1] r(X) :- r(X).\n"
-BOTH = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+BOTH = [pytest.param(signal.SIGINT, 130, marks=pytest.mark.long), (signal.SIGTERM, 143)]
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,14 @@ import pytest
 from examples.documents import DOCUMENTS, ROOT, blocks, run_document
 
 
+SLOWEST = ("docs/asking.md", "docs/batch.md")
+"""Those that are left to `make test-all`."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize(
+    "document", [pytest.param(name, marks=[pytest.mark.long] * (name in SLOWEST)) for name in DOCUMENTS]
+)
 def test_document_runs(document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each block of the document runs and prints exactly what stands behind it."""
     monkeypatch.chdir(tmp_path)
