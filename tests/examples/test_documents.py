@@ -7,7 +7,6 @@ import pytest
 
 from examples.documents import DOCUMENTS, ROOT, blocks, run_document
 
-
 SLOWEST = ("docs/asking.md", "docs/batch.md")
 """Those that are left to `make test-all`."""
 
