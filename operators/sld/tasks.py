@@ -22,15 +22,11 @@ class Ancestor(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """One use of a rule: its variables, the time at which it holds, and the atoms above it.
-
-    `is_listed` under what wants it at many times, where alternatives are listed: times of their own would multiply.
-    """
+    """One use of a rule: its variables, the time at which it holds, and the atoms above it."""
 
     clause: Clause
     variables: dict[str, Slot]
     above: Ancestor | None
-    is_listed: bool = False
 
 
 class Solve(NamedTuple):
@@ -39,15 +35,6 @@ class Solve(NamedTuple):
     formula: Formula
     scope: Scope
     time: Argument
-
-
-class Throughout(NamedTuple):
-    """A formula of a rule is to hold at a time, and at so many time points behind it as `width` says."""
-
-    formula: Formula
-    scope: Scope
-    first: Argument
-    width: int
 
 
 class Deny(NamedTuple):
@@ -59,13 +46,12 @@ class Deny(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A predicate is to hold; `is_listed` as for the use of a rule."""
+    """A predicate is to hold."""
 
     predicate: str
     arguments: tuple[Argument, ...]
     time: Argument
     above: Ancestor | None
-    is_listed: bool = False
 
 
 class Lack(NamedTuple):
@@ -91,7 +77,7 @@ class Test(NamedTuple):
     comparison: Comparison
 
 
-Task = Solve | Throughout | Deny | Call | Lack | Equal | Test
+Task = Solve | Deny | Call | Lack | Equal | Test
 Tasks = tuple[Task, ...]
 Step = Tasks | Iterator[Tasks]
 """What a literal becomes: others, one way or another."""
