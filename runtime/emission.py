@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import chain
 from typing import Any
@@ -40,6 +40,8 @@ class Emission(ABC):
     def __init__(self, outputs: Iterable[str]) -> None:
         self.frontiers = dict.fromkeys(outputs, NEG)
         self.room = Room()
+        self.announced: Collection[str] = ()
+        """The predicates of which what goes on holding may be announced (`operators/open_rows.py`)."""
 
     def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
         """Take new coverage of an output predicate, and the frontier behind it."""
@@ -242,6 +244,8 @@ class Changes(Runs):
                 begun[row] = None
                 changes.append(ChangeRecord(predicate, row, lo, POS))
             if is_open:
+                break
+            if hi >= POS and predicate in self.announced:  # it may be announced anew, and has begun already
                 break
             if hi < POS:
                 if hi >= frontier:

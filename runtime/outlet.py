@@ -32,6 +32,7 @@ class Outlet:
         self.violated: list[Violation] = []
         self._emission = emission(emit, plan.outputs)
         self._emission.room = bound.room
+        self._emission.announced = {name for name, step in plan.outputs.items() if step in plan.announcing}
         self._violations = Violations(plan)
         self._constraints = plan.constraints
         self.waits, self.follows_arrivals = self._emission.waits, self._emission.follows_arrivals

@@ -40,7 +40,12 @@ def announcing_steps(steps: Sequence[Step], constraints: Collection[str]) -> fro
             )
             if not (step.id in found and takes):
                 found.discard(feed.name)
-    return frozenset(found)
+    announcing: set[str] = set()
+    for step in steps:
+        is_fed = any(feed.name in announcing for feed in step.inputs if feed.kind == "step")
+        if step.id in found and (is_fed or isinstance(step.shape, AntiJoinShape)):
+            announcing.add(step.id)
+    return frozenset(announcing)
 
 
 def _is_endless_since(shape: Shape) -> bool:

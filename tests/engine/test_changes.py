@@ -255,6 +255,17 @@ def test_an_engine_tells_the_same_changes(backend: str, data: st.DataObject) -> 
     assert in_order(found) == in_order(pushed(Session(plan, emit="changes"), records_of(plan, facts))), show(program, facts)
 
 
+@pytest.mark.parametrize("last", [["a(k)@[0,2]", "a(k)@[1,9]"], ["a(k)@[5,9]", "b(z)@7", "b(z)@12"]])
+def test_what_holds_for_ever_begins_once(last: list[str]) -> None:
+    """Another rule may announce the same row while it holds for ever: that is no second begin."""
+    plan = plan_of("timeline integer. p(X) :- a(X), not b(X). p(X) :- d(X). output p.")
+    session = Session(plan, emit="changes")
+    for fact in records(plan, ["d(k)@[0,inf)", *last]):
+        session.push_records([fact])
+    session.finish()
+    assert shown(plan, session.pull_records()) == ["p(k)@[0.."]
+
+
 # --- cost ---------------------------------------------------------------------------------------------------------------
 
 
