@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tidelog.plans.errors import ConnectorError
+from tidelog.plans.errors import ConnectorError, DataError
 
 try:
     import pyarrow as pa
@@ -32,12 +32,30 @@ def stream_of(frame: Any) -> pa.RecordBatchReader:
     if isinstance(frame, pa.RecordBatch):
         frame = pa.Table.from_batches([frame])
     if isinstance(frame, dict):
-        frame = pa.table(frame)
+        frame = _table_of(frame)
     if isinstance(frame, pa.Table):
         return frame.to_reader(max_chunksize=BATCH_ROWS)
     if not hasattr(frame, "__arrow_c_stream__"):
         raise TypeError(f"a frame has `__arrow_c_stream__`, as Arrow tables and data frames do, got {type(frame).__name__}")
     return pa.RecordBatchReader.from_stream(frame)
+
+
+def _table_of(columns: Mapping[str, Any]) -> pa.Table:
+    """A table of columns by name; DataError names the first that is none, or that has another length than the others."""
+    arrays: dict[str, pa.Array] = {}
+    for name, values in columns.items():
+        if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+            raise DataError(f"column `{name}` is a list of values, one for each row, got {type(values).__name__}")
+        first = next(iter(arrays), name)
+        if arrays and len(values) != len(arrays[first]):
+            raise DataError(f"column `{name}` has {len(values)} values, and `{first}` has {len(arrays[first])}")
+        try:
+            arrays[name] = pa.table({name: values}).column(0)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            raise DataError(
+                f"column `{name}` holds values of several types, or of none that a column can have: {error}"
+            ) from error
+    return pa.table(arrays)
 
 
 def batches_of(stream: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:

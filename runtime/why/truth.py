@@ -209,7 +209,7 @@ class TruthTeller:
                 return united(met for _, _, met in self.meetings(formula, binding, lo, hi))
             case Window():
                 return self._window(formula, binding, lo, hi)
-        raise MethodError(f"`{format_formula(formula)}` cannot be explained")
+        raise MethodError(f"`{format_formula(formula)}` cannot be explained yet")
 
     def _atom(self, atom: Atom, binding: Binding, lo: int, hi: int) -> Ranges:
         try:

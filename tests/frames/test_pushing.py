@@ -107,6 +107,28 @@ def test_wrong_columns_hand_in_nothing() -> None:
     assert session.statistics().intake.accepted == 0
 
 
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        (
+            {"sensor": "s1", "value": [1, 2], "time": [1, 2]},
+            "column `sensor` is a list of values, one for each row, got str",
+        ),
+        ({"sensor": ["s1"], "value": 1, "time": [1]}, "column `value` is a list of values, one for each row, got int"),
+        ({"sensor": ["s1", "s2"], "value": [1], "time": [1, 2]}, "column `value` has 1 values, and `sensor` has 2"),
+        ({"sensor": ["s1", 3], "value": [1, 2], "time": [1, 2]}, "column `sensor` holds values of several types"),
+        ({"sensor": ["s1", "s2"], "value": [1, "x"], "time": [1, 2]}, "column `value` holds values of several types"),
+    ],
+)
+def test_a_dict_whose_columns_are_none_is_told_by_column(columns: dict[str, Any], told: str) -> None:
+    """A text is no column of letters, and what Arrow cannot take is an error of ours."""
+    session = tidelog.Session(tidelog.compile(PROGRAM))
+    with pytest.raises(DataError, match=told):
+        session.push_frame("temp", columns)
+    session.finish()
+    assert answers_of(session) == []
+
+
 def test_without_pyarrow_one_line_says_what_to_install() -> None:
     """Where pyarrow is missing, frames and Parquet say so; everything else works."""
     code = (
