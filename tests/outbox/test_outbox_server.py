@@ -308,7 +308,7 @@ def test_a_house_full_of_silent_clients_lets_another_one_in(box: str, backend: s
                 silent = stack.enter_context(socket.create_connection((host, int(port)), 10))
                 silent.sendall(hello)
             for _ in range(3):
-                assert last_of(address) == 100
+                assert until_let_in(address) == 100
 
     serving(box, use, backend=backend, clients=ClientLimits(2))
 
