@@ -91,7 +91,7 @@ class Acceptor:
     async def __aenter__(self) -> Acceptor:
         self._listening = await self._address.listen()
         listeners = self._listening.listeners
-        port = listeners[0].extra(SocketAttribute.local_port, None)  # noqa: S610 - a socket's attribute
+        port = listeners[0].extra(SocketAttribute.local_port, None)
         self.port = port if isinstance(port, int) else None
         self._freed = anyio.Event()
         self._tasks = anyio.create_task_group()
@@ -128,7 +128,7 @@ class Acceptor:
     async def _next(self, listener: SocketListener) -> Stream:
         """The next connection, however often the system cannot give one."""
         pause = _FIRST_PAUSE
-        waiting = listener.extra(SocketAttribute.raw_socket)  # noqa: S610 - a socket's attribute
+        waiting = listener.extra(SocketAttribute.raw_socket)
         while True:
             await anyio.wait_readable(waiting)  # without descriptors `accept` fails even where nobody wants to connect
             try:
@@ -190,7 +190,7 @@ class Acceptor:
 
 def _keep_alive(stream: Stream) -> None:
     """Let the system find out that a client's machine is gone; a live one that is silent stays."""
-    raw = stream.extra(SocketAttribute.raw_socket)  # noqa: S610 - a socket's attribute
+    raw = stream.extra(SocketAttribute.raw_socket)
     if raw.family == socket.AF_UNIX:
         return
     with suppress(OSError):  # it has gone already: that is noticed when it is read

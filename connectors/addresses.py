@@ -71,7 +71,7 @@ class TcpAddress:
         return Listening([TcpListener(item) for item in listener.listeners if isinstance(item, SocketListener)])
 
     def peer_name(self, stream: Stream, number: int) -> str:
-        remote = stream.extra(SocketAttribute.remote_address, None)  # noqa: S610 - a socket's attribute
+        remote = stream.extra(SocketAttribute.remote_address, None)
         return f"{_bracketed(remote[0])}:{remote[1]}" if isinstance(remote, tuple) else f"{self}#{number}"
 
 

@@ -258,7 +258,7 @@ class UnixMedium(SocketMedium):
 async def socket_medium(stream: Stream) -> SocketMedium:
     """The socket under a stream, taken out of the event loop's hands, which does not tell how many bytes it has sent."""
     try:
-        raw = stream.extra(anyio.abc.SocketAttribute.raw_socket)  # noqa: S610 - a socket's attribute
+        raw = stream.extra(anyio.abc.SocketAttribute.raw_socket)
         own: socket.socket = raw.dup()
     finally:
         with anyio.CancelScope(shield=True):

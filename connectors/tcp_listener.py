@@ -24,7 +24,7 @@ class TcpListener(SocketListener):
 
     def __init__(self, inner: SocketListener) -> None:
         self._inner = inner
-        self._socket: socket.socket = inner.extra(SocketAttribute.raw_socket)  # noqa: S610 - a socket's attribute
+        self._socket: socket.socket = inner.extra(SocketAttribute.raw_socket)
 
     @property
     def _raw_socket(self) -> socket.socket:

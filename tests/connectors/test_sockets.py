@@ -57,12 +57,12 @@ async def connect(listener: ListenerSource | ListenerSink) -> SocketStream:
 
 def local_port(end: TypedAttributeProvider) -> int:
     """The port on this side of a connection or a listener."""
-    return int(end.extra(SocketAttribute.local_port))  # noqa: S610 - a socket's attribute
+    return int(end.extra(SocketAttribute.local_port))
 
 
 def raw_socket(stream: SocketStream) -> socket.socket:
     """The system's socket under a stream."""
-    return stream.extra(SocketAttribute.raw_socket)  # noqa: S610 - a socket's attribute
+    return stream.extra(SocketAttribute.raw_socket)
 
 
 async def reset(stream: SocketStream) -> None:
