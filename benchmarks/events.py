@@ -9,8 +9,10 @@ were called for one event.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from statistics import median, quantiles
+from unittest.mock import patch
 
 import msgspec
 
@@ -52,8 +54,8 @@ def run() -> list[Figure]:
         ]
     for mode in ("intervals", "changes"):
         for count in OPEN:
-            cost, calls = _ticks(count, mode)
-            figures.append(Figure(_NAME, f"a tick beside {count} open rows, {mode} / unit", cost / unit, target=TICK_UNITS))
+            tick, calls = _ticks(count, mode)
+            figures.append(Figure(_NAME, f"a tick beside {count} open rows, {mode} / unit", tick / unit, target=TICK_UNITS))
             figures.append(Figure(_NAME, f"a tick beside {count} open rows, {mode}: calls of operators", calls))
     costs_of_switches = _latencies(tidelog.compile(HYSTERESIS), _switches, "changes")
     figures += [
@@ -129,36 +131,21 @@ def _ticks(count: int, emit: EmitMode) -> tuple[float, float]:
     session.pull()
     ticks = 200
     times = []
-    calls = _CountedCalls()
     for tick in range(2, ticks + 2):
         begin = time.perf_counter()
         session.advance(tick)
         session.pull()
         times.append(time.perf_counter() - begin)
-    with calls:
+    receive, calls = Operator.receive, Counter[str]()
+
+    def counted(operator: Operator, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+        calls["receive"] += 1
+        return receive(operator, port, facts, frontier)
+
+    with patch.object(Operator, "receive", counted):
         for tick in range(ticks + 2, ticks + 12):
             session.advance(tick)
-    return median(times), calls.count / 10
-
-
-class _CountedCalls:
-    """Counts the calls of operators while it is entered."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._receive = Operator.receive
-
-    def __enter__(self) -> None:
-        receive = self._receive
-
-        def counted(operator: Operator, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
-            self.count += 1
-            return receive(operator, port, facts, frontier)
-
-        Operator.receive = counted  # type: ignore[method-assign]
-
-    def __exit__(self, *exc: object) -> None:
-        Operator.receive = self._receive  # type: ignore[method-assign]
+    return median(times), calls["receive"] / 10
 
 
 if __name__ == "__main__":

@@ -159,4 +159,5 @@ class _Down:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Down) and self.order == other.order
 
-    __hash__ = None  # type: ignore[assignment] # only compared
+    def __hash__(self) -> int:
+        return hash(self.order)
