@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from operator import itemgetter
 from typing import Any
 
@@ -17,6 +17,8 @@ from tidelog.plans.timeline import NEG, POS
 POSITIVE, NEGATIVE = 0, 1
 PROMPT = 16
 """So many open rows are told anew at each frontier, however patient the reader is."""
+_SPARE = 64
+"""So many entries of what is due may be void, beside as many as there are open rows."""
 
 
 class AntiJoin(Operator):
@@ -119,16 +121,25 @@ class AntiJoin(Operator):
             self._schedule(key, hi)
 
     def _schedule(self, key: Row, hi: int) -> None:
-        """Look at the facts of a key again where the negated atom begins or ends to hold, and where they end."""
-        known, bounds = self.frontiers[NEGATIVE], self.negative.rows.get(key, [])
-        due = hi
-        for i in overlapping(bounds, known, POS):
-            due = min(due, bounds[i] if bounds[i] > known else bounds[i + 1] + 1)
-            if bounds[i] > known:
-                break
+        """Look at the facts of a key again when something happens to them; entries that are void do not pile up."""
+        due = self._next(key, hi)
         if due < POS:
             self._count += 1
             heappush(self._ends, (due, self._count, key))
+        if len(self._ends) > 2 * self._opened + _SPARE:
+            dues = [(self._next(key, hi), key) for key, facts in self.announced.items() for _, _, hi, _ in facts]
+            self._ends = [(due, self._count + i, key) for i, (due, key) in enumerate(dues) if due < POS]
+            self._count += len(dues)
+            heapify(self._ends)
+
+    def _next(self, key: Row, hi: int) -> int:
+        """When the negated atom begins or ends to hold behind its frontier, or a fact that holds until `hi` ends."""
+        known, bounds = self.frontiers[NEGATIVE], self.negative.rows.get(key, [])
+        for i in overlapping(bounds, known, POS):
+            if bounds[i] > known:
+                return min(hi, bounds[i])
+            hi = min(hi, bounds[i + 1] + 1)
+        return hi
 
     def _tell_announced(self, known: int, out: list[Fact]) -> None:
         """Look at the facts at which something happens by now."""

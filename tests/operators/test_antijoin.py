@@ -30,9 +30,9 @@ MENTIONED: list[tuple[tuple[Term, ...], Callable[[Row, Row], bool]]] = [
 ]
 
 
-def antijoin(negated: tuple[Term, ...] = (X, Y), *, patient: bool = False) -> AntiJoin:
+def antijoin(negated: tuple[Term, ...] = (X, Y), *, patient: bool = False, announces: bool = False) -> AntiJoin:
     step = Step("s", "s", AntiJoinShape(("X", "Y"), negated), (Feed("step", "m"), Feed("step", "n")))
-    operator = build_operator(step, Timeline(), patience="lasting" if patient else "none")
+    operator = build_operator(step, Timeline(), patience="announced" if announces else "lasting" if patient else "none")
     assert isinstance(operator, AntiJoin)
     return operator
 
@@ -115,3 +115,15 @@ def test_the_rest_is_told_when_the_stream_stops() -> None:
     operator.receive(NEGATIVE, [], 3)
     assert sorted(operator.rest()) == [((i, 0), 1, 3) for i in range(1000)]
     assert operator.rest() == []
+
+
+def test_what_is_due_does_not_pile_up() -> None:
+    """A row that holds for long is shut and opened a thousand times: what is noted of it stays as it was."""
+    operator = antijoin(announces=True)
+    operator.receive(0, [(("a", "b"), 0, 1_000_000)], POS)
+    told = []
+    for time in range(2, 2_002, 2):
+        operator.receive(1, [(("a", "b"), time, time)], time - 1)
+        told += operator.receive(1, [], time + 1)
+    assert [fact for fact in told if fact[2] <= POS] == [(("a", "b"), lo, lo + (lo == 0)) for lo in [0, *range(3, 2_001, 2)]]
+    assert len(operator._ends) < 200
