@@ -115,7 +115,9 @@ class App:
         return JSONResponse(state)
 
     async def _graph(self, request: Request, watch: Watch) -> Response:
-        return Response(draw_graph(graph_of(watch.plan), is_live=True), media_type="image/svg+xml")
+        graph = graph_of(watch.plan)
+        live = frozenset(box.id for box in graph.boxes if box.id.startswith(("step ", "output ")))
+        return Response(draw_graph(graph, live=live), media_type="image/svg+xml")
 
     async def _why(self, request: Request, watch: Watch) -> Response:
         """Why an answer begins to hold: `name`, `row` (JSON) and `range` (`lo:hi`) are those of a bar."""

@@ -34,9 +34,9 @@ class Heard:
         """How many facts were not refused."""
         return self.facts - sum(self.dead.get(reason, 0) for reason in REASONS)
 
-    def hear(self, records: Sequence[Record], moment: float) -> None:
-        """It has said something."""
-        self.facts += len(records)
+    def hear(self, facts: int, records: Sequence[Record], moment: float) -> None:
+        """It has brought so many facts, of which these records are accepted."""
+        self.facts += facts
         self.moment = moment
         last = self.last
         for record in records[-MAX_FACTS:]:
@@ -62,15 +62,14 @@ class Sources:
         self.heard: dict[str, Heard] = {}
         self.latest = NEG
 
-    def took(self, source: str, batch: Batch | None, refused: Sequence[Rejected]) -> None:
-        """The engine has taken what a source said."""
+    def took(self, source: str, batch: Batch | None, accepted: Sequence[Record], refused: Sequence[Rejected]) -> None:
+        """The engine has taken what a source said: these records of it, but for what was refused."""
         if batch is None and not refused:
             return
         heard = self._find(source_name(source))
         if batch is not None:
-            heard.hear(batch.records, self.clock())
-            if batch.records:
-                self.latest = max(self.latest, *(record[2] for record in batch.records))
+            heard.hear(len(batch.records), accepted, self.clock())
+            self.latest = max(self.latest, max((record[2] for record in accepted), default=NEG))
         if refused:
             heard.refuse(refused)
 

@@ -45,6 +45,7 @@ class View:
             "ready": watch.is_ready,
             "now": self._now,
             "unit": self._unit,
+            "tick": (self._unit or 1) if self._timeline.is_integer else 0,
             "present": self._number(present),
             "present_text": self._point(present),
             "facts": {"accepted": counts.intake.accepted, "late": counts.intake.late} if counts is not None else None,
@@ -135,7 +136,7 @@ class View:
             "last": [
                 {
                     "text": format_atom(record[0], record[1]),
-                    "at": self._times.at(record[2], record[3]),
+                    "at": self._number(record[2]),
                     "silence": moment - came,
                 }
                 for record, came in reversed(heard.last.values())

@@ -74,7 +74,8 @@ class Watch:
 
     def took(self, source: str, batch: Batch | None, refused: Sequence[Rejected]) -> None:
         """The operators have taken a batch, but for what was refused."""
-        self.sources.took(source, batch, refused)
+        accepted = [] if batch is None else self._accepted(batch.records, refused)
+        self.sources.took(source, batch, accepted, refused)
         moment = self.now()
         name = source_name(source)
         self.letters.extend((moment, name, item) for item in refused)
@@ -83,20 +84,21 @@ class Watch:
             return
         if batch.received is not None and batch.records:
             self.latency.observe(self.clock() - batch.received)
-        if self.explain is not None and batch.records:
-            self.explain.took(self._accepted(batch.records, refused))
+        if self.explain is not None and accepted:
+            self.explain.took(accepted)
         if isinstance(batch, Posted) and batch.ticket is not None:
             self._taken(batch.ticket, refused)
 
     def told(self, answers: Sequence[AnyAnswer]) -> None:
         """Answers became known, and go to the sinks now."""
         for answer in answers:
-            name = answer.query if isinstance(answer, HypotheticalAnswer) else answer[0]
-            self.told_counts[name] = self.told_counts.get(name, 0) + 1
             if isinstance(answer, HypotheticalAnswer):
+                name = f"ask {answer.query}"
                 self.possible.add(answer)
             else:
+                name = answer[0]
                 self.lanes.add(answer)
+            self.told_counts[name] = self.told_counts.get(name, 0) + 1
         for answer, line in zip(answers, self._encoder.encode(answers).splitlines(), strict=True):
             name = answer.query if isinstance(answer, HypotheticalAnswer) else answer[0]
             self.feed.append(name, line.decode())

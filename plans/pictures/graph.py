@@ -13,7 +13,7 @@ _MARGIN, _LINE, _PAD = 16.0, 15.0, 9.0
 _ACROSS, _DOWN = 46.0, 14.0
 """The room between columns, and between boxes under each other."""
 _WIDEST = 260.0
-_ROOM = "000/s · 0000 rows · 00 min"
+_ROOM = "000/s · 0000 rows · 00 s behind"
 """What a live box has room for."""
 _BOLD = 1.12
 """How much wider the first line is, which is bold."""
@@ -76,26 +76,30 @@ class _Layout:
     courses: list[tuple[Edge, list[str]]] = field(default_factory=list)
 
 
-def draw_graph(graph: Graph, *, theme: Theme = "auto", is_live: bool = False) -> str:
+def draw_graph(graph: Graph, *, theme: Theme = "auto", live: frozenset[str] | None = None) -> str:
     """The graph as an SVG document.
 
-    If it `is_live`, it is for a page that has the style, and fills in a last line of each box: `data-box` names the box.
+    With `live`, it is for a page that has the style, and fills in a last line of these boxes: `data-box` names each of them.
 
     >>> draw_graph(Graph([Box("a", ["one"]), Box("b", ["two"])], [Edge("a", "b")])).count("<rect")
     3
     """
-    layout = _lay_out(_with_room(graph) if is_live else graph)
+    live_boxes = live or frozenset()
+    layout = _lay_out(_with_room(graph, live_boxes))
     shown = [place for place in layout.places.values() if place.box is not None]
     width = max((place.x + place.width for place in shown), default=100.0) + _MARGIN
     height = max((place.y + place.height for place in shown), default=20.0) + _MARGIN
     parts = [_draw_edge(edge, [layout.places[name] for name in course]) for edge, course in layout.courses]
-    parts += [_draw_box(place, place.box, is_live=is_live) for place in shown if place.box is not None]
-    return picture(width, height, "".join(parts), title=graph.title, theme=theme, is_styled=not is_live)
+    parts += [_draw_box(place, place.box, is_live=place.box.id in live_boxes) for place in shown if place.box is not None]
+    return picture(width, height, "".join(parts), title=graph.title, theme=theme, is_styled=live is None)
 
 
-def _with_room(graph: Graph) -> Graph:
-    """The same with one more line in each box, which is wide enough for what is filled in."""
-    boxes = [replace(box, lines=[*box.lines, _ROOM], text=box.text or "\n".join(box.lines)) for box in graph.boxes]
+def _with_room(graph: Graph, live: frozenset[str]) -> Graph:
+    """The same with one more line in the boxes that are live, which is wide enough for what is filled in."""
+    boxes = [
+        replace(box, lines=[*box.lines, _ROOM], text=box.text or "\n".join(box.lines)) if box.id in live else box
+        for box in graph.boxes
+    ]
     return replace(graph, boxes=boxes)
 
 

@@ -2,6 +2,8 @@
 
 import { duration, number, rate } from "./format.js";
 
+const SMALLEST = 0.75; // a graph that fits in at this scale is shown as a whole
+
 export class Graph {
   constructor(place) {
     this.place = place;
@@ -19,6 +21,13 @@ export class Graph {
     this.place.replaceChildren(document.importNode(drawn, true));
     this.texts = new Map([...this.place.querySelectorAll("[data-box]")].map((box) => [box.dataset.box, box]));
     this.before = null;
+    const isNearlyFitting = drawn.width.baseVal.value * SMALLEST < this.place.clientWidth;
+    this.fit(isNearlyFitting);
+  }
+
+  fit(fits) {
+    this.place.classList.toggle("fit", fits);
+    document.querySelector("#fit").setAttribute("aria-pressed", String(fits));
   }
 
   show(state) {
@@ -29,12 +38,13 @@ export class Graph {
     for (const [name, step] of Object.entries(state.steps)) {
       const then = before?.steps[name];
       const speed = perSecond(step.received, then?.received);
-      const parts = [rate(speed) || `${number(step.received)} in`, step.rows === 1 ? "1 row" : `${number(step.rows)} rows`];
-      if (step.lag !== null && step.lag > 0) parts.push(state.unit === null ? `${number(step.lag)} behind` : duration(step.lag));
+      const parts = [speed > 0 ? rate(speed) : "", step.rows === 1 ? "1 row" : `${number(step.rows)} rows`];
+      if (step.lag > 0) parts.push(`${state.unit === null ? number(step.lag) : duration(step.lag)} behind`);
       this.fill(`step ${name}`, parts, speed > 0);
     }
     for (const [name, count] of Object.entries(state.told)) {
-      this.fill(`output ${name}`, [rate(perSecond(count, before?.told[name] ?? 0)), `${number(count)} told`], false);
+      const speed = perSecond(count, before?.told[name] ?? 0);
+      this.fill(`output ${name}`, [speed > 0 ? rate(speed) : "", `${number(count)} told`], false);
     }
   }
 

@@ -18,12 +18,22 @@ let state = null;
 // --- asking
 
 async function poll() {
+  if (!document.hidden) await refresh();
+  setTimeout(poll, state === null ? 300 : INTERVAL);
+}
+
+async function refresh() {
   try {
-    if (!document.hidden) await ask();
+    await ask();
   } catch {
     lost();
+    return;
   }
-  setTimeout(poll, state === null ? 300 : INTERVAL);
+  try {
+    show();
+  } catch (error) {
+    console.error(error);
+  }
 }
 
 async function ask() {
@@ -39,7 +49,6 @@ async function ask() {
   if (state.letters !== undefined) kept.letters = state.letters;
   [kept.lanesVersion, kept.lettersVersion] = [state.lanes_version, state.letters_version];
   await graph.load(state.program);
-  show();
 }
 
 function lost() {
@@ -51,19 +60,20 @@ function lost() {
 // --- showing
 
 function show() {
-  head();
-  const on = kept.lanes.flatMap((lane) => lane.bars.filter((bar) => timeline.isOn(bar) || bar[1] === null).slice(-1).map((bar) => ({ lane, bar })));
-  on.sort((one, other) => (other.bar[0] ?? 0) - (one.bar[0] ?? 0));
-  list("#now", on.map(holding), (item) => item.key, nowRow);
+  timeline.state = state;
+  const held = kept.lanes.flatMap((lane) => lane.bars.filter((bar) => timeline.isOn(bar) || bar[1] === null).slice(-1).map((bar) => ({ lane, bar })));
+  held.sort((one, other) => (other.bar[0] ?? 0) - (one.bar[0] ?? 0));
+  list("#now", held.map(holding), (item) => item.key, nowRow);
   $("#possible").hidden = state.possible.length === 0 && !("possible" in $("#possible").dataset);
   if (state.possible.length) $("#possible").dataset.possible = "";
+  head(held.length);
   list("#possible", state.possible.map(possible), (item) => item.key, possibleRow);
   list("#sources", state.sources.map(source), (item) => item.name, sourceRow);
   list("#letters", kept.letters.map((item, i) => ({ ...item, key: `${item.at} ${item.place} ${i}` })), (item) => item.key, letterRow);
   list("#violations", state.violations, (item) => `${item.at} ${item.rule}`, violationRow);
   $("#violations").hidden = state.violated === 0;
   $("#letters .count").textContent = state.letters_version ? number(state.letters_version) : "";
-  $("#history .count").textContent = kept.lanes.length ? `${kept.lanes.length} lanes` : "";
+  $("#history .count").textContent = kept.lanes.length ? kept.lanes.length === 1 ? "1 lane" : `${kept.lanes.length} lanes` : "";
   $("#history .empty").hidden = kept.lanes.length > 0;
   $("#timeline").hidden = kept.lanes.length === 0;
   timeline.show(state, kept.lanes);
@@ -71,9 +81,9 @@ function show() {
   $("#write").hidden = !(state.writable && state.takes_posts);
 }
 
-function head() {
+function head(held) {
   $("#name").textContent = state.program;
-  document.title = `${on()}${state.program}`;
+  document.title = held ? `(${held}) ${state.program}` : state.program;
   const status = $("#status");
   status.className = state.ready ? "good" : "";
   status.textContent = state.ready ? "running" : "not ready";
@@ -81,7 +91,7 @@ function head() {
   const figures = [["time", state.present === null ? "–" : when(state, state.present)]];
   if (state.facts !== null) {
     const speed = before?.facts ? speedOf(state.facts.accepted - before.facts.accepted) : null;
-    figures.push(["facts", `${number(state.facts.accepted)}${speed === null ? "" : ` · ${rate(speed)}`}`]);
+    figures.push(["facts", `${number(state.facts.accepted)}${speed > 0 ? ` · ${rate(speed)}` : ""}`]);
     if (state.facts.late) figures.push(["late", number(state.facts.late), "bad"]);
   }
   const waiting = Object.values(state.queues).reduce((sum, each) => sum + each, 0);
@@ -95,11 +105,6 @@ function speedOf(more) {
   const seconds = state.now - before.now;
   return seconds > 0 ? more / seconds : null;
 }
-
-const on = () => {
-  const count = $("#now ol").children.length;
-  return count ? `(${count}) ` : "";
-};
 
 function programs() {
   const select = $("#programs");
@@ -127,8 +132,8 @@ function holding({ lane, bar }) {
 function nowRow(item) {
   return element("li", {},
     element("span", { class: "what" }, element("b", {}, item.lane.name), " ", item.lane.row.join(", ")),
-    element("span", { class: "aside" }, item.since && `since ${item.since}`),
-    element("span", { class: "aside" }, element("b", {}, item.long)),
+    element("span", { class: "aside since" }, item.since && `since ${item.since}`),
+    element("span", { class: "aside long" }, element("b", {}, item.long)),
     state.explains ? element("button", { type: "button", "aria-label": `Why ${item.lane.text}`, onclick: () => explain(item.lane, item.bar) }, "why") : "");
 }
 
@@ -155,7 +160,7 @@ function source(item) {
   const then = before?.sources.find((each) => each.name === item.name);
   const speed = then ? speedOf(item.facts - then.facts) : null;
   const last = item.last.slice(0, LATEST).map((each) => ({ ...each, silence: `${duration(each.silence)} ago` }));
-  return { ...item, last, speed: rate(speed), silence: item.silence === null ? null : duration(item.silence) };
+  return { ...item, last, speed: speed > 0 ? rate(speed) : "", silence: item.silence === null ? null : duration(item.silence) };
 }
 
 function sourceRow(item, was) {
@@ -167,8 +172,8 @@ function sourceRow(item, was) {
       item.last.length ? element("span", { class: "below" }, item.last[0].text) : "",
       dead ? element("span", { class: "below bad" }, dead) : ""),
     element("span", { class: "aside" }, `${number(item.facts)}${item.speed ? ` · ${item.speed}` : ""}${lag}`),
-    element("span", { class: "aside" }, item.silence === null ? "" : `${item.silence} ago`));
-  const rows = item.last.map((each) => element("tr", {}, element("td", {}, each.text), element("td", {}, each.at), element("td", {}, each.silence)));
+    item.silence === null ? "" : element("span", { class: "aside" }, `${item.silence} ago`));
+  const rows = item.last.map((each) => element("tr", {}, element("td", {}, each.text), element("td", {}, when(state, each.at)), element("td", {}, each.silence)));
   return element("details", { class: "source", open: was?.open ?? false }, summary, element("table", {}, element("tbody", {}, ...rows)));
 }
 
@@ -214,17 +219,14 @@ $("#programs").addEventListener("change", (event) => {
   program = event.target.value;
   history.replaceState(null, "", `?program=${encodeURIComponent(program)}`);
   kept.lanesVersion = kept.lettersVersion = -1;
-  ask().catch(lost);
+  refresh();
 });
 
 for (const button of document.querySelectorAll("[data-zoom]")) {
   button.addEventListener("click", () => timeline.act(button.dataset.zoom));
 }
 
-$("#fit").addEventListener("click", (event) => {
-  const fits = $("#graph").classList.toggle("fit");
-  event.target.setAttribute("aria-pressed", String(fits));
-});
+$("#fit").addEventListener("click", () => graph.fit(!graph.place.classList.contains("fit")));
 
 $("#write form").addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -252,7 +254,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) ask().catch(lost);
+  if (!document.hidden) refresh();
 });
 
 poll();

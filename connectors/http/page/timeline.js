@@ -164,7 +164,7 @@ export class Timeline {
     for (const bar of lane.bars) {
       const begin = Math.max(bar[0] === null ? this.left : x(bar[0]), this.left);
       const isOn = bar[1] === null || this.isOn(bar);
-      const end = Math.min(bar[1] === null ? x(reference(this.state)) : x(bar[1]), this.width);
+      const end = Math.min(bar[1] === null ? x(reference(this.state)) : x(bar[1] + this.state.tick), this.width);
       if (end < this.left || begin > this.width) continue;
       const rect = svg("rect", { class: isOn ? "bar on" : "bar", x: begin, y, width: Math.max(end - begin, 2), height: 12, rx: 1 });
       rect.append(svg("title", {}, this.title(lane, bar)));
@@ -186,7 +186,7 @@ export class Timeline {
 }
 
 function ticks(state, from, to, most) {
-  const rough = (to - from) / most;
+  const rough = Math.max((to - from) / most, state.tick);
   const dates = isDate(state, to);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = (dates ? SECONDS.find((each) => each >= rough) : undefined) ?? [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough);
