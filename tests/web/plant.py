@@ -57,8 +57,7 @@ class Plant:
 def plant() -> Iterator[Plant]:
     """Serve the plant as long as the block lasts."""
     found: list[Plant] = []
-    is_there, is_over = threading.Event(), anyio.Event
-    del is_over
+    is_there = threading.Event()
     stop: list[trio.CancelScope] = []
 
     async def run() -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
 import anyio
-import httpx
 import msgspec
 import pytest
 from anyio.abc import SocketStream
+from anyio.streams.buffered import BufferedByteReceiveStream
 from wsproto import ConnectionType, WSConnection
-from wsproto.events import AcceptConnection, CloseConnection, RejectConnection, Request, TextMessage
+from wsproto.events import AcceptConnection, CloseConnection, Ping, RejectConnection, Request, TextMessage
 
 from children import WAIT
 from tidelog.connectors.http import HttpSettings
@@ -21,30 +23,46 @@ from web.serving import Serving, fact, serving, until
 pytestmark = pytest.mark.anyio
 
 
-async def read_events(answer: httpx.Response, count: int) -> list[tuple[int, Any]]:
-    """So many events with their numbers; one without a number has 0."""
-    found: list[tuple[int, Any]] = []
-    number = 0
-    async for line in answer.aiter_lines():
-        name, _, value = line.partition(": ")
-        if name == "id":
-            number = int(value)
-        elif name == "data":
-            found.append((number, msgspec.json.decode(value)))
-            number = 0
-        if len(found) == count:
-            break
-    return found
+class Events:
+    """What a client reads of `/events`, over HTTP 1.0, whose bodies are plain."""
+
+    def __init__(self, stream: SocketStream) -> None:
+        self._stream, self._lines = stream, BufferedByteReceiveStream(stream)
+
+    async def read(self, count: int) -> list[tuple[int, Any]]:
+        """So many events with their numbers; one without a number has 0."""
+        found: list[tuple[int, Any]] = []
+        number = 0
+        with anyio.fail_after(WAIT):
+            while len(found) < count:
+                line = (await self._lines.receive_until(b"\n", 1 << 16)).decode()
+                name, _, value = line.partition(": ")
+                if name == "id":
+                    number = int(value)
+                elif name == "data":
+                    found.append((number, msgspec.json.decode(value)))
+                    number = 0
+        return found
+
+
+@asynccontextmanager
+async def events(run: Serving, query: str = "", *headers: str) -> AsyncIterator[Events]:
+    """A client that listens."""
+    before = run.server.metrics.listeners
+    async with await anyio.connect_tcp("127.0.0.1", run.server.port or 0) as stream:
+        head = [f"GET /events{query} HTTP/1.0", "Host: localhost", *headers, "", ""]
+        await stream.send("\r\n".join(head).encode())
+        await until(lambda: run.server.metrics.listeners > before)
+        yield Events(stream)
+    await until(lambda: run.server.metrics.listeners == before)
 
 
 async def test_events_come_as_answers_become_known() -> None:
     """Each answer is an event with the JSON that a run prints, and a number."""
-    async with serving(emit="changes") as run, run.client.stream("GET", "/events") as answer:
-        assert answer.headers["content-type"].startswith("text/event-stream")
-        await until(lambda: run.server.metrics.listeners == 1)
+    async with serving(emit="changes") as run, events(run) as listener:
         await run.post(fact("a", 90, 1) + fact("a", 20, 3))
         begun = {"predicate": "hot", "args": ["a"], "begins": 1}
-        assert await read_events(answer, 2) == [(1, begun), (2, {**begun, "ends": 1})]
+        assert await listener.read(2) == [(1, begun), (2, {**begun, "ends": 1})]
 
 
 async def test_who_comes_back_goes_on_behind_the_last_event() -> None:
@@ -52,9 +70,9 @@ async def test_who_comes_back_goes_on_behind_the_last_event() -> None:
     async with serving() as run:
         await run.post("".join(fact(f"m{i}", 90, i) for i in range(1, 6)))
         await until(lambda: run.watch.feed.last == 5)
-        for headers, query, first in (({"last-event-id": "3"}, "", 4), ({}, "?since=4", 5), ({}, "?since=99", 1)):
-            async with run.client.stream("GET", f"/events{query}", headers=headers) as answer:
-                assert (await read_events(answer, 1))[0][0] == first
+        for query, headers, first in (("", ["Last-Event-ID: 3"], 4), ("?since=4", [], 5), ("?since=99", [], 1)):
+            async with events(run, query, *headers) as listener:
+                assert (await listener.read(1))[0][0] == first
         assert (await run.client.get("/events?since=x")).status_code == 400
 
 
@@ -63,8 +81,8 @@ async def test_events_can_be_chosen_by_predicate() -> None:
     text = "timeline integer. input p(x). q(X) :- p(X). r(X) :- p(X)."
     async with serving(text) as run:
         await run.post('{"p":{"x":1},"time":1}\n{"p":{"x":2},"time":2}\n')
-        async with run.client.stream("GET", "/events?name=r&since=0") as answer:
-            told = [event["predicate"] for _, event in await read_events(answer, 2)]
+        async with events(run, "?name=r&since=0") as listener:
+            told = [event["predicate"] for _, event in await listener.read(2)]
         assert told == ["r", "r"]
 
 
@@ -73,17 +91,16 @@ async def test_who_is_too_slow_is_told_how_much_is_missed() -> None:
     async with serving(kept=3) as run:
         await run.post("".join(fact(f"m{i}", 90, i) for i in range(1, 11)))
         await until(lambda: run.watch.feed.last == 10)
-        async with run.client.stream("GET", "/events?since=2") as answer:
-            assert [found for found, _ in await read_events(answer, 4)] == [0, 8, 9, 10]
-        async with run.client.stream("GET", "/events?since=2") as answer:
-            assert (await read_events(answer, 1))[0][1] == {"missed": 5}
+        async with events(run, "?since=2") as listener:
+            told = await listener.read(4)
+        assert [number for number, _ in told] == [0, 8, 9, 10]
+        assert told[0][1] == {"missed": 5}
 
 
 async def test_only_so_many_listen_and_places_become_free() -> None:
     """503 while all places are taken; who goes makes room."""
     async with serving(settings=partial(HttpSettings, max_listeners=1)) as run:
-        async with run.client.stream("GET", "/events"):
-            await until(lambda: run.server.metrics.listeners == 1)
+        async with events(run):
             assert (await run.client.get("/events")).status_code == 503
         await until(lambda: run.server.metrics.listeners == 0)
 
@@ -109,7 +126,6 @@ async def test_a_web_socket_is_sent_what_becomes_known() -> None:
         await run.post(fact("a", 90, 1))
         told = msgspec.json.decode(await socket.message())
         assert told == {"id": 1, "answer": {"predicate": "hot", "args": ["a"], "time": 1}}
-    assert run.server.metrics.listeners == 0
 
 
 async def test_a_web_socket_from_a_page_elsewhere_is_refused() -> None:
@@ -165,7 +181,9 @@ class _Socket:
         with anyio.fail_after(WAIT):
             while True:
                 for event in self._events.events():
-                    return event
+                    if not isinstance(event, Ping):
+                        return event
+                    await self._stream.send(self._events.send(event.response()))
                 self._events.receive_data(await self._stream.receive())
 
 
