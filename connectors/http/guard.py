@@ -23,7 +23,7 @@ _HEADERS = {
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'"
     ),
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",  # without any, browsers say `Origin: null` of the form of /login
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }

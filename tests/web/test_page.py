@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 from PIL import Image, ImageDraw
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from children import WAIT
 from web.comparing import MOST, assert_looks_like, difference
 from web.plant import NOW, TOKEN, Plant, plant
 
 pytestmark = pytest.mark.long
 
+MILLISECONDS = 60_000
+"""How long the browser may take for what takes moments on an idle machine."""
+expect.set_options(timeout=MILLISECONDS)
 SIZES = {"wide": (1400, 1000), "phone": (390, 844)}
 
 
@@ -44,7 +46,7 @@ def open_page(browser: Browser, url: str, size: str = "wide", scheme: Any = "lig
     context = browser.new_context(
         viewport={"width": width, "height": height}, color_scheme=scheme, locale="en-GB", timezone_id="UTC"
     )
-    context.set_default_timeout(WAIT * 1000)
+    context.set_default_timeout(MILLISECONDS)
     page = context.new_page()
     page.complaints = []  # type: ignore[attr-defined] # kept with the page that they are about
     page.on("console", lambda said: page.complaints.append(said.text))  # type: ignore[attr-defined]
@@ -70,16 +72,16 @@ def test_it_shows_what_holds_what_may_follow_and_what_was_of_no_use(browser: Bro
     """Each section tells what the run knows."""
     page = open_page(browser, running.url)
     held = page.locator("#now li").all_inner_texts()
-    assert any("overheated" in text and "press-1" in text and "since 11:5" in text for text in held)
+    assert any("overheated" in text and "press-1" in text and "since 11:58:50" in text for text in held)
     assert page.title() == f"({len(held)}) plant"
-    possible = page.locator("#possible li").first.inner_text()
+    possible = page.locator("#possible summary").first.inner_text()
     assert "worn" in possible
     assert "left" in possible
     assert "mqtt plant/+/temp" in page.locator("#sources summary").first.inner_text()
     letters = page.locator("#letters li").all_inner_texts()
     assert any("plant/saw-4/temp:812" in text and "expected number" in text for text in letters)
     assert "131.5" in page.locator("#violations").inner_text()
-    assert "rows" in page.locator('#graph [data-box="step overheated"]').inner_text()
+    assert "rows" in (page.locator('#graph [data-box="step overheated"] .tl-live').text_content() or "")
     assert page.locator("#timeline rect.bar.on").count() >= 1
 
 
@@ -87,7 +89,7 @@ def test_every_alarm_says_why(browser: Browser, running: Plant) -> None:
     """The rule, as it is written, and the readings that it rests on."""
     page = open_page(browser, running.url)
     page.get_by_label("Why overheated(press-1)").click()
-    page.wait_for_function("document.querySelector('#why pre').textContent.includes('(input)')")
+    expect(page.locator("#why pre")).to_contain_text("(input)")
     told = page.locator("#why pre").inner_text()
     assert "by overheated(M) :- boxminus[0,30] high(M)." in told
     page.keyboard.press("Escape")
@@ -115,7 +117,7 @@ def test_everything_is_reached_by_keyboard(browser: Browser, running: Plant) -> 
     page.keyboard.press("0")
     assert page.locator("#timeline svg").inner_html() == before
     page.keyboard.press("5")
-    assert page.evaluate("document.activeElement.closest('section')?.id ?? 'letters'") == "letters"
+    assert page.evaluate("document.activeElement.id") == "letters"
 
 
 def test_what_comes_is_shown_without_a_reload(browser: Browser, running: Plant) -> None:
@@ -123,7 +125,7 @@ def test_what_comes_is_shown_without_a_reload(browser: Browser, running: Plant) 
     page = open_page(browser, running.url)
     page.locator("#sources summary").first.click()
     running.send(("temp", ["press-2", 41.25], NOW + 1))
-    page.wait_for_function("document.querySelector('#sources table').textContent.includes('temp(press-2,41.25)')")
+    expect(page.locator("#sources table").first).to_contain_text("temp(press-2,41.25)")
     assert page.locator("#sources details").first.evaluate("each => each.open")
 
 
@@ -137,10 +139,10 @@ def test_only_who_has_the_token_can_write(browser: Browser, running: Plant) -> N
     page.wait_for_selector("#write:not([hidden])")
     page.locator("#fact").fill(f'{{"temp":{{"machine":"new-9","celsius":12}},"time":{NOW + 100}}}')
     page.get_by_role("button", name="Send").click()
-    page.wait_for_function("document.querySelector('#write output').textContent === '1 taken'")
+    expect(page.locator("#write output")).to_have_text("1 taken")
     page.locator("#fact").fill("nonsense")
     page.get_by_role("button", name="Send").click()
-    page.wait_for_function("document.querySelector('#write output').textContent.startsWith('not valid JSON')")
+    expect(page.locator("#write output")).to_contain_text("not valid JSON")
 
 
 def test_it_needs_nothing_from_elsewhere(browser: Browser, running: Plant) -> None:
