@@ -21,6 +21,7 @@ from tidelog.commands.unused import unused_note
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.spark.queries import run_query, told_in_a_line
+from tidelog.connectors.spark.requirements import STREAM_SETTINGS
 from tidelog.connectors.spark.running.arrivals import UNUSED, unused_names
 from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.delivery import LETTERS, VIOLATIONS, Delivery
@@ -40,7 +41,7 @@ from tidelog.connectors.spark.running.locations import FILES, ROWS
 from tidelog.connectors.spark.running.outboxes import acknowledge
 from tidelog.connectors.spark.running.reached import Reached
 from tidelog.connectors.spark.running.sinks import Tables, parse_sinks
-from tidelog.connectors.spark.running.stream import STREAM_SETTINGS, run_stream
+from tidelog.connectors.spark.running.stream import run_stream
 from tidelog.connectors.spark.session import spark_session
 from tidelog.plans.errors import ConnectorError, SpecError, TidelogError
 from tidelog.plans.plan import Plan

@@ -28,17 +28,6 @@ from tidelog.runtime.interfaces import OpenStage, Rejected, StageSession
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-STREAM_SETTINGS = {
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
-    # what changed is written with a batch, not all that there is
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # what is read once is read to its end, and lets time move on, also where an outbox is among the inputs
-    "spark.sql.streaming.triggerAvailableNowWrapper.enabled": "true",
-}
-"""What Spark has to be set to, so that it keeps state as a stream's stages want it."""
-
 _STATE = "state binary, timer bigint"
 
 
