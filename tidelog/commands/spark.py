@@ -12,6 +12,7 @@ from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import DONE
 from tidelog.commands.signals import noted_signals
 from tidelog.connectors import spark
+from tidelog.connectors.spark.places import is_remote
 from tidelog.plans.errors import SpecError
 
 
@@ -53,6 +54,8 @@ def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(options: argparse.Namespace) -> int:
     """Write tables until a signal asks to stop; with `--once` until there is nothing left."""
+    if is_remote(options.log):
+        raise SpecError(f"`--log` is a file of this machine, got `{options.log}`")
     spark.check_requirements()
     fields = dict(map(spark.parse_declaration, options.fields))
     access = access_of(options)

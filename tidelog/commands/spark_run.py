@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
@@ -14,8 +15,8 @@ from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import load_plan, say, show_diagnostics
 from tidelog.commands.overlap import check_overlap
 from tidelog.connectors import spark
+from tidelog.connectors.spark.places import held_alone, is_remote, local_path
 from tidelog.connectors.spark.running.clock import Clock
-from tidelog.connectors.spark.running.folders import is_remote, local_path
 from tidelog.connectors.spark.running.job import Job, job_of, shared
 from tidelog.connectors.spark.running.locations import FILES, Input, check_streamed, parse_input
 from tidelog.connectors.spark.running.outboxes import check_outboxes, gone_from
@@ -88,8 +89,16 @@ def run(options: argparse.Namespace) -> int:
         for line in gone_from(inputs, access_of(options)):
             say(f"warning: {line}")
     spark.check_requirements()
-    start: Callable[..., int] = import_module("tidelog.commands.spark_start").start  # now that PySpark is there
-    return start(plan, job, inputs, lateness, options)
+    with _alone(options.checkpoint):
+        start: Callable[..., int] = import_module("tidelog.commands.spark_start").start  # now that PySpark is there
+        return start(plan, job, inputs, lateness, options)
+
+
+def _alone(checkpoint: str | None) -> AbstractContextManager[None]:
+    """The checkpoint as that of this process alone, where that can be told."""
+    if checkpoint is None or is_remote(checkpoint):
+        return nullcontext()
+    return held_alone(local_path(checkpoint), "checkpoint")
 
 
 def check_options(options: argparse.Namespace) -> None:
@@ -99,9 +108,12 @@ def check_options(options: argparse.Namespace) -> None:
         raise SpecError(f"`--emit points` {why}: use `tidelog run`")
     if options.cores is not None and options.master is not None:
         raise SpecError("`--cores` are those of this machine: with `--master`, the cluster's own settings tell them")
+    for name in ("log", "dead_letter"):
+        path = getattr(options, name)
+        if path is not None and is_remote(path):
+            raise SpecError(f"`--{name.replace('_', '-')}` is a file of this machine, got `{path}`")
     if options.checkpoint is not None:
-        if not options.checkpoint or "\0" in options.checkpoint:
-            raise SpecError("`--checkpoint` names no folder")
+        _check_checkpoint(options.checkpoint, options.master)
         return
     for name, why in (
         ("lateness", "over history nothing is late"),
@@ -111,6 +123,17 @@ def check_options(options: argparse.Namespace) -> None:
     ):
         if getattr(options, name) not in (None, False):
             raise SpecError(f"`--{name}` is for streams, which have a `--checkpoint`: {why}")
+
+
+def _check_checkpoint(path: str, master: str | None) -> None:
+    """SpecError where it names nothing, or a folder that the workers of a cluster do not see."""
+    if not path or "\0" in path:
+        raise SpecError("`--checkpoint` names no folder")
+    if master is not None and not master.startswith("local") and "://" not in path:
+        raise SpecError(
+            f"`--checkpoint` `{path}` is a folder of this machine, and `--master` a cluster: name a folder that "
+            "all of it shares, by its URI, such as `s3a://BUCKET/PATH`, or `file:///PATH` where it is mounted everywhere"
+        )
 
 
 def check_predicates(plan: Plan, inputs: Sequence[Input]) -> None:
