@@ -33,6 +33,13 @@ STREAM_SETTINGS = {
 }
 """What Spark has to be set to, so that it keeps state as a stream's stages want it."""
 
+FIXED = frozenset(STREAM_SETTINGS) | {
+    "spark.sql.session.timeZone",
+    "spark.sql.shuffle.partitions",
+    "spark.sql.sources.partitionColumnTypeInference.enabled",
+}
+"""Settings that a run chooses itself, since its answers, or its checkpoint, depend on them."""
+
 _HINT = "pip install 'tidelog[spark]'"
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 _JAVA_VERSION = re.compile(r'version "(\d+)')

@@ -87,6 +87,8 @@ STREAM = ("--checkpoint", "c")
         ([*STREAM, "--lateness", "99999999999999999"], "is longer than Spark can look back"),
         (["--checkpoint", ""], "`--checkpoint` names no folder"),
         (["--checkpoint", "c", "--master", "spark://h:1"], "`c` is a folder of this machine, and `--master` a cluster"),
+        (["--conf", "executor.memory=1g"], "`executor.memory=1g`: expected a setting of Spark's"),
+        (["--conf", "spark.sql.session.timeZone=CET"], "answers depend on this setting, and a run sets it itself"),
         (["--log", "s3a://b/log"], "`--log` is a file of this machine, got `s3a://b/log`"),
         (["--dead-letter", "s3a://b/dead"], "`--dead-letter` is a file of this machine, got `s3a://b/dead`"),
         (["--in", "outbox:s3a://b/box"], "outboxes are in a folder of this machine, or behind `tcp://HOST:PORT`"),

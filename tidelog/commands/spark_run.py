@@ -16,6 +16,7 @@ from tidelog.commands.outcome import load_plan, say, show_diagnostics
 from tidelog.commands.overlap import check_overlap
 from tidelog.connectors import spark
 from tidelog.connectors.spark.places import held_alone, is_remote, local_path
+from tidelog.connectors.spark.requirements import FIXED
 from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.job import Job, job_of, shared
 from tidelog.connectors.spark.running.locations import FILES, Input, check_streamed, parse_input
@@ -59,6 +60,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--dead-letter", metavar="F", help="where records go that cannot be used (default: standard error)")
     parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
     parser.add_argument("--stats", action="store_true", help="print what was counted, on standard error")
+    parser.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        metavar="K=V",
+        help="a setting of Spark's, such as spark.executor.memory=4g",
+    )
+    parser.add_argument("--packages", metavar="G:A:V,…", help="what Spark fetches by Maven, such as a file system's jars")
+    parser.add_argument("--ui", action="store_true", help="show Spark's own page while it runs, and say where")
     parser.add_argument("--log", default=os.devnull, metavar="FILE", help="where Spark's own log goes (default: nowhere)")
     stream = parser.add_argument_group("as a stream")
     stream.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps how far it has come, and the state")
@@ -101,8 +111,26 @@ def _alone(checkpoint: str | None) -> AbstractContextManager[None]:
     return held_alone(local_path(checkpoint), "checkpoint")
 
 
+def settings_of(options: argparse.Namespace) -> dict[str, str]:
+    """The settings of Spark's own that a user chooses; SpecError for what is none, or what answers depend on."""
+    chosen: dict[str, str] = {}
+    for each in options.conf:
+        key, equals, value = each.partition("=")
+        if not equals or not key.startswith("spark."):
+            raise SpecError(f"`--conf` `{each}`: expected a setting of Spark's, such as `spark.executor.memory=4g`")
+        if key in FIXED:
+            raise SpecError(f"`--conf` `{each}`: answers depend on this setting, and a run sets it itself")
+        chosen[key] = value
+    if options.packages is not None:
+        chosen["spark.jars.packages"] = options.packages
+    if options.ui:
+        chosen["spark.ui.enabled"] = "true"
+    return chosen
+
+
 def check_options(options: argparse.Namespace) -> None:
     """SpecError for options that do not go together."""
+    settings_of(options)
     if options.emit == "points":
         why = "tells what holds at the time points of all inputs, which no session alone sees"
         raise SpecError(f"`--emit points` {why}: use `tidelog run`")

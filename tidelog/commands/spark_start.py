@@ -17,6 +17,7 @@ import anyio
 from tidelog.commands.access import access_of
 from tidelog.commands.outcome import BAD, DONE, count, say
 from tidelog.commands.signals import noted_signals
+from tidelog.commands.spark_run import settings_of
 from tidelog.commands.unused import unused_note
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.formatting import TimeFormatter
@@ -139,6 +140,7 @@ class _Run:
             options = self._options
             cores = options.cores or os.cpu_count() or 1
             settings = stream_settings(self._job.buckets, None if options.master else cores) if self._is_stream else {}
+            settings |= settings_of(options)
             with told_in_a_line():
                 try:
                     self._spark = spark_session(
@@ -146,6 +148,8 @@ class _Run:
                     )
                 except OSError as error:
                     raise SpecError(f"cannot write `{options.log}`: {error.strerror}") from error
+            if options.ui:
+                say(f"note: Spark's page is at {self._spark.sparkContext.uiWebUrl}")
         return self._spark
 
     def _go(self, spark: SparkSession, delivery: Delivery) -> None:
