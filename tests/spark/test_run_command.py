@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
 
 import tidelog
 from children import WAIT
@@ -15,7 +16,7 @@ from tidelog.commands.spark_run import shared
 from tidelog.commands.spark_start import described, interruptible, stream_settings
 from tidelog.connectors.spark import Ingestion, requirements
 from tidelog.connectors.spark.places import held_alone, is_remote, on_this_machine, uri_of
-from tidelog.connectors.spark.queries import reason
+from tidelog.connectors.spark.queries import reason, why
 from tidelog.connectors.spark.running.folders import LocalFolder, claim_checkpoint, claim_tables
 from tidelog.connectors.spark.running.job import job_of
 from tidelog.connectors.spark.running.locations import Input
@@ -172,6 +173,41 @@ def test_spark_is_missing(folder: Path, capfd: pytest.CaptureFixture[str], monke
 def test_the_line_that_says_why(text: str, line: str) -> None:
     """Of the pages that Spark tells of a failure one line is shown: the error of a worker, if there is one."""
     assert reason(text) == line
+
+
+class Thrown:
+    """An error of Java's, as PySpark hands it over."""
+
+    def __init__(self, message: str, cause: Thrown | None = None) -> None:
+        self.message, self.cause = message, cause
+
+    def getMessage(self) -> str:
+        return self.message
+
+    def getCause(self) -> Thrown | None:
+        return self.cause
+
+
+@pytest.mark.parametrize(
+    ("thrown", "line"),
+    [
+        (Thrown("Cannot call methods on a stopped SparkContext."), "the cluster does not answer, or has ended the run"),
+        (
+            Thrown("x", Thrown("java.lang.ClassNotFoundException: Class org.apache.A$B not found")),
+            "a jar with the class org.apache.A$B is missing: name its package with `--packages`",
+        ),
+        (Thrown('No FileSystem for scheme "foo"'), "Spark knows no file system `foo:`"),
+        (
+            Thrown("Job aborted", Thrown("Exception thrown in awaitResult", Thrown("[A.B] file:/t is no Parquet"))),
+            "file:/t is no",
+        ),
+    ],
+)
+def test_the_cause_is_said(thrown: Thrown, line: str) -> None:
+    """Of what Java throws the deepest cause is told, and a remedy where one is known."""
+    error = PySparkException("Job aborted due to stage failure")
+    error.java_exception = thrown  # type: ignore[attr-defined] # as Py4JJavaError has it
+    assert why(error).startswith(line)
 
 
 def test_work_that_can_be_left() -> None:
