@@ -7,7 +7,7 @@ import pytest
 
 from examples.documents import DOCUMENTS, ROOT, blocks, run_document
 
-SLOWEST = ("docs/asking.md", "docs/batch.md")
+SLOWEST = ("docs/reference/asking.md", "docs/reference/batch.md")
 """Those that are left to `make test-all`."""
 
 
