@@ -136,16 +136,20 @@ def _ticks(count: int, emit: EmitMode) -> tuple[float, float]:
         session.advance(tick)
         session.pull()
         times.append(time.perf_counter() - begin)
-    receive, calls = Operator.receive, Counter[str]()
+    receive, advance, calls = Operator.receive, Operator.advance, Counter[str]()
 
     def counted(operator: Operator, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
         calls["receive"] += 1
         return receive(operator, port, facts, frontier)
 
-    with patch.object(Operator, "receive", counted):
+    def counted_advance(operator: Operator, frontiers: Sequence[int]) -> list[Fact]:
+        calls["advance"] += 1
+        return advance(operator, frontiers)
+
+    with patch.object(Operator, "receive", counted), patch.object(Operator, "advance", counted_advance):
         for tick in range(ticks + 2, ticks + 12):
             session.advance(tick)
-    return median(times), calls["receive"] / 10
+    return median(times), calls.total() / 10
 
 
 if __name__ == "__main__":

@@ -59,6 +59,7 @@ class Graph:
             operator.room = self.bound.room
         self.watched = set(plan.outputs.values()) | set(plan.constraints)
         self.controls = [LoopControl(loop, plan, self.operators) for loop in plan.loops]
+        self.loop_of = {step.id: None if step.loop is None else self.controls[step.loop] for step in plan.steps}
         self.inner: dict[str, list[Port]] = {}
         self.outer: dict[str, list[Port]] = {}
         for name, ports in consumers_of(plan).items():
@@ -133,17 +134,27 @@ class Graph:
 
         return take_gated
 
+    def advance(self, name: str, frontiers: Sequence[int]) -> list[Fact]:
+        """Let one operator, before whose ports there are no gates, take how far all of them have come."""
+        try:
+            out = self.operators[name].advance(frontiers)
+        except Exception as error:
+            raise self._failure(name, 0, (), error) from error
+        self.bound.moved(len(out))
+        return out
+
     def receive_in_loop(self, message: LoopMessage) -> list[Fact]:
         """Let a step inside a loop take a message, facts or a release."""
-        operator = self.operators[message.step]
-        if message.port == RELEASE:
-            released = operator.release(message.time) if isinstance(operator, Hold) else []
+        name, port, facts, time = message
+        if port == RELEASE:
+            operator = self.operators[name]
+            released = operator.release(time) if isinstance(operator, Hold) else []
             self.bound.moved(len(released))
             return released
-        out = self.receivers[message.step](message.port, message.facts, message.time)
-        loop = self.steps[message.step].loop
-        if loop is not None and out and self.controls[loop].note_sent(len(out)):
-            raise self._creates_values(self.controls[loop], message.step, out[-1])
+        out = self.receivers[name](port, facts, time)
+        loop = self.loop_of[name]
+        if loop is not None and out and loop.note_sent(len(out)):
+            raise self._creates_values(loop, name, out[-1])
         return out
 
     def _failure(self, name: str, port: int, facts: Sequence[Fact], error: Exception) -> TidelogError:

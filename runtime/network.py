@@ -86,7 +86,7 @@ class Network:
             is_irregular=any(map(self._is_irregular, names)),
             is_steady=all(map(self._is_steady, names)),
         )
-        outer = {name: self.graph.outer[name] for name in names}
+        outer = {name: ports for name in names if (ports := self.graph.outer[name])}
         brings = {name: Readers(self.graph, ports, self._unit_of, self._agenda).bring for name, ports in outer.items()}
         unit.connect(brings, [name for name in names if name in self.graph.watched])
         unit.is_quiet = not (unit.waits or unit.is_irregular or (unit.watched and self._outlet_waits))

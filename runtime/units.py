@@ -94,7 +94,9 @@ class Unit(ABC):
 
     def send(self, step: str, facts: list[Fact]) -> None:
         """Pass on, outside the unit, what one of its steps has sent."""
-        self._brings[step](facts)
+        bring = self._brings.get(step)
+        if bring is not None:
+            bring(facts)
         if step in self.watched:
             self._tell(step, facts, self.frontier(step))
 
@@ -135,14 +137,16 @@ class StepUnit(Unit):
         super().__init__(index, graph, tell)
         self._step = step
         self._operator = graph.operators[step.id]
-        self._feeds = list(enumerate(step.inputs))
+        self._feeds = step.inputs
         self.waits = type(self._operator).deadline is not Operator.deadline
-        self._gates = [(port, gate) for port, _ in self._feeds if (gate := graph.gates.get((step.id, port))) is not None]
+        self._gates = [
+            (port, gate) for port in range(len(step.inputs)) if (gate := graph.gates.get((step.id, port))) is not None
+        ]
         self._receive = graph.receivers[step.id]
 
     def connect(self, brings: Mapping[str, Bring], watched: Sequence[str]) -> None:
         super().connect(brings, watched)
-        self._bring = brings[self._step.id]
+        self._bring = brings.get(self._step.id)
 
     def take(self) -> None:
         pending, self.pending = self.pending, []
@@ -157,19 +161,21 @@ class StepUnit(Unit):
                 self.credit += len(facts)
                 out += receive(port, facts, NEG)
         if out:
-            self._bring(out)
+            if self._bring is not None:
+                self._bring(out)
             if self.watched:
                 self._tell(self._step.id, out, self._operator.frontier)
 
     def settle(self, reach: Reach) -> None:
-        frontiers, gates = self._operator.frontiers, self._gates
+        frontiers, name = [reach(feed) for feed in self._feeds], self._step.id
         out: list[Fact] = []
-        for port, feed in self._feeds:
-            frontier = reach(feed)
-            if frontier > frontiers[port] or gates:
+        if self._gates:
+            for port, frontier in enumerate(frontiers):
                 out += self._receive(port, (), frontier)
+        else:
+            out = self._graph.advance(name, frontiers)
         if out:
-            self.send(self._step.id, out)
+            self.send(name, out)
 
     def frontier(self, step: str) -> int:
         return self._operator.frontier
@@ -222,13 +228,13 @@ class LoopUnit(Unit):
             in_flight = self._in_flight
             in_flight.extend(messages)
             while in_flight:
-                in_flight.extend(self._handle(in_flight.popleft()))
+                self._handle(in_flight.popleft())
 
     def count_waiting(self, counts: Counter[str]) -> None:
         super().count_waiting(counts)
-        for message in self._in_flight:
-            if message.facts:
-                counts[self._graph.steps[message.step].inputs[message.port].name] += len(message.facts)
+        for step, port, facts, _ in self._in_flight:
+            if facts:
+                counts[self._graph.steps[step].inputs[port].name] += len(facts)
         for name, facts in self._withheld:
             counts[name] += len(facts)
 
@@ -238,19 +244,21 @@ class LoopUnit(Unit):
         for name, out in withheld:
             self.send(name, out)
 
-    def _handle(self, message: LoopMessage) -> list[LoopMessage]:
-        """One handler inside the loop: what it sends to others inside; what goes outside is sent, or withheld."""
-        if message.port == SETTLED:
-            self._told[message.step] = max(self._told[message.step], message.time)
-            return []
+    def _handle(self, message: LoopMessage) -> None:
+        """One handler inside the loop: what it sends to others inside is in flight; what goes outside is sent, or withheld."""
+        step, port = message[0], message[1]
+        if port == SETTLED:
+            self._told[step] = max(self._told[step], message[3])
+            return
         out = self._graph.receive_in_loop(message)
         if not out:
-            return []
+            return
         if self._control.withholding:
-            self._withheld.append((message.step, out))
+            self._withheld.append((step, out))
         else:
-            self.send(message.step, out)
-        return [LoopMessage(step, port, out, NEG) for step, port in self._graph.inner[message.step]]
+            self.send(step, out)
+        for reader, at in self._graph.inner[step]:
+            self._in_flight.append((reader, at, out, NEG))
 
     def frontier(self, step: str) -> int:
         return self._told[step]
