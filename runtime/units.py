@@ -245,7 +245,7 @@ class LoopUnit(Unit):
             self.send(name, out)
 
     def _handle(self, message: LoopMessage) -> None:
-        """One handler inside the loop: what it sends to others inside is in flight; what goes outside is sent, or withheld."""
+        """One handler in the loop: what it sends to others inside is in flight; what goes outside is sent, or withheld."""
         step, port = message[0], message[1]
         if port == SETTLED:
             self._told[step] = max(self._told[step], message[3])
