@@ -89,7 +89,8 @@ class Network:
         outer = {name: ports for name in names if (ports := self.graph.outer[name])}
         brings = {name: Readers(self.graph, ports, self._unit_of, self._agenda).bring for name, ports in outer.items()}
         unit.connect(brings, [name for name in names if name in self.graph.watched])
-        unit.is_quiet = not (unit.waits or unit.is_irregular or (unit.watched and self._outlet_waits))
+        judges_rows = any(gate.rows is not None for (name, _), gate in self.graph.gates.items() if name in names)
+        unit.is_quiet = not (unit.waits or judges_rows or (unit.watched and self._outlet_waits))
 
     def _is_steady(self, name: str) -> bool:
         """Whether a step tells all that is due, and nothing that lies before its frontier as the plan knows it."""
@@ -240,7 +241,7 @@ class Network:
     def _deadline(self, unit: Unit) -> int:
         if unit.is_irregular and any(self._outlet.deadline(name) < POS for name in unit.watched):
             return NEG
-        return unit.deadline() if unit.waits or unit.is_irregular else POS
+        return POS if unit.is_quiet else unit.deadline()
 
     def _catch_up(self, unit: Unit) -> None:
         """Come as far as the watermark allows: what is upstream first, and what that sends before its frontier.
