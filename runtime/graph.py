@@ -140,7 +140,8 @@ class Graph:
             out = self.operators[name].advance(frontiers)
         except Exception as error:
             raise self._failure(name, 0, (), error) from error
-        self.bound.moved(len(out))
+        if out:
+            self.bound.moved(len(out))
         return out
 
     def receive_in_loop(self, message: LoopMessage) -> list[Fact]:

@@ -89,8 +89,16 @@ class Network:
         outer = {name: ports for name in names if (ports := self.graph.outer[name])}
         brings = {name: Readers(self.graph, ports, self._unit_of, self._agenda).bring for name, ports in outer.items()}
         unit.connect(brings, [name for name in names if name in self.graph.watched])
+        unit.follow({feed: lead for feed in feeds if (lead := self._lead_of(feed)) is not None})
         judges_rows = any(gate.rows is not None for (name, _), gate in self.graph.gates.items() if name in names)
         unit.is_quiet = not (unit.waits or judges_rows or (unit.watched and self._outlet_waits))
+
+    def _lead_of(self, feed: Feed) -> int | None:
+        """How far what feeds a port lies ahead of the watermark, wherever that is; None where it has to be asked."""
+        if feed.kind != "step":
+            return 0 if feed.kind not in ("start", "facts") else None
+        lead = self.graph.plan.leads[feed.name]
+        return lead if self._unit_of[feed.name].is_steady and NEG < lead < POS else None
 
     def _is_steady(self, name: str) -> bool:
         """Whether a step tells all that is due, and nothing that lies before its frontier as the plan knows it."""
@@ -239,7 +247,7 @@ class Network:
                 self._want(name)
 
     def _deadline(self, unit: Unit) -> int:
-        if unit.is_irregular and any(self._outlet.deadline(name) < POS for name in unit.watched):
+        if unit.is_irregular and unit.watched and any(self._outlet.deadline(name) < POS for name in unit.watched):
             return NEG
         return POS if unit.is_quiet else unit.deadline()
 
@@ -248,6 +256,12 @@ class Network:
 
         What is steady need not: all that was due upstream has run.
         """
+        if unit.waits_for or self.eager:
+            self._catch_up_behind(unit)
+        elif unit.version != self._version:
+            self._settle(unit)
+
+    def _catch_up_behind(self, unit: Unit) -> None:
         stack = [unit]
         while stack:
             top = stack[-1]
@@ -257,17 +271,20 @@ class Network:
                 stack += behind
                 continue
             stack.pop()
-            if top.version == self._version:
-                continue
-            top.version = self._version
-            top.credit = 0
-            if top.pending:
-                top.take()
-            top.settle(self._reach)
-            for name in top.watched:
-                self._outlet.receive(name, (), top.frontier(name))
+            if top.version != self._version:
+                self._settle(top)
+
+    def _settle(self, unit: Unit) -> None:
+        unit.version = self._version
+        unit.credit = 0
+        if unit.pending:
+            unit.take()
+        unit.settle(self._watermark if NEG < self._watermark < POS and not self.eager else None, self._reach)
+        for name in unit.watched:
+            self._outlet.receive(name, (), unit.frontier(name))
 
     def _reach(self, feed: Feed) -> int:
+        """How far what feeds a port has come, where the watermark alone does not tell."""
         if feed.kind == "step":
             unit = self._unit_of[feed.name]
             if unit.is_steady and not self.eager:

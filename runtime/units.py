@@ -84,8 +84,11 @@ class Unit(ABC):
         """Take what waits."""
 
     @abstractmethod
-    def settle(self, reach: Reach) -> None:
-        """Come as far as what feeds the unit."""
+    def settle(self, watermark: int | None, reach: Reach) -> None:
+        """Come as far as what feeds the unit, by the watermark where that tells it, otherwise as far as `reach` says."""
+
+    def follow(self, leads: Mapping[Feed, int]) -> None:
+        """Tell how far what feeds the unit lies ahead of the watermark, where that is known beforehand."""
 
     def connect(self, brings: Mapping[str, Bring], watched: Sequence[str]) -> None:
         """Tell who reads what its steps send, and of which of them the outlet takes it."""
@@ -131,7 +134,7 @@ class Unit(ABC):
 class StepUnit(Unit):
     """A step outside loops."""
 
-    __slots__ = ("_bring", "_feeds", "_gates", "_operator", "_receive", "_step")
+    __slots__ = ("_ahead", "_bring", "_feeds", "_gates", "_operator", "_receive", "_step")
 
     def __init__(self, index: int, graph: Graph, tell: Tell, step: Step) -> None:
         super().__init__(index, graph, tell)
@@ -143,6 +146,7 @@ class StepUnit(Unit):
             (port, gate) for port in range(len(step.inputs)) if (gate := graph.gates.get((step.id, port))) is not None
         ]
         self._receive = graph.receivers[step.id]
+        self._ahead: list[int] | None = None  # of the watermark, what feeds each port, if that is known of all
 
     def connect(self, brings: Mapping[str, Bring], watched: Sequence[str]) -> None:
         super().connect(brings, watched)
@@ -166,10 +170,18 @@ class StepUnit(Unit):
             if self.watched:
                 self._tell(self._step.id, out, self._operator.frontier)
 
-    def settle(self, reach: Reach) -> None:
-        frontiers, name = [reach(feed) for feed in self._feeds], self._step.id
-        out: list[Fact] = []
+    def follow(self, leads: Mapping[Feed, int]) -> None:
+        if all(feed in leads for feed in self._feeds):
+            self._ahead = [leads[feed] for feed in self._feeds]
+
+    def settle(self, watermark: int | None, reach: Reach) -> None:
+        name, ahead = self._step.id, self._ahead
+        if ahead is None or watermark is None:
+            frontiers = [reach(feed) for feed in self._feeds]
+        else:
+            frontiers = [watermark + lead for lead in ahead]
         if self._gates:
+            out: list[Fact] = []
             for port, frontier in enumerate(frontiers):
                 out += self._receive(port, (), frontier)
         else:
@@ -214,7 +226,7 @@ class LoopUnit(Unit):
             self.credit += len(facts)
             self._admit(step, port, facts, NEG)
 
-    def settle(self, reach: Reach) -> None:
+    def settle(self, watermark: int | None, reach: Reach) -> None:
         for step, port, feed in self._entries:
             frontier = reach(feed)
             if frontier > self._control.reached(step, port):
