@@ -11,8 +11,8 @@ import sys
 
 from benchmarks import aggregates, asking, events, frames, hot, latency, memory, operators, rules, shortstop, windows
 from benchmarks.batch import suite as batch
-from benchmarks.hand import suite as hand
 from benchmarks.figures import Figure, keep, print_table
+from benchmarks.hand import suite as hand
 from benchmarks.lars import suite
 from benchmarks.spark import suite as spark
 

@@ -61,8 +61,7 @@ class Sleep:
         before = known if known < begin else begin - 1
         if before > self.latest:
             self._miss(before)
-        if last > self.latest:
-            self.latest = last
+        self.latest = max(self.latest, last)
         if self.asleep and self.latest > self.absent + self.sleeper.shortest:
             self.asleep = False
             self.slept += self.absent + self.sleeper.shortest + 1 - self.since
@@ -120,8 +119,7 @@ class Gate:
 
     def take(self, facts: Sequence[Fact], frontier: int) -> tuple[Sequence[Fact], int]:
         """What of a message, and of those before it, goes on to the operator: facts, and the frontier behind them."""
-        if frontier > self._held:
-            self._held = frontier
+        self._held = max(self._held, frontier)
         facts, frontier = self._take(facts)
         return (facts, frontier) if self.rows is None else self.rows.take(facts, frontier)
 

@@ -332,12 +332,15 @@ class Session:
 
     def _deliver(self, delivery: Delivery) -> None:
         outlet, bound = self._outlet, self._bound
-        waiting = len(outlet.answers) + len(self._hypothetical)
+        waiting = len(outlet.answers)
         try:
             self._network.deliver(delivery)
+            told = len(outlet.answers) - waiting
             for inquiry in self._inquiries:
-                self._hypothetical += inquiry.take(delivery)
-            bound.left -= len(outlet.answers) + len(self._hypothetical) - waiting
+                known = inquiry.take(delivery)
+                self._hypothetical += known
+                told += len(known)
+            bound.left -= told
             if bound.left < 0:
                 bound.count()
         except (StateError, NoRoomError) as full:

@@ -43,6 +43,7 @@ class Unit(ABC):
     __slots__ = (
         "_brings",
         "_graph",
+        "_known",
         "_leads",
         "_tell",
         "cost",
@@ -67,6 +68,7 @@ class Unit(ABC):
         self._tell = tell
         self._brings: Mapping[str, Bring] = {}
         self._leads = graph.plan.leads
+        self._known: Mapping[Feed, int] = {}
         self.upstream: tuple[Unit, ...] = ()
         self.waits_for: tuple[Unit, ...] = ()
         self.watched: tuple[str, ...] = ()
@@ -89,6 +91,7 @@ class Unit(ABC):
 
     def follow(self, leads: Mapping[Feed, int]) -> None:
         """Tell how far what feeds the unit lies ahead of the watermark, where that is known beforehand."""
+        self._known = leads
 
     def connect(self, brings: Mapping[str, Bring], watched: Sequence[str]) -> None:
         """Tell who reads what its steps send, and of which of them the outlet takes it."""
@@ -171,6 +174,7 @@ class StepUnit(Unit):
                 self._tell(self._step.id, out, self._operator.frontier)
 
     def follow(self, leads: Mapping[Feed, int]) -> None:
+        super().follow(leads)
         if all(feed in leads for feed in self._feeds):
             self._ahead = [leads[feed] for feed in self._feeds]
 
@@ -228,7 +232,8 @@ class LoopUnit(Unit):
 
     def settle(self, watermark: int | None, reach: Reach) -> None:
         for step, port, feed in self._entries:
-            frontier = reach(feed)
+            ahead = self._known.get(feed)
+            frontier = reach(feed) if ahead is None or watermark is None else watermark + ahead
             if frontier > self._control.reached(step, port):
                 self._admit(step, port, (), frontier)
 
