@@ -1,10 +1,10 @@
 """The graph run to completion for each delivery of the intake, in one thread.
 
-Time is kept in one place. The watermark is known to the network, and told to nobody: how far a step is known is looked up
-when it matters, along what feeds it, at most once for each move of the watermark. A unit runs when facts have come for it,
-or when its **deadline** has: the watermark at which it has something to tell though nothing new has come (a negation that
-is decided, a fact that may pass on into a loop). So an event costs what it changes, and a moment at which nothing happens
-costs nothing, however many rules there are.
+Time is kept in one place. The watermark is known to the network, and told to nobody: how far a step is known follows from it
+by the step's lead, and is asked for only where the plan cannot tell. A unit runs when facts have come for it, or when its
+**deadline** has: the watermark at which it has something to tell though nothing new has come (a negation that is decided, a
+fact that may pass on into a loop). So an event costs what it changes, and a moment at which nothing happens costs nothing,
+however many rules there are.
 
 Forgetting has no deadline: a unit catches up and forgets once it has taken as many facts as that costs.
 """
