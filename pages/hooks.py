@@ -37,7 +37,7 @@ def _to_repository(link: re.Match[str], folder: Path, config: Any) -> str:
     if target.is_relative_to(config.docs_dir) or not target.exists():
         return link[0]  # MkDocs checks it
     kind = "tree" if target.is_dir() else "blob"
-    return f"]({config.repo_url}/{kind}/main/{os.path.relpath(target, ROOT)}{link[2] or ''})"
+    return f"]({config.extra['repository']}/{kind}/main/{os.path.relpath(target, ROOT)}{link[2] or ''})"
 
 
 def _with_button(markdown: str, name: str) -> str:
