@@ -12,6 +12,7 @@ from pages.command_line import command_reference
 
 ROOT = Path(__file__).resolve().parent.parent
 _LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+_PLAYGROUND = "<!-- a link to the playground -->"
 _COMMANDS = "<!-- the options of each command -->"
 
 
@@ -20,6 +21,8 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
     folder = Path(config.docs_dir, page.file.src_uri).parent
     if _COMMANDS in markdown:
         markdown = markdown.replace(_COMMANDS, command_reference())
+    if _PLAYGROUND in markdown:
+        markdown = markdown.replace(_PLAYGROUND, _button("playground/index.html", "Open the playground"))
     markdown = _LINK.sub(lambda link: _to_repository(link, folder, config), markdown)
     if "/recipes/" in page.file.src_uri and page.file.name != "index":
         markdown = _with_button(markdown, page.file.name)
@@ -43,6 +46,8 @@ def _to_repository(link: re.Match[str], folder: Path, config: Any) -> str:
 def _with_button(markdown: str, name: str) -> str:
     """A recipe with a link to the playground below its title."""
     title, _, rest = markdown.partition("\n")
-    return (
-        f'{title}\n\n<a class="md-button" href="../../playground/index.html#recipe={name}">Run it in the browser</a>\n{rest}'
-    )
+    return f"{title}\n\n{_button(f'../../playground/index.html#recipe={name}', 'Run it in the browser')}\n{rest}"
+
+
+def _button(address: str, text: str) -> str:
+    return f'<a class="md-button" href="{address}">{text}</a>'
