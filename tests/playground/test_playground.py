@@ -7,6 +7,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -16,7 +17,6 @@ from pages.__main__ import BUILD
 from pages.playground.building import build_playground
 from pages.recipes import recipes
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 LONGEST = 1000 * WAIT
 
@@ -47,7 +47,7 @@ def browser() -> Iterator[Any]:
     """The system's Chromium."""
     path = shutil.which("chromium")
     assert path, "run `make chromium` first"
-    with sync_api.sync_playwright() as playwright:
+    with import_module("playwright.sync_api").sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser
         browser.close()
