@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from heapq import heappush
 
 from tidelog.operators.hold import Hold
 from tidelog.operators.operator import Operator
@@ -137,7 +138,7 @@ class Unit(ABC):
 class StepUnit(Unit):
     """A step outside loops."""
 
-    __slots__ = ("_ahead", "_bring", "_feeds", "_gates", "_operator", "_receive", "_step")
+    __slots__ = ("_after", "_agenda", "_ahead", "_bring", "_feeds", "_gates", "_operator", "_port", "_receive", "_step")
 
     def __init__(self, index: int, graph: Graph, tell: Tell, step: Step) -> None:
         super().__init__(index, graph, tell)
@@ -149,29 +150,49 @@ class StepUnit(Unit):
             (port, gate) for port in range(len(step.inputs)) if (gate := graph.gates.get((step.id, port))) is not None
         ]
         self._receive = graph.receivers[step.id]
+        self._after: StepUnit | None = None
+        self._port, self._agenda = 0, list[int]()
         self._ahead: list[int] | None = None  # of the watermark, what feeds each port, if that is known of all
 
     def connect(self, brings: Mapping[str, Bring], watched: Sequence[str]) -> None:
         super().connect(brings, watched)
         self._bring = brings.get(self._step.id)
 
+    def go_on_with(self, after: StepUnit, port: int, agenda: list[int]) -> None:
+        """Nobody but this unit reads what the step sends; it does so at once where nobody on the agenda comes before."""
+        self._after, self._port, self._agenda = after, port, agenda
+
     def take(self) -> None:
         pending, self.pending = self.pending, []
-        receive = self._receive
         if len(pending) == 1:
             _, port, facts = pending[0]
             self.credit += len(facts)
-            out = receive(port, facts, NEG)
+            out = self._receive(port, facts, NEG)
         else:
             out = []
             for _, port, facts in pending:
                 self.credit += len(facts)
-                out += receive(port, facts, NEG)
+                out += self._receive(port, facts, NEG)
         if out:
-            if self._bring is not None:
-                self._bring(out)
-            if self.watched:
-                self._tell(self._step.id, out, self._operator.frontier)
+            self._pass_on(out)
+
+    def _pass_on(self, facts: list[Fact]) -> None:
+        """Leave what has been sent with those who read it; along a line of quiet units go on as long as it goes."""
+        unit: StepUnit = self
+        while facts:
+            if unit.watched:
+                unit._tell(unit._step.id, facts, unit._operator.frontier)
+            after, agenda = unit._after, unit._agenda
+            if after is None or after.queued or (agenda and agenda[0] <= after.index):
+                if unit._bring is not None:
+                    unit._bring(facts)
+                return
+            after.credit += len(facts)
+            facts = after._receive(unit._port, facts, NEG)
+            if after.credit >= after.cost:  # it has much to forget
+                after.queued = True
+                heappush(agenda, after.index)
+            unit = after
 
     def follow(self, leads: Mapping[Feed, int]) -> None:
         super().follow(leads)
