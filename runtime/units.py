@@ -249,7 +249,11 @@ class LoopUnit(Unit):
         pending, self.pending = self.pending, []
         for step, port, facts in pending:
             self.credit += len(facts)
-            self._admit(step, port, facts, NEG)
+            if self._holds:
+                self._admit(step, port, facts, NEG)
+            else:  # the control has nothing to say to it
+                self._control.begin()
+                self._follow([(step, port, facts, NEG)])
 
     def settle(self, watermark: int | None, reach: Reach) -> None:
         for step, port, feed in self._entries:
@@ -261,12 +265,37 @@ class LoopUnit(Unit):
     def _admit(self, step: str, port: int, facts: Sequence[Fact], frontier: int) -> None:
         """Let the loop take a message from outside, and run it until nothing is in flight, as its control says."""
         for messages in self._control.admit(step, port, facts, frontier):
-            if not self._control.withholding:
+            if self._withheld and not self._control.withholding:
                 self._send_withheld()
-            in_flight = self._in_flight
-            in_flight.extend(messages)
-            while in_flight:
-                self._handle(in_flight.popleft())
+            self._follow(messages)
+
+    def _follow(self, messages: Sequence[LoopMessage]) -> None:
+        """Handle messages until nothing is in flight: what a step sends to others inside is, too."""
+        in_flight, inner, receivers = self._in_flight, self._graph.inner, self._graph.receivers
+        in_flight.extend(messages)
+        while in_flight:
+            step, port, facts, time = in_flight.popleft()
+            if port < 0:
+                out = self._obey(step, port, time)
+            else:
+                out = receivers[step](port, facts, time)
+                if out and self._control.note_sent(len(out)):
+                    raise self._graph.creates_values(self._control, step, out[-1])
+            if not out:
+                continue
+            if self._control.withholding:
+                self._withheld.append((step, out))
+            else:
+                self.send(step, out)
+            for reader, at in inner[step]:
+                in_flight.append((reader, at, out, NEG))
+
+    def _obey(self, step: str, port: int, time: int) -> list[Fact]:
+        """A message of the control: a step is known up to a time, or a hold lets pass what begins by then."""
+        if port == SETTLED:
+            self._told[step] = max(self._told[step], time)
+            return []
+        return self._graph.release(step, time)
 
     def count_waiting(self, counts: Counter[str]) -> None:
         super().count_waiting(counts)
@@ -281,22 +310,6 @@ class LoopUnit(Unit):
         withheld, self._withheld = self._withheld, []
         for name, out in withheld:
             self.send(name, out)
-
-    def _handle(self, message: LoopMessage) -> None:
-        """One handler in the loop: what it sends to others inside is in flight; what goes outside is sent, or withheld."""
-        step, port = message[0], message[1]
-        if port == SETTLED:
-            self._told[step] = max(self._told[step], message[3])
-            return
-        out = self._graph.receive_in_loop(message)
-        if not out:
-            return
-        if self._control.withholding:
-            self._withheld.append((step, out))
-        else:
-            self.send(step, out)
-        for reader, at in self._graph.inner[step]:
-            self._in_flight.append((reader, at, out, NEG))
 
     def frontier(self, step: str) -> int:
         return self._told[step]
