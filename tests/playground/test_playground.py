@@ -92,6 +92,21 @@ def test_playground_runs_in_the_browser(browser: Any, address: str) -> None:
     assert [url for url in asked if not url.startswith((address, "about:"))] == []
 
 
+def test_playground_runs_each_recipe(browser: Any, address: str) -> None:
+    """Each recipe that is chosen gives the answers of its page, with a timeline."""
+    page = browser.new_page()
+    page.goto(f"{address}index.html")
+    done(page)
+    for recipe in recipes():
+        page.select_option("#recipe", recipe.name)
+        done(page)
+        told = page.text_content("#answers").splitlines()
+        shown = [line for line in recipe.answers.splitlines() if not line.startswith(("tidelog:", f"{recipe.name}.txt:"))]
+        assert (recipe.name, sorted(told)) == (recipe.name, sorted(shown))
+        assert page.frame_locator("#picture").locator("svg").count() == 1
+    page.close()
+
+
 def test_playground_tells_mistakes_and_can_be_stopped(browser: Any, address: str) -> None:
     """A mistake is shown with its place; a run without end is stopped, and the next one works."""
     page = browser.new_page()
