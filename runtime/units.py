@@ -38,7 +38,7 @@ class Unit(ABC):
     it catches up only to forget. `version` is the move of the watermark up to which it has caught up, `due` the watermark at
     which the network looks at it by itself; without `waits` it has none. `is_irregular` tells that its frontier may be
     further than the plan's lead says, so that nobody knows beforehand when something is due; one that `is_steady` is known
-    just as far as that, once all that is due has run. One that `is_quiet` has to be looked at for no deadline once it has run.
+    just as far as that, once all that is due has run. One that `is_quiet` needs no look once it has run.
     `watched` are its steps of which the outlet takes what they send.
     """
 
