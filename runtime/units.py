@@ -1,7 +1,7 @@
 """Units: what a network runs as one, a step by itself or the steps of a loop together.
 
-A unit is not told of each moment. What it has to take lies in `pending`; how far its ports have come is looked up when it
-matters (`Network`), and `deadline` tells until when it may be left alone.
+A unit is not told of each moment. What it has to take lies in `pending`; how far its ports have come follows from
+the watermark (`Network`), and `deadline` tells until when it may be left alone.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class Unit(ABC):
     it catches up only to forget. `version` is the move of the watermark up to which it has caught up, `due` the watermark at
     which the network looks at it by itself; without `waits` it has none. `is_irregular` tells that its frontier may be
     further than the plan's lead says, so that nobody knows beforehand when something is due; one that `is_steady` is known
-    just as far as that, once all that is due has run. `watched` are its steps of which the outlet takes what they send.
+    just as far as that, once all that is due has run. One that `is_quiet` needs no look once it has run.
+    `watched` are its steps of which the outlet takes what they send.
     """
 
     __slots__ = (
