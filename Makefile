@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo java package extension pictures test test-all lint bench clean
+.PHONY: demo java mosquitto package extension pictures test test-all lint bench clean
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/tidelog run examples/weather/weather.tide \
@@ -50,9 +50,12 @@ clean:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/test.stamp: | java
+$(VENV)/test.stamp: | java mosquitto
 java:
 	@.ci/java
+
+mosquitto:
+	@.ci/mosquitto
 
 $(VENV)/%.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet --editable '.[$*]'

@@ -1,0 +1,137 @@
+"""What a gateway's file may say: one struct a table, one field a key."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from tidelog.connectors.mapping.settings import MapSettings, Scalar
+from tidelog.connectors.mqtt.settings import BrokerSettings
+
+PayloadFormat = Literal["json", "text", "facts", "jsonl"]
+"""How payloads are written: taken apart by maps (`json`, `text`), or facts as they are."""
+Duration = str | int | float
+"""A length of time as `run` takes it: a number of the program's units, or text such as `10 s`."""
+
+
+class MqttSourceSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="type", tag="mqtt"):
+    """Messages of a broker. Without `topics` it subscribes to those of its maps."""
+
+    name: str
+    program: str = ""
+    """The name of the program that it feeds, where there are several."""
+    format: PayloadFormat = "json"
+    map: list[MapSettings] = []
+    by: str = ""
+    """The field that says which device a fact comes from: each then has a watermark of its own."""
+    topics: list[str] = []
+    qos: Literal[0, 1] = 1
+    retained: Literal["take", "skip"] = "take"
+
+
+class ReplaySourceSettings(
+    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="replay"
+):
+    """Messages recorded in a file, played as they came: a simulated plant."""
+
+    name: str
+    program: str = ""
+    format: PayloadFormat = "json"
+    map: list[MapSettings] = []
+    by: str = ""
+    file: str
+    loop: bool = True
+    speed: float = 1.0
+
+
+class SpecSourceSettings(
+    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="spec"
+):
+    """What `tidelog run --in SPEC` reads."""
+
+    name: str
+    program: str = ""
+    spec: str
+
+
+class MqttSinkSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="type", tag="mqtt"):
+    """Answers to a broker's topic."""
+
+    name: str
+    program: str = ""
+    predicates: list[str] = []
+    """Which answers it is told; all, unless told."""
+    topic: str
+    payload: str | dict[str, Scalar] | None = None
+    qos: Literal[0, 1, 2] = 1
+    retain: bool = False
+
+
+class SpecSinkSettings(
+    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="spec"
+):
+    """What `tidelog run --out SPEC` writes."""
+
+    name: str
+    program: str = ""
+    predicates: list[str] = []
+    spec: str
+
+
+class ProgramSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """One program, and how its stream is read. These keys also stand at the top of the file, where there is one program."""
+
+    program: str
+    name: str = ""
+    emit: Literal["intervals", "final", "points", "changes"] = "changes"
+    lateness: Duration = 0
+    clock: Duration | None = None
+    max_ahead: Duration | None = None
+    idle_after: float | None = None
+
+
+class LimitSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """How much is held at most."""
+
+    rows: int = 10_000_000
+    line: int = 1_048_576
+    """The longest line that is read, in bytes."""
+    clients: int = 256
+
+
+class LogSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What is said on standard error, and how."""
+
+    format: Literal["text", "json"] = "text"
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    burst: int = 10
+    """How often a message is said within `every` seconds; the rest is counted."""
+    every: float = 60.0
+
+
+AnySource = MqttSourceSettings | ReplaySourceSettings | SpecSourceSettings
+AnySink = MqttSinkSettings | SpecSinkSettings
+
+
+class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The file. `program` is a path, with its keys beside it, or there are several tables `[[programs]]`."""
+
+    name: str = "tidelog"
+    program: str = ""
+    emit: Literal["intervals", "final", "points", "changes"] = "changes"
+    lateness: Duration = 0
+    clock: Duration | None = None
+    max_ahead: Duration | None = None
+    idle_after: float | None = None
+    programs: list[ProgramSettings] = []
+    state: str = ""
+    dead_letters: str = ""
+    iso: bool = True
+    """Times in answers as ISO-8601, where the program declares a unit."""
+    tap: str = ""
+    """The socket at which `--tap` listens in; beside the file, unless told."""
+    source: list[AnySource] = []
+    sink: list[AnySink] = []
+    limits: LimitSettings = LimitSettings()
+    log: LogSettings = LogSettings()
