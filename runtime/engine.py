@@ -10,9 +10,10 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
@@ -210,10 +211,14 @@ class Engine:
                     beside.start_soon(self._alignment.watch)
                     with suppress(anyio.EndOfStream):
                         while True:
+                            positions: dict[str, dict[str, Any]] = {}
                             for name, event, moment in await everything_waiting(inbox):
                                 await self._take(name, event, moment)
                                 self._alignment.taken(name)
+                                if isinstance(event, Batch) and event.position is not None:
+                                    positions[name] = event.position
                             await self._tell(sinks)
+                            await self._acknowledge(positions)
                     beside.cancel_scope.cancel()
                 if not self._session.is_finished:
                     self._session.rest()
@@ -221,6 +226,12 @@ class Engine:
             finally:
                 for sink in sinks:
                     sink.close()
+
+    async def _acknowledge(self, positions: Mapping[str, dict[str, Any]]) -> None:
+        """Give sources their receipts, by where they stand; one that has gone by now needs none."""
+        for name, position in positions.items():
+            if name in self._sources.actors:
+                await self._sources.actors[name].acknowledge(position)
 
     async def _tell(self, sinks: list[AnswerStream]) -> None:
         """Send every sink what became known; whoever listens for violations is told of these at once."""

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Literal
+from typing import Any, Literal
 
 import anyio
 import anyio.lowlevel
@@ -15,6 +15,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from tidelog.plans.errors import ConnectorError
 from tidelog.runtime.channels import everything_waiting
+from tidelog.runtime.durability import Acknowledging
 from tidelog.runtime.interfaces import (
     Accountable,
     AnyAnswer,
@@ -133,6 +134,15 @@ class SourceActor:
         self._stopping = True
         if self._scope is not None:
             self._scope.cancel()
+
+    async def acknowledge(self, position: dict[str, Any]) -> None:
+        """What the source has said up to this position counts: tell it, where its protocol has receipts."""
+        if not isinstance(self._source, Acknowledging):
+            return
+        try:
+            await self._source.acknowledge(position)
+        except OSError as error:  # it will bring it again, and knows so
+            logger.warning("%s: no receipt could be given: %s", self._source.name, error)
 
     def taken(self, oldest: float | None) -> None:
         """What was passed on first has been taken. `oldest` is the moment of the part that has been silent longest."""
