@@ -91,9 +91,9 @@ class _Taken:
 class MqttSource:
     """Reads the messages of some topics, for ever: a connection that is lost is made again, with back-off and jitter.
 
-    With QoS 1 and a persistent session a message is acknowledged when `acknowledge` is called for the position of its batch,
-    or, where `is_acknowledged_at_once`, when the next batch is asked for. What the broker sends again although it was
-    taken (its `DUP` flag is set, and its number and content are known) is passed over.
+    With QoS 1 and a persistent session a message is acknowledged when the engine gives a receipt for the position of its
+    batch: once it is committed, where the run has a state. What the broker sends again although it was taken (its `DUP`
+    flag is set, and its number and content are known) is passed over.
     """
 
     is_replayable = True
@@ -109,13 +109,11 @@ class MqttSource:
         folder: str = ".",
         qos: Literal[0, 1] = 1,
         takes_retained: bool = True,
-        is_acknowledged_at_once: bool = True,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.name = name
         self._mapper, self._topics, self._qos = mapper, sorted(set(topics)), qos
         self._takes_retained, self._now = takes_retained, now
-        self.is_acknowledged_at_once = is_acknowledged_at_once
         self.client = MqttClient(settings, client_id, folder)
         self.client.on_session, self.client.on_message = self._on_session, self._on_message
         self._subscribed: list[str] | None = None
@@ -150,8 +148,6 @@ class MqttSource:
 
     async def receive(self) -> Batch | None:
         """The facts of the messages that have come, once some have. It never ends."""
-        if self.is_acknowledged_at_once:
-            self.acknowledge(self._number)
         while not self._waiting:
             self._arrived = anyio.Event()
             await self._arrived.wait()
@@ -173,9 +169,9 @@ class MqttSource:
         batch.position = self._position()
         return batch
 
-    def acknowledge(self, number: int) -> None:
-        """All batches up to this number are taken for good: the broker need not send their messages again."""
-        now = self._now()
+    async def acknowledge(self, position: dict[str, Any]) -> None:
+        """All batches up to this position are taken for good: the broker need not send their messages again."""
+        now, number = self._now(), position["number"]
         while self._unacknowledged and self._unacknowledged[0][0] <= number:
             _, mids = self._unacknowledged.popleft()
             for mid in mids:

@@ -114,14 +114,14 @@ async def test_what_is_not_acknowledged_comes_again(tmp_path: Path) -> None:
     """A source that is left before its messages are acknowledged gets them once more; one that has acknowledged does not."""
     with broker(tmp_path) as running:
         async with sink_of(running) as sink:
-            async with source_of(running, is_acknowledged_at_once=False) as source:
+            async with source_of(running) as source:
                 await subscribed(source)
                 await sink.send(readings(0, 5))
                 assert await take(source, 5) == list(range(5))
-            async with source_of(running, is_acknowledged_at_once=False) as source:
+            async with source_of(running) as source:
                 batch = await take(source, 5)
                 assert batch == list(range(5))
-                source.acknowledge(10)
+                await source.acknowledge({"number": 10})
                 await anyio.sleep(0.2)
             async with source_of(running) as source:
                 await sink.send(readings(7, 8))
@@ -132,14 +132,14 @@ async def test_what_was_taken_is_not_taken_again(tmp_path: Path) -> None:
     """A position tells a later run which messages were stored already, though the broker has not heard so."""
     with broker(tmp_path) as running:
         async with sink_of(running) as sink:
-            async with source_of(running, is_acknowledged_at_once=False) as source:
+            async with source_of(running) as source:
                 await subscribed(source)
                 await sink.send(readings(0, 5))
                 with anyio.fail_after(WAIT):
                     batch = await source.receive()
                 assert batch is not None and batch.position is not None
                 seen = len(batch.records)
-            after = source_of(running, is_acknowledged_at_once=False)
+            after = source_of(running)
             after.resume(batch.position)
             async with after:
                 await sink.send(readings(50, 51))
