@@ -51,7 +51,7 @@ def read_recorded(line: bytes) -> tuple[Message, bool]:
     try:
         found = _decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise DataError(f"not a recorded message: {str(error)[:1].lower()}{str(error)[1:]}") from None
+        raise DataError(f"not a recorded message: {error}") from None
     given = [name for name in ("payload", "text", "base64") if getattr(found, name) is not msgspec.UNSET]
     if len(given) != 1:
         raise DataError("a recorded message has one of `payload`, `text` and `base64`")

@@ -25,7 +25,7 @@ class Secret(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     credential: str = ""
 
     def reveal(self, folder: str | os.PathLike[str] = ".") -> str:
-        """The secret itself, without the line end behind it; a relative path starts at `folder`. SpecError if it is not there.
+        """The secret itself, without the line end behind it; a relative path starts at `folder`. SpecError if there is none.
 
         Read each time that it is needed, so that one that has changed counts at the next connection.
         """

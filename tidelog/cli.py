@@ -39,6 +39,8 @@ COMMANDS = {
     "verify": "check the certificate of an explanation",
     "fmt": "write programs in the one way to write them",
     "test": "run tests of rules: facts, and what has to be told of them",
+    "init": "write a small gateway that runs at once, with a simulated plant",
+    "gateway": "listen to devices, know the rules, tell alarms: what one file says",
     "lsp": "serve editors: diagnostics, definitions, completion, formatting",
     "completion": "print the script with which a shell completes commands",
     "spark": "with Spark: run a program, write derived facts to tables",

@@ -64,7 +64,7 @@ class MapMapper:
             try:
                 payload = decode(message.payload)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                self._reject(found, message, f"the payload is no JSON: {error}; for plain text say `format = \"text\"`")
+                self._reject(found, message, f'the payload is no JSON: {error}; for plain text say `format = "text"`')
                 continue
             for one, levels in maps:
                 self._take(found, message, one, payload, levels)
@@ -198,7 +198,9 @@ def _fields(known: PredicateSchema, settings: MapSettings, levels: Mapping[str, 
     for name in settings.fields:
         if name not in known.fields:
             raise SpecError(f"`{known.name}` has no field `{name}`{suggest(name, known.fields)}")
-    by_name = {name: FieldSettings(topic=name) if name in levels else FieldSettings(path=f'"{name}"') for name in known.fields}
+    by_name = {
+        name: FieldSettings(topic=name) if name in levels else FieldSettings(path=f'"{name}"') for name in known.fields
+    }
     return {name: field_of(settings.fields.get(name, by_name[name])) for name in known.fields}
 
 
@@ -237,7 +239,9 @@ class LineMapper:
     def batch(self, messages: Sequence[Message]) -> Batch:
         found = Batch(places=[])
         for message in messages:
-            decoded = self._decoder.for_stream(f"{self._decoder.name}:{message.topic}").decode(message.payload.splitlines(), 1)
+            decoded = self._decoder.for_stream(f"{self._decoder.name}:{message.topic}").decode(
+                message.payload.splitlines(), 1
+            )
             found.records += decoded.records
             found.rejected += decoded.rejected
             found.places += decoded.places or ()  # type: ignore[operator] # a list, made above

@@ -15,7 +15,9 @@ from tidelog.plans.times import TimeReader, read_iso
 
 TimeFormat = Literal["iso", "s", "ms", "us"]
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
-NEEDS_UNIT = "a time of day needs to know what a unit of time is: declare one, such as `timeline integer, unit 1 s, round down`"
+NEEDS_UNIT = (
+    "a time of day needs to know what a unit of time is: declare one, such as `timeline integer, unit 1 s, round down`"
+)
 
 
 def arrival(timeline: Timeline) -> Callable[[float], int]:

@@ -1,4 +1,4 @@
-"""JMESPath in a gateway's file: what of a payload is meant. Plain paths, which most are, are followed without the library."""
+"""JMESPath in a gateway's file: what of a payload is meant. Plain paths, as most are, are followed without the library."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ def read_path(text: str) -> Find:
     >>> read_path("a.b[0]")({"a": {"b": [5]}})
     5
     """
-    try:
-        compiled = jmespath.compile(text)
-    except JMESPathError as error:
-        raise SpecError(f"`{text}` is no JMESPath: {' '.join(str(error).split())}") from None
+    compiled = _compile(text)
     plain = _plain(compiled.parsed)
     if plain is not None:
         return _follow(plain)
@@ -39,8 +36,15 @@ def read_path(text: str) -> Find:
 
 
 def members_of(text: str) -> set[str]:
-    """The members of the document itself that a path may read."""
-    return set(_first_members(jmespath.compile(text).parsed))
+    """The members of the document itself that a path may read; SpecError for what is no JMESPath."""
+    return set(_first_members(_compile(text).parsed))
+
+
+def _compile(text: str) -> Any:
+    try:
+        return jmespath.compile(text)
+    except JMESPathError as error:
+        raise SpecError(f"`{text}` is no JMESPath: {' '.join(str(error).split())}") from None
 
 
 def _first_members(node: dict[str, Any]) -> Iterator[str]:

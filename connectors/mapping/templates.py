@@ -32,7 +32,9 @@ _NO_TOPIC = str.maketrans({"+": "_", "#": "_", "/": "_", "\0": "_"})
 class Template:
     """Payloads of answers. SpecError for a name that no answer has."""
 
-    def __init__(self, schema: Schema, payload: str | Mapping[str, Any] | None, *, iso: bool, outputs: Iterable[str]) -> None:
+    def __init__(
+        self, schema: Schema, payload: str | Mapping[str, Any] | None, *, iso: bool, outputs: Iterable[str]
+    ) -> None:
         self._lines = JsonEncoder(schema, iso=iso)
         self._values = AnswerValues(schema, iso=iso)
         self._write = None if payload is None else _writer(payload)

@@ -1,4 +1,4 @@
-"""Topics, and what of them is of interest: `plant/{machine}/temperature`, with `+` for any level and `#` for all that follow."""
+"""Topics, and what of them is of interest: `plant/{machine}/temperature`, with `+` for a level and `#` for all that follow."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ class TopicPattern:
             elif level == "#" and i + 1 < len(levels):
                 raise SpecError(f"`{text}`: `#` stands last in a topic")
             elif level not in ("+", "#") and set(level) & set("+#{}"):
-                raise SpecError(f"`{text}`: a level is a name, `+`, `#`, or a name in braces, such as `{{machine}}`, got `{level}`")
+                raise SpecError(
+                    f"`{text}`: a level is a name, `+`, `#`, or a name in braces, such as `{{machine}}`, got `{level}`"
+                )
         return cls("/".join(levels), tuple(levels), names)
 
     def match(self, topic: str) -> dict[str, str] | None:

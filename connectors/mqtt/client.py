@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import logging
 import random
+import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import anyio.to_thread
-from paho.mqtt.client import Client, MQTTMessage, MQTTv5, MQTTv311
+import msgspec
+from paho.mqtt.client import MQTT_CLEAN_START_FIRST_ONLY, Client, MQTTMessage, MQTTv5, MQTTv311
 from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
@@ -41,7 +43,7 @@ class _BufferingClient(Client):
     """Reads and writes in large pieces: four system calls a message become one for hundreds of them."""
 
     def _create_socket(self) -> Any:
-        return BufferedSocket(super()._create_socket())
+        return BufferedSocket(cast("socket.socket", super()._create_socket()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,14 @@ class MqttClient:
     """One client of a broker: connects, and goes on doing so with back-off and jitter, while `run` runs.
 
     `on_session(is_present)` is called each time that the broker lets it in, and tells whether the broker has kept its
-    session; `on_message` for each message; `on_published(mid)` once the broker has taken one. SpecError for settings that
-    cannot be used.
+    session; `on_message` for each message; `on_published(mid)` once the broker has taken one. One that is only passing
+    (`is_passing`) has `client_id` whatever the settings say, leaves no session behind, and has no will. SpecError for
+    settings that cannot be used.
     """
 
-    def __init__(self, settings: BrokerSettings, client_id: str, folder: str) -> None:
+    def __init__(self, settings: BrokerSettings, client_id: str, folder: str, *, is_passing: bool = False) -> None:
+        if is_passing:
+            settings = msgspec.structs.replace(settings, client_id=client_id, will=None, birth=None, session_expiry=0)
         self._settings = settings
         self.broker = Broker.parse(settings.url)
         self.name = f"mqtt://{self.broker}"
@@ -70,22 +75,21 @@ class MqttClient:
         self.on_session: Callable[[bool], None] = lambda is_present: None
         self.on_message: Callable[[MQTTMessage], None] = lambda message: None
         self.on_published: Callable[[int], None] = lambda mid: None
-        self._client = self._make(settings.client_id or client_id)
+        self._client = self._make(settings.client_id or client_id, is_passing)
         self._statistics = ClientStatistics()
         self._refusal = ""
         self._wanted = anyio.Event()
         self._resumed: anyio.Event | None = None
         self._is_looped = False
 
-    def _make(self, client_id: str) -> _BufferingClient:
-        clean = {} if self._is_v5 else {"clean_session": False}
+    def _make(self, client_id: str, is_passing: bool) -> _BufferingClient:
         client = _BufferingClient(
             CallbackAPIVersion.VERSION2,
             client_id=client_id,
             protocol=MQTTv5 if self._is_v5 else MQTTv311,
             reconnect_on_failure=False,
             manual_ack=True,
-            **clean,
+            clean_session=None if self._is_v5 else is_passing,
         )
         client.connect_timeout = CONNECT_SECONDS
         client.max_inflight_messages_set(1000)
@@ -103,12 +107,13 @@ class MqttClient:
             self.broker.host,
             self.broker.port,
             self._settings.keep_alive,
-            **({"clean_start": False, "properties": self._properties()} if self._is_v5 else {}),
+            clean_start=False if self._is_v5 else MQTT_CLEAN_START_FIRST_ONLY,
+            properties=self._properties() if self._is_v5 else None,
         )
         return client
 
     def _properties(self) -> Properties:
-        properties = Properties(PacketTypes.CONNECT)
+        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call] # the library does not say
         properties.SessionExpiryInterval = self._settings.session_expiry
         properties.ReceiveMaximum = self._settings.max_inflight
         return properties
@@ -205,8 +210,8 @@ class MqttClient:
         return None if self._settings.password is None else self._settings.password.reveal(self._folder)
 
     async def _serve(self) -> str:
-        socket = self._client.socket()
-        if not isinstance(socket, BufferedSocket):
+        link = self._client.socket()
+        if not isinstance(link, BufferedSocket):
             return "connection lost"
         self._is_looped, self._wanted = True, anyio.Event()
         lost: list[str] = []
@@ -214,7 +219,7 @@ class MqttClient:
 
             async def until_lost(work: Callable[[BufferedSocket], Any]) -> None:
                 try:
-                    await work(socket)
+                    await work(link)
                 except (OSError, anyio.ClosedResourceError, anyio.BusyResourceError) as error:
                     lost.append(self._refusal or _reason(error))
                     tasks.cancel_scope.cancel()
@@ -224,34 +229,34 @@ class MqttClient:
         self._is_looped = False
         return lost[0]
 
-    async def _read(self, socket: BufferedSocket) -> None:
+    async def _read(self, link: BufferedSocket) -> None:
         while True:
             while self._resumed is not None:
                 await self._resumed.wait()
-            await anyio.wait_readable(socket.raw)
+            await anyio.wait_readable(link.raw)
             self._check(self._client.loop_read())
-            while socket.has_read:
+            while link.has_read:
                 self._check(self._client.loop_read())
 
-    async def _write(self, socket: BufferedSocket) -> None:
+    async def _write(self, link: BufferedSocket) -> None:
         while True:
             self._wanted = anyio.Event()
             self._check(self._client.loop_write())
-            socket.flush()
-            while not socket.is_flushed:
-                await anyio.wait_writable(socket.raw)
-                socket.flush()
+            link.flush()
+            while not link.is_flushed:
+                await anyio.wait_writable(link.raw)
+                link.flush()
             if not self._client.want_write():
                 await self._wanted.wait()
 
-    async def _look(self, socket: BufferedSocket) -> None:
+    async def _look(self, link: BufferedSocket) -> None:
         """Ping the broker in time, and see that it answers; at first, that it lets anybody in at all."""
-        await anyio.sleep(CONNECT_SECONDS if not self._statistics.is_connected else 0)
-        if not self._statistics.is_connected:
-            raise ConnectionError(self._refusal or f"no answer within {CONNECT_SECONDS:g} s")
+        until = anyio.current_time() + CONNECT_SECONDS
         while True:
             await anyio.sleep(min(_LOOK_SECONDS, self._settings.keep_alive / 2))
-            if self._resumed is None:
+            if not self._statistics.is_connected and anyio.current_time() >= until:
+                raise ConnectionError(self._refusal or f"no answer within {CONNECT_SECONDS:g} s")
+            if self._statistics.is_connected and self._resumed is None:
                 self._check(self._client.loop_misc())
 
     def _check(self, code: int) -> None:
@@ -260,16 +265,16 @@ class MqttClient:
 
     async def _say_goodbye(self) -> None:
         """Leave in order: then the broker does not send the last will, so it is published here."""
-        socket = self._client.socket()
-        if self._client.is_connected() and isinstance(socket, BufferedSocket):
+        link = self._client.socket()
+        if self._client.is_connected() and isinstance(link, BufferedSocket):
             if self._settings.will is not None:
                 self._announce(self._settings.will)
             with suppress(OSError):
                 self._client.disconnect()
                 self._client.loop_write()
-                socket.flush()
-        if isinstance(socket, BufferedSocket):
-            socket.close()
+                link.flush()
+        if isinstance(link, BufferedSocket):
+            link.close()
         self._is_looped = False
         self._statistics = ClientStatistics(False, self._statistics.connections)
 
@@ -307,9 +312,9 @@ class MqttClient:
         if self._is_looped:
             self._wanted.set()
 
-    def _closing(self, _client: Client, _data: object, socket: Any) -> None:
-        if self._is_looped and isinstance(socket, BufferedSocket):
-            anyio.notify_closing(socket.raw)
+    def _closing(self, _client: Client, _data: object, link: Any) -> None:
+        if self._is_looped and isinstance(link, BufferedSocket):
+            anyio.notify_closing(link.raw)
 
 
 def _reason(error: BaseException) -> str:

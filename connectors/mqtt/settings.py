@@ -83,7 +83,9 @@ def tls_context(settings: BrokerSettings, folder: str) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=_within(folder, settings.ca))
         if settings.certificate:
-            context.load_cert_chain(str(_within(folder, settings.certificate)), _within(folder, settings.key), password=_no_password)
+            context.load_cert_chain(
+                str(_within(folder, settings.certificate)), _within(folder, settings.key), password=_no_password
+            )
     except (OSError, ssl.SSLError) as error:
         raise SpecError(f"TLS: {error.strerror or error}; looked at `ca`, `certificate` and `key`") from None
     return context

@@ -11,6 +11,7 @@ from anyio.abc import TaskGroup
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.mqtt.client import ClientStatistics, MqttClient
 from tidelog.connectors.mqtt.settings import BrokerSettings
+from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.runtime.interfaces import AnyAnswer
 
 MAX_UNSENT = 256
@@ -22,10 +23,10 @@ class MqttSink:
 
     While the broker is away, `send` waits: so what is owed stays where it is, and the connection is made again, for ever.
     With QoS 1 the broker may get a message twice where a connection broke before it could say that it has it; with QoS 2
-    each once.
+    each once. With `predicates`, it publishes the answers of these alone.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every option has a default, and names what it is
         self,
         name: str,
         settings: BrokerSettings,
@@ -36,9 +37,11 @@ class MqttSink:
         folder: str = ".",
         qos: Literal[0, 1, 2] = 1,
         retain: bool = False,
+        predicates: frozenset[str] | None = None,
     ) -> None:
         self.name = name
         self._topic, self._template, self._qos, self._retain = topic, template, qos, retain
+        self._predicates = predicates
         self.client = MqttClient(settings, client_id, folder)
         self.client.on_published, self.client.on_session = self._on_published, self._on_session
         self._open: set[int] = set()
@@ -65,6 +68,8 @@ class MqttSink:
     async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Publish these; waits until the broker has them."""
         for answer in answers:
+            if self._predicates is not None and _predicate(answer) not in self._predicates:
+                continue
             await self._wait(MAX_UNSENT - 1)
             while self._qos == 0 and not self.client.statistics().is_connected:
                 await self._next()
@@ -90,3 +95,7 @@ class MqttSink:
     def _on_session(self, is_present: bool) -> None:
         """The library sends again what was not acknowledged; those who wait for a connection go on."""
         self._progress.set()
+
+
+def _predicate(answer: AnyAnswer) -> str:
+    return answer.query if isinstance(answer, HypotheticalAnswer) else answer[0]

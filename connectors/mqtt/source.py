@@ -98,7 +98,7 @@ class MqttSource:
 
     is_replayable = True
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every option has a default, and names what it is
         self,
         name: str,
         settings: BrokerSettings,
@@ -215,10 +215,10 @@ class MqttSource:
         self._subscribed = list(self._topics)
 
     def _on_message(self, given: MQTTMessage) -> None:
-        mid: int | None = None
+        mid, payload = None, bytes(given.payload)
         if given.qos:
             mid = given.mid
-            digest = hashlib.blake2b(given._topic + b"\0" + given.payload, digest_size=8).digest()
+            digest = hashlib.blake2b(given._topic + b"\0" + payload, digest_size=8).digest()
             if given.dup and self._taken.has(mid, digest):
                 self.repeated += 1
                 if not self._taken.is_open(mid):
@@ -230,7 +230,7 @@ class MqttSource:
                 self.client.acknowledge(mid)
                 self._taken.acknowledge(mid, self._now())
             return
-        self._waiting.append((Message(given.topic, given.payload, self._now(), given.retain, _properties(given)), mid))
+        self._waiting.append((Message(given.topic, payload, self._now(), given.retain, _properties(given)), mid))
         self._arrived.set()
         if len(self._waiting) >= MAX_WAITING:
             self.client.pause()

@@ -108,7 +108,7 @@ class _Reader:
 
     def _check_keys(self, value: Any, kind: msgspec.inspect.Type, place: Place) -> None:
         """Tell every key that the schema does not have."""
-        if isinstance(kind, msgspec.inspect.ListType) and isinstance(value, list):
+        if isinstance(kind, msgspec.inspect.VarTupleType) and isinstance(value, list):
             for i, item in enumerate(value):
                 self._check_keys(item, kind.item_type, (*place, i))
         elif isinstance(kind, msgspec.inspect.DictType) and isinstance(value, dict):
@@ -171,7 +171,9 @@ class _Reader:
     def _unfit(self, message: str) -> Diagnostic:
         """What `msgspec` says of a value, at its place."""
         message, _, path = message.partition(" - at `$")
-        place = tuple(int(index) if index.isdigit() else name for name, index in _STEP.findall(path.rstrip("`")) if name or index)
+        place = tuple(
+            int(index) if index.isdigit() else name for name, index in _STEP.findall(path.rstrip("`")) if name or index
+        )
         message = message.replace("`str`", "text").replace("`int`", "a number").replace("`float`", "a number")
         message = message.replace("`object`", "a table").replace("`array`", "an array").replace("`bool`", "a boolean")
         help = ""

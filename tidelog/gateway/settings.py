@@ -22,10 +22,10 @@ class MqttSourceSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="t
     program: str = ""
     """The name of the program that it feeds, where there are several."""
     format: PayloadFormat = "json"
-    map: list[MapSettings] = []
+    map: tuple[MapSettings, ...] = ()
     by: str = ""
     """The field that says which device a fact comes from: each then has a watermark of its own."""
-    topics: list[str] = []
+    topics: tuple[str, ...] = ()
     qos: Literal[0, 1] = 1
     retained: Literal["take", "skip"] = "take"
 
@@ -38,7 +38,7 @@ class ReplaySourceSettings(
     name: str
     program: str = ""
     format: PayloadFormat = "json"
-    map: list[MapSettings] = []
+    map: tuple[MapSettings, ...] = ()
     by: str = ""
     file: str
     loop: bool = True
@@ -60,7 +60,7 @@ class MqttSinkSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="typ
 
     name: str
     program: str = ""
-    predicates: list[str] = []
+    predicates: tuple[str, ...] = ()
     """Which answers it is told; all, unless told."""
     topic: str
     payload: str | dict[str, Scalar] | None = None
@@ -68,14 +68,12 @@ class MqttSinkSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="typ
     retain: bool = False
 
 
-class SpecSinkSettings(
-    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="spec"
-):
+class SpecSinkSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="spec"):
     """What `tidelog run --out SPEC` writes."""
 
     name: str
     program: str = ""
-    predicates: list[str] = []
+    predicates: tuple[str, ...] = ()
     spec: str
 
 
@@ -124,14 +122,14 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     clock: Duration | None = None
     max_ahead: Duration | None = None
     idle_after: float | None = None
-    programs: list[ProgramSettings] = []
+    programs: tuple[ProgramSettings, ...] = ()
     state: str = ""
     dead_letters: str = ""
     iso: bool = True
     """Times in answers as ISO-8601, where the program declares a unit."""
     tap: str = ""
     """The socket at which `--tap` listens in; beside the file, unless told."""
-    source: list[AnySource] = []
-    sink: list[AnySink] = []
+    source: tuple[AnySource, ...] = ()
+    sink: tuple[AnySink, ...] = ()
     limits: LimitSettings = LimitSettings()
     log: LogSettings = LogSettings()
