@@ -108,7 +108,8 @@ def measure(count: int, rate: int, seconds: float, *, with_state: bool) -> None:
         state = 'state = "state"' if with_state else ""
         (folder / "plant.toml").write_text(SETTINGS.format(port=port, state=state))
         found = shutil.which("mosquitto", path=f"{os.environ['PATH']}:/usr/sbin")
-        assert found is not None, "Mosquitto is not there: run .ci/mosquitto"
+        if found is None:
+            raise SystemExit("Mosquitto is not there: run .ci/mosquitto")
         broker = subprocess.Popen([found, "-c", str(folder / "mosquitto.conf")], stderr=subprocess.DEVNULL)
         time.sleep(0.5)
         command = [sys.executable, "-m", "tidelog", "gateway", str(folder / "plant.toml")]

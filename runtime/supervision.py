@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -220,6 +221,8 @@ class SourceActor:
             if batch is not None and not isinstance(batch, Batch):
                 kind = type(batch).__name__
                 raise TypeError(f"source `{self._source.name}`: `receive` returns a Batch, or None at the end, got {kind}")
+            if batch is not None:
+                batch.received = time.monotonic()
             return batch
         return None
 

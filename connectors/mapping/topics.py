@@ -1,4 +1,4 @@
-"""Topics, and what of them is of interest: `plant/{machine}/temperature`, with `+` for a level and `#` for all that follow."""
+"""Topics, and what of them is of interest: `plant/{machine}/temperature`, with `+` for a level, `#` for all that follow."""
 
 from __future__ import annotations
 

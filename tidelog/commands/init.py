@@ -19,8 +19,7 @@ def run(options: argparse.Namespace) -> int:
     """Write the files, and say how to go on. SpecError where one of them is there already."""
     folder = Path(options.folder)
     names = start(folder)
-    write_out(f"wrote {', '.join(names)} to {folder}\n\nRun it:     tidelog gateway {folder / 'plant.toml'}\n")
-    write_out(
-        f"Test it:    tidelog test {folder}\nSee a map:  tidelog gateway {folder / 'plant.toml'} --try {folder / 'messages.jsonl'}\n"
-    )
+    run_it = f"tidelog gateway {folder / 'plant.toml'}"
+    write_out(f"wrote {', '.join(names)} to {folder}\n\nRun it:     {run_it}\nTest it:    tidelog test {folder}\n")
+    write_out(f"See a map:  {run_it} --try {folder / 'messages.jsonl'}\n")
     return DONE
