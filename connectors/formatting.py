@@ -10,6 +10,7 @@ from typing import Protocol
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import SpecError
 from tidelog.plans.literals import UNIT_SECONDS
+from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.syntax import Time
 from tidelog.plans.timeline import NEG, POS, Timeline, format_interval, format_time
 from tidelog.plans.times import EPOCH
@@ -30,6 +31,11 @@ class Encoder(Protocol):
 def are_changes(answers: Sequence[AnyAnswer]) -> bool:
     """Whether these derived facts are changes: a run's are, all of them, or none."""
     return bool(answers) and isinstance(answers[0], ChangeRecord)
+
+
+def predicate_of(answer: AnyAnswer) -> str:
+    """The predicate of an answer, or the name of the question that it answers."""
+    return answer.query if isinstance(answer, HypotheticalAnswer) else answer[0]
 
 
 class TimeFormatter:

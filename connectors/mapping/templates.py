@@ -8,7 +8,7 @@ Without a template, an answer is sent as the JSON line that `run` prints.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -46,6 +46,16 @@ class Template:
         if self._write is None or isinstance(answer, HypotheticalAnswer):
             return self._lines.encode([answer]).rstrip(b"\n")
         return self._write(self._values.of(answer))
+
+
+class TemplateEncoder:
+    """A template as an encoder: a line for each answer, so that a text must not hold line ends. SpecError as for `Template`."""
+
+    def __init__(self, template: Template) -> None:
+        self._template = template
+
+    def encode(self, answers: Sequence[AnyAnswer]) -> bytes:
+        return b"".join([self._template.payload(answer).replace(b"\n", b" ") + b"\n" for answer in answers])
 
 
 class TopicTemplate:

@@ -8,10 +8,10 @@ from typing import Literal
 import anyio
 from anyio.abc import TaskGroup
 
+from tidelog.connectors.formatting import predicate_of
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.mqtt.client import ClientStatistics, MqttClient
 from tidelog.connectors.mqtt.settings import BrokerSettings
-from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.runtime.interfaces import AnyAnswer
 
 MAX_UNSENT = 256
@@ -68,7 +68,7 @@ class MqttSink:
     async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Publish these; waits until the broker has them."""
         for answer in answers:
-            if self._predicates is not None and _predicate(answer) not in self._predicates:
+            if self._predicates is not None and predicate_of(answer) not in self._predicates:
                 continue
             await self._wait(MAX_UNSENT - 1)
             while self._qos == 0 and not self.client.statistics().is_connected:
@@ -95,7 +95,3 @@ class MqttSink:
     def _on_session(self, is_present: bool) -> None:
         """The library sends again what was not acknowledged; those who wait for a connection go on."""
         self._progress.set()
-
-
-def _predicate(answer: AnyAnswer) -> str:
-    return answer.query if isinstance(answer, HypotheticalAnswer) else answer[0]

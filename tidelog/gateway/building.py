@@ -9,22 +9,28 @@ from pathlib import Path
 
 from tidelog.compiling import compile_path
 from tidelog.connectors.acceptor import ClientLimits
+from tidelog.connectors.addresses import parse_host_port
 from tidelog.connectors.formats import make_decoder
+from tidelog.connectors.http.settings import HttpSettings
+from tidelog.connectors.http.webhook import Retries, WebhookSink
 from tidelog.connectors.mapping.mapper import LineMapper, MapMapper, Mapper
-from tidelog.connectors.mapping.templates import Template, TopicTemplate
+from tidelog.connectors.mapping.templates import Template, TemplateEncoder, TopicTemplate
 from tidelog.connectors.mapping.topics import TopicPattern
 from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.mqtt.source import MqttSource
+from tidelog.connectors.outbox_server import check_token, load_certificate
 from tidelog.connectors.replay import ReplaySource
 from tidelog.connectors.spec import open_sink, open_source, parse_spec
 from tidelog.gateway.settings import (
     AnySink,
     AnySource,
     GatewaySettings,
+    HttpFileSettings,
     MqttSinkSettings,
     MqttSourceSettings,
     ProgramSettings,
     ReplaySourceSettings,
+    WebhookSinkSettings,
 )
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
@@ -167,9 +173,43 @@ def _sink(sink: AnySink, plan: Plan, settings: GatewaySettings, folder: Path) ->
             retain=sink.retain,
             predicates=frozenset(told),
         )
+    if isinstance(sink, WebhookSinkSettings):
+        return _webhook(sink, plan, folder, iso=iso)
     spec = parse_spec(sink.spec, allow_remote=True)
     clients = ClientLimits(settings.limits.clients)
     return open_sink(_from(folder, sink.spec, spec.path), plan.schema, iso=iso, clients=clients, outputs=plan.outputs)
+
+
+def _webhook(sink: WebhookSinkSettings, plan: Plan, folder: Path, *, iso: bool) -> WebhookSink:
+    told = chosen(sink.predicates, plan)
+    headers = {name: text if isinstance(text, str) else text.reveal(folder) for name, text in sink.headers.items()}
+    return WebhookSink(
+        sink.url,
+        plan.schema,
+        name=sink.name,
+        secret=None if sink.secret is None else sink.secret.reveal(folder),
+        headers=headers,
+        retries=Retries(longest=sink.retry_longest),
+        timeout=sink.timeout,
+        encoder=TemplateEncoder(Template(plan.schema, sink.payload, iso=iso, outputs=told)),
+        predicates=frozenset(told),
+    )
+
+
+def http_settings(http: HttpFileSettings, folder: Path) -> HttpSettings:
+    """How HTTP is served; SpecError where that cannot be, or would not be safe."""
+    with _told("`[http]`"):
+        if bool(http.certificate) != bool(http.key):
+            raise SpecError("`certificate` and `key` belong together")
+        return HttpSettings(
+            parse_host_port(http.listen),
+            token=None if http.token is None else check_token(http.token.reveal(folder)),
+            tls=load_certificate(str(folder / http.certificate), str(folder / http.key)) if http.certificate else None,
+            hosts=http.hosts,
+            max_body=http.max_body,
+            max_clients=http.max_clients,
+            max_listeners=http.max_listeners,
+        )
 
 
 def chosen(predicates: Sequence[str], plan: Plan) -> list[str]:

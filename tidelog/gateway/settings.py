@@ -8,6 +8,7 @@ import msgspec
 
 from tidelog.connectors.mapping.settings import MapSettings, Scalar
 from tidelog.connectors.mqtt.settings import BrokerSettings
+from tidelog.connectors.secret import Secret
 
 PayloadFormat = Literal["json", "text", "facts", "jsonl"]
 """How payloads are written: taken apart by maps (`json`, `text`), or facts as they are."""
@@ -77,6 +78,39 @@ class SpecSinkSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
     spec: str
 
 
+class WebhookSinkSettings(
+    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="webhook"
+):
+    """Answers posted to an address, each until it is taken."""
+
+    name: str
+    program: str = ""
+    predicates: tuple[str, ...] = ()
+    url: str
+    secret: Secret | None = None
+    """Signs what is sent (Standard Webhooks)."""
+    headers: dict[str, str | Secret] = {}
+    payload: dict[str, Scalar] | None = None
+    timeout: float = 10.0
+    retry_longest: float = 60.0
+
+
+class HttpFileSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The page, metrics, answers as they become known, and facts that are posted."""
+
+    listen: str = "127.0.0.1:8080"
+    token: Secret | None = None
+    certificate: str = ""
+    key: str = ""
+    hosts: tuple[str, ...] = ()
+    """Further names by which the server is called."""
+    max_body: int = 8 << 20
+    max_clients: int = 128
+    max_listeners: int = 32
+    ingest: bool = True
+    """Whether facts may be posted."""
+
+
 class ProgramSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """One program, and how its stream is read. These keys also stand at the top of the file, where there is one program."""
 
@@ -109,7 +143,7 @@ class LogSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
 
 
 AnySource = MqttSourceSettings | ReplaySourceSettings | SpecSourceSettings
-AnySink = MqttSinkSettings | SpecSinkSettings
+AnySink = MqttSinkSettings | SpecSinkSettings | WebhookSinkSettings
 
 
 class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -131,5 +165,6 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     """The socket at which `--tap` listens in; beside the file, unless told."""
     source: tuple[AnySource, ...] = ()
     sink: tuple[AnySink, ...] = ()
+    http: HttpFileSettings | None = None
     limits: LimitSettings = LimitSettings()
     log: LogSettings = LogSettings()

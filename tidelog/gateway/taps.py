@@ -41,9 +41,9 @@ class Taps:
     def pass_on(self, name: str, write: Callable[[], bytes]) -> None:
         """Let those who listen in have these lines, which are written only for them."""
         listening = self._listening.get(name)
-        if listening:
-            data = write()
-            for one in listening:
+        data = write() if listening else b""
+        if data:
+            for one in listening or ():
                 one.pass_on(data)
 
     @contextmanager
