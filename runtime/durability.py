@@ -13,8 +13,9 @@ owed, all of it or nothing. Answers are numbered from 1, and no sink is given on
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 Promise = Literal["exactly once", "at least once", "best effort"]
 """What a sink promises of each answer of a durable run, however often the run is killed."""
@@ -65,16 +66,16 @@ class Numbering(Protocol):
 
 
 @runtime_checkable
-class Confirming(Protocol):
+class Confirming(Numbering, Protocol):
     """A sink that learns only later that answers were taken."""
 
     def confirmed(self) -> int:
-        """The number of the last answer that is known to be taken, with all before it; 0 before the first."""
+        """The number of the last answer that is known to be taken, with all before it; 0 before the first. Does not wait."""
         ...
 
 
 @runtime_checkable
-class Keeping(Promising, Protocol):
+class Keeping(Confirming, Promising, Protocol):
     """A sink that promises `exactly once` (as far as `promise` says so): it keeps answers where a later run finds them."""
 
     def resume(self, run: str, taken: int, standing: dict[str, Any] | None) -> int:
@@ -87,14 +88,109 @@ class Keeping(Promising, Protocol):
         ...
 
     def standing(self) -> dict[str, Any]:
-        """Where it stands behind all that it was given, as plain data. Does not wait."""
+        """Where it stands behind the last answer that it has `confirmed`, as plain data. Does not wait."""
         ...
 
     def secure(self) -> None:
-        """What it was given is on the disk when this returns. Called in a worker thread, with the sink still in use."""
+        """Let what it was given be on the disk when this returns. Called in a worker thread, when no more is at hand."""
         ...
 
 
 def promise_of(sink: object) -> Promise:
     """What a sink promises; its best where it does not say."""
     return sink.promise if isinstance(sink, Promising) else "best effort"
+
+
+class Input(NamedTuple):
+    """A block of the journal: the events number `first` to `last` with so many `facts`, stored `at` (microseconds, 1970)."""
+
+    first: int
+    last: int
+    facts: int
+    at: int
+    data: bytes
+
+
+class Told(NamedTuple):
+    """A block of answers, number `first` to `last`."""
+
+    first: int
+    last: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How long input stays in the journal that is not needed to go on: so many seconds, and so many bytes, at most."""
+
+    seconds: float | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """How many bytes of answers may wait for sinks. What then: sources wait, the run stops, or the oldest are dropped."""
+
+    size: int = 1_000_000_000
+    full: Literal["block", "stop", "drop-oldest"] = "block"
+
+
+@dataclass(slots=True)
+class Changes:
+    """What one commit stores; `head` replaces the last one.
+
+    `parts`, unless it is None, is a snapshot of the state as of the last event of `journal`: the parts of it that are not as
+    the last snapshot has them, with None for one that is no more. Blocks of events all before number `journal_from` are not
+    needed to go on, and stay as `keep` says. Blocks of answers all before number `answers_from` go, and, while there are
+    more than `answers_most` bytes of them, the oldest.
+    """
+
+    head: bytes
+    journal: Sequence[Input] = ()
+    answers: Sequence[Told] = ()
+    parts: dict[str, bytes | None] | None = None
+    journal_from: int = 0
+    answers_from: int = 0
+    answers_most: int | None = None
+    keep: Keep | None = None
+
+
+class Kept(NamedTuple):
+    """The answers that are stored: the number of the first one, and how many bytes they have."""
+
+    first: int
+    size: int
+
+
+class StateStore(Protocol):
+    """Where a run is stored: each method may wait for the disk. ConnectorError where it fails for good, or is damaged."""
+
+    name: str
+
+    def head(self) -> bytes | None:
+        """What the last commit stored as its head; None before the first."""
+        ...
+
+    def commit(self, changes: Changes) -> Kept:
+        """Store all of it at once and for good, or nothing."""
+        ...
+
+    def kept(self) -> Kept:
+        """Which answers are stored."""
+        ...
+
+    def parts(self) -> Iterator[tuple[str, bytes]]:
+        """The parts of the last snapshot."""
+        ...
+
+    def journal(self, first: int = 0) -> Iterator[Input]:
+        """The blocks of the journal that hold the event number `first`, and those behind, in order; all with 0."""
+        ...
+
+    def answers(self, first: int) -> Told | None:
+        """The block that holds the answer number `first`; None where it is not stored."""
+        ...
+
+    def check(self) -> None:
+        """ConnectorError where what it stores would be lost, as where its files have been removed."""
+        ...

@@ -20,7 +20,7 @@ from tidelog.connectors.descriptors import Descriptor
 from tidelog.connectors.file_source import FileSource
 from tidelog.connectors.outbox import Outbox, OutboxReader, OutboxRow
 from tidelog.connectors.outbox_file import FILE
-from tidelog.connectors.outbox_lock import LOCK
+from tidelog.connectors.stored_lock import lock_of
 from tidelog.plans.errors import ConnectorError, SnapshotError, SpecError, TidelogError
 from tidelog.plans.plan import Plan
 from tidelog.runtime import durable
@@ -28,6 +28,7 @@ from tidelog.runtime.durable import DurableRun, fingerprint
 from tidelog.runtime.engine import first_cause
 from tidelog.runtime.interfaces import Batch
 
+LOCK = lock_of("outbox")
 PROGRAM = """
 timeline integer.
 input temp(sensor: text, value: number).
