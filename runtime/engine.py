@@ -156,7 +156,12 @@ class Engine:
         self._observer = observer
         self._scope: anyio.CancelScope | None = None
         self._grace = math.inf
+        self._started = anyio.Event()
         self.rejected = 0
+
+    async def wait_started(self) -> None:
+        """Wait until it is at work: what an earlier run has stored is there."""
+        await self._started.wait()
 
     async def run(self) -> None:
         """Run to the end; OperatorError, ConnectorError or another TidelogError if something fails for good.
@@ -172,6 +177,7 @@ class Engine:
             with anyio.CancelScope(deadline=anyio.current_time() + self._grace) as self._scope:
                 async with anyio.create_task_group() as tasks:
                     self._deploy(tasks)
+                    self._started.set()
         except BaseExceptionGroup as group:
             cause = first_cause(group)
         finally:

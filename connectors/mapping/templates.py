@@ -49,7 +49,7 @@ class Template:
 
 
 class TemplateEncoder:
-    """A template as an encoder: a line for each answer, so that a text must not hold line ends. SpecError as for `Template`."""
+    """A template as an encoder: a line for each answer, in which line ends become spaces."""
 
     def __init__(self, template: Template) -> None:
         self._template = template

@@ -10,6 +10,7 @@ import anyio
 from tidelog.commands.outcome import BAD, DONE, say, show_diagnostics, write_out
 from tidelog.plans.errors import ProgramError, SpecError
 
+_EXTRA = ("paho", "jmespath", "hypercorn", "starlette", "httpx", "prometheus_client")
 _NEEDED = "the gateway needs more than tidelog itself: install `tidelog[gateway]`"
 
 
@@ -30,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
         from tidelog.gateway.reading import read_settings  # noqa: PLC0415 - likewise
         from tidelog.gateway.taps import listen_in, tap_path  # noqa: PLC0415 - likewise
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] in ("paho", "jmespath"):
+        if (error.name or "").partition(".")[0] in _EXTRA:
             raise SpecError(_NEEDED) from None
         raise
     if options.connect and not options.check:

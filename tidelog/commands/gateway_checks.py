@@ -15,7 +15,7 @@ from tidelog.connectors.mqtt.client import MqttClient
 from tidelog.connectors.mqtt.settings import BrokerSettings
 from tidelog.connectors.replay import recorded_messages
 from tidelog.connectors.spec import parse_spec
-from tidelog.gateway.building import Unit, build, build_mappers
+from tidelog.gateway.building import Unit, build, build_mappers, http_settings
 from tidelog.gateway.settings import AnySink, AnySource, GatewaySettings, SpecSinkSettings, SpecSourceSettings
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.facts import Record, format_atom
@@ -31,6 +31,8 @@ def check(settings: GatewaySettings, file: Path, *, with_ends: bool) -> int:
         show_diagnostics(unit.plan.warnings, unit.plan.name, unit.plan.program.text)
         write_out(_summary(unit))
     _check_secrets(settings, file)
+    if settings.http is not None:
+        write_out(f"http: {http_settings(settings.http, file.parent).url}\n")
     if with_ends:
         return anyio.run(_reach_all, settings, file, backend="trio")
     write_out(f"{file}: right\n")

@@ -13,7 +13,11 @@ from tidelog.commands.outcome import DONE
 from tidelog.commands.signals import GRACE, GentleStopping, gently_stopped
 from tidelog.commands.statistics import show_statistics
 from tidelog.connectors.dead_letters import DeadLetterWriter
-from tidelog.gateway.building import Unit, build
+from tidelog.connectors.formatting import TimeFormatter
+from tidelog.connectors.http.server import HttpServer
+from tidelog.connectors.http.watch import Watch
+from tidelog.connectors.state_store import StateDirectory
+from tidelog.gateway.building import Unit, build, http_settings
 from tidelog.gateway.engines import Running
 from tidelog.gateway.logs import set_up
 from tidelog.gateway.reading import read_settings
@@ -23,6 +27,7 @@ from tidelog.gateway.taps import Taps, TapServer, tap_path
 from tidelog.plans.errors import TidelogError
 from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.engine import first_cause
+from tidelog.runtime.why.recent import RecentFacts
 
 logger = logging.getLogger("tidelog")
 
@@ -53,6 +58,7 @@ class Gateway:
         self._taps = Taps()
         self._running: dict[str, Running] = {}
         self._letters: DeadLetterWriter
+        self._server: HttpServer | None = None
         self._reloading = anyio.Lock()
 
     async def main(self) -> int:
@@ -61,16 +67,15 @@ class Gateway:
         async with AsyncExitStack() as stack:
             self._letters = await stack.enter_async_context(self._dead_letters())
             await self._listen_in(stack)
-            async with anyio.create_task_group() as tasks:
-                beside = [self._hear_stop, self._hear_others, self._notifier.keep_alive]
-                async with anyio.create_task_group() as programs:
-                    self._programs = programs
-                    for work in beside:
-                        tasks.start_soon(work)
-                    for unit in self._units:
-                        await self._start(unit)
-                    self._say_ready()
-                tasks.cancel_scope.cancel()
+            await self._serve(stack)
+            async with anyio.create_task_group() as self._tasks:
+                for work in (self._hear_stop, self._hear_others, self._notifier.keep_alive):
+                    self._tasks.start_soon(work)
+                for unit in self._units:
+                    await self._start(unit)
+                self._say_ready()
+                await self._wait_ended()
+                self._tasks.cancel_scope.cancel()
         logger.info("stopped")
         return DONE if self._stopping.number is None else 128 + self._stopping.number
 
@@ -86,6 +91,37 @@ class Gateway:
         except (OSError, TidelogError) as error:
             logger.warning("nobody can listen in: `%s`: %s", path, error)
 
+    async def _serve(self, stack: AsyncExitStack) -> None:
+        """Serve the page, the metrics and the rest, if the file says where."""
+        if self._settings.http is None:
+            return
+        settings = http_settings(self._settings.http, self._file.parent)
+        self._server = HttpServer([], settings)
+        self._server.actions["reload"] = self.reload
+        await stack.enter_async_context(self._server)
+        logger.info("serving %s", self._server.url)
+
+    def _watch(self, unit: Unit) -> Watch | None:
+        """What is served of a program: what was seen of an earlier one of this name stays."""
+        if self._server is None:
+            return None
+        plan, name = unit.plan, unit.settings.name
+        at = TimeFormatter(plan.timeline, iso=plan.timeline.unit is not None).at
+        explain = RecentFacts(plan, at=at)
+        if name in self._server.watches:
+            self._server.watches[name].replace(plan, explain)
+        else:
+            self._server.watches[name] = Watch(plan, name=name, explain=explain)
+        return self._server.watches[name]
+
+    def _store(self, unit: Unit) -> StateDirectory | None:
+        """Where a program's state is kept, opened."""
+        if not self._settings.state:
+            return None
+        path = self._file.parent / self._settings.state / unit.settings.name
+        path.mkdir(parents=True, exist_ok=True)
+        return StateDirectory(str(path))
+
     def _tapped(self) -> list[str]:
         """What there is to listen to."""
         return [name for running in self._running.values() for name in running.tapped]
@@ -93,9 +129,19 @@ class Gateway:
     # --- programs --------------------------------------------------------------------------------------------------------
 
     async def _start(self, unit: Unit) -> None:
-        running = Running(unit, self._settings, self._file.parent, self._letters, self._taps)
+        store = self._store(unit)
+        running = Running(unit, self._settings, self._letters, self._taps, watch=self._watch(unit), store=store)
         self._running[unit.settings.name] = running
-        await self._programs.start(running.run)
+        await self._tasks.start(running.run)
+
+    async def _wait_ended(self) -> None:
+        """Until every program has ended, and none is being put into its place."""
+        while True:
+            for running in [*self._running.values()]:
+                await running.wait_ended()
+            async with self._reloading:
+                if all(running.has_ended for running in self._running.values()):
+                    return
 
     def _say_ready(self) -> None:
         names = ", ".join(self._running)
@@ -129,6 +175,9 @@ class Gateway:
                     tasks.start_soon(self._running.pop(name).end)
         for name in new:
             await self._start(wanted[name])
+        for name in old:
+            if self._server is not None:
+                self._server.watches.pop(name, None)
         told = f"changed {', '.join(changed)}" if changed else "nothing has changed"
         logger.info("reloaded %s: %s", self._file, told)
         return told

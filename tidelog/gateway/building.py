@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from tidelog.compiling import compile_path
 from tidelog.connectors.acceptor import ClientLimits
 from tidelog.connectors.addresses import parse_host_port
@@ -26,6 +28,7 @@ from tidelog.gateway.settings import (
     AnySource,
     GatewaySettings,
     HttpFileSettings,
+    LogSettings,
     MqttSinkSettings,
     MqttSourceSettings,
     ProgramSettings,
@@ -46,6 +49,8 @@ class Unit:
     plan: Plan
     sources: dict[str, Source | Listener] = field(default_factory=dict)
     sinks: dict[str, Sink] = field(default_factory=dict)
+    told: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The predicates of which each sink is told; none: all answers."""
     origin: tuple[object, ...] = ()
     """What it was built of: two units with the same origin do the same."""
 
@@ -60,7 +65,8 @@ def build(settings: GatewaySettings, folder: Path) -> list[Unit]:
         plan = compile_program(program, folder)
         sources = [one for one in settings.source if one.program in ("", program.name)]
         sinks = [one for one in settings.sink if one.program in ("", program.name)]
-        origin = (program, plan.program.text, sources, sinks, settings.limits, settings.iso, settings.name, settings.state)
+        shared = msgspec.structs.replace(settings, programs=(), source=(), sink=(), log=LogSettings())
+        origin = (program, plan.program.text, sources, sinks, shared)
         unit = Unit(program, plan, origin=origin)
         for source in sources:
             with _told(f"source `{source.name}`"):
@@ -68,6 +74,7 @@ def build(settings: GatewaySettings, folder: Path) -> list[Unit]:
         for sink in sinks:
             with _told(f"sink `{sink.name}`"):
                 unit.sinks[sink.name] = _sink(sink, plan, settings, folder)
+                unit.told[sink.name] = frozenset(getattr(sink, "predicates", ()))
         units.append(unit)
     return units
 

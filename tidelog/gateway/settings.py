@@ -130,6 +130,13 @@ class LimitSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     line: int = 1_048_576
     """The longest line that is read, in bytes."""
     clients: int = 256
+    journal_seconds: float | None = None
+    journal_bytes: int | None = 500_000_000
+    """For how long, and up to how many bytes, input is kept that is not needed any more to go on."""
+    owed_bytes: int = 500_000_000
+    """How much may wait for sinks that are away."""
+    when_full: Literal["block", "stop", "drop-oldest"] = "block"
+    """What then: sources wait, the gateway stops, or the oldest answers are dropped, counted and told."""
 
 
 class LogSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -158,6 +165,9 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     idle_after: float | None = None
     programs: tuple[ProgramSettings, ...] = ()
     state: str = ""
+    """The directory where state, input and what sinks are owed are kept; without it a restart begins anew."""
+    commit_every: float = 0.005
+    """How many seconds lie at least between two commits: answers wait for them."""
     dead_letters: str = ""
     iso: bool = True
     """Times in answers as ISO-8601, where the program declares a unit."""

@@ -59,6 +59,10 @@ topic = "cold/{room}/door"
 predicate = "door"
 fields.state = { path = "open", values = { true = "open", false = "closed" } }
 
+# The page: http://127.0.0.1:8080/
+[http]
+listen = "127.0.0.1:8080"
+
 # Answers go to standard output, as JSON lines.
 [[sink]]
 name = "screen"
