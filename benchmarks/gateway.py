@@ -115,7 +115,7 @@ def measure(count: int, rate: int, seconds: float, *, with_state: bool) -> None:
         command = [sys.executable, "-m", "tidelog", "gateway", str(folder / "plant.toml")]
         gateway = subprocess.Popen(command)
         try:
-            time.sleep(3)
+            _wait_ready(port)
             print(f"with state: {with_state}")
             _throughput(port, count, gateway.pid)
             _latency(port, rate, seconds, gateway.pid)
@@ -125,6 +125,19 @@ def measure(count: int, rate: int, seconds: float, *, with_state: bool) -> None:
             gateway.wait(30)
             broker.terminate()
             broker.wait(30)
+
+
+def _wait_ready(port: int) -> None:
+    """Until an alarm comes through."""
+    plant = Plant(port, 1)
+    for number in range(600):
+        plant.publish(-1 - number)
+        plant.wait(0.1)
+        if plant.told:
+            break
+    time.sleep(1)
+    plant.client.disconnect()
+    plant.client.loop_stop()
 
 
 def _throughput(port: int, count: int, pid: int) -> None:
