@@ -333,11 +333,12 @@ class Engine:
         way.note(noted, position)
         if self._observer is not None:
             self._observer.took(name, event if isinstance(event, Batch) else None, refused)
-        await self._reject(refused)
+        if refused:
+            await self._reject(refused)
 
     async def _reject(self, rejected: list[Rejected]) -> None:
         self.rejected += len(rejected)
-        if not rejected or self._dead_letters is None:
+        if self._dead_letters is None:
             return
         try:
             await self._dead_letters.send(rejected)

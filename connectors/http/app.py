@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import aclosing
 from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qs
@@ -49,7 +50,7 @@ class App:
         self._posting = Posting(settings)
         self._streams = Streams(settings.max_listeners, settings.keep_alive_seconds)
         self._threads: anyio.CapacityLimiter | None = None
-        self.metrics = Metrics(watches, lambda: self._streams.count)
+        self.metrics = Metrics(watches, lambda: self._streams.count, lambda: self._posting.count)
 
     def build(self) -> ASGIApp:
         """The application as ASGI."""
@@ -71,7 +72,7 @@ class App:
         ]
         inner = Starlette(routes=routes)
         inner.router.redirect_slashes = False
-        return Guard(inner, self._access, self.metrics.count)
+        return Guard(inner, self._access, self._settings.max_header, self.metrics.count)
 
     # --- the page -------------------------------------------------------------------------------------------------------
 
@@ -92,10 +93,11 @@ class App:
             return _file("login.html")
         body = bytearray()
         with anyio.move_on_after(self._settings.body_seconds):
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > _LOGIN_BYTES:
-                    break
+            async with aclosing(request.stream()) as chunks:
+                async for chunk in chunks:
+                    body += chunk
+                    if len(body) > _LOGIN_BYTES:
+                        break
         told = parse_qs(bytes(body[:_LOGIN_BYTES]).decode("latin-1")).get("token", [""])[0].strip()
         if not self._access.is_token(told):
             await anyio.sleep(_PAUSE)

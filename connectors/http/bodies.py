@@ -64,6 +64,7 @@ class BodyDecoder:
             batch.rejected += part.rejected
             batch.places = [*(batch.places or ()), *(part.places or ())]
             await anyio.lowlevel.checkpoint()
+        batch.count = len(batch.records)
         return batch
 
     def _decoder(self, kind: BodyKind, predicate: str | None) -> Decoder:

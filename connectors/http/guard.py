@@ -23,7 +23,7 @@ _HEADERS = {
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'"
     ),
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",  # without any, browsers say `Origin: null` of the form of /login
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
@@ -32,11 +32,11 @@ _HEADERS = {
 class Guard:
     """Lets requests through to an application, or refuses them; each answer gets the headers that a browser needs.
 
-    `count` is told the method, the path, and the status of each answer.
+    A request has headers of `max_header` bytes at most. `count` is told method, path and status of each answer.
     """
 
-    def __init__(self, app: ASGIApp, access: Access, count: Callable[[str, str, int], None]) -> None:
-        self._app, self._access, self._count = app, access, count
+    def __init__(self, app: ASGIApp, access: Access, max_header: int, count: Callable[[str, str, int], None]) -> None:
+        self._app, self._access, self._max_header, self._count = app, access, max_header, count
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -52,6 +52,8 @@ class Guard:
         await (refusal or self._app)(scope, receive, send if is_socket else self._telling(scope, method, send))
 
     async def _refusal(self, connection: HTTPConnection, method: str, *, is_socket: bool) -> Response | None:
+        if sum(len(name) + len(value) for name, value in connection.scope["headers"]) > self._max_header:
+            return JSONResponse({"error": f"the headers have more than {self._max_header} bytes"}, 431)
         reason = self._access.stranger(connection.headers, method, is_socket=is_socket)
         if reason is not None:
             return JSONResponse({"error": reason}, 403)

@@ -25,9 +25,10 @@ class Ticket:
 
 @dataclass(slots=True)
 class Posted(Batch):
-    """The facts of one request, with its ticket."""
+    """The facts of one request, with its ticket; `count` is how many there were."""
 
     ticket: Ticket | None = None
+    count: int = 0
 
 
 class Ingest:

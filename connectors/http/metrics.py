@@ -31,10 +31,10 @@ MAX_PATHS = 1000
 class Metrics:
     """A registry with what is known of the watches, of requests, and of the process; it counts nothing by itself."""
 
-    def __init__(self, watches: Mapping[str, Watch], listeners: Callable[[], int]) -> None:
+    def __init__(self, watches: Mapping[str, Watch], listeners: Callable[[], int], posts: Callable[[], int]) -> None:
         self.registry = CollectorRegistry(auto_describe=False)
         self.requests: dict[tuple[str, str, int], int] = {}
-        self._watches, self._listeners = watches, listeners
+        self._watches, self._listeners, self._posts = watches, listeners, posts
         self.registry.register(_Watches(self))
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
@@ -48,6 +48,11 @@ class Metrics:
     def listeners(self) -> int:
         """How many are sent answers as they become known."""
         return self._listeners()
+
+    @property
+    def posts(self) -> int:
+        """How many requests with facts are being answered."""
+        return self._posts()
 
     def count(self, method: str, path: str, status: int) -> None:
         """A request has been answered."""
@@ -81,6 +86,9 @@ class _Watches(Collector):
         yield self._requests()
         yield GaugeMetricFamily(
             "tidelog_http_listeners", "Who is sent answers as they become known", value=self._metrics.listeners
+        )
+        yield GaugeMetricFamily(
+            "tidelog_http_posts", "Requests with facts that are being answered", value=self._metrics.posts
         )
 
     def _requests(self) -> Metric:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from typing import Any
 
 import anyio
@@ -38,7 +39,7 @@ class Posting:
     def __init__(self, settings: HttpSettings) -> None:
         self._settings = settings
         self._decoders: dict[str, tuple[object, BodyDecoder]] = {}
-        self._count = 0
+        self.count = 0
 
     async def answer(self, request: Request, watch: Watch) -> Response:
         """202 with counts; 400 with what could not be read, beside which all else counts; 408, 413, 415, 429, 503."""
@@ -46,9 +47,9 @@ class Posting:
         refusal = _wrong_wait(wait, watch)
         if refusal is not None:
             return refusal
-        if self._count >= self._settings.max_posts:
+        if self.count >= self._settings.max_posts:
             return JSONResponse({"error": "too many requests at once; try again"}, 429, _RETRY)
-        self._count += 1
+        self.count += 1
         try:
             body = await self._body(request)
             return await self._take(request, body, watch, wait)
@@ -57,7 +58,7 @@ class Posting:
         except ClientDisconnect:
             return Response(status_code=400)
         finally:
-            self._count -= 1
+            self.count -= 1
 
     async def _body(self, request: Request) -> bytes:
         most = self._settings.max_body
@@ -66,10 +67,11 @@ class Posting:
             raise BodyError(413, f"the body has more than {most} bytes: send it in parts")
         parts = bytearray()
         with anyio.move_on_after(self._settings.body_seconds):
-            async for chunk in request.stream():
-                parts += chunk
-                if len(parts) > most:
-                    raise BodyError(413, f"the body has more than {most} bytes: send it in parts")
+            async with aclosing(request.stream()) as chunks:
+                async for chunk in chunks:
+                    parts += chunk
+                    if len(parts) > most:
+                        raise BodyError(413, f"the body has more than {most} bytes: send it in parts")
             return bytes(parts)
         raise BodyError(408, f"the body did not come within {self._settings.body_seconds:g} s")
 
@@ -82,13 +84,13 @@ class Posting:
             batch = await self._decoder(watch).read(body, kind, request.query_params.get("predicate"))
         except DataError as error:
             return JSONResponse({"accepted": 0, "rejected": 0, "error": error.reason}, 400)
-        accepted = len(batch.records)
-        if (batch.records or batch.rejected) and not await watch.ingest.offer(batch, self._settings.waiting_seconds):
+        if not (batch.records or batch.rejected):
+            return _told(batch, "no")
+        if not await watch.ingest.offer(batch, self._settings.waiting_seconds):
             if not watch.ingest.is_open:
                 return JSONResponse({"error": "the program does not run, or takes nothing that is posted"}, 503, _RETRY)
             return JSONResponse({"error": "the engine is busy; nothing was taken; try again"}, 429, _RETRY)
-        reached = await _wait(batch.ticket, wait) if batch.ticket is not None and accepted else wait
-        return _told(batch, accepted, reached)
+        return _told(batch, "no" if batch.ticket is None else await _wait(batch.ticket, wait))
 
     def _decoder(self, watch: Watch) -> BodyDecoder:
         """One for each program: what it has cached serves the next request."""
@@ -121,10 +123,10 @@ async def _wait(ticket: Ticket, wait: str) -> str:
     return reached
 
 
-def _told(batch: Posted, accepted: int, reached: str) -> Response:
+def _told(batch: Posted, reached: str) -> Response:
     refused = batch.ticket.refused if batch.ticket is not None and reached != "no" else batch.rejected
     unread = len(batch.rejected)
-    answer: dict[str, Any] = {"accepted": accepted - (len(refused) - unread), "rejected": len(refused)}
+    answer: dict[str, Any] = {"accepted": batch.count - (len(refused) - unread), "rejected": len(refused)}
     if reached != "no":
         answer["reached"] = reached
     if refused:

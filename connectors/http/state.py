@@ -10,10 +10,10 @@ from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.http.lanes import Lane
 from tidelog.connectors.http.sources import Heard, kind_of, source_name
 from tidelog.connectors.http.watch import Watch
+from tidelog.connectors.json_hypothetical import HypotheticalEncoder
 from tidelog.plans.analysis.notation import decode_distance
 from tidelog.plans.facts import format_atom, format_constant
 from tidelog.plans.questions import HypotheticalAnswer
-from tidelog.plans.stretches import in_stretches
 from tidelog.plans.timeline import NEG, POS
 from tidelog.plans.visible import visible
 
@@ -31,6 +31,7 @@ class View:
         self._timeline = watch.plan.timeline
         self._unit = float(self._timeline.unit) if self._timeline.unit is not None else None
         self._times = TimeFormatter(self._timeline, self._unit is not None)
+        self._hypothetical = HypotheticalEncoder(watch.plan.schema, self._times)
         self._now, self._moment = watch.now(), watch.clock()
         self._counts = watch.engine.statistics() if watch.engine is not None else None
         self._watermark = self._least_watermark()
@@ -87,20 +88,22 @@ class View:
         }
 
     def _possible(self, item: HypotheticalAnswer, present: int) -> dict[str, Any]:
-        values = ", ".join(
-            f"{name} = {'?' if value is None else format_constant(value)}" for name, value in item.answer.items()
-        )
-        evidence, hypotheses = in_stretches(item.evidence), in_stretches(item.hypotheses)
+        told = msgspec.json.decode(self._hypothetical.encode(item))
+        column = self._watch.plan.schema.questions[item.query]
+        moment = item.answer.get(column)
         left = None if item.deadline is None else item.deadline - present
+        evidence, hypotheses = told["evidence"], told["hypotheses"]
         return {
             "query": item.query,
-            "answer": values,
-            "evidence": [str(premise) for premise in evidence[:MOST_LINES]],
+            "answer": ", ".join(
+                "?" if value is None else format_constant(value) for name, value in item.answer.items() if name != column
+            ),
+            "time": self._number(moment) if isinstance(moment, int) else None,
+            "evidence": evidence[:MOST_LINES],
             "more_evidence": max(0, len(evidence) - MOST_LINES),
-            "hypotheses": [str(premise) for premise in hypotheses[:MOST_LINES]],
+            "hypotheses": hypotheses[:MOST_LINES],
             "more_hypotheses": max(0, len(hypotheses) - MOST_LINES),
-            "where": list(item.conditions),
-            "deadline": None if item.deadline is None else self._point(item.deadline),
+            "where": told.get("where", []),
             "left": None if left is None else left * (self._unit or 1),
         }
 
@@ -170,7 +173,7 @@ class View:
         ]
 
     def _violation(self, moment: float, item: Any) -> dict[str, Any]:
-        return {"at": moment, "when": self._times.at(item.lo, item.hi), "rule": item.rule, "facts": list(item.facts)}
+        return {"at": moment, "time": self._number(item.lo), "rule": item.rule, "facts": list(item.facts)}
 
     # --- times ----------------------------------------------------------------------------------------------------------
 

@@ -138,7 +138,9 @@ function nowRow(item) {
 }
 
 function possible(item) {
-  return { ...item, key: `${item.query} ${item.answer}`, told: item.left === null ? "no deadline" : `${span(state, Math.max(0, item.left))} left` };
+  const at = item.time === null ? "" : when(state, item.time);
+  const told = item.left === null ? "no deadline" : `${span(state, Math.max(0, item.left))} left`;
+  return { ...item, key: `${item.query} ${item.answer} ${at}`, at, told };
 }
 
 function possibleRow(item, was) {
@@ -149,11 +151,13 @@ function possibleRow(item, was) {
     ...item.hypotheses.map((text) => element("div", { class: "lacks" }, text)),
     item.more_hypotheses ? element("div", { class: "lacks" }, `and ${item.more_hypotheses} more`) : "",
     ...item.where.map((text) => element("div", {}, `where ${text}`)));
-  return element("li", {},
-    element("span", { class: "what" }, element("b", {}, item.query), " ", item.answer),
-    element("span", { class: "aside" }, element("progress", { max: has + lacks, value: has, "aria-label": "evidence" }), ` ${has} of ${has + lacks}`),
-    element("span", { class: "aside left" }, item.told),
-    element("details", { open: was?.querySelector("details")?.open ?? false }, element("summary", {}, "evidence"), premises));
+  return element("details", { class: "folded", open: was?.open ?? false },
+    element("summary", {},
+      element("span", { class: "what" }, element("b", {}, item.query), ` ${item.answer}`),
+      item.at ? element("span", { class: "aside" }, `at ${item.at}`) : "",
+      element("span", { class: "aside" }, element("progress", { max: has + lacks, value: has, "aria-label": "evidence" }), ` ${has} of ${has + lacks}`),
+      element("span", { class: "aside left" }, item.told)),
+    premises);
 }
 
 function source(item) {
@@ -174,7 +178,7 @@ function sourceRow(item, was) {
     element("span", { class: "aside" }, `${number(item.facts)}${item.speed ? ` · ${item.speed}` : ""}${lag}`),
     item.silence === null ? "" : element("span", { class: "aside" }, `${item.silence} ago`));
   const rows = item.last.map((each) => element("tr", {}, element("td", {}, each.text), element("td", {}, when(state, each.at)), element("td", {}, each.silence)));
-  return element("details", { class: "source", open: was?.open ?? false }, summary, element("table", {}, element("tbody", {}, ...rows)));
+  return element("details", { class: "folded source", open: was?.open ?? false }, summary, element("table", {}, element("tbody", {}, ...rows)));
 }
 
 function letterRow(item) {
@@ -185,7 +189,7 @@ function letterRow(item) {
 
 function violationRow(item) {
   return element("li", {}, element("span", { class: "what" }, element("b", {}, item.facts.join(", ")), element("span", { class: "below mono" }, item.rule)),
-    element("span", { class: "aside" }, item.when));
+    element("span", { class: "aside" }, when(state, item.time)));
 }
 
 // --- why
@@ -250,7 +254,7 @@ document.addEventListener("keydown", (event) => {
   if (section === null || section.hidden) return;
   event.preventDefault();
   section.scrollIntoView({ block: "start" });
-  (section.querySelector(".rows button, .rows summary, [tabindex='0'], textarea") ?? section.querySelector("button"))?.focus({ preventScroll: true });
+  (section.querySelector(".rows button, .rows summary, [tabindex='0'], textarea") ?? section).focus({ preventScroll: true });
 });
 
 document.addEventListener("visibilitychange", () => {
