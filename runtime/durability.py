@@ -91,6 +91,10 @@ class Keeping(Confirming, Promising, Protocol):
         """Where it stands behind the last answer that it has `confirmed`, as plain data. Does not wait."""
         ...
 
+    def check(self) -> None:
+        """ConnectorError where what it keeps would be lost, as where its files have been removed. In a worker thread."""
+        ...
+
     def secure(self) -> None:
         """Let what it was given be on the disk when this returns. Called in a worker thread, when no more is at hand."""
         ...

@@ -8,13 +8,12 @@ from typing import Any
 import anyio
 import pytest
 
-import tidelog
 from engine.running import plan_of, records
 from tidelog import Engine, MemorySink, MemorySource
 from tidelog.connectors.state_store import StateDirectory
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
-from tidelog.runtime.durability import Backlog, Changes, Kept
+from tidelog.runtime.durability import Changes, Kept
 from tidelog.runtime.interfaces import Batch
 
 PROGRAM = """
