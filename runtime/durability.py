@@ -106,7 +106,10 @@ def promise_of(sink: object) -> Promise:
 
 
 class Input(NamedTuple):
-    """A block of the journal: the events number `first` to `last` with so many `facts`, stored `at` (microseconds, 1970)."""
+    """A block of the journal: the events number `first` to `last` with so many `facts`.
+
+    `at` is when it was stored, in microseconds since 1970; the store sees to that.
+    """
 
     first: int
     last: int

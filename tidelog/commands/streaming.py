@@ -7,8 +7,8 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 
@@ -89,11 +89,6 @@ def stream(
 
     `make_engine` is the engine, with what only one command knows of; `more_sinks` are those that the options do not open.
     """
-    with state_of(options) as state:
-        return _stream(plan, options, partial(make_engine, **state), more_sinks)
-
-
-def _stream(plan: Plan, options: argparse.Namespace, make_engine: Callable[..., Running], more_sinks: Sequence[Sink]) -> int:
     logging.basicConfig(handlers=[_SayingHandler()], format="%(message)s", level=logging.WARNING)
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     _check_times(plan, options)
@@ -105,7 +100,8 @@ def _stream(plan: Plan, options: argparse.Namespace, make_engine: Callable[..., 
         run = _Run(plan, options, make_engine, sinks, stopping)
         run.sinks += more_sinks
         try:
-            return anyio.run(run.main, backend=options.backend)
+            with state_of(options) as run.state:
+                return anyio.run(run.main, backend=options.backend)
         except BaseExceptionGroup as group:
             cause = first_cause(group)
         if isinstance(cause, Stopped):
@@ -133,6 +129,7 @@ class _Run:
     ) -> None:
         self._plan, self._options, self._make_engine, self._stopping = plan, options, make_engine, stopping
         self._engine: Running | None = None
+        self.state: dict[str, Any] = {}
         self._times = TimeFormatter(plan.timeline, options.iso)
         schema, remote, clients = plan.schema, options.allow_remote, client_limits(options)
         specs = parse_sources(options.sources or ["-"], allow_remote=remote)
@@ -165,6 +162,7 @@ class _Run:
                 dead_letters=letters,
                 on_violation=self._show_violation,
                 max_state=self._options.max_state,
+                **self.state,
             )
             self._note_recorded()
             self._stopping.is_storing = lambda: engine.is_storing
