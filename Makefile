@@ -63,7 +63,7 @@ clean:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/test.stamp: | java mosquitto
+$(VENV)/test.stamp: | java mosquitto chromium
 java:
 	@.ci/java
 

@@ -14,6 +14,7 @@ from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.syntax import Time
 from tidelog.plans.timeline import NEG, POS, Timeline, format_interval, format_time
 from tidelog.plans.times import EPOCH
+from tidelog.runtime.durability import Heading
 from tidelog.runtime.interfaces import AnyAnswer
 
 _DECIMALS = 18
@@ -26,6 +27,21 @@ class Encoder(Protocol):
     def encode(self, answers: Sequence[AnyAnswer]) -> bytes:
         """These answers as lines, each with its newline; hypothetical ones come only where the schema has questions."""
         ...
+
+
+def encode_with_ids(encoder: Encoder, heading: Heading, answers: Sequence[AnyAnswer]) -> bytes:
+    """Answers as lines, each with the id that tells its answer from every other: its run, and its number in it.
+
+    In JSON lines that is a last member, `"id":["RUN",17]`; in text a comment behind the fact, `% id RUN 17`.
+    """
+    lines = []
+    for number, answer in enumerate(answers, heading.first):
+        line = encoder.encode([answer])
+        if line.endswith(b"}\n"):
+            lines.append(b'%b,"id":["%b",%d]}\n' % (line[:-2], heading.run.encode(), number))
+        elif line:
+            lines.append(b"%b %% id %b %d\n" % (line[:-1], heading.run.encode(), number))
+    return b"".join(lines)
 
 
 def are_changes(answers: Sequence[AnyAnswer]) -> bool:

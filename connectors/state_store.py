@@ -101,11 +101,12 @@ class StateDirectory:
             raise ConnectorError(f"state `{self.name}` was opened to be read")
         self._lock.check()
         file, total, answers = self.file, self._bytes, self._answer_bytes
+        now = self._clock()
         values: dict[str, MetaValue] = {"commits": self._commits + 1, "head": changes.head}
         with file.transaction():
             for block in changes.journal:
                 total += len(block.data)
-                row = (block.first, block.last, block.facts, block.at, total, block.data)
+                row = (block.first, block.last, block.facts, now, total, block.data)
                 file.execute("INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, _checksum(*row)))
                 values |= {"journal": block.last, "journal_bytes": total}
             for told in changes.answers:

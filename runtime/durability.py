@@ -91,6 +91,10 @@ class Keeping(Confirming, Promising, Protocol):
         """Where it stands behind the last answer that it has `confirmed`, as plain data. Does not wait."""
         ...
 
+    def check(self) -> None:
+        """ConnectorError where what it keeps would be lost, as where its files have been removed. In a worker thread."""
+        ...
+
     def secure(self) -> None:
         """Let what it was given be on the disk when this returns. Called in a worker thread, when no more is at hand."""
         ...
@@ -102,7 +106,10 @@ def promise_of(sink: object) -> Promise:
 
 
 class Input(NamedTuple):
-    """A block of the journal: the events number `first` to `last` with so many `facts`, stored `at` (microseconds, 1970)."""
+    """A block of the journal: the events number `first` to `last` with so many `facts`.
+
+    `at` is when it was stored, in microseconds since 1970; the store sees to that.
+    """
 
     first: int
     last: int

@@ -286,11 +286,17 @@ class Engine:
         raise ConnectorError("too many answers wait for the sinks")
 
     async def _take_all(self, news: Sequence[tuple[str, Batch | Tick | str, float]]) -> None:
-        """Take what sources have said; where the run has a state all of it is, though all stop meanwhile."""
+        """Take what sources have said; where the run has a state all of it is, though all stop meanwhile.
+
+        Then it is told after each, too, so that what is told together does not depend on what happens to wait.
+        """
         with anyio.CancelScope(shield=self._way.goes_on):
             for name, event, moment in news:
                 await self._take(name, event, moment)
                 self._alignment.taken(name)
+                if self._way.goes_on:
+                    await self._tell()
+        if not self._way.goes_on:
             await self._tell()
 
     async def _tell(self) -> None:
@@ -308,7 +314,7 @@ class Engine:
         """Let the session take it, and hand what was refused to the dead letters."""
         session, way = self._session, self._way
         refused: list[Rejected] = []
-        noted: Event
+        noted: Event | None = None
         position = None
         with way.noting():
             if isinstance(event, Batch):
@@ -324,13 +330,14 @@ class Engine:
                 noted = Ended(name)
                 refused = session.end(name)
             elif event == "ended":
-                noted = Left(name)
                 self._alignment.leave(name)
-                refused = session.leave(name) if self._ignores_silence else []
+                if self._ignores_silence:
+                    noted, refused = Left(name), session.leave(name)
             else:
                 noted = Ignored(name, moment)
                 refused = session.ignore(name, moment)
-        way.note(noted, position)
+        if noted is not None:
+            way.note(noted, position)
         if self._observer is not None:
             self._observer.took(name, event if isinstance(event, Batch) else None, refused)
         if refused:

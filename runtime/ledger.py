@@ -59,6 +59,7 @@ _PAUSE = 9
 """A commit is followed by a pause of so many times its own length at least: it costs a tenth of the time at most."""
 _REPLAYED = 10
 """A snapshot is taken once a replay would cost so many times as much."""
+_LEAST_WAIT = 0.05
 _ROOM_INTERVAL = 0.05
 """How often, in seconds, it is asked whether sinks have taken what they are owed."""
 
@@ -267,20 +268,19 @@ class Ledger:
     async def keep_going(self) -> None:
         """Commit whenever there is something to, but not too often."""
         while True:
-            if self._is_unconfirmed():
-                with anyio.move_on_after(self._every):
-                    await self._work.wait()
-            else:
+            with anyio.move_on_after(max(self._every, _LEAST_WAIT)):
                 await self._work.wait()
-            await self._in_thread(self._store.check)
+            await self._in_thread(self._check)
             await self.commit()
             with anyio.move_on_after(max(self._every, _PAUSE * self._cost)):
                 await self._hurry.wait()
 
-    def _is_unconfirmed(self) -> bool:
-        """Whether a sink was given answers of which it is not committed that they were taken."""
-        standings = {standing.name: standing.taken for standing in self._head.sinks}
-        return any(feed.given > standings[name] for name, feed in self._feeds.items())
+    def _check(self) -> None:
+        """See that what is stored is still there."""
+        self._store.check()
+        for actor in self._sinks.values():
+            if isinstance(actor.sink, Keeping):
+                actor.sink.check()
 
     async def commit(self, *, is_last: bool = False) -> None:
         """Store what is new since the last commit; nothing any more once storing has failed."""

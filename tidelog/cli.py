@@ -35,6 +35,8 @@ COMMANDS = {
     "plot": "draw what follows from a program and facts as a timeline (SVG)",
     "entails": "decide whether a fact follows",
     "consistent": "decide whether a program and facts have a model",
+    "replay": "run again what an earlier run has read",
+    "state": "show what a run has stored",
     "why": "show why a fact holds, or why it does not",
     "verify": "check the certificate of an explanation",
     "fmt": "write programs in the one way to write them",

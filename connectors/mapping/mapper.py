@@ -18,9 +18,9 @@ from tidelog.connectors.mapping.moments import arrival, written
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
 from tidelog.connectors.mapping.topics import TopicPattern
 from tidelog.connectors.messages import Message
-from tidelog.connectors.row_code import row_maker
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.facts import PredicateSchema, Record, Row, Schema
+from tidelog.plans.row_code import row_maker
 from tidelog.plans.suggestions import suggest
 from tidelog.runtime.interfaces import Batch, Part, Rejected
 

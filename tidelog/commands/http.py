@@ -52,9 +52,9 @@ class Served:
         self._server: HttpServer = HttpServer([self.watch], settings)
 
     @asynccontextmanager
-    async def beside(self, engine: Any) -> AsyncIterator[None]:
-        """Serve as long as the engine runs."""
-        self.watch.attach(engine)
+    async def beside(self, engine: Any, *, is_durable: bool) -> AsyncIterator[None]:
+        """Serve as long as the engine runs; `is_durable` tells that it stores what it takes."""
+        self.watch.attach(engine, is_durable=is_durable)
         async with self._server as server:
             say(f"note: {server.url}")
             self.watch.is_ready = True
