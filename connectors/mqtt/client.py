@@ -140,9 +140,13 @@ class MqttClient:
         """Tell the broker that a message of QoS 1 has been taken for good."""
         self._client.ack(mid, 1)
 
-    def publish(self, topic: str, payload: bytes, qos: int, *, retain: bool) -> int:
-        """Hand over a message; returns the number that `on_published` is told, whenever that is."""
-        return self._client.publish(topic, payload, qos, retain).mid
+    def publish(self, topic: str, payload: bytes, qos: int, *, retain: bool, id: str = "") -> int:
+        """Hand over a message, with `id` among its user properties (MQTT 5); returns what `on_published` is told then."""
+        properties = None
+        if id and self._is_v5:
+            properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # the library does not say
+            properties.UserProperty = ("id", id)
+        return self._client.publish(topic, payload, qos, retain, properties).mid
 
     def pause(self) -> None:
         """Read nothing more until `resume`."""

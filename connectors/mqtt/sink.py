@@ -12,6 +12,7 @@ from tidelog.connectors.formatting import predicate_of
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.mqtt.client import ClientStatistics, MqttClient
 from tidelog.connectors.mqtt.settings import BrokerSettings
+from tidelog.runtime.durability import Heading, Promise
 from tidelog.runtime.interfaces import AnyAnswer
 
 MAX_UNSENT = 256
@@ -23,8 +24,11 @@ class MqttSink:
 
     While the broker is away, `send` waits: so what is owed stays where it is, and the connection is made again, for ever.
     With QoS 1 the broker may get a message twice where a connection broke before it could say that it has it; with QoS 2
-    each once. With `predicates`, it publishes the answers of these alone.
+    each once. In a run with a state an answer that is sent again by a later run has the same `id` among its user properties
+    (MQTT 5), so that a receiver can drop what it has. With `predicates`, it publishes the answers of these alone.
     """
+
+    promise: Promise = "at least once"
 
     def __init__(  # noqa: PLR0913 - every option has a default, and names what it is
         self,
@@ -44,6 +48,7 @@ class MqttSink:
         self._predicates = predicates
         self.client = MqttClient(settings, client_id, folder)
         self.client.on_published, self.client.on_session = self._on_published, self._on_session
+        self._heading: Heading | None = None
         self._open: set[int] = set()
         self._progress: anyio.Event
         self._tasks: TaskGroup | None = None
@@ -67,17 +72,23 @@ class MqttSink:
 
     async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Publish these; waits until the broker has them."""
-        for answer in answers:
+        run, first = ("", 0) if self._heading is None else (self._heading.run, self._heading.first)
+        for number, answer in enumerate(answers, first):
             if self._predicates is not None and predicate_of(answer) not in self._predicates:
                 continue
             await self._wait(MAX_UNSENT - 1)
             while self._qos == 0 and not self.client.statistics().is_connected:
                 await self._next()
             topic, payload = self._topic.topic(answer), self._template.payload(answer)
-            mid = self.client.publish(topic, payload, self._qos, retain=self._retain)
+            name = f"{run}-{number}" if run else ""
+            mid = self.client.publish(topic, payload, self._qos, retain=self._retain, id=name)
             if self._qos:
                 self._open.add(mid)
         await self._wait(0)
+
+    def number(self, heading: Heading) -> None:
+        """The answers of the next `send` have these numbers."""
+        self._heading = heading
 
     async def _wait(self, most: int) -> None:
         """Until no more than so many messages wait for the broker."""
