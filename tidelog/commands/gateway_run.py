@@ -17,14 +17,15 @@ from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.http.server import HttpServer
 from tidelog.connectors.http.watch import Watch
 from tidelog.connectors.state_store import StateDirectory
-from tidelog.gateway.building import Unit, build, http_settings
+from tidelog.gateway.building import Unit, build, http_settings, make_unit
 from tidelog.gateway.engines import Running
 from tidelog.gateway.logs import set_up
 from tidelog.gateway.reading import read_settings
 from tidelog.gateway.settings import GatewaySettings
+from tidelog.gateway.states import open_state
 from tidelog.gateway.systemd import Notifier
 from tidelog.gateway.taps import Taps, TapServer, tap_path
-from tidelog.plans.errors import TidelogError
+from tidelog.plans.errors import SpecError, TidelogError
 from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.engine import first_cause
 from tidelog.runtime.why.recent import RecentFacts
@@ -120,7 +121,7 @@ class Gateway:
             return None
         path = self._file.parent / self._settings.state / unit.settings.name
         path.mkdir(parents=True, exist_ok=True)
-        return StateDirectory(str(path))
+        return open_state(str(path), unit.plan, when_changed=self._settings.when_program_changes)
 
     def _tapped(self) -> list[str]:
         """What there is to listen to."""
@@ -164,23 +165,35 @@ class Gateway:
 
     async def _replace(self, settings: GatewaySettings, units: list[Unit]) -> str:
         set_up(settings.log, under_systemd=self._notifier.is_heard)
+        before, self._settings = self._settings, settings
         wanted = {unit.settings.name: unit for unit in units}
-        old = [name for name, running in self._running.items() if name not in wanted]
+        old = [name for name in self._running if name not in wanted]
         new = [name for name, unit in wanted.items() if not self._is_running(unit)]
-        self._settings = settings
-        changed = sorted({*old, *new})
-        async with anyio.create_task_group() as tasks:
-            for name in changed:
-                if name in self._running:
-                    tasks.start_soon(self._running.pop(name).end)
-        for name in new:
-            await self._start(wanted[name])
         for name in old:
+            await self._running.pop(name).end()
             if self._server is not None:
                 self._server.watches.pop(name, None)
+        for name in new:
+            await self._exchange(wanted[name], before)
+        changed = sorted({*old, *new})
         told = f"changed {', '.join(changed)}" if changed else "nothing has changed"
         logger.info("reloaded %s: %s", self._file, told)
         return told
+
+    async def _exchange(self, unit: Unit, before: GatewaySettings) -> None:
+        """Put a program into the place of what runs under its name; where it cannot start, the old one goes on."""
+        old = self._running.pop(unit.settings.name, None)
+        if old is not None:
+            await old.end()
+        try:
+            await self._start(unit)
+        except (TidelogError, BaseExceptionGroup) as error:
+            cause = first_cause(error) if isinstance(error, BaseExceptionGroup) else error
+            if old is None or not isinstance(cause, TidelogError):
+                raise
+            self._settings = before
+            await self._start(make_unit(old.unit.settings, old.unit.plan, before, self._file.parent))
+            raise SpecError(str(cause)) from cause
 
     def _is_running(self, unit: Unit) -> bool:
         running = self._running.get(unit.settings.name)

@@ -60,23 +60,23 @@ def build(settings: GatewaySettings, folder: Path) -> list[Unit]:
 
     ProgramError where a program is wrong; SpecError, with the table's name, for ends that cannot be.
     """
-    units = []
-    for program in settings.programs:
-        plan = compile_program(program, folder)
-        sources = [one for one in settings.source if one.program in ("", program.name)]
-        sinks = [one for one in settings.sink if one.program in ("", program.name)]
-        shared = msgspec.structs.replace(settings, programs=(), source=(), sink=(), log=LogSettings())
-        origin = (program, plan.program.text, sources, sinks, shared)
-        unit = Unit(program, plan, origin=origin)
-        for source in sources:
-            with _told(f"source `{source.name}`"):
-                unit.sources[source.name] = _source(source, plan, settings, folder)
-        for sink in sinks:
-            with _told(f"sink `{sink.name}`"):
-                unit.sinks[sink.name] = _sink(sink, plan, settings, folder)
-                unit.told[sink.name] = frozenset(getattr(sink, "predicates", ()))
-        units.append(unit)
-    return units
+    return [make_unit(one, compile_program(one, folder), settings, folder) for one in settings.programs]
+
+
+def make_unit(program: ProgramSettings, plan: Plan, settings: GatewaySettings, folder: Path) -> Unit:
+    """The unit of one program; SpecError as for `build`."""
+    sources = [one for one in settings.source if one.program in ("", program.name)]
+    sinks = [one for one in settings.sink if one.program in ("", program.name)]
+    shared = msgspec.structs.replace(settings, programs=(), source=(), sink=(), log=LogSettings())
+    unit = Unit(program, plan, origin=(program, plan.program.text, plan.facts, sources, sinks, shared))
+    for source in sources:
+        with _told(f"source `{source.name}`"):
+            unit.sources[source.name] = _source(source, plan, settings, folder)
+    for sink in sinks:
+        with _told(f"sink `{sink.name}`"):
+            unit.sinks[sink.name] = _sink(sink, plan, settings, folder)
+            unit.told[sink.name] = frozenset(getattr(sink, "predicates", ()))
+    return unit
 
 
 def compile_program(program: ProgramSettings, folder: Path) -> Plan:

@@ -146,8 +146,10 @@ def _check(lines: Sequence[bytes]) -> None:
 
 
 def tap_path(settings: GatewaySettings, file: Path) -> str:
-    """The socket of the gateway with this file: as told, or in systemd's folder for it, or beside the file."""
+    """The socket of the gateway with this file: as told, or in systemd's folder for the service, or beside the file."""
     if settings.tap:
         return str(file.parent / settings.tap)
-    folder = os.environ.get("RUNTIME_DIRECTORY", "").partition(":")[0]
-    return str(Path(folder) / f"{file.stem}.tap") if folder else str(file.parent / f".{file.stem}.tap")
+    folder = os.environ.get("RUNTIME_DIRECTORY", "").partition(":")[0] or f"/run/tidelog-{file.stem}"
+    of_service = Path(folder) / f"{file.stem}.tap"
+    is_service = "RUNTIME_DIRECTORY" in os.environ or of_service.exists()
+    return str(of_service if is_service else file.parent / f".{file.stem}.tap")
