@@ -46,7 +46,7 @@ def hear(heard: socket.socket, begin: str) -> str:
 
 @pytest.mark.long
 def test_a_service_lives(tmp_path: Path) -> None:
-    """Ready once its state is there; a wrong program leaves the old one running, a right one replaces it; SIGTERM ends it."""
+    """Ready once its state is there; a wrong program leaves the old one running, a right one replaces it; SIGTERM ends."""
     start(tmp_path / "new")
     program, file, port = tmp_path / "new/plant.tide", tmp_path / "new/plant.toml", free_port()
     file.write_text(file.read_text().replace("8080", str(port)).replace("clock =", 'state = "state"\nclock ='))

@@ -18,7 +18,7 @@ from tidelog.testing.toml_places import find_entries
 
 MAX_FILE = 1 << 20
 _POSITION = re.compile(r"(.*) \(at line (\d+), column (\d+)\)\Z", re.DOTALL)
-_VARIABLE = re.compile(r"\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+_VARIABLE = re.compile(r"\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\})")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _PROGRAM_KEYS = ("emit", "lateness", "clock", "max_ahead", "idle_after")
 
@@ -26,7 +26,7 @@ Place = tuple[str | int, ...]
 
 
 def read_settings(path: str | os.PathLike[str], environment: Mapping[str, str] = os.environ) -> GatewaySettings:
-    """The settings in a file, `${NAME}` in its texts taken from the environment.
+    """The settings in a file, `${NAME}` and `${NAME:-default}` in its texts taken from the environment.
 
     ProgramError with every independent reason where they are wrong; DataError for text that is not UTF-8; OSError where
     the file cannot be read.
@@ -95,11 +95,17 @@ class _Reader:
             return {key: self._filled(item, (*place, key)) for key, item in value.items()}
         if isinstance(value, list):
             return [self._filled(item, (*place, i)) for i, item in enumerate(value)]
-        return _VARIABLE.sub(lambda found: self._variable(found[1], place), value) if isinstance(value, str) else value
+        return (
+            _VARIABLE.sub(lambda found: self._variable(found[1], found[2], place), value)
+            if isinstance(value, str)
+            else value
+        )
 
-    def _variable(self, name: str | None, place: Place) -> str:
+    def _variable(self, name: str | None, default: str | None, place: Place) -> str:
         if name is None:
             return "$"
+        if default is not None:
+            return self._environment.get(name) or default
         if name not in self._environment:
             self._problem(place, "environment", f"the environment has no `{name}`", "`$$` stands for a dollar sign")
         return self._environment.get(name, "")
