@@ -2,10 +2,10 @@
 
     python examples/coldstore/simulate.py [--host 127.0.0.1] [--port 1883] [--seconds 3600] [--speed 1] [--seed 1]
 
-Each room's temperature swings around -18 °C, and rises while its door is open or its defroster is on. Doors are opened now
-and then, and sometimes left open; a device falls silent now and then. With `--speed 1` times are those of the clock. With any
-other speed an hour of the plant ends now, and is played as fast as told (0: at once): then a gateway must have no `clock`, by
-which all of it would be late.
+Each room's temperature swings around -18 °C, and rises while its door is open or its defroster is on. Doors are opened
+now and then, and sometimes left open; a device falls silent now and then. With `--speed 1` times are those of the clock.
+With any other speed an hour of the plant ends now, and is played as fast as told (0: at once): then a gateway must have no
+`clock`, by which all of it would be late.
 """
 
 import argparse

@@ -21,6 +21,7 @@ from tidelog.connectors.mapping.topics import TopicPattern
 from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.mqtt.source import MqttSource
 from tidelog.connectors.outbox_server import check_token, load_certificate
+from tidelog.connectors.polled import Polled, PolledSource
 from tidelog.connectors.replay import ReplaySource
 from tidelog.connectors.spec import open_sink, open_source, parse_spec
 from tidelog.gateway.settings import (
@@ -29,8 +30,11 @@ from tidelog.gateway.settings import (
     GatewaySettings,
     HttpFileSettings,
     LogSettings,
+    MessageSource,
+    ModbusSourceSettings,
     MqttSinkSettings,
     MqttSourceSettings,
+    OpcUaSourceSettings,
     ProgramSettings,
     ReplaySourceSettings,
     WebhookSinkSettings,
@@ -104,7 +108,7 @@ def build_mappers(settings: GatewaySettings, folder: Path) -> Iterator[tuple[str
     for program in settings.programs:
         plan = compile_program(program, folder)
         for source in settings.source:
-            if source.program in ("", program.name) and isinstance(source, MqttSourceSettings | ReplaySourceSettings):
+            if source.program in ("", program.name) and isinstance(source, MessageSource):
                 with _told(f"source `{source.name}`"):
                     yield source.name, plan, mapper(source, plan), topics(source)
 
@@ -135,12 +139,34 @@ def _source(source: AnySource, plan: Plan, settings: GatewaySettings, folder: Pa
         )
     if isinstance(source, ReplaySourceSettings):
         return ReplaySource(source.name, folder / source.file, mapper(source, plan), loop=source.loop, speed=source.speed)
+    if isinstance(source, ModbusSourceSettings | OpcUaSourceSettings):
+        return PolledSource(source.name, _polled(source, folder), mapper(source, plan), every=source.every)
     spec = parse_spec(source.spec, allow_remote=True)
     limits = ClientLimits(settings.limits.clients)
     return open_source(_from(folder, source.spec, spec.path), plan.schema, max_line=settings.limits.line, clients=limits)
 
 
-def mapper(source: MqttSourceSettings | ReplaySourceSettings, plan: Plan) -> Mapper:
+def _polled(source: ModbusSourceSettings | OpcUaSourceSettings, folder: Path) -> Polled:
+    """What is asked; SpecError where the extra that it needs is not installed."""
+    try:
+        if isinstance(source, ModbusSourceSettings):
+            from tidelog.connectors.modbus import ModbusDevice  # noqa: PLC0415 - only who has such devices needs the extra
+
+            return ModbusDevice(source.host, source.port, source.register)
+        from tidelog.connectors.opcua import OpcUaServer  # noqa: PLC0415 - likewise
+    except ModuleNotFoundError as error:
+        raise SpecError(f"it needs `{error.name}`: install `tidelog[{source.__struct_config__.tag}]`") from None
+    return OpcUaServer(
+        source.url,
+        source.node,
+        user=source.user,
+        password=source.password,
+        security=source.security,
+        folder=str(folder),
+    )
+
+
+def mapper(source: MessageSource, plan: Plan) -> Mapper:
     """What makes facts of a source's messages."""
     if source.format in ("facts", "jsonl"):
         if source.map:
@@ -153,7 +179,7 @@ def mapper(source: MqttSourceSettings | ReplaySourceSettings, plan: Plan) -> Map
     )
 
 
-def topics(source: MqttSourceSettings | ReplaySourceSettings) -> list[str]:
+def topics(source: MessageSource) -> list[str]:
     """The topics that are subscribed to: those told, or those of the maps."""
     told = source.topics if isinstance(source, MqttSourceSettings) else []
     found = [TopicPattern.parse(text).filter for text in told or [one.topic for one in source.map]]

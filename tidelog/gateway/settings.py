@@ -8,6 +8,7 @@ import msgspec
 
 from tidelog.connectors.mapping.settings import MapSettings, Scalar
 from tidelog.connectors.mqtt.settings import BrokerSettings
+from tidelog.connectors.polled import NodeSettings, RegisterSettings
 from tidelog.connectors.secret import Secret
 
 PayloadFormat = Literal["json", "text", "facts", "jsonl"]
@@ -54,6 +55,41 @@ class SpecSourceSettings(
     name: str
     program: str = ""
     spec: str
+
+
+class ModbusSourceSettings(
+    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="modbus"
+):
+    """Registers of a device, asked every so many seconds."""
+
+    name: str
+    program: str = ""
+    format: Literal["json"] = "json"
+    map: tuple[MapSettings, ...] = ()
+    by: str = ""
+    host: str
+    port: int = 502
+    register: tuple[RegisterSettings, ...]
+    every: float = 1.0
+
+
+class OpcUaSourceSettings(
+    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="opcua"
+):
+    """Nodes of a server, asked every so many seconds."""
+
+    name: str
+    program: str = ""
+    format: Literal["json"] = "json"
+    map: tuple[MapSettings, ...] = ()
+    by: str = ""
+    url: str
+    node: tuple[NodeSettings, ...]
+    every: float = 1.0
+    user: str = ""
+    password: Secret | None = None
+    security: str = ""
+    """Policy, mode, certificate and key, as the library takes them: `Basic256Sha256,SignAndEncrypt,cert.der,key.pem`."""
 
 
 class MqttSinkSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="type", tag="mqtt"):
@@ -149,7 +185,9 @@ class LogSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
     every: float = 60.0
 
 
-AnySource = MqttSourceSettings | ReplaySourceSettings | SpecSourceSettings
+MessageSource = MqttSourceSettings | ReplaySourceSettings | ModbusSourceSettings | OpcUaSourceSettings
+"""The sources that have messages, which maps take apart."""
+AnySource = MessageSource | SpecSourceSettings
 AnySink = MqttSinkSettings | SpecSinkSettings | WebhookSinkSettings
 
 
