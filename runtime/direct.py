@@ -11,6 +11,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 from tidelog.runtime.channels import Channel, everything_waiting
 from tidelog.runtime.durability import Heading
 from tidelog.runtime.events import Event, Taken
+from tidelog.runtime.handover import hand_over
 from tidelog.runtime.interfaces import AnyAnswer
 from tidelog.runtime.supervision import SinkActor, SourceActor
 
@@ -53,7 +54,7 @@ class Direct:
         """Send every sink what became known; then sources learn that what they brought counts."""
         self.told += len(answers)
         for end in self._ends if answers else ():
-            await end.send(answers)
+            await hand_over(end, answers)
         receipts, self._receipts = self._receipts, {}
         for name, position in receipts.items():
             if name in self._actors:

@@ -322,11 +322,12 @@ class Engine:
                 refused = session.ignore(name, moment)
         if noted is not None:
             way.note(noted, position)
-        await self._reject(refused)
+        if refused:
+            await self._reject(refused)
 
     async def _reject(self, rejected: list[Rejected]) -> None:
         self.rejected += len(rejected)
-        if not rejected or self._dead_letters is None:
+        if self._dead_letters is None:
             return
         try:
             await self._dead_letters.send(rejected)
