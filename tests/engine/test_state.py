@@ -15,6 +15,7 @@ from tidelog import ConnectorError, Engine, MemorySink, MemorySource, RestartPol
 from tidelog.connectors.state_store import StateDirectory
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
+from tidelog.runtime import channels, ledger
 from tidelog.runtime.durability import Backlog, Changes, Kept
 from tidelog.runtime.interfaces import Batch
 from tidelog.runtime.told import Group, pack_told, unpack_told
@@ -99,9 +100,13 @@ def test_a_run_with_a_state_answers_as_one_without(tmp_path: Path, plan: Plan, e
 
 
 @pytest.mark.parametrize("is_after", [False, True])
-def test_after_a_crash_at_any_commit_no_answer_is_lost(tmp_path: Path, plan: Plan, is_after: bool) -> None:
+def test_after_a_crash_at_any_commit_no_answer_is_lost(
+    tmp_path: Path, plan: Plan, is_after: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Crashed at its n-th commit, for each n, and run again: all sinks together got what one run would have told."""
-    given = facts(plan)
+    monkeypatch.setattr(ledger, "MOST_NEW", 2)
+    monkeypatch.setattr(channels, "CHANNEL_BOUND", 0)
+    given = facts(plan, 24)
     expected = answers(plan, given, emit="final")
     at, has_ended = 0, False
     while not has_ended:
@@ -197,8 +202,10 @@ def test_the_oldest_answers_may_be_dropped(tmp_path: Path, plan: Plan) -> None:
     assert found.dropped + len(away.answers) == len(expected)
 
 
-def test_a_full_backlog_may_stop_the_run(tmp_path: Path, plan: Plan) -> None:
+def test_a_full_backlog_may_stop_the_run(tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the bound the run ends with an error; what was told by then is not lost."""
+    monkeypatch.setattr(ledger, "MOST_NEW", 1)
+    monkeypatch.setattr(channels, "CHANNEL_BOUND", 0)
     given, away = facts(plan, 400), AwaySink()
     with StateDirectory(str(tmp_path)) as store:
         with pytest.raises(ConnectorError, match="too many answers wait for the sinks"):
