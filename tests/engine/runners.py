@@ -92,7 +92,7 @@ class Runner:
         self.letters = DeadLetterList()
         self.log = log or MemoryLog()
         if kind == "durable":
-            options["state"] = self.log.store
+            options |= {"state": self.log.store, "commit_every": 0.0}
         self.runtime = Engine(plan, sources, [self.log.sink], dead_letters=self.letters, **options)
         self.run, self.stop, self.statistics = self.runtime.run, self.runtime.stop, self.runtime.statistics
 
