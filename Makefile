@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo docs java chromium package playground extension pictures test test-all lint bench clean
+.PHONY: demo docs java mosquitto chromium package playground extension pictures test test-all lint bench clean
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/tidelog run examples/weather/weather.tide \
@@ -63,9 +63,12 @@ clean:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/test.stamp: | java
+$(VENV)/test.stamp: | java mosquitto chromium
 java:
 	@.ci/java
+
+mosquitto:
+	@.ci/mosquitto
 
 chromium:
 	@.ci/chromium

@@ -12,6 +12,7 @@ from anyio.abc import SocketAttribute, SocketListener, SocketStream, UNIXSocketS
 
 from tidelog.connectors.tcp_listener import TcpListener
 from tidelog.connectors.unix_paths import bind_path
+from tidelog.plans.errors import SpecError
 
 Stream = SocketStream | UNIXSocketStream
 
@@ -97,6 +98,19 @@ class UnixAddress:
 
     def peer_name(self, stream: Stream, number: int) -> str:
         return f"{self}#{number}"
+
+
+def parse_host_port(text: str) -> TcpAddress:
+    """The address that `HOST:PORT` names; SpecError for anything else.
+
+    >>> parse_host_port("127.0.0.1:8080"), parse_host_port("[::1]:80")
+    (TcpAddress(host='127.0.0.1', port=8080), TcpAddress(host='::1', port=80))
+    """
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") if host.startswith("[") else host
+    if not colon or not host or "/" in host or not (port.isascii() and port.isdigit()) or int(port[:6]) > 65535:
+        raise SpecError(f"`{text}` is no address: expected HOST:PORT, such as 127.0.0.1:8080")
+    return TcpAddress(host, int(port))
 
 
 def _bracketed(host: str) -> str:

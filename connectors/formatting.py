@@ -10,9 +10,11 @@ from typing import Protocol
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import SpecError
 from tidelog.plans.literals import UNIT_SECONDS
+from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.syntax import Time
 from tidelog.plans.timeline import NEG, POS, Timeline, format_interval, format_time
 from tidelog.plans.times import EPOCH
+from tidelog.runtime.durability import Heading
 from tidelog.runtime.interfaces import AnyAnswer
 
 _DECIMALS = 18
@@ -27,9 +29,29 @@ class Encoder(Protocol):
         ...
 
 
+def encode_with_ids(encoder: Encoder, heading: Heading, answers: Sequence[AnyAnswer]) -> bytes:
+    """Answers as lines, each with the id that tells its answer from every other: its run, and its number in it.
+
+    In JSON lines that is a last member, `"id":["RUN",17]`; in text a comment behind the fact, `% id RUN 17`.
+    """
+    lines = []
+    for number, answer in enumerate(answers, heading.first):
+        line = encoder.encode([answer])
+        if line.endswith(b"}\n"):
+            lines.append(b'%b,"id":["%b",%d]}\n' % (line[:-2], heading.run.encode(), number))
+        elif line:
+            lines.append(b"%b %% id %b %d\n" % (line[:-1], heading.run.encode(), number))
+    return b"".join(lines)
+
+
 def are_changes(answers: Sequence[AnyAnswer]) -> bool:
     """Whether these derived facts are changes: a run's are, all of them, or none."""
     return bool(answers) and isinstance(answers[0], ChangeRecord)
+
+
+def predicate_of(answer: AnyAnswer) -> str:
+    """The predicate of an answer, or the name of the question that it answers."""
+    return answer.query if isinstance(answer, HypotheticalAnswer) else answer[0]
 
 
 class TimeFormatter:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 
 import anyio
 
@@ -11,9 +13,10 @@ from tidelog.connectors.acceptor import Acceptor, ClientLimits
 from tidelog.connectors.addresses import Address
 from tidelog.connectors.backlog import Backlog
 from tidelog.connectors.connection import Connection
-from tidelog.connectors.formatting import Encoder
+from tidelog.connectors.formatting import Encoder, encode_with_ids
 from tidelog.connectors.media import LARGEST_WINDOW, SocketMedium, socket_medium
 from tidelog.connectors.outgoing import Outgoing
+from tidelog.runtime.durability import Heading, Promise
 from tidelog.runtime.interfaces import AnyAnswer, ConnectionStatistics, SinkStatistics
 
 
@@ -35,6 +38,9 @@ class ListenerSink:
         self._backlog = Backlog(LARGEST_WINDOW)
         self._resume = 0  # all before was given to somebody
         self._taken = self._read = 0  # by those who have gone
+        self._heading: Heading | None = None
+        self._numbers: deque[tuple[int, int]] = deque()  # where answers end, and the number of the last of them
+        self._confirmed = 0
         self._statistics = SinkStatistics()
         self._changed: anyio.Event
 
@@ -56,6 +62,25 @@ class ListenerSink:
         """What is not certain about the answers: those that nobody else was given when a receiver went."""
         return self._statistics
 
+    @property
+    def promise(self) -> Promise:
+        """What nobody has taken yet is sent again, with its id."""
+        return "at least once"
+
+    def number(self, heading: Heading) -> None:
+        """The answers of the next `send` have these numbers, which they are written with."""
+        self._heading = heading
+
+    def confirmed(self) -> int:
+        """The number of the last answer that somebody has taken."""
+        for receiver in self._receivers.values():
+            with suppress(OSError):  # that it has gone is noticed where it is sent something
+                receiver.taken = receiver.outgoing.taken()
+        taken = max([self._taken, *(receiver.taken for receiver in self._receivers.values())])
+        while self._numbers and self._numbers[0][0] <= taken:
+            self._confirmed = self._numbers.popleft()[1]
+        return self._confirmed
+
     async def __aenter__(self) -> ListenerSink:
         self._changed = anyio.Event()
         await self._acceptor.__aenter__()
@@ -65,12 +90,18 @@ class ListenerSink:
         try:
             if not any(exc):
                 await self._finish()
+                self._taken = self._backlog.end
         finally:
             await self._acceptor.__aexit__(*exc)
 
     async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Returns once at least one receiver, and everyone connected, has been given these."""
-        self._backlog.append(self._encoder.encode(answers))
+        if self._heading is None:
+            self._backlog.append(self._encoder.encode(answers))
+        else:
+            self._backlog.append(encode_with_ids(self._encoder, self._heading, answers))
+            if answers:
+                self._numbers.append((self._backlog.end, self._heading.first + len(answers) - 1))
         while self._resume < self._backlog.end:
             await self._wait_for_receiver()
             for receiver in list(self._receivers.values()):

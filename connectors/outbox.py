@@ -17,7 +17,7 @@ import msgspec
 
 from tidelog.connectors.formatting import exact_ends
 from tidelog.connectors.outbox_file import OutboxFile, OutboxRow, OutboxSchema, describe
-from tidelog.connectors.outbox_lock import WriterLock, commits_noted
+from tidelog.connectors.stored_lock import WriterLock, commits_noted
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import ConnectorError, SpecError
 from tidelog.plans.facts import Record
@@ -75,7 +75,7 @@ class Outbox:
         self._max_bytes, self._max_rows, self._clock = max_bytes, max_rows, clock
         self._encoder = _RowEncoder(plan.timeline)
         self._pending: list[tuple[OutboxRow, int]] = []
-        self._lock = WriterLock(path)
+        self._lock = WriterLock(path, OutboxFile.what)
         try:
             self._file = OutboxFile(path, create=True)
             try:
@@ -90,11 +90,21 @@ class Outbox:
     def _begin(self, plan: Plan, fingerprint: str, node: str | None) -> None:
         file = self._file
         if file.is_new:
-            _check_commits(file, 0, commits_noted(self.name))
+            file.check_commits(0, commits_noted(self.name, file.what))
             name, identity = node or socket.gethostname() or "localhost", uuid.uuid4().hex
             schema = describe(plan, name, identity, holds_changes=self._holds_changes)
             text = msgspec.json.encode(schema).decode()
-            file.create({"node": schema.node, "fingerprint": fingerprint, "schema": text, "bytes": 0})
+            file.create(
+                {
+                    "next_seq": 1,
+                    "acked": 0,
+                    "acked_bytes": 0,
+                    "node": schema.node,
+                    "fingerprint": fingerprint,
+                    "schema": text,
+                    "bytes": 0,
+                }
+            )
         with file.reading():
             if file.text("fingerprint") != fingerprint:
                 raise SpecError(f"outbox `{self.name}` was filled by another program: choose another directory")
@@ -103,7 +113,7 @@ class Outbox:
             if node not in (None, file.text("node")):
                 raise SpecError(f"outbox `{self.name}` is that of node `{file.text('node')}`, not of `{node}`")
             self._commits, self._next, self._bytes = file.number("commits"), file.number("next_seq"), file.number("bytes")
-            _check_commits(file, self._commits, commits_noted(self.name))
+            file.check_commits(self._commits, commits_noted(self.name, file.what))
             if self._next - 1 > file.number("acked") and file.total(self._next - 1) != self._bytes:
                 raise file.damaged("`bytes` is not that of the last fact")
 
@@ -185,11 +195,11 @@ class OutboxReader:
 
     def __init__(self, path: str) -> None:
         self.name = path
-        noted = commits_noted(path)
+        noted = commits_noted(path, OutboxFile.what)
         self._file = OutboxFile(path)
         try:
             with self._file.watched():
-                _check_commits(self._file, self._file.number("commits"), noted)
+                self._file.check_commits(self._file.number("commits"), noted)
         except BaseException:
             self._file.close()
             raise
@@ -301,9 +311,3 @@ class _RowEncoder:
 def _size(row: OutboxRow) -> int:
     """What a fact counts, in bytes."""
     return _ROW_BYTES + len(row.predicate.encode()) + len(row.arguments.encode())
-
-
-def _check_commits(file: OutboxFile, stored: int, noted: int) -> None:
-    """ConnectorError where less is stored than the writer has noted."""
-    if stored < noted:
-        raise file.damaged(f"{stored} commits are left of {noted}")

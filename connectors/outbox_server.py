@@ -206,9 +206,14 @@ def load_token(path: str) -> str:
             token = file.read(MAX_TOKEN + 1).strip()
     except OSError as error:
         raise SpecError(f"cannot read `{path}`: {error.strerror}") from None
-    if not MIN_TOKEN <= len(token) <= MAX_TOKEN or not (token.isascii() and token.decode().isprintable()):
-        raise SpecError(f"`{path}` holds no token: a line of {MIN_TOKEN} to {MAX_TOKEN} ASCII characters is one")
-    return token.decode()
+    return check_token(token.decode("latin-1"), f"`{path}`")
+
+
+def check_token(token: str, where: str = "the secret") -> str:
+    """The token itself; SpecError where it is none that can be used, which says where it stands, and not what it is."""
+    if not MIN_TOKEN <= len(token) <= MAX_TOKEN or not (token.isascii() and token.isprintable()):
+        raise SpecError(f"{where} holds no token: a line of {MIN_TOKEN} to {MAX_TOKEN} ASCII characters is one")
+    return token
 
 
 def load_certificate(certificate: str, key: str) -> ssl.SSLContext:

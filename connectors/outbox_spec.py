@@ -73,7 +73,8 @@ def parse_outbox(spec: str) -> OutboxSpec:
     return OutboxSpec(path, **values)
 
 
-def _bytes(text: str) -> int:
+def parse_bytes(text: str) -> int:
+    """Bytes above 0, with their unit; ValueError for anything else, which says what was expected."""
     match = _BYTES.match(text)
     number = int(match[1]) * _FACTORS[(match[2] or "").lower()] if match else 0
     if not number:
@@ -106,7 +107,7 @@ def _name(text: str) -> str:
 
 
 _READERS: dict[str, Callable[[str], Any]] = {
-    "max": _bytes,
+    "max": parse_bytes,
     "rows": _rows,
     "full": _policy,
     "every": _seconds,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import anyio.lowlevel
 
 from tidelog.connectors.backlog import Backlog
-from tidelog.connectors.formatting import Encoder
+from tidelog.connectors.formatting import Encoder, encode_with_ids
 from tidelog.connectors.media import LARGEST_WINDOW, Medium
 from tidelog.connectors.terminals import for_terminal
+from tidelog.runtime.durability import Heading
 from tidelog.runtime.interfaces import AnyAnswer, Interrupted, SinkStatistics
 
 
@@ -72,12 +75,18 @@ class OutgoingSink(ABC):
     """A sink that writes lines to one medium at a time; `_open` says to which.
 
     `send` returns when all is handed over, and raises Interrupted where it was cut off. Left without an error, it waits
-    until all is taken, as far as that can be known.
+    until all is taken, as far as that can be known. Of a durable run it is told the numbers of answers, so that it can tell
+    which are taken; with `writes_ids` each line has the id of its answer, too.
     """
+
+    writes_ids = False
 
     def __init__(self, encoder: Encoder, name: str) -> None:
         self.name = name
         self._encoder = encoder
+        self._heading: Heading | None = None
+        self._numbers: deque[tuple[int, int]] = deque()  # where answers end, and the number of the last of them
+        self._confirmed = self._confirmed_end = 0
         self._backlog = Backlog(LARGEST_WINDOW)
         self._resume = 0
         self._outgoing: Outgoing | None = None
@@ -86,6 +95,21 @@ class OutgoingSink(ABC):
     def statistics(self) -> SinkStatistics:
         """What is not certain about the answers that it was given."""
         return self._statistics
+
+    def number(self, heading: Heading) -> None:
+        """The answers of the next `send` have these numbers."""
+        self._heading = heading
+
+    def confirmed(self) -> int:
+        """The number of the last answer that is taken, as far as the medium tells; 0 before the first."""
+        with suppress(OSError):  # that it is lost is told when it is used
+            if self._outgoing is not None:
+                self._note_taken(self._outgoing.taken())
+        return self._confirmed
+
+    def _note_taken(self, offset: int) -> None:
+        while self._numbers and self._numbers[0][0] <= offset:
+            self._confirmed_end, self._confirmed = self._numbers.popleft()
 
     @abstractmethod
     async def _open(self) -> Medium:
@@ -101,6 +125,7 @@ class OutgoingSink(ABC):
         try:
             if not any(exc):
                 await self._outgoing.medium.finish()
+                self._note_taken(self._outgoing.handed)
         except OSError as error:
             raise self._interrupted(self._outgoing, error) from error
         finally:
@@ -110,8 +135,10 @@ class OutgoingSink(ABC):
         """Waits while the other side is behind. Raises Interrupted where it is lost: what was not taken is kept."""
         if self._outgoing is None:
             raise ValueError("a sink is used within `async with`")
-        data = self._encoder.encode(answers)
+        data = self._encode(answers)
         self._backlog.append(for_terminal(data) if self._outgoing.medium.is_terminal else data)
+        if self._heading is not None and answers:
+            self._numbers.append((self._backlog.end, self._heading.first + len(answers) - 1))
         try:
             await self._outgoing.flush()
             self._backlog.take(self._outgoing.taken())
@@ -119,9 +146,15 @@ class OutgoingSink(ABC):
             raise self._interrupted(self._outgoing, error) from error
         self._resume = self._backlog.end
 
+    def _encode(self, answers: Sequence[AnyAnswer]) -> bytes:
+        if self._heading is None or not self.writes_ids:
+            return self._encoder.encode(answers)
+        return encode_with_ids(self._encoder, self._heading, answers)
+
     def _interrupted(self, outgoing: Outgoing, error: OSError) -> Interrupted:
         broken = outgoing.broken(error)
         self._close()
+        self._note_taken(broken.taken)
         self._resume = broken.resume
         self._statistics += broken.statistics(self._backlog, broken.resume)
         kept = self._backlog.lines(broken.resume, self._backlog.end)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from tidelog.runtime.interfaces import AnyAnswer
-
 CHANNEL_BOUND = 16
 """How many messages wait in a channel before its senders have to."""
 
 T = TypeVar("T")
-AnswerStream = MemoryObjectSendStream[Sequence[AnyAnswer]]
-"""What leads to a sink."""
 
 
 class Channel(Generic[T]):

@@ -1,8 +1,9 @@
 """The engine: sources and sinks as actors, with a session between them in a task of its own, on trio or asyncio.
 
-The operators run to completion in one task, since tasks on one thread gain nothing from each other. Channels stand at the
-ends: bounded anyio memory streams, so that a slow sink slows down the sources. The session takes all that waits at once, so
-batches grow under load, and a lone event goes through by itself.
+The operators run to completion in one task, since tasks on one thread gain nothing from each other. The session takes all
+that waits at once, so batches grow under load, and a lone event goes through by itself. What it tells goes to the sinks
+through channels (`runtime/direct.py`), so that a slow sink slows down the sources; or, where the run has a state, through a
+ledger (`runtime/ledger.py`), which stores it, and what has been read, before any sink sees it.
 """
 
 from __future__ import annotations
@@ -13,21 +14,24 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from tidelog.plans.errors import StateError, TidelogError
+from tidelog.plans.errors import ConnectorError, StateError, TidelogError
 from tidelog.plans.plan import Plan
 from tidelog.plans.questions import Status
 from tidelog.plans.stopping import Stopped
 from tidelog.plans.times import TimeLike
 from tidelog.runtime.alignment import Alignment
 from tidelog.runtime.arguments import AtEnd, check_at_end
-from tidelog.runtime.channels import AnswerStream, Channel, everything_waiting
+from tidelog.runtime.channels import Channel, everything_waiting
 from tidelog.runtime.clock import Clock, start_sources
-from tidelog.runtime.handover import hand_over
+from tidelog.runtime.direct import Direct
+from tidelog.runtime.durability import Backlog, Keep, StateStore
+from tidelog.runtime.events import Ended, Event, Ignored, Left, Opened, Passed, Taken
 from tidelog.runtime.intake import MAX_LEAD, IntakeStatistics
 from tidelog.runtime.interfaces import (
     AnyAnswer,
@@ -42,8 +46,10 @@ from tidelog.runtime.interfaces import (
     Source,
     Tick,
 )
+from tidelog.runtime.ledger import EVERY, Ends, Ledger, Storing, plain_options
 from tidelog.runtime.listening import Sources
 from tidelog.runtime.session import Session, SessionStatistics
+from tidelog.runtime.silence import check_seconds
 from tidelog.runtime.state_bound import MAX_STATE, ON_THE_WAY, Holding
 from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceEvent
 from tidelog.runtime.violations import Violation
@@ -66,6 +72,10 @@ class Engine:
     With `at_end="stop"` the end of all sources is not the stream's: nothing is claimed about times behind those that they
     have promised. With `clock`, a duration, time also moves with the machine's clock, which `now` reads (the seconds since
     1970): facts are expected at most so far behind it. It needs a program with a unit.
+    With `state`, a store such as `tidelog.StateDirectory`, a run that was killed goes on with the next one: no fact is lost
+    that a source can bring again, and no answer; `runtime/durability.py` has what sources and sinks promise. A commit is
+    due `commit_every` seconds after the last one, once something happens. `keep` says how long input stays in the journal,
+    `backlog` how much may wait for sinks. A sink that is away is then tried again without end, unless `restarts` says so.
     `dead_letters` takes what could not be read or was refused; `on_violation` is told when a constraint begins to be
     violated, `observer` of all that is done. Raises TypeError, ValueError or DataError for an option that is none.
 
@@ -104,60 +114,82 @@ class Engine:
         clock: TimeLike | timedelta | None = None,
         now: Callable[[], float] = time.time,
         max_state: int | None = MAX_STATE,
+        state: StateStore | None = None,
+        commit_every: float = EVERY,
+        keep: Keep | None = None,
+        backlog: Backlog | None = None,
         observer: Observer | None = None,
     ) -> None:
         check_at_end(at_end)
+        check_seconds("commit_every", commit_every)
         self.plan = plan
-        policy = RestartPolicy() if restarts is None else restarts
-        self._sources = Sources(sources, policy, idle_after)
-        self._sinks = [SinkActor(sink, policy) for sink in sinks]
-        self._session = Session(
-            plan,
-            emit=emit,
-            lateness=lateness,
-            start=start,
-            max_ahead=max_ahead,
-            max_lead=max_lead,
-            prospects=prospects,
-            min_evidence=min_evidence,
-            count_absences=count_absences,
-            warn=warn,
-            grouped=grouped,
-            statuses=statuses,
-            sources=self._sources.names,
-            max_state=max_state,
-        )
-        self._session.watch("sinks", self._holdings)
+        self._sources = Sources(sources, RestartPolicy() if restarts is None else restarts, idle_after)
+        patience = RestartPolicy() if state is None else RestartPolicy(attempts=None)
+        self._sinks = [SinkActor(sink, patience if restarts is None else restarts) for sink in sinks]
+        options: dict[str, Any] = {
+            "emit": emit,
+            "lateness": lateness,
+            "start": start,
+            "max_ahead": max_ahead,
+            "max_lead": max_lead,
+            "prospects": prospects,
+            "min_evidence": min_evidence,
+            "count_absences": count_absences,
+            "warn": warn,
+            "grouped": grouped,
+            "statuses": statuses,
+        }
+        self._session = Session(plan, **options, sources=self._sources.names, max_state=max_state)
         self._at_end = at_end
+        self._max_lead = max_lead
         self._ignores_silence = idle_after is not None
         self._clock = None if clock is None else Clock(plan.timeline, clock, now)
-        self._alignment = Alignment(self._session.watermarks, self._sources.actors, max_lead)
-        self._told = 0
+        self._way: Direct | Ledger = Direct(self._sources.actors, self._sinks)
+        if state is not None:
+            storing = Storing(state, commit_every, keep, backlog or Backlog())
+            ends = Ends(dict(zip(self._sources.names, sources, strict=True)), self._sources.actors, self._sinks)
+            observed = None if observer is None else observer.committed
+            self._way = Ledger(plan, self._session, ends, plain_options(plan, options), storing, observed)
+        self._alignment: Alignment
         self._dead_letters = dead_letters
         self._on_violation = on_violation
         self._observer = observer
         self._scope: anyio.CancelScope | None = None
         self._grace = math.inf
+        self._started = anyio.Event()
         self.rejected = 0
+
+    async def wait_started(self) -> None:
+        """Wait until it is at work: what an earlier run has stored is there."""
+        await self._started.wait()
 
     async def run(self) -> None:
         """Run to the end; OperatorError, ConnectorError or another TidelogError if something fails for good.
 
-        StateError if what is held grows beyond `max_state`; it tells how many answers every sink had taken by then.
+        StateError if what is held grows beyond `max_state`; it tells how many answers every sink had taken by then, or, with
+        a state, how many are stored. SpecError or SnapshotError where the state is that of another run, or damaged.
         """
+        await self._way.begin()
+        self._session.watch("sinks", self._holdings)
+        self._alignment = Alignment(self._session.watermarks, self._sources.actors, self._max_lead)
+        cause: BaseException | None = None
         try:
             with anyio.CancelScope(deadline=anyio.current_time() + self._grace) as self._scope:
                 async with anyio.create_task_group() as tasks:
                     self._deploy(tasks)
+                    self._started.set()
         except BaseExceptionGroup as group:
             cause = first_cause(group)
-        else:
-            if self._scope.cancelled_caught:
-                logger.warning("not all answers were taken before the engine stopped")
-            return
+        finally:
+            self._way.close()
+            with anyio.CancelScope(shield=True):
+                await self._way.end()
         if isinstance(cause, StateError):
-            cause.told = min((sink.taken for sink in self._sinks), default=0)
-        raise cause  # with its own cause, not with the group's
+            cause.told = self._way.stored
+        if cause is not None:
+            raise cause  # with its own cause, not with the group's
+        if self._scope is not None and self._scope.cancelled_caught:
+            logger.warning("not all answers were taken before the engine stopped")
 
     def stop(self, grace: float = GRACE) -> None:
         """Shut down cleanly: take nothing more from the sources; what is in flight goes on to the sinks.
@@ -173,8 +205,12 @@ class Engine:
 
     @property
     def is_storing(self) -> bool:
-        """Whether something is being stored for good, so that no one should interrupt: an engine stores nothing."""
-        return False
+        """Whether something is being stored for good, so that no one should interrupt."""
+        return self._way.is_storing
+
+    def snapshot(self) -> dict[str, Any]:
+        """The whole state of what has been taken so far, as `Session.snapshot` has it. Within the event loop, if it runs."""
+        return self._session.snapshot()
 
     def intake_statistics(self) -> IntakeStatistics:
         """The intake's part of `statistics`, which is there at once, and also after a failure."""
@@ -190,7 +226,7 @@ class Engine:
 
     def waiting(self) -> list[tuple[str, int]]:
         """For each sink, with its name: how many answers wait for it."""
-        return [(sink.name, self._told - sink.taken) for sink in self._sinks]
+        return [(sink.name, self._way.waiting(sink)) for sink in self._sinks]
 
     def unfinished(self) -> list[str]:
         """What is recursive without an end, and was followed only as far as the stream went, or as it was told to."""
@@ -199,67 +235,109 @@ class Engine:
     # --- actors ---------------------------------------------------------------------------------------------------------
 
     def _deploy(self, tasks: TaskGroup) -> None:
-        """Start an actor for each source and sink, and one for what lies between; join them by bounded channels."""
+        """Start an actor for each source and sink, and one for what lies between."""
         events: Channel[SourceEvent] = Channel()
-        start_sources(tasks, self._sources.fixed, self._sources.actors, events, self._clock)
-        ends: list[Channel[Sequence[AnyAnswer]]] = [Channel() for _ in self._sinks]
-        tasks.start_soon(self._reason, events.inbox, [end.sender() for end in ends], name="reasoner")
-        for sink, end in zip(self._sinks, ends, strict=True):
-            tasks.start_soon(sink.run, end.inbox, name=sink.name)
-            end.seal()
+        way = self._way
+        going_on = [actor for actor in self._sources.fixed if not way.has_ended(actor.name)]
+        start_sources(tasks, going_on, self._sources.actors, events, self._clock)
+        tasks.start_soon(self._reason, events.inbox, name="reasoner")
+        for sink in self._sinks:
+            tasks.start_soon(sink.run, way.feed(sink), name=sink.name)
         events.seal()
 
-    async def _reason(self, inbox: MemoryObjectReceiveStream[SourceEvent], sinks: list[AnswerStream]) -> None:
+    async def _reason(self, inbox: MemoryObjectReceiveStream[SourceEvent]) -> None:
         """Let the operators take what the sources say, and tell the sinks what follows; all that waits is taken at once."""
         with inbox:
             try:
-                await self._tell(sinks)
+                await self._tell()
                 async with anyio.create_task_group() as beside:
                     beside.start_soon(self._alignment.watch)
+                    beside.start_soon(self._way.keep_going)
                     with suppress(anyio.EndOfStream):
-                        while True:
-                            for name, event, moment in await everything_waiting(inbox):
-                                await self._take(name, event, moment)
-                                self._alignment.taken(name)
-                            await self._tell(sinks)
+                        while await self._wait_for_room():
+                            await self._take_all(await everything_waiting(inbox))
                     beside.cancel_scope.cancel()
-                if not self._session.is_finished:
+                if not self._session.is_finished and not self._way.goes_on:
                     self._session.rest()
-                await self._tell(sinks)
+                await self._tell()
+                await self._way.finish()
             finally:
-                for sink in sinks:
-                    sink.close()
+                if self._way.goes_on:
+                    await self._take_rest(inbox)
+                self._way.close()
 
-    async def _tell(self, sinks: list[AnswerStream]) -> None:
-        """Send every sink what became known; whoever listens for violations is told of these at once."""
+    async def _take_rest(self, inbox: MemoryObjectReceiveStream[SourceEvent]) -> None:
+        """Where a source has failed for good, what the others and it had said by then still counts."""
+        with anyio.CancelScope(shield=True):
+            while not self._way.is_spoiled and not self._is_late():
+                try:
+                    await self._take_all([inbox.receive_nowait()])
+                except (anyio.EndOfStream, anyio.WouldBlock):
+                    return
+
+    def _is_late(self) -> bool:
+        """Whether what the sources have said is left there, since the run was to have stopped by now."""
+        return self._scope is not None and anyio.current_time() >= self._scope.deadline
+
+    async def _wait_for_room(self) -> bool:
+        """Wait until more can be taken; returns False where the run is to end."""
+        if await self._way.wait_for_room():
+            return True
+        raise ConnectorError("too many answers wait for the sinks")
+
+    async def _take_all(self, news: Sequence[tuple[str, Batch | Tick | str, float]]) -> None:
+        """Take what sources have said; where the run has a state all of it is, though all stop meanwhile.
+
+        Then it is told after each, too, so that what is told together does not depend on what happens to wait.
+        """
+        with anyio.CancelScope(shield=self._way.goes_on):
+            for name, event, moment in news:
+                await self._take(name, event, moment)
+                self._alignment.taken(name)
+                if self._way.goes_on:
+                    await self._tell()
+        if not self._way.goes_on:
+            await self._tell()
+
+    async def _tell(self) -> None:
+        """Let the sinks have what became known; whoever listens for violations is told of these at once."""
         session = self._session
         for violation in session.pull_violations():
             if self._on_violation is not None:
                 self._on_violation(violation)
         answers: list[AnyAnswer] = [*session.pull_records(), *session.pull_hypothetical()]
-        self._told += len(answers)
         if answers and self._observer is not None:
             self._observer.told(answers)
-        for sink in sinks if answers else ():
-            await hand_over(sink, answers)
+        await self._way.tell(answers, session.frontier)
 
     async def _take(self, name: str, event: Batch | Tick | str, moment: float) -> None:
         """Let the session take it, and hand what was refused to the dead letters."""
-        session = self._session
+        session, way = self._session, self._way
         refused: list[Rejected] = []
-        if isinstance(event, Batch):
-            refused = [*event.rejected, *session.take(name, event, moment)]
-        elif isinstance(event, Tick):
-            session.pass_time(event)
-        elif event == "opened":
-            session.open(name)
-        elif event == "ended" and (self._at_end == "finish" or name not in self._sources.names):
-            refused = session.end(name)
-        elif event == "ended":
-            self._alignment.leave(name)
-            refused = session.leave(name) if self._ignores_silence else []
-        else:
-            refused = session.ignore(name, moment)
+        noted: Event | None = None
+        position = None
+        with way.noting():
+            if isinstance(event, Batch):
+                noted, position = Taken(name, moment, event.records, event.watermark, event.parts), event.position
+                refused = [*event.rejected, *session.take(name, event, moment)]
+            elif isinstance(event, Tick):
+                noted = Passed(event.watermark, event.present)
+                session.pass_time(event)
+            elif event == "opened":
+                noted = Opened(name)
+                session.open(name)
+            elif event == "ended" and (self._at_end == "finish" or name not in self._sources.names):
+                noted = Ended(name)
+                refused = session.end(name)
+            elif event == "ended":
+                self._alignment.leave(name)
+                if self._ignores_silence:
+                    noted, refused = Left(name), session.leave(name)
+            else:
+                noted = Ignored(name, moment)
+                refused = session.ignore(name, moment)
+        if noted is not None:
+            way.note(noted, position)
         if self._observer is not None:
             self._observer.took(name, event if isinstance(event, Batch) else None, refused)
         if refused:
@@ -277,8 +355,7 @@ class Engine:
 
     def _holdings(self) -> Iterator[Holding]:
         """What waits for the slowest sink."""
-        waiting = self._told - min((sink.taken for sink in self._sinks), default=self._told)
-        yield Holding(waiting // ON_THE_WAY, lambda: ("answers that wait for a sink", ""))
+        yield Holding(self._way.untaken // ON_THE_WAY, lambda: ("answers that wait for a sink", ""))
 
 
 def first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -148,15 +148,17 @@ class Interrupted(OSError):
 @dataclass(frozen=True, slots=True)
 class SinkStatistics:
     """What is not certain about a sink's answers: how often it broke, how many answers `lost` may never have been read and
-    how many `repeated` may have been read twice, at most.
+    how many `repeated` may have been read twice, at most; and how many were `dropped`, since too many waited for it.
     """
 
     breaks: int = 0
     lost: int = 0
     repeated: int = 0
+    dropped: int = 0
 
     def __add__(self, other: SinkStatistics) -> SinkStatistics:
-        return SinkStatistics(self.breaks + other.breaks, self.lost + other.lost, self.repeated + other.repeated)
+        lost, repeated = self.lost + other.lost, self.repeated + other.repeated
+        return SinkStatistics(self.breaks + other.breaks, lost, repeated, self.dropped + other.dropped)
 
 
 @runtime_checkable

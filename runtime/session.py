@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tidelog.runtime.frames.pushing import OnRejected
 
 _SOURCE = "session"
-_SNAPSHOT_VERSION = 7
+_SNAPSHOT_VERSION = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,22 +382,27 @@ class Session:
 
         Pull the answers first: those not pulled are not part of it.
         """
-        return seal(
-            {
-                **self._kind(),
-                "intake": self._intake.snapshot(),
-                "network": self._network.snapshot(),
-                "outlet": self._outlet.snapshot(),
-                "questions": [inquiry.snapshot() for inquiry in self._inquiries],
-            }
-        )
+        return seal(self.state())
+
+    def state(self) -> dict[str, Any]:
+        """The same without a checksum, for who has one for what he stores."""
+        return {
+            **self._kind(),
+            "intake": self._intake.snapshot(),
+            "network": self._network.snapshot(),
+            "outlet": self._outlet.snapshot(),
+            "questions": [inquiry.snapshot() for inquiry in self._inquiries],
+        }
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot of the same plan was taken.
 
         SnapshotError if it was another plan, mode or version, or if the snapshot is damaged: the session is then as before.
         """
-        state = unseal(data)
+        self.load(unseal(data))
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Continue where a `state` of the same plan was taken; raises what `restore` does."""
         if any(state.get(name) != value for name, value in self._kind().items()):
             raise SnapshotError(
                 "the snapshot was taken from another program, mode or version, with other sources, or with other prospects"

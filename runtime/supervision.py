@@ -5,17 +5,20 @@ from __future__ import annotations
 import errno
 import logging
 import time
+from collections import deque
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import anyio
 import anyio.lowlevel
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+import anyio.to_thread
+from anyio.streams.memory import MemoryObjectSendStream
 
 from tidelog.plans.errors import ConnectorError
-from tidelog.runtime.channels import everything_waiting
+from tidelog.runtime.durability import Acknowledging, Heading, Keeping, Numbering
 from tidelog.runtime.handover import hand_over
 from tidelog.runtime.interfaces import (
     Accountable,
@@ -32,6 +35,8 @@ from tidelog.runtime.silence import Silence, check_seconds
 
 logger = logging.getLogger("tidelog")
 
+Group = tuple[Heading | None, Sequence[AnyAnswer]]
+"""Answers that became known together; under a heading where the run is durable."""
 SourceEvent = tuple[str, Batch | Tick | Literal["opened", "ended", "idle"], float]
 """What a source tells the intake, and when: a batch, that it has come or ended, or was silent since then; and what
 a clock does."""
@@ -44,26 +49,28 @@ _MOMENTS = 5
 class RestartPolicy:
     """How often a connector is opened again: `attempts` in a row, after `delay` seconds, doubled each time up to `longest`.
 
-    Once it works, the attempts count from the beginning. TypeError and ValueError for what is no such number.
+    With None there is no end. Once it works, the attempts count from the beginning. TypeError and ValueError for what is no
+    such number.
     """
 
-    attempts: int = 5
+    attempts: int | None = 5
     delay: float = 0.5
     longest: float = 30.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.attempts, Integral) or isinstance(self.attempts, bool):
+        if (self.attempts is not None and not isinstance(self.attempts, Integral)) or isinstance(self.attempts, bool):
             raise TypeError(f"`attempts` is a whole number, got {type(self.attempts).__name__}")
-        if self.attempts < 0:
+        if self.attempts is not None and self.attempts < 0:
             raise ValueError(f"`attempts` is 0 or more, got {self.attempts}")
         for name, seconds in (("delay", self.delay), ("longest", self.longest)):
             check_seconds(name, seconds)
 
     def wait_before(self, attempt: int) -> float:
         """The seconds to wait before the given attempt (the first is 1)."""
-        return float(min(self.longest, self.delay * 2 ** (attempt - 1)))
+        return float(min(self.longest, self.delay * 2 ** min(attempt - 1, _DOUBLED)))
 
 
+_DOUBLED = 64
 _FOR_GOOD = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.EISDIR, errno.ENOSPC, errno.EPERM, errno.EROFS}
 """What trying again does not mend."""
 
@@ -82,7 +89,8 @@ class Attempts:
     async def failed(self, error: OSError) -> None:
         """Wait for the next attempt; ConnectorError when there is none left."""
         self._failures += 1
-        if self._failures > self._policy.attempts or error.errno in _FOR_GOOD:
+        attempts = self._policy.attempts
+        if error.errno in _FOR_GOOD or (attempts is not None and self._failures > attempts):
             raise ConnectorError(f"{self._name}: {error}") from error
         wait = self._policy.wait_before(self._failures)
         logger.warning("%s: %s; trying again in %g s", self._name, error, wait)
@@ -135,6 +143,15 @@ class SourceActor:
         self._stopping = True
         if self._scope is not None:
             self._scope.cancel()
+
+    async def acknowledge(self, position: dict[str, Any]) -> None:
+        """What the source has said up to this position counts: tell it, where its protocol has receipts."""
+        if not isinstance(self._source, Acknowledging):
+            return
+        try:
+            await self._source.acknowledge(position)
+        except OSError as error:  # it will bring it again, and knows so
+            logger.warning("%s: no receipt could be given: %s", self._source.name, error)
 
     def taken(self, oldest: float | None) -> None:
         """What was passed on first has been taken. `oldest` is the moment of the part that has been silent longest."""
@@ -247,29 +264,48 @@ class SourceActor:
                 await events.send((self.name, "idle", before))
 
 
+class Feed(Protocol):
+    """What brings answers to a sink."""
+
+    async def receive(self) -> Sequence[Group]:
+        """Wait for answers: all that are at hand, in order. EndOfStream where there will be none."""
+        ...
+
+    def close(self) -> None:
+        """The sink takes nothing more."""
+        ...
+
+
 class SinkActor:
-    """Runs one sink behind a bounded channel: while the sink is slow, so are those who send to it."""
+    """Runs one sink: gives it what its feed brings, while the sink is slow no faster than it takes it.
+
+    `taken` is how many answers it was given.
+    """
 
     def __init__(self, sink: Sink, policy: RestartPolicy) -> None:
         self.name = sink.name
-        self._sink = sink
+        self.sink = sink
         self._attempts = Attempts(sink.name, policy)
         self._broken = SinkStatistics()
         self._is_interrupted = False
-        self._unsent: list[AnyAnswer] = []
+        self._unsent: deque[Group] = deque()
         self._is_complete = False
         self.taken = 0
 
     def statistics(self) -> SinkStatistics:
         """What is not certain about the answers that the sink was given."""
-        return self._broken + self._sink.statistics() if isinstance(self._sink, Accountable) else self._broken
+        return self._broken + self.sink.statistics() if isinstance(self.sink, Accountable) else self._broken
 
-    async def run(self, inbox: MemoryObjectReceiveStream[Sequence[AnyAnswer]]) -> None:
-        with inbox:
+    def drop(self, count: int) -> None:
+        """So many answers are not given to it, since too many waited."""
+        self._broken += SinkStatistics(dropped=count)
+
+    async def run(self, feed: Feed) -> None:
+        with closing(feed):
             while True:
                 try:
-                    async with self._sink:
-                        await self._deliver(inbox)
+                    async with self.sink:
+                        await self._deliver(feed)
                     return
                 except Interrupted as error:
                     self._is_interrupted = True
@@ -283,28 +319,34 @@ class SinkActor:
                     lost = error
                 await self._attempts.failed(lost)
 
-    async def _deliver(self, inbox: MemoryObjectReceiveStream[Sequence[AnyAnswer]]) -> None:
+    async def _deliver(self, feed: Feed) -> None:
         """Pass on answers until there are no more, beginning with what a failure has left, here or in the sink."""
-        if self._unsent or self._is_interrupted:
-            await self._send()
+        if self._is_interrupted:
+            await self._send(())
         try:
             while True:
-                for answers in await everything_waiting(inbox):
-                    self._unsent += answers
-                await self._send()
+                while self._unsent:
+                    heading, answers = self._unsent[0]
+                    if heading is not None and isinstance(self.sink, Numbering):
+                        self.sink.number(heading)
+                    await self._send(answers)
+                    self._unsent.popleft()
+                if isinstance(self.sink, Keeping):
+                    await anyio.to_thread.run_sync(self.sink.secure)
+                self._unsent.extend(await feed.receive())
         except anyio.EndOfStream:
             self._is_complete = True
 
-    async def _send(self) -> None:
+    async def _send(self, answers: Sequence[AnyAnswer]) -> None:
         try:
-            await self._sink.send(self._unsent)
+            await self.sink.send(answers)
         except Interrupted:  # the sink keeps them, or has given them up
-            self.taken += len(self._unsent)
-            self._unsent.clear()
+            self.taken += len(answers)
+            if answers:
+                self._unsent.popleft()
             raise
         except OSError:
-            self._broken += SinkStatistics(1, 0, len(self._unsent))
+            self._broken += SinkStatistics(1, 0, len(answers))
             raise
         self._attempts.succeeded()
-        self.taken += len(self._unsent)
-        self._unsent.clear()
+        self.taken += len(answers)

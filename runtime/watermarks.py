@@ -109,6 +109,7 @@ class Watermarks:
         """All promises as plain data."""
         return {
             "watermark": self.watermark,
+            "clock": [self.floor, self.present],
             "sources": {name: state.snapshot() for name, state in self.sources.items()},
             "ended": {name: list(counts) for name, counts in self._ended.items()},
         }
@@ -121,6 +122,7 @@ class Watermarks:
         for state in self.sources.values():
             self._refresh(state)
         self.watermark = data["watermark"]
+        self.floor, self.present = data["clock"]
 
 
 def plain_name(source: str) -> str:

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import anyio
 import httpx
 
+from tidelog.connectors.formatting import Encoder, predicate_of
 from tidelog.connectors.json_encoder import JsonEncoder
 from tidelog.plans.errors import SpecError
 from tidelog.plans.facts import Schema
@@ -66,7 +67,8 @@ class WebhookSink:
 
     A receiver that says that it will not take an answer (4xx, but for 408, 409, 425, 429) loses this one: it is counted in
     `refused`, logged, and handed to `on_refused`. `secret` signs what is sent: text, or `whsec_` and base64. `headers` are
-    sent along. SpecError for an address that is none of HTTP.
+    sent along. `encoder` writes each answer as a line, in place of that of JSON lines; with `predicates`, answers of these
+    alone are posted. SpecError for an address that is none of HTTP.
     """
 
     def __init__(  # noqa: PLR0913 - every option has a default, and names what it is
@@ -80,6 +82,8 @@ class WebhookSink:
         retries: Retries | None = None,
         timeout: float = 10.0,
         iso: bool = False,
+        encoder: Encoder | None = None,
+        predicates: frozenset[str] | None = None,
         on_refused: Callable[[AnyAnswer, str], None] | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
@@ -92,7 +96,8 @@ class WebhookSink:
         self._headers = {"user-agent": f"tidelog/{VERSION}", **(headers or {}), "content-type": "application/json"}
         self._key = None if secret is None else _key(secret)
         self._retries = retries or Retries()
-        self._encoder = JsonEncoder(schema, iso=iso)
+        self._encoder: Encoder = encoder or JsonEncoder(schema, iso=iso)
+        self._predicates = predicates
         self._on_refused = on_refused
         self._told = 0.0
         self._client: httpx.AsyncClient | None = None
@@ -108,6 +113,8 @@ class WebhookSink:
 
     async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Returns once each of these is taken, or refused for good."""
+        if self._predicates is not None:
+            answers = [answer for answer in answers if predicate_of(answer) in self._predicates]
         for answer, line in zip(answers, self._encoder.encode(answers).splitlines(), strict=True):
             reason = await self._deliver(line)
             if reason is None:

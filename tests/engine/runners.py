@@ -1,9 +1,9 @@
-"""The two runtimes that read sources, as one: tests that hold for an engine hold for a durable run."""
+"""Both ways in which an engine runs, as one: tests that hold without a state hold with one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -14,7 +14,7 @@ from engine.running import DeadLetterList
 from tidelog import Engine, MemorySink
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
-from tidelog.runtime.durable import DurableRun
+from tidelog.runtime.durability import Changes, Input, Kept, Told
 from tidelog.runtime.interfaces import Listener, Source
 
 KINDS = ["engine", "durable"]
@@ -24,60 +24,78 @@ KINDS = ["engine", "durable"]
 def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """A durable run stores within the event loop: virtual time would jump ahead while it waits for a thread."""
 
-    async def call(function: Callable[[bytes], None], checkpoint: bytes) -> None:
+    async def call(function: Callable[..., Any], *arguments: Any) -> Any:
         await anyio.lowlevel.checkpoint()
-        function(checkpoint)
+        return function(*arguments)
 
     monkeypatch.setattr(anyio.to_thread, "run_sync", call)
 
 
-class MemoryLog:
-    """An answer log that lives as long as the process."""
+class MemoryStore:
+    """A state that lives as long as the process."""
 
     name = "memory"
-    full: Literal["block", "stop"] = "block"
 
     def __init__(self) -> None:
-        self.answers: list[Record] = []
-        self._stored: bytes | None = None
+        self._head: bytes | None = None
+        self._parts: dict[str, bytes] = {}
+        self._journal: list[Input] = []
+        self._answers: list[Told] = []
 
-    @property
-    def pending(self) -> int:
-        return 0
+    def head(self) -> bytes | None:
+        return self._head
 
-    def append(self, records: Sequence[Record], frontier: int) -> None:
-        self.answers += records
+    def commit(self, changes: Changes) -> Kept:
+        self._head = changes.head
+        self._journal += changes.journal
+        self._answers += changes.answers
+        for name, data in (changes.parts or {}).items():
+            self._parts.pop(name, None)
+            if data is not None:
+                self._parts[name] = data
+        return self.kept()
 
-    def commit(self, checkpoint: bytes) -> None:
-        self._stored = checkpoint
+    def kept(self) -> Kept:
+        return Kept(1, sum(len(block.data) for block in self._answers))
 
-    def checkpoint(self) -> bytes | None:
-        return self._stored
+    def parts(self) -> Iterator[tuple[str, bytes]]:
+        return iter(self._parts.items())
+
+    def journal(self, first: int = 0) -> Iterator[Input]:
+        return (block for block in self._journal if block.last >= first)
+
+    def answers(self, first: int) -> Told | None:
+        return next((block for block in self._answers if block.last >= first), None)
 
     def check(self) -> None:
         """Nothing can be lost."""
 
-    def has_room(self) -> bool:
-        return True
+
+class MemoryLog:
+    """A state, and the answers of the runs that go on with it."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore()
+        self.sink = MemorySink()
+
+    @property
+    def answers(self) -> list[Record]:
+        return self.sink.answers
 
 
 class Runner:
-    """An engine, or a durable run, with what it answers and what it refuses."""
+    """An engine without or with a state, with what it answers and what it refuses."""
 
     def __init__(
         self, kind: str, plan: Plan, sources: Sequence[Source | Listener], log: MemoryLog | None = None, **options: Any
     ) -> None:
         self.letters = DeadLetterList()
         self.log = log or MemoryLog()
-        self._sink = MemorySink()
-        self._is_engine = kind == "engine"
-        self.runtime: Engine | DurableRun
-        if self._is_engine:
-            self.runtime = Engine(plan, sources, [self._sink], dead_letters=self.letters, **options)
-        else:
-            self.runtime = DurableRun(plan, sources, self.log, dead_letters=self.letters, **options)
+        if kind == "durable":
+            options |= {"state": self.log.store, "commit_every": 0.0}
+        self.runtime = Engine(plan, sources, [self.log.sink], dead_letters=self.letters, **options)
         self.run, self.stop, self.statistics = self.runtime.run, self.runtime.stop, self.runtime.statistics
 
     @property
     def answers(self) -> list[Record]:
-        return self._sink.answers if self._is_engine else self.log.answers
+        return self.log.answers

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,12 @@ import anyio
 
 import tidelog
 from tidelog.connectors.outbox import Outbox, OutboxReader, OutboxRow
+from tidelog.connectors.outbox_sink import OutboxSink
+from tidelog.connectors.state_store import StateDirectory
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
-from tidelog.runtime.durable import DurableRun, fingerprint
+from tidelog.runtime.engine import Engine
+from tidelog.runtime.head import fingerprint
 from tidelog.runtime.interfaces import Source
 
 PROGRAM = """
@@ -45,10 +49,27 @@ def source(plan: Plan, path: Path) -> Source:
     return tidelog.open_source(f"{path}?predicate=temp" if path.suffix == ".csv" else str(path), plan.schema)
 
 
-def run_durably(plan: Plan, folder: Path, sources: Sequence[Source], *, backend: str = "trio", **options: Any) -> DurableRun:
+def durable(plan: Plan, sources: Sequence[Source], outbox: Outbox, state: StateDirectory, **options: Any) -> Engine:
+    """An engine with a state and an outbox."""
+    return Engine(plan, sources, [OutboxSink(outbox)], state=state, **options)
+
+
+@contextmanager
+def opened(
+    plan: Plan, folder: Path, *, holds_changes: bool = False, **options: Any
+) -> Iterator[tuple[Outbox, StateDirectory]]:
+    """The outbox and the state of a directory."""
+    with (
+        Outbox(str(folder), plan, fingerprint(plan), holds_changes=holds_changes, **options) as outbox,
+        StateDirectory(str(folder)) as state,
+    ):
+        yield outbox, state
+
+
+def run_durably(plan: Plan, folder: Path, sources: Sequence[Source], *, backend: str = "trio", **options: Any) -> Engine:
     """One durable run into the outbox of a directory, to its end."""
-    with Outbox(str(folder), plan, fingerprint(plan), holds_changes=options.get("emit") == "changes") as outbox:
-        run = DurableRun(plan, sources, outbox, **options)
+    with opened(plan, folder, holds_changes=options.get("emit") == "changes") as (outbox, state):
+        run = durable(plan, sources, outbox, state, **options)
         anyio.run(run.run, backend=backend)
         return run
 

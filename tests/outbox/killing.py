@@ -18,7 +18,7 @@ from tidelog.cli import main
 from tidelog.connectors.descriptors import Descriptor
 from tidelog.connectors.outbox import OutboxReader, OutboxRow
 from tidelog.plans.errors import SpecError
-from tidelog.runtime import durable
+from tidelog.runtime import ledger
 
 LONGEST = 0.03
 """How many seconds a run lives at most, once it has got ahead, before it is killed."""
@@ -92,7 +92,7 @@ def torment(kills: int, outbox: str, arguments: list[str], draw: random.Random) 
 
 if __name__ == "__main__":
     read_pieces()
-    durable._PAUSE = 0
+    ledger._PAUSE = 0
     seed, kills, program, outbox, *sources = sys.argv[1:]
     draw = random.Random(int(seed))
     inputs = [text for source in sources for text in ("--in", source)]

@@ -10,24 +10,29 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
+import anyio.to_thread
 import pytest
 
 import tidelog
 from children import WAIT
-from outbox.boxes import held, run_durably, source
+from outbox.boxes import durable, held, opened, run_durably, source
 from tidelog import PushSource
+from tidelog.connectors import outbox_sink
 from tidelog.connectors.descriptors import Descriptor
 from tidelog.connectors.file_source import FileSource
 from tidelog.connectors.outbox import Outbox, OutboxReader, OutboxRow
 from tidelog.connectors.outbox_file import FILE
-from tidelog.connectors.outbox_lock import LOCK
+from tidelog.connectors.state_store import StateDirectory
+from tidelog.connectors.stored_lock import lock_of
 from tidelog.plans.errors import ConnectorError, SnapshotError, SpecError, TidelogError
 from tidelog.plans.plan import Plan
-from tidelog.runtime import durable
-from tidelog.runtime.durable import DurableRun, fingerprint
+from tidelog.runtime import channels, ledger
 from tidelog.runtime.engine import first_cause
+from tidelog.runtime.head import fingerprint
 from tidelog.runtime.interfaces import Batch
 
+LOCK = lock_of("outbox")
 PROGRAM = """
 timeline integer.
 input temp(sensor: text, value: number).
@@ -56,6 +61,11 @@ class CopiedOutbox(Outbox):
             shutil.copytree(self.name, f"{self.name}.killed")
 
 
+async def at_once(call: Callable[[], Any]) -> Any:
+    await anyio.lowlevel.checkpoint()
+    return call()
+
+
 class Box:
     """An outbox of a run that was killed half way through its file, and what it holds in the end."""
 
@@ -65,17 +75,25 @@ class Box:
         self.input.write_text("\n".join(["time,sensor,value", *LINES, ""]))
         self.killed = folder / "box.killed"
         read = Descriptor.read
-        with pytest.MonkeyPatch.context() as patch, CopiedOutbox(str(folder / "box"), plan, fingerprint(plan)) as outbox:
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            CopiedOutbox(str(folder / "box"), plan, fingerprint(plan)) as outbox,
+            StateDirectory(str(folder / "box")) as state,
+        ):
             patch.setattr(Descriptor, "read", lambda descriptor: read(descriptor, 60))
-            patch.setattr(durable, "MAX_PENDING", 1)
-            anyio.run(DurableRun(plan, [source(plan, self.input)], outbox, every=1000).run, backend="trio")
+            patch.setattr(ledger, "MOST_NEW", 1)
+            patch.setattr(channels, "CHANNEL_BOUND", 0)
+            patch.setattr(outbox_sink, "_TOGETHER", 4)
+            patch.setattr(anyio.to_thread, "run_sync", at_once)  # what is copied is of one moment
+            run = durable(plan, [source(plan, self.input)], outbox, state, commit_every=1000)
+            anyio.run(run.run, backend="trio")
         self.closed = folder / "box.closed"
         shutil.copytree(self.killed, self.closed)
         self.rows = self.read(self.closed)
         self.golden = facts(held(folder / "box"))
         assert 0 < len(self.rows) < len(self.golden)
-        assert {path.name for path in self.killed.iterdir()} == {FILE, f"{FILE}-wal", f"{FILE}-shm", LOCK}
-        assert {path.name for path in self.closed.iterdir()} == {FILE, LOCK}
+        assert {path.name for path in self.killed.iterdir()} >= {FILE, f"{FILE}-wal", f"{FILE}-shm", LOCK}
+        assert {path.name for path in self.closed.iterdir()} >= {FILE, LOCK}
 
     def read(self, folder: Path) -> list[OutboxRow]:
         """What a reader is given, and all that it is told; then what the writer would go on from."""
@@ -212,12 +230,16 @@ def test_no_run_begins_anew_beside_facts(box: Box, copy: Path, statement: str, m
 
 
 def test_a_file_that_was_emptied_is_no_new_outbox(box: Box, copy: Path) -> None:
-    """A database without tables, or none, beside the note of commits is refused; without the note it is a new outbox."""
+    """A database without tables, or none, beside the note of commits is refused, and beside a state, too."""
     for damage in ((copy / FILE).unlink, lambda: (copy / FILE).write_bytes(b"")):
         damage()
         with pytest.raises(ConnectorError, match=r"0 commits are left of 2"):
             box.finish(copy)
     (copy / LOCK).unlink()
+    with pytest.raises(SpecError, match="holds answers up to 0, and"):
+        box.finish(copy)
+    for path in copy.iterdir():
+        path.unlink()
     assert box.finish(copy) == box.golden
 
 
@@ -247,12 +269,12 @@ def test_removed_files_end_the_run(tmp_path: Path, plan: Plan, name: str, is_idl
     push = PushSource()
 
     async def main() -> None:
-        with Outbox(str(folder), plan, fingerprint(plan)) as outbox, anyio.fail_after(WAIT):
-            run = DurableRun(plan, [push], outbox, every=0.01)
+        with opened(plan, folder) as (outbox, state), anyio.fail_after(WAIT):
+            run = durable(plan, [push], outbox, state, commit_every=0.01)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(run.run)
                 await push.send(Batch([("temp", ("a", 30), 0, 0)]))
-                while not outbox._commits or run._is_changed:  # noqa: ASYNC110 - nothing tells of a commit
+                while not outbox._commits:  # noqa: ASYNC110 - nothing tells of a commit
                     await anyio.sleep(0.001)
                 if name == ".":
                     shutil.rmtree(folder)

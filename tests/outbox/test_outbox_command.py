@@ -82,7 +82,10 @@ def test_a_spec_that_is_wrong(spec: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--out", "spark+outbox:{box}", "--out", "-"], "an outbox is the only sink of its run"),
+        (["--out", "spark+outbox:{box}", "--out", "spark+outbox:{box}2"], "a run has one outbox"),
+        (["--keep", "7d"], "`--keep` needs `--state DIR`"),
+        (["--state", "{box}", "--keep", "7x"], "expected an age or a size"),
+        (["--state", "{box}", "--out", "parquet:t"], "tables cannot be gone on with"),
         (["--out", "spark+outbox:{box}", "--iso"], "an outbox holds times as exact numbers"),
         (["--out", "-", "--serve-outbox", "tcp+listen://127.0.0.1:0"], "`--serve-outbox` needs an outbox"),
         (["--token-file", "f"], "`--token-file` needs an outbox"),

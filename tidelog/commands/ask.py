@@ -8,6 +8,7 @@ from functools import partial
 from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import load_plan
 from tidelog.commands.streaming import add_stream_options, stream
+from tidelog.connectors.outbox_spec import is_outbox
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
 from tidelog.plans.times import TimeReader
@@ -39,6 +40,8 @@ def run(options: argparse.Namespace) -> int:
     if not plan.questions:
         hint = "give a query, such as `--query 'malf(X)@T'`, or add `ask malf(X)@T.` to the program"
         raise SpecError(f"`{options.program}` asks nothing: {hint}")
+    if any(map(is_outbox, options.sinks or ())):
+        raise SpecError("an outbox holds derived facts, and what `ask` answers are none: use another sink")
     told = partial(
         Engine,
         min_evidence=options.min_evidence,

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from tidelog.commands.outcome import say
-from tidelog.connectors.addresses import TcpAddress
+from tidelog.connectors.addresses import parse_host_port
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.outbox_server import load_certificate, load_token
 from tidelog.plans.errors import SpecError
@@ -45,30 +45,17 @@ class Served:
         if (options.tls_cert is None) != (options.tls_key is None):
             raise SpecError("`--tls-cert` and `--tls-key` belong together")
         settings = HttpSettings(
-            parse_http(options.http),
+            parse_host_port(options.http),
             token=None if options.token_file is None else load_token(options.token_file),
             tls=None if options.tls_cert is None else load_certificate(options.tls_cert, options.tls_key),
         )
         self._server: HttpServer = HttpServer([self.watch], settings)
 
     @asynccontextmanager
-    async def beside(self, engine: Any) -> AsyncIterator[None]:
-        """Serve as long as the engine runs."""
-        self.watch.attach(engine)
+    async def beside(self, engine: Any, *, is_durable: bool) -> AsyncIterator[None]:
+        """Serve as long as the engine runs; `is_durable` tells that it stores what it takes."""
+        self.watch.attach(engine, is_durable=is_durable)
         async with self._server as server:
             say(f"note: {server.url}")
             self.watch.is_ready = True
             yield
-
-
-def parse_http(text: str) -> TcpAddress:
-    """The address that `HOST:PORT` names; SpecError for anything else.
-
-    >>> parse_http("127.0.0.1:8080"), parse_http("[::1]:80")
-    (TcpAddress(host='127.0.0.1', port=8080), TcpAddress(host='::1', port=80))
-    """
-    host, colon, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]") if host.startswith("[") else host
-    if not colon or not host or "/" in host or not (port.isascii() and port.isdigit()) or int(port[:6]) > 65535:
-        raise SpecError(f"`--http {text}`: expected HOST:PORT, such as 127.0.0.1:8080")
-    return TcpAddress(host, int(port))

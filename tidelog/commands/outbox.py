@@ -1,9 +1,10 @@
-"""`run --out spark+outbox:DIR`: a durable run, and the outbox's server beside it."""
+"""`run --out spark+outbox:DIR`: a run with a state, and the outbox's server beside it."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import anyio
@@ -11,14 +12,14 @@ import anyio
 from tidelog.commands.ends import client_limits, show_connections
 from tidelog.commands.outcome import count, say
 from tidelog.commands.streaming import stream
-from tidelog.connectors.outbox import Outbox, OutboxReader
+from tidelog.connectors.outbox import OutboxReader
 from tidelog.connectors.outbox_server import OutboxServer, load_certificate, load_token, parse_server
+from tidelog.connectors.outbox_sink import OutboxSink
 from tidelog.connectors.outbox_spec import OutboxSpec, is_outbox, parse_outbox
 from tidelog.plans.errors import SpecError
 from tidelog.plans.plan import Plan
-from tidelog.runtime.durable import DurableRun, fingerprint
-from tidelog.runtime.engine import GRACE
-from tidelog.runtime.interfaces import Sink, Source
+from tidelog.runtime.engine import GRACE, Engine
+from tidelog.runtime.head import fingerprint
 
 _TAKEN_INTERVAL = 0.1
 """How often, in seconds, it is asked whether all has been taken."""
@@ -35,14 +36,14 @@ def add_outbox_options(parser: argparse.ArgumentParser) -> None:
 
 
 def outbox_of(plan: Plan, options: argparse.Namespace) -> OutboxSpec | None:
-    """The outbox that the options name, or None; SpecError where it is not the only sink, or the program asks."""
-    sinks = options.sinks or []
-    if not any(map(is_outbox, sinks)):
+    """The outbox that the options name, or None; SpecError where there are several, or the program asks."""
+    sinks = [spec for spec in options.sinks or () if is_outbox(spec)]
+    if not sinks:
         return None
     if options.http is not None:
         raise SpecError("`--http` does not go with an outbox: it shows what an engine without one does")
     if len(sinks) > 1:
-        raise SpecError("an outbox is the only sink of its run: what other sinks are sent could not be taken back")
+        raise SpecError("a run has one outbox")
     if plan.questions:
         raise SpecError("an outbox holds derived facts, and what `ask` answers are none: leave the questions out")
     if options.iso:
@@ -50,11 +51,22 @@ def outbox_of(plan: Plan, options: argparse.Namespace) -> OutboxSpec | None:
     return parse_outbox(sinks[0])
 
 
-def run_durably(plan: Plan, options: argparse.Namespace, spec: OutboxSpec) -> int:
-    """Run a plan into an outbox until its sources end, or a signal asks to stop; returns the exit code."""
+def run_with_outbox(plan: Plan, options: argparse.Namespace, spec: OutboxSpec) -> int:
+    """Run a plan into an outbox, and other sinks, until its sources end, or a signal asks to stop; returns the exit code.
+
+    Without `--state` the outbox's directory holds the state, too.
+    """
     server = server_of(options, spec.path)
+    if options.state is None:
+        options.state = spec.path
+    if spec.every is not None and options.commit_every is None:
+        options.commit_every = spec.every
     with spec.open(plan, fingerprint(plan), holds_changes=options.emit == "changes") as outbox:
-        return stream(plan, options, _Maker(outbox, options, spec, server), into_outbox=True)
+        told: dict[str, Any] = {"emit": options.emit, "prospects": not options.no_prospects}
+        make: Callable[..., Engine] = partial(Engine, **told)
+        if server is not None:
+            make = partial(_ServedEngine, served=(spec.path, server, options.stats), **told)
+        return stream(plan, options, make, [OutboxSink(outbox)])
 
 
 def server_of(options: argparse.Namespace, folder: str) -> OutboxServer | None:
@@ -76,29 +88,12 @@ def refuse_outbox_options(options: argparse.Namespace) -> None:
             raise SpecError(f"`--{name.replace('_', '-')}` needs an outbox: `--out spark+outbox:DIR`")
 
 
-class _Maker:
-    """Makes the durable run, as `stream` would make an engine."""
+class _ServedEngine(Engine):
+    """An engine whose outbox is served as it goes on, and at its end until all has been taken."""
 
-    def __init__(self, outbox: Outbox, options: argparse.Namespace, spec: OutboxSpec, server: OutboxServer | None) -> None:
-        self._outbox, self._options, self._spec, self._server = outbox, options, spec, server
-
-    def __call__(self, plan: Plan, sources: Sequence[Source], sinks: Sequence[Sink], **more: Any) -> DurableRun:
-        more |= {"emit": self._options.emit, "prospects": not self._options.no_prospects}
-        if self._spec.every is not None:
-            more["every"] = self._spec.every
-        if self._server is None:
-            return DurableRun(plan, sources, self._outbox, **more)
-        return _ServedRun(plan, sources, self._outbox, self._server, self._options.stats, **more)
-
-
-class _ServedRun(DurableRun):
-    """A durable run that is served as it goes on, and at its end until all has been taken."""
-
-    def __init__(
-        self, plan: Plan, sources: Sequence[Source], outbox: Outbox, server: OutboxServer, stats: bool, **more: Any
-    ) -> None:
-        super().__init__(plan, sources, outbox, **more)
-        self._folder, self._server, self._with_statistics = outbox.name, server, stats
+    def __init__(self, *ends: Any, served: tuple[str, OutboxServer, bool], **more: Any) -> None:
+        super().__init__(*ends, **more)
+        self._folder, self._server, self._with_statistics = served
         self._leave = False
 
     async def run(self) -> None:

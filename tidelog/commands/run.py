@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 
 from tidelog.commands.http import add_http_options
-from tidelog.commands.outbox import add_outbox_options, outbox_of, refuse_outbox_options, run_durably
+from tidelog.commands.outbox import add_outbox_options, outbox_of, refuse_outbox_options, run_with_outbox
 from tidelog.commands.outcome import load_plan
 from tidelog.commands.streaming import add_stream_options, stream
 from tidelog.runtime.engine import Engine
@@ -34,6 +34,6 @@ def run(options: argparse.Namespace) -> int:
     plan = load_plan(options.program)
     outbox = outbox_of(plan, options)
     if outbox is not None:
-        return run_durably(plan, options, outbox)
+        return run_with_outbox(plan, options, outbox)
     refuse_outbox_options(options)
     return stream(plan, options, partial(Engine, emit=options.emit, prospects=not options.no_prospects))

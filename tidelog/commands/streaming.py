@@ -8,9 +8,11 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import anyio
 
+from tidelog.commands.durable import add_state_options, state_of
 from tidelog.commands.ends import client_limits, show_ends
 from tidelog.commands.http import Served
 from tidelog.commands.numbers import number_of_bytes, positive, seconds
@@ -25,6 +27,7 @@ from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.folders import parse_sources
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.framing import MAX_LINE
+from tidelog.connectors.outbox_spec import is_outbox
 from tidelog.connectors.spec import open_sink, open_source, parse_spec
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
@@ -34,7 +37,7 @@ from tidelog.runtime.clock import Clock
 from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.engine import Engine, first_cause
 from tidelog.runtime.intake import MAX_LEAD
-from tidelog.runtime.interfaces import Recorded
+from tidelog.runtime.interfaces import Recorded, Sink
 from tidelog.runtime.state_bound import MAX_STATE
 from tidelog.runtime.violations import Violation
 
@@ -77,31 +80,29 @@ def add_stream_options(parser: argparse.ArgumentParser) -> None:
     add_max_state(parser, MAX_STATE)
     parser.add_argument("--backend", choices=("trio", "asyncio"), default="trio", help="the event loop (default trio)")
     parser.add_argument("--stats", action="store_true", help="print what was done and stored, on standard error")
+    add_state_options(parser)
 
 
 def stream(
-    plan: Plan,
-    options: argparse.Namespace,
-    make_engine: Callable[..., Running] = Engine,
-    *,
-    into_outbox: bool = False,
+    plan: Plan, options: argparse.Namespace, make_engine: Callable[..., Running] = Engine, more_sinks: Sequence[Sink] = ()
 ) -> int:
     """Run a plan over the sources of the options until they end, or until a signal asks to stop; returns the exit code.
 
-    `make_engine` is the engine, with what only one command knows of; `into_outbox` tells that it has its only sink itself,
-    and may go on from an earlier run.
+    `make_engine` is the engine, with what only one command knows of; `more_sinks` are those that the options do not open.
     """
     logging.basicConfig(handlers=[_SayingHandler()], format="%(message)s", level=logging.WARNING)
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
     _check_times(plan, options)
-    sinks = [] if into_outbox else options.sinks or ["-"]
+    sinks = [spec for spec in options.sinks or () if not is_outbox(spec)] if options.sinks else ["-"]
     _check_files(plan, options, sinks)
-    _check_formats(plan, sinks, getattr(options, "emit", ""))
+    _check_formats(plan, sinks, getattr(options, "emit", ""), is_durable=options.state is not None)
     collect_seldom()
     with gently_stopped() as stopping:
         run = _Run(plan, options, make_engine, sinks, stopping)
+        run.sinks += more_sinks
         try:
-            return anyio.run(run.main, backend=options.backend)
+            with state_of(options) as run.state:
+                return anyio.run(run.main, backend=options.backend)
         except BaseExceptionGroup as group:
             cause = first_cause(group)
         if isinstance(cause, Stopped):
@@ -129,6 +130,7 @@ class _Run:
     ) -> None:
         self._plan, self._options, self._make_engine, self._stopping = plan, options, make_engine, stopping
         self._engine: Running | None = None
+        self.state: dict[str, Any] = {}
         self._times = TimeFormatter(plan.timeline, options.iso)
         schema, remote, clients = plan.schema, options.allow_remote, client_limits(options)
         self._served = None if getattr(options, "http", None) is None else Served(plan, options)
@@ -137,7 +139,7 @@ class _Run:
             open_source(spec, schema, allow_remote=remote, max_line=options.max_line, clients=clients) for spec in specs
         ]
         self._sources += [self._served.watch.ingest] if self._served else []
-        self._sinks = [
+        self.sinks: list[Sink] = [
             open_sink(spec, schema, iso=options.iso, allow_remote=remote, clients=clients, outputs=plan.outputs)
             for spec in sinks
         ]
@@ -146,11 +148,13 @@ class _Run:
 
     async def main(self) -> int:
         async with AsyncExitStack() as stack:
-            letters = await stack.enter_async_context(DeadLetterWriter(self._options.dead_letter, append=not self._sinks))
+            letters = await stack.enter_async_context(
+                DeadLetterWriter(self._options.dead_letter, append=self._options.state is not None)
+            )
             self._engine = engine = self._make_engine(
                 self._plan,
                 self._sources,
-                self._sinks,
+                self.sinks,
                 lateness=self._options.lateness,
                 start=self._options.start,
                 max_ahead=self._options.max_ahead,
@@ -162,16 +166,17 @@ class _Run:
                 on_violation=self._show_violation,
                 max_state=self._options.max_state,
                 **({"observer": self._served.watch} if self._served else {}),
+                **self.state,
             )
             self._note_recorded()
             self._stopping.is_storing = lambda: engine.is_storing
             if self._served is not None:
-                await stack.enter_async_context(self._served.beside(engine))
+                await stack.enter_async_context(self._served.beside(engine, is_durable=bool(self.state)))
             await stack.enter_async_context(self._beside(engine))
             try:
                 await engine.run()
             finally:
-                is_certain = show_ends([*self._sources, *self._sinks], engine, self._options.stats)
+                is_certain = show_ends([*self._sources, *self.sinks], engine, self._options.stats)
         return self._close(engine, is_certain)
 
     @asynccontextmanager
@@ -250,7 +255,7 @@ def _check_files(plan: Plan, options: argparse.Namespace, sinks: Sequence[str]) 
     check_overlap([*inputs, options.program, *background], sinks, options.dead_letter)
 
 
-def _check_formats(plan: Plan, sinks: Sequence[str], emit: str) -> None:
+def _check_formats(plan: Plan, sinks: Sequence[str], emit: str, *, is_durable: bool) -> None:
     """Refuse to ask where no answer could be written: text facts and tables have no form for hypothetical answers.
 
     Nor have tables one for changes.
@@ -258,5 +263,7 @@ def _check_formats(plan: Plan, sinks: Sequence[str], emit: str) -> None:
     formats = {parse_spec(spec, allow_remote=True).format for spec in sinks}
     if plan.questions and formats and formats <= {"facts", "parquet"}:
         raise SpecError("text facts leave out what `ask` answers: add a sink of JSON lines, such as `--out -`")
+    if is_durable and "parquet" in formats:
+        raise SpecError("`--state`: tables cannot be gone on with after a restart: use a file, or an outbox")
     if emit == "changes" and "parquet" in formats:
         raise SpecError("`parquet:DIR` holds facts, and what has only begun is none: use `--emit intervals` or `final`")

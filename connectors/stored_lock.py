@@ -1,4 +1,4 @@
-"""The lock of an outbox's writer: a file that the writer holds, and in which it notes how many commits are stored.
+"""The lock of a directory's writer: a file that the writer holds, and in which it notes how many commits are stored.
 
 SQLite takes a write-ahead log that is damaged in its middle for one that ends there: what was committed behind is gone, and
 nothing says so. The note is written after each commit, so what it tells is stored, or was.
@@ -12,8 +12,6 @@ import zlib
 
 from tidelog.plans.errors import ConnectorError, SpecError
 
-LOCK = "outbox.lock"
-"""What the lock is called in the outbox's folder."""
 _NUMBER, _CHECKSUM = 8, 4
 
 
@@ -23,21 +21,21 @@ class WriterLock:
     SpecError where it cannot be made, or another process holds the lock.
     """
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-        self._path = os.path.join(folder, LOCK)
+    def __init__(self, folder: str, what: str) -> None:
+        self._what, self._file = f"{what} `{folder}`", lock_of(what)
+        self._path = os.path.join(folder, self._file)
         try:
             if not os.path.isdir(folder):
                 os.makedirs(folder)
                 _sync(os.path.dirname(os.path.abspath(folder)))
             self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
-            raise SpecError(f"cannot write the outbox `{folder}`: {error.strerror}") from None
+            raise SpecError(f"cannot write the {self._what}: {error.strerror}") from None
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._descriptor)
-            raise SpecError(f"another process writes the outbox `{folder}`: there is one writer at a time") from None
+            raise SpecError(f"another process writes the {self._what}: there is one writer at a time") from None
 
     def note(self, commits: int) -> None:
         """So many commits are stored."""
@@ -45,29 +43,35 @@ class WriterLock:
         try:
             os.pwrite(self._descriptor, number + zlib.crc32(number).to_bytes(_CHECKSUM), 0)
         except OSError as error:
-            raise ConnectorError(f"outbox `{self._folder}`: cannot write `{LOCK}`: {error.strerror}") from error
+            raise ConnectorError(f"{self._what}: cannot write `{self._file}`: {error.strerror}") from error
 
     def check(self) -> None:
         """ConnectorError where the file has gone: then another process may hold a lock of its own."""
         if identity(self._path) != identity(self._descriptor):
-            raise ConnectorError(f"outbox `{self._folder}`: `{LOCK}` was removed while it was in use")
+            raise ConnectorError(f"{self._what}: `{self._file}` was removed while it was in use")
 
     def close(self) -> None:
         os.close(self._descriptor)
 
 
-def commits_noted(folder: str) -> int:
-    """How many commits an outbox has at least; ConnectorError where the note is damaged."""
+def lock_of(what: str) -> str:
+    """What the lock is called, in the folder of an `outbox`, say."""
+    return f"{what}.lock"
+
+
+def commits_noted(folder: str, what: str) -> int:
+    """How many commits there are at least; ConnectorError where the note is damaged."""
+    name = lock_of(what)
     try:
-        with open(os.path.join(folder, LOCK), "rb") as file:
+        with open(os.path.join(folder, name), "rb") as file:
             noted = file.read(_NUMBER + _CHECKSUM + 1)
     except FileNotFoundError:
         return 0
     except OSError as error:
-        raise ConnectorError(f"outbox `{folder}`: cannot read `{LOCK}`: {error.strerror}") from error
+        raise ConnectorError(f"{what} `{folder}`: cannot read `{name}`: {error.strerror}") from error
     number = noted[:_NUMBER]
     if noted and noted[_NUMBER:] != zlib.crc32(number).to_bytes(_CHECKSUM):
-        raise ConnectorError(f"outbox `{folder}` is damaged: `{LOCK}` is not what was written")
+        raise ConnectorError(f"{what} `{folder}` is damaged: `{name}` is not what was written")
     return int.from_bytes(number)
 
 

@@ -1,0 +1,141 @@
+"""One argument of a fact: where in a message it comes from, and what is done with it on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from tidelog.connectors.mapping.arithmetic import read_conversion
+from tidelog.connectors.mapping.paths import members_of, read_path
+from tidelog.connectors.mapping.settings import FieldSettings, Scalar
+from tidelog.connectors.messages import Message
+from tidelog.connectors.values import read_argument
+from tidelog.plans.errors import DataError, SpecError
+from tidelog.plans.numerals import shorten
+from tidelog.plans.suggestions import suggest
+from tidelog.plans.syntax import FieldType
+
+Levels = Mapping[str, str]
+Get = Callable[[Any, Any, Levels, Message], Any]
+"""Gives a value of the element at hand, of the whole payload, of the topic's levels, of the message; None is nothing."""
+Step = Callable[[Any], Any]
+
+ROOT = "$."
+"""What a path begins with that starts at the whole payload, where `each` takes it apart."""
+_SOURCES = ("path", "topic", "property", "meta", "value")
+
+
+def field_of(settings: str | FieldSettings) -> FieldSettings:
+    """The settings of a field; a text alone is a path."""
+    return FieldSettings(path=settings) if isinstance(settings, str) else settings
+
+
+def getter(settings: FieldSettings, name: str, levels: Mapping[str, int], read: frozenset[str]) -> Get:
+    """What gives the value of a field as the device sent it. SpecError where it does not say, or says twice, which one.
+
+    `read` are the members of the payload that something else reads.
+    """
+    given = [kind for kind in _SOURCES if getattr(settings, kind) is not None] + ["rest"] * settings.rest
+    if len(given) != 1:
+        told = "nothing" if not given else " and ".join(f"`{kind}`" for kind in given)
+        raise SpecError(f"field `{name}` comes from one of `path topic property meta value rest`, got {told}")
+    if settings.path is not None:
+        return path_getter(settings.path)
+    if settings.topic is not None:
+        return _level_getter(settings.topic, name, levels)
+    if settings.property is not None:
+        key = settings.property
+        return lambda element, payload, levels, message: message.properties.get(key)
+    if settings.meta == "topic":
+        return lambda element, payload, levels, message: message.topic
+    if settings.meta == "retained":
+        return lambda element, payload, levels, message: message.is_retained
+    if settings.rest:
+        return lambda element, payload, levels, message: _rest(element, read)
+    value = settings.value
+    return lambda element, payload, levels, message: value
+
+
+def path_getter(text: str) -> Get:
+    """What follows a path, from the element at hand or from the whole payload."""
+    if text.startswith(ROOT):
+        find_in_payload = read_path(text.removeprefix(ROOT))
+        return lambda element, payload, levels, message: find_in_payload(payload)
+    find = read_path(text)
+    return lambda element, payload, levels, message: find(element)
+
+
+def read_members(text: str) -> set[str]:
+    """The members of the element at hand that a path reads."""
+    return set() if text.startswith(ROOT) else members_of(text)
+
+
+def _level_getter(level: str, name: str, levels: Mapping[str, int]) -> Get:
+    if level not in levels:
+        raise SpecError(f"field `{name}`: the topic names no level `{level}`{suggest(level, levels)}")
+    return lambda element, payload, levels, message: levels[level]
+
+
+def _rest(element: Any, read: frozenset[str]) -> str:
+    if element.__class__ is not dict:
+        return "{}"
+    return msgspec.json.encode({key: value for key, value in element.items() if key not in read}, order="sorted").decode()
+
+
+def converter(settings: FieldSettings, name: str, declared: FieldType) -> Step | None:
+    """What makes of a device's value that of the fact, but for what the schema does by itself; None where there is nothing
+    to do. SpecError for arithmetic that is none."""
+    steps: list[Step] = []
+    if settings.values is not None:
+        steps.append(_translated(settings.values))
+    kind = settings.type or ("number" if declared in ("number", "integer") or settings.convert else None)
+    if kind == "number":
+        steps.append(_as_number)
+    if settings.convert:
+        steps.append(read_conversion(settings.convert))
+    if kind == "text":
+        steps.append(_as_text)
+    if kind == "json":
+        steps.append(_as_json)
+    return _chained(steps)
+
+
+def _chained(steps: list[Step]) -> Step | None:
+    if len(steps) < 2:
+        return steps[0] if steps else None
+
+    def apply(value: Any) -> Any:
+        for step in steps:
+            value = step(value)
+        return value
+
+    return apply
+
+
+def _translated(values: Mapping[str, Scalar]) -> Step:
+    def translate(value: Any) -> Any:
+        key = value if isinstance(value, str) else _as_json(value)
+        if key not in values:
+            raise DataError(f"{shorten(key)} is none of the known values{suggest(key, values)}")
+        return values[key]
+
+    return translate
+
+
+def _as_number(value: Any) -> Any:
+    if value.__class__ is float or value.__class__ is int:
+        return value
+    number = read_argument(value.strip()) if isinstance(value, str) else None
+    if number is None:
+        raise DataError(f"expected a number, got {shorten(_as_json(value))}")
+    return number
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else _as_json(value)
+
+
+def _as_json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,255 @@
+"""Messages to facts, as a gateway's file says: each map that takes a message's topic makes facts of it.
+
+What a map cannot read is rejected with its reason and costs nothing else: of ten readings in a payload nine still count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from tidelog.connectors.cache import BoundedCache
+from tidelog.connectors.decoding import Decoder
+from tidelog.connectors.lines import RAW_LIMIT
+from tidelog.connectors.mapping.fields import ROOT, Get, Levels, converter, field_of, getter, path_getter, read_members
+from tidelog.connectors.mapping.moments import arrival, written
+from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
+from tidelog.connectors.mapping.topics import TopicPattern
+from tidelog.connectors.messages import Message
+from tidelog.plans.errors import DataError, SpecError
+from tidelog.plans.facts import PredicateSchema, Record, Row, Schema
+from tidelog.plans.row_code import row_maker
+from tidelog.plans.suggestions import suggest
+from tidelog.runtime.interfaces import Batch, Part, Rejected
+
+PayloadFormat = Literal["json", "text"]
+MAX_ELEMENTS = 10_000
+"""How many facts one message may become by one map."""
+Step = Callable[[Any], Any]
+
+
+class Mapper(Protocol):
+    """What makes facts of messages."""
+
+    def batch(self, messages: Sequence[Message]) -> Batch:
+        """The facts of these messages, in order, and what could not be read."""
+        ...
+
+
+class MapMapper:
+    """Takes a message apart as maps say. With `by`, the field of that name says which device a fact comes from.
+
+    SpecError for maps that do not fit the program.
+    """
+
+    def __init__(
+        self, name: str, schema: Schema, maps: Sequence[MapSettings], *, format: PayloadFormat = "json", by: str = ""
+    ) -> None:
+        self._name = name
+        self._maps = [_Map(schema, settings, by) for settings in maps]
+        self._decode: Callable[[bytes], Any] = _text if format == "text" else msgspec.json.Decoder().decode
+        self._is_divided = bool(by)
+        self._by_topic: BoundedCache[str, list[tuple[_Map, Levels]]] = BoundedCache(self._taking, lambda key, _: len(key))
+
+    def batch(self, messages: Sequence[Message]) -> Batch:
+        found = Batch(places=[], parts=[] if self._is_divided else None)
+        by_topic, decode = self._by_topic, self._decode
+        for message in messages:
+            maps = by_topic[message.topic]
+            if not maps:
+                self._reject(found, message, "no map takes messages of this topic")
+                continue
+            try:
+                payload = decode(message.payload)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                self._reject(found, message, f'the payload is no JSON: {error}; for plain text say `format = "text"`')
+                continue
+            for one, levels in maps:
+                self._take(found, message, one, payload, levels)
+        return found
+
+    def _take(self, found: Batch, message: Message, one: _Map, payload: Any, levels: Levels) -> None:
+        """Append what one map makes of a message."""
+        try:
+            elements = one.elements(payload)
+        except DataError as error:
+            self._reject(found, message, error.reason)
+            return
+        for element in elements:
+            try:
+                record = one.record(element, payload, levels, message)
+            except DataError as error:
+                self._reject(found, message, error.reason)
+                continue
+            if record is not None:
+                found.records.append(record)
+                found.places.append(f"{self._name}:{message.topic}")  # type: ignore[union-attr] # a list, made above
+                if found.parts is not None:
+                    found.parts.append(one.part(record[1]))  # type: ignore[attr-defined] # a list, made above
+
+    def _reject(self, found: Batch, message: Message, reason: str) -> None:
+        found.rejected.append(Rejected(f"{self._name}:{message.topic}", reason, message.payload[:RAW_LIMIT]))
+
+    def _taking(self, topic: str) -> list[tuple[_Map, Levels]]:
+        found = [(one, one.topic.match(topic)) for one in self._maps]
+        return [(one, levels) for one, levels in found if levels is not None]
+
+
+class _Map:
+    """One map, made ready for the program's schema."""
+
+    def __init__(self, schema: Schema, settings: MapSettings, by: str) -> None:
+        self.topic = TopicPattern.parse(settings.topic)
+        known = _predicate(schema, settings.predicate)
+        self._settings = settings
+        self._predicate = settings.predicate
+        fields = _fields(known, settings, self.topic.names)
+        self._read = _members_read(settings, fields)
+        types = dict(zip(known.fields, known.types, strict=False))
+        self._parts = [self._part_of(name, fields[name], types.get(name, "any")) for name in fields]
+        self._by = list(fields).index(by) if by in fields else None
+        self._make, self._check = row_maker(known), schema.check
+        self._each = path_getter(settings.each) if settings.each else None
+        self._when = path_getter(settings.when) if settings.when else None
+        self._is_strict = settings.extra == "refuse"
+        self._time = _time(schema, settings)
+
+    def _part_of(self, name: str, field: FieldSettings, kind: Any) -> tuple[str, Get, Step | None, Any]:
+        return name, getter(field, name, self.topic.names, self._read), converter(field, name, kind), field.default
+
+    def elements(self, payload: Any) -> Sequence[Any]:
+        """What the payload is taken apart into; DataError where it is nothing of the kind."""
+        if self._each is None:
+            return (payload,)
+        found = self._each(payload, payload, {}, None)  # type: ignore[arg-type] # a path looks at the payload alone
+        if not isinstance(found, list):
+            raise DataError(f"`each`: `{self._settings.each}` is no array")
+        if len(found) > MAX_ELEMENTS:
+            raise DataError(f"`each`: {len(found)} elements, more than {MAX_ELEMENTS}")
+        return found
+
+    def record(self, element: Any, payload: Any, levels: Levels, message: Message) -> Record | None:
+        """The fact of an element; None where `when` says that there is none. DataError says what is wrong."""
+        if self._when is not None and not self._when(element, payload, levels, message):
+            return None
+        values = []
+        for name, get, convert, default in self._parts:
+            value = get(element, payload, levels, message)
+            if value is None:
+                if default is None:
+                    raise DataError(f"field `{name}`: there is nothing, and no default")
+                value = default
+            elif convert is not None:
+                value = _converted(convert, value, name)
+            values.append(value)
+        if self._is_strict and element.__class__ is dict:
+            self._refuse_extra(element)
+        given = tuple(values)
+        row = self._plain_row(given)
+        time = self._time(element, payload, levels, message)
+        return self._predicate, row, time, time
+
+    def part(self, row: Row) -> Part:
+        """Which device the fact comes from."""
+        return None if self._by is None else row[self._by]
+
+    def _plain_row(self, given: tuple[Any, ...]) -> Row:
+        """The row of these values; what is none of JSON's plain ones is for the schema to tell."""
+        for value in given:
+            if value.__class__ not in (str, int, float):
+                return self._check(self._predicate, given)
+        row = self._make(given)
+        return self._check(self._predicate, given) if row is None else row
+
+    def _refuse_extra(self, element: dict[str, Any]) -> None:
+        for key in element:
+            if key not in self._read:
+                raise DataError(f"there is a member `{key}`, which no field reads{suggest(key, self._read)}")
+
+
+def _converted(convert: Step, value: Any, name: str) -> Any:
+    try:
+        return convert(value)
+    except DataError as error:
+        raise DataError(f"field `{name}`: {error.reason}") from None
+
+
+def _predicate(schema: Schema, name: str) -> PredicateSchema:
+    """What the program says of the predicate; SpecError where data may not hold it."""
+    try:
+        known = schema.admit(name)
+    except DataError as error:
+        raise SpecError(error.reason) from None
+    if known is None:
+        inputs = [item.name for item in schema.predicates.values() if item.accepts_input]
+        raise SpecError(f"the program reads no predicate `{name}`{suggest(name, inputs)}")
+    return known
+
+
+def _fields(known: PredicateSchema, settings: MapSettings, levels: Mapping[str, int]) -> dict[str, FieldSettings]:
+    """A setting for each argument, in order: of a field that is not told, the level or the member of its name."""
+    if not known.fields:
+        if len(settings.fields) != known.arity:
+            told = f"`{known.name}` takes {known.arity} arguments, got {len(settings.fields)} fields"
+            raise SpecError(f"{told}; declare the input to name them, such as `input {known.name}(sensor, value).`")
+        return {name: field_of(given) for name, given in settings.fields.items()}
+    for name in settings.fields:
+        if name not in known.fields:
+            raise SpecError(f"`{known.name}` has no field `{name}`{suggest(name, known.fields)}")
+    by_name = {
+        name: FieldSettings(topic=name) if name in levels else FieldSettings(path=f'"{name}"') for name in known.fields
+    }
+    return {name: field_of(settings.fields.get(name, by_name[name])) for name in known.fields}
+
+
+def _members_read(settings: MapSettings, fields: Mapping[str, FieldSettings]) -> frozenset[str]:
+    paths = [field.path for field in fields.values()] + [settings.when]
+    paths += [settings.time.path] if not isinstance(settings.time, str) else []
+    return frozenset(name for path in paths if path for name in read_members(path))
+
+
+def _time(schema: Schema, settings: MapSettings) -> Get:
+    """What gives the encoded time of a fact."""
+    given = settings.time
+    if isinstance(given, str):
+        of_arrival = arrival(schema.timeline)
+        return lambda element, payload, levels, message: of_arrival(message.at)
+    if (given.path is None) == (given.property is None):
+        raise SpecError("the time comes from one of `path` and `property`, or is `arrival`")
+    get = getter(FieldSettings(path=given.path, property=given.property), "time", {}, frozenset())
+    read = written(schema.timeline, given.format)
+
+    def find(element: Any, payload: Any, levels: Levels, message: Message) -> int:
+        try:
+            return read(get(element, payload, levels, message))
+        except DataError as error:
+            raise DataError(f"time: {error.reason}") from None
+
+    return find
+
+
+class LineMapper:
+    """Takes each payload as lines of facts, in one of the formats of `run`."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder = decoder
+
+    def batch(self, messages: Sequence[Message]) -> Batch:
+        found = Batch(places=[])
+        for message in messages:
+            decoded = self._decoder.for_stream(f"{self._decoder.name}:{message.topic}").decode(
+                message.payload.splitlines(), 1
+            )
+            found.records += decoded.records
+            found.rejected += decoded.rejected
+            found.places += decoded.places or ()  # type: ignore[operator] # a list, made above
+        return found
+
+
+def _text(payload: bytes) -> str:
+    return payload.decode()
+
+
+__all__ = ["ROOT", "LineMapper", "MapMapper", "Mapper", "PayloadFormat"]

@@ -1,0 +1,71 @@
+"""When a fact was: the time that a message holds, or the moment at which it came."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal
+
+from tidelog.plans.errors import DataError, SpecError
+from tidelog.plans.numerals import read_fraction, shorten
+from tidelog.plans.timeline import Timeline
+from tidelog.plans.times import TimeReader, read_iso
+
+TimeFormat = Literal["iso", "s", "ms", "us"]
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
+NEEDS_UNIT = (
+    "a time of day needs to know what a unit of time is: declare one, such as `timeline integer, unit 1 s, round down`"
+)
+
+
+def arrival(timeline: Timeline) -> Callable[[float], int]:
+    """What gives the encoded time of a moment (seconds since 1970): the last one that is not after it.
+
+    SpecError where the program declares no unit.
+    """
+    if timeline.unit is None:
+        raise SpecError(NEEDS_UNIT)
+    tick = timeline.unit if timeline.is_integer else timeline.unit * timeline.resolution
+    scale = 1 if timeline.is_integer else 2
+    above, below = tick.denominator, tick.numerator
+    if below == 1 and above in (1, 10, 100, 1000):  # as good as exact: clocks are no better than microseconds
+        return lambda seconds: math.floor(round(seconds * 1_000_000) * above / 1_000_000) * scale
+    return lambda seconds: math.floor(Fraction(round(seconds * 1_000_000), 1_000_000) / tick) * scale
+
+
+def written(timeline: Timeline, format: TimeFormat) -> Callable[[object], int]:
+    """What gives the encoded time that a device has written so; DataError for what is none. SpecError as for `arrival`."""
+    if timeline.unit is None:
+        raise SpecError(NEEDS_UNIT)
+    unit, encode = timeline.unit, TimeReader(timeline).encode
+    if format == "iso":
+
+        def read_text(value: object) -> int:
+            if not isinstance(value, str):
+                raise DataError(f"expected a time such as 2026-11-02T03:12:00Z, got {_shown(value)}")
+            return encode(read_iso(value.strip()) / unit)
+
+        return read_text
+    per_unit = _PER_SECOND[format] * unit
+
+    def read_count(value: object) -> int:
+        return encode(_count(value, format) / per_unit)
+
+    return read_count
+
+
+def _count(value: object, format: str) -> Fraction:
+    """A number of seconds, milliseconds or microseconds, exactly as it is written."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18:
+        return Fraction(value)
+    if isinstance(value, float) and math.isfinite(value) and abs(value) < 10**18:
+        return Fraction(Decimal(repr(value)))
+    if isinstance(value, str):
+        return read_fraction(value.strip())
+    raise DataError(f"expected a time in {format} since 1970, got {_shown(value)}")
+
+
+def _shown(value: object) -> str:
+    return "nothing" if value is None else shorten(repr(value))

@@ -1,0 +1,144 @@
+"""Answers to what others are sent: a topic, and text or JSON with what the answer holds.
+
+`{name}` stands for a field of the answer's predicate, or for `predicate`, `state` (`begins`, `ended`, or `holds`), `begins`,
+`ends`, `arg1` … `argN`. A text of a table that is nothing but one of these becomes its value, so that numbers stay numbers.
+Without a template, an answer is sent as the JSON line that `run` prints.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from tidelog.connectors.formatting import TimeFormatter
+from tidelog.connectors.json_encoder import JsonEncoder
+from tidelog.plans.changes import ChangeRecord
+from tidelog.plans.errors import SpecError
+from tidelog.plans.facts import Schema
+from tidelog.plans.questions import HypotheticalAnswer
+from tidelog.plans.suggestions import suggest
+from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.interfaces import AnyAnswer
+
+Values = Mapping[str, Any]
+_PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_ALWAYS = ("predicate", "state", "begins", "ends")
+_NO_TOPIC = str.maketrans({"+": "_", "#": "_", "/": "_", "\0": "_"})
+
+
+class Template:
+    """Payloads of answers. SpecError for a name that no answer has."""
+
+    def __init__(
+        self, schema: Schema, payload: str | Mapping[str, Any] | None, *, iso: bool, outputs: Iterable[str]
+    ) -> None:
+        self._lines = JsonEncoder(schema, iso=iso)
+        self._values = AnswerValues(schema, iso=iso)
+        self._write = None if payload is None else _writer(payload)
+        for name in _names(payload):
+            check_name(name, schema, outputs)
+
+    def payload(self, answer: AnyAnswer) -> bytes:
+        """What is sent for an answer; one to a question is always sent as JSON."""
+        if self._write is None or isinstance(answer, HypotheticalAnswer):
+            return self._lines.encode([answer]).rstrip(b"\n")
+        return self._write(self._values.of(answer))
+
+
+class TemplateEncoder:
+    """A template as an encoder: a line for each answer, in which line ends become spaces."""
+
+    def __init__(self, template: Template) -> None:
+        self._template = template
+
+    def encode(self, answers: Sequence[AnyAnswer]) -> bytes:
+        return b"".join([self._template.payload(answer).replace(b"\n", b" ") + b"\n" for answer in answers])
+
+
+class TopicTemplate:
+    """Topics of answers: what would be a level or a wildcard of its own within a value becomes `_`."""
+
+    def __init__(self, text: str, schema: Schema, *, iso: bool, outputs: Iterable[str]) -> None:
+        if not text or set(text) & set("+#\0"):
+            raise SpecError(f"`{text}` is no topic to publish to: it has no `+` and no `#`")
+        self._text, self._values = text, AnswerValues(schema, iso=iso)
+        for name in _names(text):
+            check_name(name, schema, outputs)
+
+    def topic(self, answer: AnyAnswer) -> str:
+        """Where an answer goes."""
+        values: Values = (
+            {"predicate": answer.query, "state": answer.status, **answer.answer}
+            if isinstance(answer, HypotheticalAnswer)
+            else self._values.of(answer)
+        )
+        return _PLACE.sub(lambda found: _shown(values.get(found[1])).translate(_NO_TOPIC), self._text)
+
+
+class AnswerValues:
+    """What an answer holds, by name."""
+
+    def __init__(self, schema: Schema, *, iso: bool) -> None:
+        self._schema, self._times = schema, TimeFormatter(schema.timeline, iso)
+
+    def of(self, answer: AnyAnswer) -> Values:
+        """The values of a derived fact, or of a change."""
+        predicate, row, lo, hi = answer  # type: ignore[misc] # no answer to a question
+        is_change = isinstance(answer, ChangeRecord)
+        values: dict[str, Any] = {f"arg{i}": value for i, value in enumerate(row, 1)}
+        known = self._schema.predicates.get(predicate)
+        values.update(zip(known.fields if known else (), row, strict=False))
+        values["predicate"] = predicate
+        values["state"] = ("begins" if hi >= POS else "ended") if is_change else "holds"
+        values["begins"] = None if lo <= NEG else _time(self._times.begin(lo).removeprefix("["))
+        values["ends"] = None if hi >= POS else _time(self._times.end(hi).removesuffix("]"))
+        return values
+
+
+def check_name(name: str, schema: Schema, outputs: Iterable[str]) -> None:
+    """SpecError unless some answer has a value of this name."""
+    known = set(_ALWAYS)
+    for output in outputs:
+        predicate = schema.predicates.get(output)
+        if predicate is not None:
+            known |= {f"arg{i}" for i in range(1, predicate.arity + 1)} | set(predicate.fields)
+    if name not in known:
+        raise SpecError(f"no answer has a `{{{name}}}`{suggest(name, known) or '; known are ' + ', '.join(sorted(known))}")
+
+
+def _names(payload: str | Mapping[str, Any] | None) -> list[str]:
+    texts = [payload] if isinstance(payload, str) else (payload or {}).values()
+    return [name for text in texts if isinstance(text, str) for name in _PLACE.findall(text)]
+
+
+def _writer(payload: str | Mapping[str, Any]) -> Callable[[Values], bytes]:
+    if isinstance(payload, str):
+        text = payload
+        return lambda values: _filled(text, values).encode()
+    members = {key: _PLACE.fullmatch(text) if isinstance(text, str) else None for key, text in payload.items()}
+
+    def write(values: Values) -> bytes:
+        return msgspec.json.encode({key: _member(payload[key], found, values) for key, found in members.items()})
+
+    return write
+
+
+def _member(given: Any, found: re.Match[str] | None, values: Values) -> Any:
+    if found is not None:
+        return values.get(found[1])
+    return _filled(given, values) if isinstance(given, str) else given
+
+
+def _filled(text: str, values: Values) -> str:
+    return _PLACE.sub(lambda found: _shown(values.get(found[1])), text)
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _time(text: str) -> int | str:
+    return int(text) if text.removeprefix("-").isdigit() else text

@@ -1,0 +1,326 @@
+"""A connection to a broker that is kept up for ever, on trio or asyncio.
+
+paho-mqtt keeps the protocol's state, 3.1.1 and 5 alike, and is maintained by Eclipse with Mosquitto itself; its own loop and
+threads are not used. It reads and writes where this module tells it to, in the event loop's task: so a message costs no
+hand-over between threads, and waits where the engine does. Only connecting (names, TCP, TLS), which the library does not
+offer otherwise, is done in a thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, cast
+
+import anyio
+import anyio.to_thread
+import msgspec
+from paho.mqtt.client import MQTT_CLEAN_START_FIRST_ONLY, Client, MQTTMessage, MQTTv5, MQTTv311
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from paho.mqtt.subscribeoptions import SubscribeOptions
+
+from tidelog.connectors.mqtt.buffered import BufferedSocket
+from tidelog.connectors.mqtt.settings import Broker, BrokerSettings, WillSettings, tls_context
+from tidelog.plans.errors import SpecError
+
+logger = logging.getLogger("tidelog")
+
+CONNECT_SECONDS = 15.0
+"""For how long a broker may take to let somebody in."""
+FIRST_PAUSE = 0.5
+"""The pause, in seconds, before the second attempt to connect; doubled each time, and cut at random."""
+_LOOK_SECONDS = 5.0
+"""How often, at the least, it is seen whether the broker is still there."""
+
+
+class _BufferingClient(Client):
+    """Reads and writes in large pieces: four system calls a message become one for hundreds of them."""
+
+    def _create_socket(self) -> Any:
+        return BufferedSocket(cast("socket.socket", super()._create_socket()))
+
+
+@dataclass(frozen=True, slots=True)
+class ClientStatistics:
+    """Whether the broker is there, how often it was found, and why it is not."""
+
+    is_connected: bool = False
+    connections: int = 0
+    problem: str = ""
+
+
+class MqttClient:
+    """One client of a broker: connects, and goes on doing so with back-off and jitter, while `run` runs.
+
+    `on_session(is_present)` is called each time that the broker lets it in, and tells whether the broker has kept its
+    session; `on_message` for each message; `on_published(mid)` once the broker has taken one. One that is only passing
+    (`is_passing`) has `client_id` whatever the settings say, leaves no session behind, and has no will. SpecError for
+    settings that cannot be used.
+    """
+
+    def __init__(self, settings: BrokerSettings, client_id: str, folder: str, *, is_passing: bool = False) -> None:
+        if is_passing:
+            settings = msgspec.structs.replace(settings, client_id=client_id, will=None, birth=None, session_expiry=0)
+        self._settings = settings
+        self.broker = Broker.parse(settings.url)
+        self.name = f"mqtt://{self.broker}"
+        self._folder = folder
+        self._is_v5 = settings.version == "5"
+        self.on_session: Callable[[bool], None] = lambda is_present: None
+        self.on_message: Callable[[MQTTMessage], None] = lambda message: None
+        self.on_published: Callable[[int], None] = lambda mid: None
+        self._client = self._make(settings.client_id or client_id, is_passing)
+        self._statistics = ClientStatistics()
+        self._refusal = ""
+        self._wanted = anyio.Event()
+        self._resumed: anyio.Event | None = None
+        self._is_looped = False
+
+    def _make(self, client_id: str, is_passing: bool) -> _BufferingClient:
+        client = _BufferingClient(
+            CallbackAPIVersion.VERSION2,
+            client_id=client_id,
+            protocol=MQTTv5 if self._is_v5 else MQTTv311,
+            reconnect_on_failure=False,
+            manual_ack=True,
+            clean_session=None if self._is_v5 else is_passing,
+        )
+        client.connect_timeout = CONNECT_SECONDS
+        client.max_inflight_messages_set(1000)
+        client.on_connect = self._let_in
+        client.on_message = lambda _client, _data, message: self.on_message(message)
+        client.on_publish = lambda _client, _data, mid, _reason, _properties: self.on_published(mid)
+        client.on_subscribe = self._subscribed
+        client.on_disconnect = self._left
+        client.on_socket_register_write = lambda _client, _data, _socket: self._want_write()
+        client.on_socket_close = self._closing
+        will = self._settings.will
+        if will is not None:
+            client.will_set(will.topic, will.payload, will.qos, will.retain)
+        client.connect_async(
+            self.broker.host,
+            self.broker.port,
+            self._settings.keep_alive,
+            clean_start=False if self._is_v5 else MQTT_CLEAN_START_FIRST_ONLY,
+            properties=self._properties() if self._is_v5 else None,
+        )
+        return client
+
+    def _properties(self) -> Properties:
+        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call] # the library does not say
+        properties.SessionExpiryInterval = self._settings.session_expiry
+        properties.ReceiveMaximum = self._settings.max_inflight
+        return properties
+
+    def statistics(self) -> ClientStatistics:
+        """How it stands."""
+        return self._statistics
+
+    # --- what others ask for ---------------------------------------------------------------------------------------------
+
+    def subscribe(self, filters: Sequence[str], qos: int) -> None:
+        """Ask for messages. Those that the broker has retained come once, and not again while the session goes on."""
+        if self._is_v5:
+            options = [(text, SubscribeOptions(qos=qos, retainHandling=1)) for text in filters]
+            self._client.subscribe(options)
+        else:
+            self._client.subscribe([(text, qos) for text in filters])
+
+    def unsubscribe(self, filters: Sequence[str]) -> None:
+        """Ask for no more of these."""
+        self._client.unsubscribe(list(filters))
+
+    def acknowledge(self, mid: int) -> None:
+        """Tell the broker that a message of QoS 1 has been taken for good."""
+        self._client.ack(mid, 1)
+
+    def publish(self, topic: str, payload: bytes, qos: int, *, retain: bool, id: str = "") -> int:
+        """Hand over a message, with `id` among its user properties (MQTT 5); returns what `on_published` is told then."""
+        properties = None
+        if id and self._is_v5:
+            properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # the library does not say
+            properties.UserProperty = ("id", id)
+        return self._client.publish(topic, payload, qos, retain, properties).mid
+
+    def pause(self) -> None:
+        """Read nothing more until `resume`."""
+        if self._resumed is None:
+            self._resumed = anyio.Event()
+
+    def resume(self) -> None:
+        """Go on reading."""
+        if self._resumed is not None:
+            self._resumed.set()
+            self._resumed = None
+
+    # --- running ---------------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Connect, and serve the connection; again and again, until cancelled. Then the broker is told good-bye."""
+        failures = 0
+        try:
+            while True:
+                before = self._statistics.connections
+                problem = await self._once()
+                failures = 1 if self._statistics.connections > before else failures + 1
+                pause = min(self._settings.retry_longest, FIRST_PAUSE * 2 ** min(failures - 1, 20))
+                pause *= random.uniform(0.5, 1.0)  # noqa: S311 - so that not all come back at once; nobody's secret
+                self._statistics = ClientStatistics(False, self._statistics.connections, problem)
+                logger.warning("%s: %s; trying again in %.1f s", self.name, problem, pause)
+                await anyio.sleep(pause)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._say_goodbye()
+
+    async def try_once(self) -> None:
+        """Connect, and leave again: OSError where the broker does not let it in."""
+        with anyio.fail_after(CONNECT_SECONDS):
+            async with anyio.create_task_group() as tasks:
+                let_in = anyio.Event()
+                self.on_session = lambda is_present: let_in.set()
+                problems: list[str] = []
+
+                async def serve() -> None:
+                    problems.append(await self._once())
+                    let_in.set()
+
+                tasks.start_soon(serve)
+                await let_in.wait()
+                tasks.cancel_scope.cancel()
+        await self._say_goodbye()
+        if problems:
+            raise ConnectionError(problems[0])
+
+    async def _once(self) -> str:
+        """One connection, from its begin to its end; returns why it ended."""
+        self._is_looped, self._refusal = False, ""
+        try:
+            if self._settings.user:
+                self._client.username_pw_set(self._settings.user, self._password())
+            if self.broker.is_tls and self._client._ssl_context is None:
+                self._client.tls_set_context(tls_context(self._settings, self._folder))
+            await anyio.to_thread.run_sync(self._client.reconnect, abandon_on_cancel=True)
+        except (OSError, ValueError, SpecError) as error:
+            return _reason(error)
+        return await self._serve()
+
+    def _password(self) -> str | None:
+        return None if self._settings.password is None else self._settings.password.reveal(self._folder)
+
+    async def _serve(self) -> str:
+        link = self._client.socket()
+        if not isinstance(link, BufferedSocket):
+            return "connection lost"
+        self._is_looped, self._wanted = True, anyio.Event()
+        lost: list[str] = []
+        async with anyio.create_task_group() as tasks:
+
+            async def until_lost(work: Callable[[BufferedSocket], Any]) -> None:
+                try:
+                    await work(link)
+                except (OSError, anyio.ClosedResourceError, anyio.BusyResourceError) as error:
+                    lost.append(self._refusal or _reason(error))
+                    tasks.cancel_scope.cancel()
+
+            for work in (self._read, self._write, self._look):
+                tasks.start_soon(until_lost, work)
+        self._is_looped = False
+        return lost[0]
+
+    async def _read(self, link: BufferedSocket) -> None:
+        while True:
+            while self._resumed is not None:
+                await self._resumed.wait()
+            await anyio.wait_readable(link.raw)
+            self._check(self._client.loop_read())
+            while link.has_read:
+                self._check(self._client.loop_read())
+
+    async def _write(self, link: BufferedSocket) -> None:
+        while True:
+            self._wanted = anyio.Event()
+            self._check(self._client.loop_write())
+            link.flush()
+            while not link.is_flushed:
+                await anyio.wait_writable(link.raw)
+                link.flush()
+            if not self._client.want_write():
+                await self._wanted.wait()
+
+    async def _look(self, link: BufferedSocket) -> None:
+        """Ping the broker in time, and see that it answers; at first, that it lets anybody in at all."""
+        until = anyio.current_time() + CONNECT_SECONDS
+        while True:
+            await anyio.sleep(min(_LOOK_SECONDS, self._settings.keep_alive / 2))
+            if not self._statistics.is_connected and anyio.current_time() >= until:
+                raise ConnectionError(self._refusal or f"no answer within {CONNECT_SECONDS:g} s")
+            if self._statistics.is_connected and self._resumed is None:
+                self._check(self._client.loop_misc())
+
+    def _check(self, code: int) -> None:
+        if code != 0 or self._client.socket() is None:
+            raise ConnectionError(self._refusal or "connection lost")
+
+    async def _say_goodbye(self) -> None:
+        """Leave in order: then the broker does not send the last will, so it is published here."""
+        link = self._client.socket()
+        if self._client.is_connected() and isinstance(link, BufferedSocket):
+            if self._settings.will is not None:
+                self._announce(self._settings.will)
+            with suppress(OSError):
+                self._client.disconnect()
+                self._client.loop_write()
+                link.flush()
+        if isinstance(link, BufferedSocket):
+            link.close()
+        self._is_looped = False
+        self._statistics = ClientStatistics(False, self._statistics.connections)
+
+    def _announce(self, message: WillSettings) -> None:
+        self._client.publish(message.topic, message.payload, message.qos, message.retain)
+
+    # --- what the library tells -------------------------------------------------------------------------------------------
+
+    def _let_in(self, _client: Client, _data: object, flags: Any, reason: Any, _properties: object) -> None:
+        if reason.is_failure:
+            self._refusal = f"the broker does not let `{self._client_id}` in: {str(reason).lower()}"
+            return
+        self._statistics = ClientStatistics(True, self._statistics.connections + 1)
+        logger.info("%s: connected as `%s`", self.name, self._client_id)
+        if self._settings.birth is not None:
+            self._announce(self._settings.birth)
+        self.on_session(bool(flags.session_present))
+
+    @property
+    def _client_id(self) -> str:
+        return bytes(self._client._client_id).decode()
+
+    def _subscribed(self, _client: Client, _data: object, _mid: int, reasons: Sequence[Any], _properties: object) -> None:
+        for reason in reasons:
+            if reason.is_failure:
+                logger.error("%s: the broker refuses a subscription: %s", self.name, str(reason).lower())
+
+    def _left(self, _client: Client, _data: object, _flags: object, reason: Any, _properties: object) -> None:
+        self._statistics = ClientStatistics(False, self._statistics.connections)
+        if reason is not None and reason.is_failure and not self._refusal:
+            told = str(reason).lower()
+            self._refusal = "connection lost" if told == "unspecified error" else f"connection lost: {told}"
+
+    def _want_write(self) -> None:
+        if self._is_looped:
+            self._wanted.set()
+
+    def _closing(self, _client: Client, _data: object, link: Any) -> None:
+        if self._is_looped and isinstance(link, BufferedSocket):
+            anyio.notify_closing(link.raw)
+
+
+def _reason(error: BaseException) -> str:
+    text = getattr(error, "strerror", None) or str(error) or "connection lost"
+    return text[:1].lower() + text[1:]

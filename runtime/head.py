@@ -1,0 +1,98 @@
+"""The head of a stored run: what is small, and is replaced as a whole by each commit."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from tidelog.plans.errors import SnapshotError, SpecError
+from tidelog.plans.plan import Plan
+from tidelog.plans.printing import format_program
+from tidelog.plans.saved import Natural, Saved
+from tidelog.runtime.watermarks import plain_name
+
+VERSION = 1
+"""The version of what a run stores."""
+
+
+class SourceStanding(Saved):
+    """Where a source stands: its last position, if it has one, or that it has ended."""
+
+    name: str
+    position: dict[str, Any] | None = None
+    ended: bool = False
+
+
+class SinkStanding(Saved):
+    """What a sink has taken: all answers up to number `taken`; and where it stood then, if it keeps what it takes."""
+
+    name: str
+    taken: Natural = 0
+    standing: dict[str, Any] | None = None
+
+
+class Head(Saved):
+    """What a run is, and where it stands.
+
+    `events` and `answers` are the numbers of the last ones, `snapshot` that of the last event that the snapshot has.
+    """
+
+    version: int
+    run: str
+    program: str
+    text: str
+    fingerprint: str
+    options: dict[str, Any]
+    sources: list[SourceStanding]
+    sinks: list[SinkStanding]
+    events: Natural = 0
+    answers: Natural = 0
+    snapshot: Natural = 0
+
+
+def pack_head(head: Head) -> bytes:
+    """The head as bytes."""
+    return msgspec.msgpack.encode(head)
+
+
+def unpack_head(data: bytes, place: str) -> Head:
+    """What was packed; SnapshotError where it is anything else, SpecError where it is of another version."""
+    try:
+        found = msgspec.msgpack.decode(data)
+        version = found.get("version") if isinstance(found, dict) else None
+        if isinstance(version, int) and version != VERSION:
+            raise SpecError(f"state `{place}` was stored by another version of tidelog: choose another directory")
+        return msgspec.convert(found, Head)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise SnapshotError(f"state `{place}`: its head is damaged: {error}") from error
+
+
+def fingerprint(plan: Plan) -> str:
+    """What tells this plan from another: a hash of its program as printed, and of the facts that it begins with."""
+    digest = sha256(format_program(plan.program).encode())
+    for record in plan.facts:
+        digest.update(repr(record).encode())
+    for question in plan.questions:
+        digest.update(repr((question.name, question.query, question.depth)).encode())
+    return digest.hexdigest()
+
+
+def check_same(head: Head, now: Head, place: str) -> None:
+    """SpecError unless a stored run can go on with this program, these options, sources and sinks."""
+    if head.fingerprint != now.fingerprint:
+        raise SpecError(f"state `{place}` was stored by another program: choose another directory")
+    before, names = [source.name for source in head.sources], [source.name for source in now.sources]
+    if before != names:
+        told = ", ".join(map(plain_name, before))
+        raise SpecError(f"state `{place}` was stored with facts from {told}: go on with the same sources, in this order")
+    for name, value in now.options.items():
+        if head.options.get(name) != value:
+            raise SpecError(f"state `{place}` was stored with another `{name}`: go on with the same")
+    here = {sink.name for sink in now.sinks}
+    for sink in head.sinks:
+        owed = head.answers - sink.taken
+        if owed > 0 and sink.name not in here:
+            told = "1 answer" if owed == 1 else f"{owed} answers"
+            raise SpecError(f"state `{place}` owes {told} to `{plain_name(sink.name)}`: go on with this sink, too")

@@ -1,0 +1,455 @@
+"""The ledger of a durable run: what is told and taken is noted, and committed together with where all stands.
+
+A commit stores the events since the last one, not the state: its cost follows what is new. Now and then, once it would take
+`REPLAY_SECONDS` to replay what has come since, or ten times what a snapshot costs, a commit takes a snapshot with it. A run
+that goes on takes the last snapshot, and is told the events behind it again. What it told then is stored already.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+import msgspec
+
+from tidelog.plans.errors import DataError, SnapshotError, SpecError
+from tidelog.plans.plan import Plan
+from tidelog.plans.times import TimeReader
+from tidelog.runtime.durability import (
+    Backlog,
+    Changes,
+    Confirming,
+    Heading,
+    Input,
+    Keep,
+    Keeping,
+    Kept,
+    StateStore,
+    Told,
+    promise_of,
+)
+from tidelog.runtime.events import Ended, Event, Passed, Taken, count_facts, pack_events, tell, unpack_events
+from tidelog.runtime.head import VERSION, Head, SinkStanding, SourceStanding, check_same, fingerprint, pack_head, unpack_head
+from tidelog.runtime.interfaces import AnyAnswer, Listener, Replayable, Source
+from tidelog.runtime.owed import Owed, blocks_of
+from tidelog.runtime.parts import Parts
+from tidelog.runtime.session import Session
+from tidelog.runtime.supervision import SinkActor, SourceActor
+from tidelog.runtime.told import Group
+
+logger = logging.getLogger("tidelog")
+
+EVERY = 1.0
+"""How many seconds lie between two commits unless told otherwise, while something happens."""
+MOST_NEW = 50_000
+"""With how many facts, or answers, a commit no longer waits for its time; with four times as many, facts wait for it."""
+REPLAY_SECONDS = 2.0
+"""How many seconds of work a run that goes on has to do again at least, before a snapshot is worth its while."""
+MOST_REPLAYED = 2_000_000
+"""How many facts a run that goes on is told again at most."""
+_PAUSE = 9
+"""A commit is followed by a pause of so many times its own length at least: it costs a tenth of the time at most."""
+_REPLAYED = 10
+"""A snapshot is taken once a replay would cost so many times as much."""
+_LEAST_WAIT = 0.05
+_ROOM_INTERVAL = 0.05
+"""How often, in seconds, it is asked whether sinks have taken what they are owed."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """A run's sources by the names under which they are told, the actors of those that are there now, and its sinks."""
+
+    sources: Mapping[str, Source | Listener]
+    actors: Mapping[str, SourceActor]
+    sinks: Sequence[SinkActor]
+
+
+@dataclass(frozen=True, slots=True)
+class Storing:
+    """Where a run is stored, and how: with so many seconds between two commits at least."""
+
+    store: StateStore
+    every: float
+    keep: Keep | None
+    backlog: Backlog
+
+
+class Ledger:
+    """Notes what a session is told and what it tells, commits it, and goes on from there.
+
+    Each sink reads what it is owed through its `feed`. `observed` is told how many seconds each commit took.
+    """
+
+    goes_on = True
+    """What is left by this run, a later one goes on with."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        session: Session,
+        ends: Ends,
+        options: dict[str, Any],
+        storing: Storing,
+        observed: Callable[[float], None] | None = None,
+    ) -> None:
+        self._observed = observed
+        self._store, self._every, self._keep = storing.store, storing.every, storing.keep
+        self._session, self._sources, self._actors = session, ends.sources, ends.actors
+        self._sinks = {f"{i}:{sink.name}": sink for i, sink in enumerate(ends.sinks)}
+        self._feeds: dict[str, OwedFeed] = {}
+        self._owed = Owed(uuid.uuid4().hex, self._read_told, storing.backlog)
+        standings = [SourceStanding(name) for name in ends.sources]
+        self._head = Head(VERSION, self._owed.run, plan.name, plan.program.text, fingerprint(plan), options, standings, [])
+        self._head.sinks = [SinkStanding(name) for name in self._sinks]
+        self._parts = Parts()
+        self._events: list[Event] = []
+        self._facts = 0
+        self._receipts: dict[str, dict[str, Any]] = {}
+        self._given: dict[str, dict[str, Any]] = {}
+        self._worked = self._cost = self._snapshot_cost = 0.0
+        self._replayed = 0
+        self._is_broken = False
+        self.is_spoiled = False
+        """Whether the session was left within an event: its state is of no use then, but what was noted before is."""
+        self.is_storing = False  # a commit is not to be interrupted: it is short, and what it stores belongs together
+        self.stored = 0
+        self._turn: anyio.Lock
+        self._work: anyio.Event
+        self._hurry: anyio.Event
+
+    # --- going on -------------------------------------------------------------------------------------------------------
+
+    async def begin(self) -> None:
+        """Go on from the last commit, if there is one; SpecError or SnapshotError where it is that of another run."""
+        self._turn, self._work, self._hurry = anyio.Lock(), anyio.Event(), anyio.Event()
+        self._owed.begin()
+        stored = await self._in_thread(self._store.head)
+        if stored is not None:
+            await self._go_on(unpack_head(stored, self._store.name))
+        for name, standing in zip(self._sinks, self._head.sinks, strict=True):
+            sink = self._sinks[name].sink
+            if isinstance(sink, Keeping) and promise_of(sink) == "exactly once":
+                resume = partial(sink.resume, self._owed.run, standing.taken, standing.standing)
+                standing.taken = await self._in_thread(resume)
+            self._feeds[name] = OwedFeed(self._owed, standing.taken, self._sinks[name], self._progress)
+        self.stored = self._owed.committed
+
+    async def _go_on(self, head: Head) -> None:
+        check_same(head, self._head, self._store.name)
+        known = {sink.name: sink for sink in head.sinks}
+        sinks = [known.get(name, SinkStanding(name, head.answers)) for name in self._sinks]
+        self._head = head
+        self._head.sinks = sinks
+        self._owed.run = head.run
+        self._owed.go_on(head.answers)
+        self._owed.stored((), await self._in_thread(self._store.kept))
+        if head.snapshot:
+            self._session.load(await self._in_thread(partial(self._parts.load, self._store.parts())))
+        began = anyio.current_time()
+        await self._replay(head.snapshot)
+        self._worked = anyio.current_time() - began
+        for standing in head.sources:
+            await self._resume(self._sources[standing.name], standing)
+        for name in self._session.watermarks.temporary():
+            self._session.end(name)
+            self.note(Ended(name), None)
+        self._forget_answers()
+
+    async def _replay(self, snapshot: int) -> None:
+        """Tell the session again what it was told since the snapshot; what follows was told then, too."""
+        session, last = self._session, snapshot
+        if last < self._head.events:
+            for block in await self._in_thread(lambda: list(self._store.journal(snapshot + 1))):
+                events = unpack_events(block.data)
+                for number, event in enumerate(events, block.first):
+                    if number > snapshot:
+                        tell(session, event)
+                last = block.last
+                self._forget_answers()
+                await anyio.lowlevel.checkpoint()
+        if last != self._head.events:
+            raise SnapshotError(f"state `{self._store.name}`: its journal ends at event {last} of {self._head.events}")
+
+    def _forget_answers(self) -> None:
+        """What is told in a replay is stored already."""
+        self._session.pull_records()
+        self._session.pull_hypothetical()
+        self._session.pull_violations()
+
+    async def _resume(self, source: Source | Listener, standing: SourceStanding) -> None:
+        can_replay = isinstance(source, Replayable) and source.is_replayable
+        if standing.ended:
+            if self._session.is_finished and not can_replay:
+                raise SpecError(f"the stream of state `{self._store.name}` has ended: choose another directory")
+            logger.warning("%s: has ended in an earlier run, and is not read again", source.name)
+        elif standing.position is not None and isinstance(source, Replayable):
+            try:
+                await self._in_thread(partial(source.resume, standing.position))
+            except DataError as error:
+                raise SnapshotError(f"state `{self._store.name}`: a position is damaged: {error}") from error
+
+    def has_ended(self, name: str) -> bool:
+        """Whether a source has ended in an earlier run."""
+        return any(standing.ended for standing in self._head.sources if standing.name == name)
+
+    # --- noting ---------------------------------------------------------------------------------------------------------
+
+    def feed(self, sink: SinkActor) -> OwedFeed:
+        """What a sink reads its answers from."""
+        return next(self._feeds[name] for name, other in self._sinks.items() if other is sink)
+
+    def note(self, event: Event, position: dict[str, Any] | None) -> None:
+        """The session has been told this event; its source then stands at `position`, if it told one."""
+        if isinstance(event, Passed) and self._events and isinstance(self._events[-1], Passed):
+            self._events.pop()  # a clock may go on for long while nothing happens
+        self._events.append(event)
+        if isinstance(event, Taken):
+            self._facts += len(event.records)
+            self._replayed += len(event.records)
+            if position is not None:
+                self._receipts[event.source] = position
+                self._standing(event.source, position=position)
+        elif isinstance(event, Ended):
+            self._standing(event.source, ended=True)
+        if not isinstance(event, Passed):  # a clock that has nothing to tell costs no commit: it goes on from its last word
+            self._progress()
+
+    def _standing(self, name: str, **changes: Any) -> None:
+        """Note where a source stands, unless it has come while the run goes on: it cannot come again."""
+        for i, standing in enumerate(self._head.sources):
+            if standing.name == name:
+                self._head.sources[i] = msgspec.structs.replace(standing, **changes)
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """The session is told something inside, which is noted then. Where that fails, its state is of no use any more."""
+        self.is_spoiled = True
+        began = anyio.current_time()
+        yield
+        self._worked += anyio.current_time() - began
+        self.is_spoiled = False
+
+    async def tell(self, answers: Sequence[AnyAnswer], frontier: int) -> None:
+        """The session has told these answers."""
+        self._owed.tell(answers, frontier)
+        if answers:
+            self._progress()
+
+    def _progress(self) -> None:
+        """There is something to commit."""
+        self._work.set()
+        if self._facts >= MOST_NEW or self._owed.waiting >= MOST_NEW:
+            self._hurry.set()
+
+    async def wait_for_room(self) -> bool:
+        """Wait until more can be noted; returns False where the run has to stop instead."""
+        while self._facts >= 4 * MOST_NEW or self._owed.waiting >= 4 * MOST_NEW:
+            await self.commit()
+        while self._owed.is_full and self._owed.full != "drop-oldest":
+            if self._owed.full == "stop":
+                return False
+            await self.commit()
+            await anyio.sleep(_ROOM_INTERVAL)
+        return True
+
+    # --- committing -----------------------------------------------------------------------------------------------------
+
+    async def keep_going(self) -> None:
+        """Commit whenever there is something to, but not too often."""
+        while True:
+            with anyio.move_on_after(max(self._every, _LEAST_WAIT)):
+                await self._work.wait()
+            await self._in_thread(self._check)
+            await self.commit()
+            with anyio.move_on_after(max(self._every, _PAUSE * self._cost)):
+                await self._hurry.wait()
+
+    def _check(self) -> None:
+        """See that what is stored is still there."""
+        self._store.check()
+        for actor in self._sinks.values():
+            if isinstance(actor.sink, Keeping):
+                actor.sink.check()
+
+    async def commit(self, *, is_last: bool = False) -> None:
+        """Store what is new since the last commit; nothing any more once storing has failed."""
+        async with self._turn:
+            if self._is_broken:
+                return
+            self._work, self._hurry = anyio.Event(), anyio.Event()
+            sinks = [self._feeds[name].standing(name) for name in self._sinks]
+            has_news = bool(self._events or self._owed.waiting) or sinks != self._head.sinks
+            takes_snapshot = self._is_snapshot_due() or (is_last and self._is_unsaved())
+            if not has_news and not takes_snapshot:
+                return
+            self._is_broken = self.is_storing = True  # unless it succeeds
+            began = anyio.current_time()
+            try:
+                await self._store_all(sinks, takes_snapshot)
+            finally:
+                self.is_storing = False
+            self._is_broken = False
+            self._cost = anyio.current_time() - began
+        if self._observed is not None:
+            self._observed(self._cost)
+        await self._give_receipts()
+
+    async def finish(self) -> None:
+        """All sources have ended, or were stopped: store all, with a snapshot; then the sinks come to their end."""
+        await self.commit(is_last=True)
+
+    def close(self) -> None:
+        """No more will be told."""
+        self._owed.close()
+
+    async def end(self) -> None:
+        """The sinks have taken what they could: store how far that was, and what was noted before something failed."""
+        await self.commit(is_last=True)
+
+    def waiting(self, sink: SinkActor) -> int:
+        """How many answers this sink is owed."""
+        return max(0, self._owed.told - self.feed(sink).given)
+
+    @property
+    def untaken(self) -> int:
+        """How many answers wait in memory."""
+        return self._owed.held
+
+    async def _store_all(self, sinks: list[SinkStanding], takes_snapshot: bool) -> None:
+        head, events, groups = self._head, self._events, self._owed.take_new()
+        self._events, self._facts = [], 0
+        new = msgspec.structs.replace(
+            head,
+            events=head.events + len(events),
+            answers=self._owed.told,
+            sinks=sinks,
+            sources=list(head.sources),
+        )
+        receipts, self._receipts = self._receipts, {}
+        parts = digests = None
+        if takes_snapshot:
+            parts, digests = self._take_snapshot()
+            new.snapshot = new.events
+        with anyio.CancelScope(shield=True):  # what is taken is stored, though all stop
+            kept = await anyio.to_thread.run_sync(partial(self._write, new, head.events + 1, events, groups, parts))
+        head.events, head.answers, head.sinks, head.snapshot = new.events, new.answers, new.sinks, new.snapshot
+        if digests is not None:
+            self._parts.stored(digests)
+        self._owed.stored(groups, kept)
+        self.stored = new.answers
+        self._given = receipts
+
+    def _write(
+        self, head: Head, first: int, events: list[Event], groups: list[Group], parts: dict[str, bytes | None] | None
+    ) -> Kept:
+        """Store a commit, in a worker thread."""
+        journal = [Input(first, head.events, count_facts(events), 0, pack_events(events))] if events else []
+        taken = min((sink.taken for sink in head.sinks), default=head.answers)
+        return self._store.commit(
+            Changes(
+                pack_head(head),
+                journal,
+                blocks_of(groups),
+                parts,
+                journal_from=head.snapshot + 1,
+                answers_from=taken + 1,
+                answers_most=self._owed.most,
+                keep=self._keep,
+            )
+        )
+
+    def _is_unsaved(self) -> bool:
+        """Whether something has come since the last snapshot."""
+        return not self.is_spoiled and self._head.events + len(self._events) > self._head.snapshot
+
+    def _is_snapshot_due(self) -> bool:
+        worth = max(REPLAY_SECONDS, _REPLAYED * self._snapshot_cost)
+        return self._is_unsaved() and (self._worked >= worth or self._replayed >= MOST_REPLAYED)
+
+    def _take_snapshot(self) -> tuple[dict[str, bytes | None], dict[str, bytes]]:
+        began = anyio.current_time()
+        found = self._parts.changed(self._session.state())
+        self._snapshot_cost = anyio.current_time() - began
+        self._worked, self._replayed = 0.0, 0
+        return found
+
+    async def _give_receipts(self) -> None:
+        """Tell sources that what they brought is stored."""
+        receipts, self._given = self._given, {}
+        for name, position in receipts.items():
+            if name in self._actors:
+                await self._actors[name].acknowledge(position)
+
+    # --- the disk -------------------------------------------------------------------------------------------------------
+
+    async def _read_told(self, number: int) -> Told | None:
+        return await self._in_thread(partial(self._store.answers, number))
+
+    async def _in_thread(self, call: Callable[[], T]) -> T:
+        """The disk is waited for beside the event loop, by one at a time."""
+        async with self._turn:
+            return await anyio.to_thread.run_sync(call)
+
+
+class OwedFeed:
+    """Brings a sink what it is owed. `given` is the number of the last answer that it was given."""
+
+    def __init__(self, owed: Owed, taken: int, actor: SinkActor, progress: Callable[[], None]) -> None:
+        self.given = taken
+        self._begin = self._done = taken
+        self._owed, self._actor, self._progress = owed, actor, progress
+
+    async def receive(self) -> Sequence[tuple[Heading | None, Sequence[AnyAnswer]]]:
+        """Wait for answers that are committed: all that are at hand. EndOfStream once there will be none."""
+        if self._done < self.given:
+            self._done = self.given
+            self._progress()
+        groups: list[tuple[Heading, Sequence[AnyAnswer]]] = []
+        while not groups:
+            self._skip(self._owed.first_kept - 1)
+            groups = await self._owed.behind(self.given)
+        heading, answers = groups[-1]
+        self.given = heading.first + len(answers) - 1
+        return groups
+
+    def close(self) -> None:
+        """The sink takes nothing more."""
+
+    def _skip(self, last: int) -> None:
+        """The answers up to this number are not there any more."""
+        if self.given < last:
+            count = last - self.given
+            logger.warning("%s: %d answers were dropped, since too many waited for it", self._actor.name, count)
+            self._actor.drop(count)
+            self.given = self._begin = self._done = last
+
+    def standing(self, name: str) -> SinkStanding:
+        """How far the sink has come."""
+        sink = self._actor.sink
+        if not isinstance(sink, Confirming):
+            return SinkStanding(name, self._done)
+        taken = max(self._begin, sink.confirmed())
+        is_kept = isinstance(sink, Keeping) and promise_of(sink) == "exactly once"
+        return SinkStanding(name, taken, sink.standing() if is_kept and isinstance(sink, Keeping) else None)
+
+
+def plain_options(plan: Plan, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a session, as far as they decide what follows from events, as plain data."""
+    times = TimeReader(plan.timeline)
+    readers = {"lateness": times.duration, "max_ahead": times.duration, "warn": times.duration, "start": times.point}
+    found = dict(options)
+    for name, read in readers.items():
+        found[name] = None if options[name] is None else read(options[name])
+    found["statuses"] = None if options["statuses"] is None else sorted(options["statuses"])
+    return found

@@ -1,0 +1,61 @@
+"""A session's state in parts: one for each step, so that a step that has nothing new is not stored again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from tidelog.plans.errors import SnapshotError
+
+_REST = "session"
+"""The part that holds all that is no step's."""
+_STEP = "step "
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder().decode
+
+
+class Parts:
+    """Cuts states into parts, and tells which of them are not as they were when they were last stored."""
+
+    def __init__(self) -> None:
+        self._digests: dict[str, bytes] = {}
+
+    def changed(self, state: dict[str, Any]) -> tuple[dict[str, bytes | None], dict[str, bytes]]:
+        """The parts that are not as they were, None for one that is no more; and the digests of all, for `stored`."""
+        parts = _cut(state)
+        digests = {name: blake2b(data, digest_size=16).digest() for name, data in parts.items()}
+        changed: dict[str, bytes | None] = {
+            name: data for name, data in parts.items() if digests[name] != self._digests.get(name)
+        }
+        changed |= dict.fromkeys(self._digests.keys() - parts.keys())
+        return changed, digests
+
+    def stored(self, digests: dict[str, bytes]) -> None:
+        """The parts with these digests are stored."""
+        self._digests = digests
+
+    def load(self, parts: Iterable[tuple[str, bytes]]) -> dict[str, Any]:
+        """The state in stored parts. SnapshotError where they are no state."""
+        try:
+            found = {name: (_decode(data), blake2b(data, digest_size=16).digest()) for name, data in parts}
+            state: dict[str, Any] = found[_REST][0]
+            operators = state["network"]["graph"]["operators"]
+            for name, (data, _) in found.items():
+                if name.startswith(_STEP):
+                    operators[name.removeprefix(_STEP)] = data
+        except (msgspec.MsgspecError, UnicodeDecodeError, LookupError, TypeError, AttributeError) as error:
+            raise SnapshotError(f"the snapshot is damaged: {error!r}") from error
+        self._digests = {name: digest for name, (_, digest) in found.items()}
+        return state
+
+
+def _cut(state: dict[str, Any]) -> dict[str, bytes]:
+    network = state["network"]
+    graph = network["graph"]
+    parts = {_STEP + name: _encode(operator) for name, operator in graph["operators"].items()}
+    rest = {**state, "network": {**network, "graph": {**graph, "operators": {}}}}
+    return {_REST: _encode(rest), **parts}

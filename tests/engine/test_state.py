@@ -1,0 +1,252 @@
+"""A run with a state: what it answers, how it goes on, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from children import WAIT
+from engine.running import plan_of, records
+from tidelog import ConnectorError, Engine, MemorySink, MemorySource, RestartPolicy, Session, SpecError
+from tidelog.connectors.state_store import StateDirectory
+from tidelog.plans.facts import Record
+from tidelog.plans.plan import Plan
+from tidelog.runtime import channels, ledger
+from tidelog.runtime.durability import Backlog, Changes, Kept
+from tidelog.runtime.interfaces import Batch
+from tidelog.runtime.told import Group, pack_told, unpack_told
+
+PROGRAM = """
+timeline integer.
+hot(X) :- temp(X, V), V > 22.
+alarm(X) :- boxminus[0,2] hot(X).
+spread(X) :- alarm(X).
+spread(X) :- diamondminus[1,3] spread(X), hot(X).
+quiet(X) :- diamondminus[0,1] temp(X, _), not hot(X).
+"""
+
+
+SOON = RestartPolicy(attempts=None, delay=0.01, longest=0.01)
+
+
+class ReplayableSource(MemorySource):
+    """Facts one by one, which can be read again."""
+
+    is_replayable = True
+
+    def __init__(self, facts: list[Record]) -> None:
+        self._facts = facts
+        super().__init__(self._from(0))
+
+    def _from(self, begin: int) -> list[Batch]:
+        return [Batch([fact], position={"at": i + 1}) for i, fact in enumerate(self._facts) if i >= begin]
+
+    def resume(self, position: dict[str, Any]) -> None:
+        self._rest = iter(self._from(position["at"]))
+
+
+class CrashError(Exception):
+    """Stands for a killed process."""
+
+
+class CrashingDirectory(StateDirectory):
+    """Crashes at one of its commits: before it, or when it is done. What is left is what a killed process leaves."""
+
+    crash_at = 0
+    is_after = False
+
+    def commit(self, changes: Changes) -> Kept:
+        self.crash_at -= 1
+        if self.crash_at == 0 and not self.is_after:
+            raise CrashError
+        kept = super().commit(changes)
+        if self.crash_at == 0:
+            raise CrashError
+        return kept
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return plan_of(PROGRAM)
+
+
+def facts(plan: Plan, count: int = 40) -> list[Record]:
+    return [("temp", ("ab"[i % 2], 20 + i * 7 % 6), i // 2, i // 2) for i in range(count)]
+
+
+def go(plan: Plan, store: StateDirectory, source: MemorySource, sink: MemorySink, **options: Any) -> Engine:
+    engine = Engine(plan, [source], [sink], state=store, commit_every=0, **options)
+    anyio.run(engine.run, backend=options.pop("backend", "trio"))
+    return engine
+
+
+def answers(plan: Plan, given: list[Record], **options: Any) -> list[Record]:
+    sink = MemorySink()
+    anyio.run(Engine(plan, [MemorySource(given)], [sink], **options).run, backend="trio")
+    return sink.answers
+
+
+@pytest.mark.parametrize("emit", ["intervals", "final", "changes", "points"])
+def test_a_run_with_a_state_answers_as_one_without(tmp_path: Path, plan: Plan, emit: Any) -> None:
+    """Uninterrupted, a sink gets the same answers, in the same order."""
+    sink = MemorySink()
+    with StateDirectory(str(tmp_path / "state")) as store:
+        go(plan, store, MemorySource(facts(plan)), sink, emit=emit)
+    assert sink.answers == answers(plan, facts(plan), emit=emit)
+
+
+@pytest.mark.parametrize("is_after", [False, True])
+def test_after_a_crash_at_any_commit_no_answer_is_lost(
+    tmp_path: Path, plan: Plan, is_after: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Crashed at its n-th commit, for each n, and run again: all sinks together got what one run would have told."""
+    monkeypatch.setattr(ledger, "MOST_NEW", 2)
+    monkeypatch.setattr(channels, "CHANNEL_BOUND", 0)
+    given = facts(plan, 24)
+    expected = answers(plan, given, emit="final")
+    at, has_ended = 0, False
+    while not has_ended:
+        at += 1
+        sinks = [MemorySink(), MemorySink()]
+        with CrashingDirectory(str(tmp_path / f"{at}")) as store:
+            store.crash_at, store.is_after = at, is_after
+            try:
+                go(plan, store, ReplayableSource(given), sinks[0], emit="final")
+                has_ended = True
+            except CrashError:
+                pass
+        with StateDirectory(str(tmp_path / f"{at}")) as store:
+            go(plan, store, ReplayableSource(given), sinks[1], emit="final")
+        found = sinks[0].answers + sinks[1].answers
+        assert sorted(set(found)) == sorted(expected)
+        assert len(found) <= 2 * len(expected)  # a sink that does its best may be given some twice, never more
+    assert at > 3
+
+
+class AwaySink(MemorySink):
+    """Is away until it is let back."""
+
+    def __init__(self) -> None:
+        super().__init__(name="away")
+        self.is_away = True
+        self.attempts = 0
+
+    async def __aenter__(self) -> AwaySink:
+        self.attempts += 1
+        if self.is_away:
+            raise OSError("nobody there")
+        return self
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    with anyio.fail_after(WAIT):
+        while True:
+            if is_so():
+                return
+            await anyio.sleep(0.01)
+
+
+def test_a_sink_that_is_away_holds_nothing_up(tmp_path: Path, plan: Plan) -> None:
+    """The others are told meanwhile; it is tried without end, and told all once it is back, by a later run, too."""
+    given, near, away = facts(plan), MemorySink(), AwaySink()
+    expected = answers(plan, given, emit="final")
+
+    async def main(store: StateDirectory) -> None:
+        ends = [ReplayableSource(given)], [near, away]
+        engine = Engine(plan, *ends, state=store, commit_every=0, emit="final", restarts=SOON)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(engine.run)
+            if away.is_away:
+                await until(lambda: away.attempts > 20 and len(near.answers) == len(expected))
+                engine.stop(0)
+
+    for is_away in (True, False):
+        away.is_away = is_away
+        with StateDirectory(str(tmp_path)) as store:
+            anyio.run(main, store, backend="trio")
+    assert sorted(away.answers) == sorted(near.answers) == sorted(expected)
+
+
+def test_the_oldest_answers_may_be_dropped(tmp_path: Path, plan: Plan) -> None:
+    """Beyond the bound a sink that is away loses the oldest answers; how many they are is counted."""
+    given, away = facts(plan, 400), AwaySink()
+    expected = answers(plan, given, emit="final")
+
+    async def main(store: StateDirectory) -> Engine:
+        backlog = Backlog(300, "drop-oldest")
+        engine = Engine(
+            plan,
+            [ReplayableSource(given)],
+            [away],
+            state=store,
+            commit_every=0,
+            emit="final",
+            restarts=SOON,
+            backlog=backlog,
+        )
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(engine.run)
+            await until(lambda: engine.statistics().intake.accepted == len(given))
+            await anyio.sleep(0.1)
+            away.is_away = False
+        return engine
+
+    with StateDirectory(str(tmp_path)) as store:
+        engine = anyio.run(main, store, backend="trio")
+    ((_, found),) = engine.sink_statistics()
+    assert found.dropped > 0
+    assert found.dropped + len(away.answers) == len(expected)
+
+
+def test_a_full_backlog_may_stop_the_run(tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the bound the run ends with an error; what was told by then is not lost."""
+    monkeypatch.setattr(ledger, "MOST_NEW", 1)
+    monkeypatch.setattr(channels, "CHANNEL_BOUND", 0)
+    given, away = facts(plan, 400), AwaySink()
+    with StateDirectory(str(tmp_path)) as store:
+        with pytest.raises(ConnectorError, match="too many answers wait for the sinks"):
+            go(plan, store, ReplayableSource(given), away, emit="final", restarts=SOON, backlog=Backlog(300, "stop"))
+        away.is_away = False
+        go(plan, store, ReplayableSource(given), away, emit="final")
+    assert sorted(away.answers) == sorted(answers(plan, given, emit="final"))
+
+
+def test_hypothetical_answers_are_stored_as_they_were(tmp_path: Path) -> None:
+    """What a program that asks tells is the same through the disk: evidence, hypotheses, conditions."""
+    plan = plan_of(
+        "timeline integer. input temp(x, v). hot(X) :- temp(X, V), V >= 80. "
+        "malf(X) :- hot(X), diamondminus[1,1] hot(X), not ok(X). input ok(x). ask malf(X)@T."
+    )
+    given = records(plan, ["temp(a,90)@0", "temp(a,85)@1", "ok(b)@3", "temp(c,99)@9"])
+    expected = MemorySink()
+    anyio.run(Engine(plan, [MemorySource(given)], [expected], min_evidence=1).run, backend="trio")
+    assert expected.hypothetical
+    group = Group(7, 3, [*expected.answers, *expected.hypothetical])
+    assert unpack_told(pack_told([group])) == [group]
+
+
+def test_only_the_same_run_goes_on(tmp_path: Path, plan: Plan) -> None:
+    """Another program, other sources, another lateness, a sink that is owed answers and is not there: each is told."""
+    given = facts(plan)
+    with StateDirectory(str(tmp_path)) as store:
+        go(plan, store, ReplayableSource(given), MemorySink())
+        for other, options, message in (
+            (plan_of(PROGRAM + "more(X) :- hot(X)."), {}, "was stored by another program"),
+            (plan, {"lateness": 5}, "was stored with another `lateness`"),
+            (plan, {"emit": "final"}, "was stored with another `emit`"),
+        ):
+            with pytest.raises(SpecError, match=message):
+                go(other, store, ReplayableSource(given), MemorySink(), **options)
+
+
+def test_a_snapshot_of_an_engine_is_that_of_a_session(plan: Plan) -> None:
+    """A session goes on where an engine was."""
+    engine = Engine(plan, [MemorySource(facts(plan))], [MemorySink()], at_end="stop")
+    anyio.run(engine.run, backend="trio")
+    session = Session(plan, sources=["0:memory"])
+    session.restore(engine.snapshot())
+    assert session.statistics() == engine.statistics()

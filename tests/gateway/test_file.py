@@ -1,0 +1,173 @@
+"""The gateway's file: what may stand there, and how each mistake is told."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from pathlib import Path
+
+import pytest
+
+from tidelog.cli import main
+from tidelog.connectors.mqtt.settings import Broker
+from tidelog.connectors.secret import Secret
+from tidelog.gateway.logs import JsonFormatter, RateLimit, TextFormatter
+from tidelog.gateway.reading import read_text
+from tidelog.gateway.settings import GatewaySettings, MqttSourceSettings
+from tidelog.gateway.systemd import Notifier
+from tidelog.plans.errors import ProgramError, SpecError
+
+MQTT = """program = "plant.tide"
+[[source]]
+name = "floor"
+type = "mqtt"
+url = "mqtt://${HOST}:1883"
+password = { env = "SECRET" }
+[[source.map]]
+predicate = "temp"
+fields.celsius = { path = "v", convert = "X / 10" }
+"""
+
+
+def read(text: str) -> GatewaySettings:
+    return read_text(text, "plant.toml", {"HOST": "broker"})
+
+
+def problems(text: str) -> list[tuple[str, int, str]]:
+    """The message, the line and the help of each mistake."""
+    with pytest.raises(ProgramError) as caught:
+        read(text)
+    return [
+        (item.message, caught.value.text.count("\n", 0, item.span.start) + 1, item.help) for item in caught.value.diagnostics
+    ]
+
+
+def test_a_file_is_read() -> None:
+    """Texts may hold what the environment has; the only program is named after its file."""
+    found = read(MQTT)
+    source = found.source[0]
+    assert isinstance(source, MqttSourceSettings)
+    assert source.url == "mqtt://broker:1883" and source.password == Secret(env="SECRET")
+    assert [one.name for one in found.programs] == ["plant"]
+
+
+def test_every_unknown_key_is_told_with_its_place_and_the_nearest() -> None:
+    """All of them in one go, also within arrays of tables and within inline tables."""
+    text = MQTT.replace('url = "', 'ulr = "').replace("path =", "pth =") + "[log]\nlevle = 3\n"
+    assert problems(text) == [
+        ("unknown key `ulr` of `source`", 5, "did you mean `url`?"),
+        ("unknown key `pth` of `source.map.fields.celsius`", 9, "did you mean `path`?"),
+        ("unknown key `levle` of `log`", 11, "did you mean `level`?"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        ("program = 3", "`program`: expected text, got a number", 1),
+        ("program =", "this is no TOML", 1),
+        ('program = "a"\n[log]\nformat = "xml"', "`format`: invalid enum value 'xml'", 3),
+        ('program = "a"\n[[source]]\nname = "x"', "missing required field `type`", 3),
+        ('program = "${NO}"', "the environment has no `NO`", 1),
+        ("name = 'x'", "the file names its program, or several, in one way", 1),
+        (MQTT + MQTT.partition("\n")[2].partition("[[source.map]]")[0], "two source tables have the name `floor`", 11),
+        (MQTT.replace('name = "floor"', 'name = "floor"\nprogram = "plnt"'), "there is no program `plnt`", 4),
+        ('lateness = 3\n[[programs]]\nprogram = "a"', "`lateness` belongs into the tables `[[programs]]`", 1),
+    ],
+)
+def test_mistakes_stand_at_their_place(text: str, message: str, line: int) -> None:
+    """Each with the line that it is in."""
+    found = problems(text)
+    assert any(message in told and at == line for told, at, _ in found), found
+
+
+def test_a_secret_does_not_stand_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes from the environment, a file, or systemd; no message shows one."""
+    told = problems(MQTT.replace('{ env = "SECRET" }', '"hunter2"'))
+    assert told[0][1] == 6 and "say `{ env" in told[0][2] and "hunter2" not in str(told)
+    (tmp_path / "token").write_text("hunter2\n")
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    assert Secret(file="token").reveal(tmp_path) == Secret(credential="token").reveal() == "hunter2"
+    for missing in (Secret(), Secret(env="NOT_THERE"), Secret(file="nowhere"), Secret(env="A", file="b")):
+        with pytest.raises(SpecError):
+            missing.reveal(tmp_path)
+    with pytest.raises(SpecError) as caught:
+        Broker.parse("mqtt://user:hunter2@host")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_new_gateway_is_right(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """`init` writes one whose file is right, whose rules pass their tests, and whose messages all become facts."""
+    folder = tmp_path / "new"
+    assert main(["init", str(folder)]) == 0
+    assert main(["test", str(folder)]) == 0
+    assert main(["fmt", "--check", str(folder / "plant.tide")]) == 0
+    assert main(["gateway", str(folder / "plant.toml"), "--check"]) == 0
+    capfd.readouterr()
+    assert main(["gateway", str(folder / "plant.toml"), "--try", str(folder / "messages.jsonl")]) == 0
+    told = capfd.readouterr().out.splitlines()
+    assert told[:2] == [f"{folder}/messages.jsonl:1: cold/north/temp", "  plant: temp(north,-18.5)@1970-01-01T00:00:00Z"]
+    assert "  plant: door(north,open)@1970-01-01T00:00:03Z" in told
+    assert main(["init", str(folder)]) == 2
+    assert "nothing is overwritten" in capfd.readouterr().err
+
+
+def test_a_message_that_cannot_be_used_is_shown(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """`--try` says why, and its exit code is 1."""
+    assert main(["init", str(tmp_path / "new")]) == 0
+    (tmp_path / "m.jsonl").write_text(
+        '{"topic":"cold/north/temp","payload":{"celcius":1}}\n{"topic":"else","payload":1}\nx\n'
+    )
+    capfd.readouterr()
+    assert main(["gateway", str(tmp_path / "new/plant.toml"), "--try", str(tmp_path / "m.jsonl")]) == 1
+    told = capfd.readouterr().out
+    assert "plant: dead letter: field `celsius`: there is nothing, and no default" in told
+    assert "m.jsonl:2: else\n  no source takes it" in told and "m.jsonl:3: not a recorded message: JSON is" in told
+
+
+def test_mistakes_of_a_table_name_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What only shows against the program is told with the name of its source."""
+    main(["init", str(tmp_path / "new")])
+    file = tmp_path / "new/plant.toml"
+    file.write_text(file.read_text().replace('predicate = "temp"', 'predicate = "tmp"'))
+    assert main(["gateway", str(file), "--check"]) == 1
+    assert "source `plant`: the program has no predicate `tmp`; did you mean `temp`?" in capfd.readouterr().err
+
+
+# --- logs, systemd ------------------------------------------------------------------------------------------------------
+
+
+def record(text: str, *arguments: object) -> logging.LogRecord:
+    return logging.LogRecord("tidelog", logging.WARNING, "", 0, text, arguments, None)
+
+
+def test_logs_are_limited() -> None:
+    """Of one kind so many pass within a span; the next span begins with how many were held back."""
+    now = [0.0]
+    limit = RateLimit(2, 60, lambda: now[0])
+    assert [limit.filter(record("%s: lost", i)) for i in range(5)] == [True, True, False, False, False]
+    assert limit.filter(record("another"))
+    now[0] = 60.0
+    again = record("%s: lost", 9)
+    assert limit.filter(again) and again.getMessage() == "9: lost (3 more of these were held back)"
+
+
+def test_logs_are_lines() -> None:
+    """Of text in which nothing is invisible, or of JSON."""
+    assert TextFormatter(with_time=False).format(record("a\nb %s", "c\x1b")) == "warning: a\\nb c\\x1b"
+    assert JsonFormatter().format(record("a %s", 1)).endswith('"level":"warning","message":"a 1"}')
+
+
+def test_systemd_is_told(tmp_path: Path) -> None:
+    """As datagrams to the socket that it names; the watchdog is served twice as often as it asks."""
+    path = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
+        heard.bind(path)
+        notifier = Notifier({"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "3000000"})
+        notifier.ready("running plant")
+        assert heard.recv(1000) == b"READY=1\nSTATUS=running plant"
+        notifier.reloading()
+        assert heard.recv(1000).startswith(b"RELOADING=1\nMONOTONIC_USEC=")
+        assert notifier.interval == 1.5
+    notifier.stopping()  # nobody listens any more
+    assert Notifier({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "1"}).interval is None

@@ -1,0 +1,206 @@
+"""What messages become: topics, paths, units, times; and what answers become."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+import tidelog
+from tidelog.connectors.mapping.arithmetic import read_conversion
+from tidelog.connectors.mapping.mapper import MapMapper
+from tidelog.connectors.mapping.settings import MapSettings
+from tidelog.connectors.mapping.templates import Template, TopicTemplate
+from tidelog.connectors.mapping.topics import TopicPattern
+from tidelog.connectors.messages import Message, read_recorded, write_recorded
+from tidelog.plans.changes import ChangeRecord
+from tidelog.plans.errors import DataError, SpecError
+from tidelog.plans.timeline import POS
+
+PLAN = tidelog.compile(
+    """timeline integer, unit 1 s, round down.
+input temp(machine: text, celsius: number).
+input door(door: text, state: text).
+output hot, opened.
+hot(M, C) :- temp(M, C), C >= 80.
+opened(D) :- door(D, open)."""
+)
+
+
+def mapped(payload: bytes, sent_to: str = "plant/press/temp", **given: Any) -> tuple[list[tuple[Any, ...]], list[str]]:
+    """The rows with their times, and the reasons of what was refused, of one message that came at 100.9 s."""
+    by = given.pop("by", "")
+    form = given.pop("form", "json")
+    settings = msgspec.convert({"predicate": "temp", "topic": "plant/{machine}/temp", **given}, MapSettings)
+    batch = MapMapper("floor", PLAN.schema, [settings], format=form, by=by).batch([Message(sent_to, payload, 100.9)])
+    assert batch.places is not None and len(batch.places) == len(batch.records)
+    return [(*row, time) for _, row, time, _ in batch.records], [item.reason for item in batch.rejected]
+
+
+def test_names_are_enough_where_they_agree() -> None:
+    """A field that is not told is the topic's level, or the payload's member, of its name; the time is that of arrival."""
+    assert mapped(b'{"celsius": 21.5, "other": 1}') == ([("press", 21.5, 100)], [])
+
+
+@pytest.mark.parametrize(
+    ("payload", "field", "value"),
+    [
+        (b'{"a": {"b": [7, 8]}}', "a.b[1]", 8),
+        (b'{"a-b": "9.5"}', '"a-b"', 9.5),
+        (b'{"f": 212}', {"path": "f", "convert": "(X - 32) * 5 / 9"}, 100),
+        (b'{"f": " 50 "}', {"path": "f", "convert": "X / 0.5"}, 100),
+        (b"{}", {"path": "f", "default": -1}, -1),
+        (b"{}", {"value": 3}, 3),
+        (b'{"s": "warm"}', {"path": "s", "values": {"warm": 30, "cold": 5}}, 30),
+        (b"12.25", "@", 12.25),
+    ],
+)
+def test_where_a_value_comes_from(payload: bytes, field: Any, value: float) -> None:
+    """A path, a text that is a number, arithmetic, a default, a constant, a name for a value, the payload itself."""
+    assert mapped(payload, fields={"celsius": field}) == ([("press", value, 100)], [])
+
+
+@pytest.mark.parametrize(
+    ("payload", "reason"),
+    [
+        (b"{", "the payload is no JSON"),
+        (b'{"celsius": "warm"}', 'field `celsius`: expected a number, got "warm"'),
+        (b'{"celsius": null}', "field `celsius`: there is nothing, and no default"),
+        (b'{"celsius": [1]}', "field `celsius`: expected a number, got [1]"),
+        (b"[]", "field `celsius`: there is nothing"),
+        (b'{"celsius": 1e999}', "JSON"),
+    ],
+)
+def test_what_cannot_be_read_says_why(payload: bytes, reason: str) -> None:
+    """A dead letter names the field and what was there."""
+    rows, reasons = mapped(payload)
+    assert rows == [] and len(reasons) == 1 and reason in reasons[0]
+
+
+def test_arithmetic_without_a_result_costs_one_fact() -> None:
+    """A division by zero is a dead letter."""
+    assert mapped(b'{"celsius": 0}', fields={"celsius": {"path": "celsius", "convert": "1 / X"}})[0] == []
+
+
+def test_one_message_may_hold_many_readings() -> None:
+    """`each` takes an array apart; what is wrong with one reading costs no other; `$.` starts at the whole payload."""
+    payload = b'{"id": "p7", "all": [{"v": 1}, {"v": "x"}, {"v": 3}, {"v": 4, "skip": true}]}'
+    fields = {"machine": "$.id", "celsius": "v"}
+    rows, reasons = mapped(payload, each="all", when="!skip", fields=fields)
+    assert rows == [("p7", 1, 100), ("p7", 3, 100)] and len(reasons) == 1
+    assert mapped(b'{"all": 5}', each="all", fields=fields)[1] == ["`each`: `all` is no array"]
+
+
+@pytest.mark.parametrize(
+    ("format", "time", "point"),
+    [
+        ("iso", '"1970-01-01T00:01:00.5+00:00"', 60),
+        ("s", "60.5", 60),
+        ("s", '"60"', 60),
+        ("ms", "60500", 60),
+        ("us", "60500000", 60),
+    ],
+)
+def test_a_time_may_stand_in_the_message(format: str, time: str, point: int) -> None:
+    """In ISO-8601, or in seconds, milliseconds or microseconds since 1970; rounded as the program says."""
+    rows, reasons = mapped(f'{{"celsius": 1, "t": {time}}}'.encode(), time={"path": "t", "format": format})
+    assert rows == [("press", 1, point)] and not reasons
+
+
+@pytest.mark.parametrize(("format", "time"), [("iso", "5"), ("ms", '"soon"'), ("s", "null"), ("s", "true"), ("s", "1e300")])
+def test_what_is_no_time_is_told(format: str, time: str) -> None:
+    """It is a dead letter, never another time."""
+    rows, reasons = mapped(f'{{"celsius": 1, "t": {time}}}'.encode(), time={"path": "t", "format": format})
+    assert rows == [] and reasons[0].startswith("time: ")
+
+
+def test_extra_members() -> None:
+    """They are ignored, refused, or kept in a field as JSON."""
+    payload = b'{"celsius": 1, "battery": 3, "a": true}'
+    assert mapped(payload, extra="refuse")[1] == ["there is a member `battery`, which no field reads"]
+    fields = {"machine": {"rest": True}}
+    assert mapped(payload, fields=fields)[0] == [('{"a":true,"battery":3}', 1, 100)]
+
+
+def test_plain_text_payloads() -> None:
+    """A payload that is no JSON is a text, which may stand for something else."""
+    settings = {
+        "predicate": "door",
+        "topic": "doors/{door}",
+        "fields": {"state": {"path": "@", "values": {"ON": "open", "OFF": "closed"}}},
+    }
+    assert mapped(b"ON", "doors/d1", form="text", **settings)[0] == [("d1", "open", 100)]
+    assert mapped(b"OF", "doors/d1", form="text", **settings)[1] == [
+        "field `state`: OF is none of the known values; did you mean `OFF`?"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"predicate": "tmp"}, "the program has no predicate `tmp`; did you mean `temp`?"),
+        ({"predicate": "hot"}, "`hot` is derived"),
+        ({"fields": {"celcius": "v"}}, "`temp` has no field `celcius`; did you mean `celsius`?"),
+        ({"fields": {"celsius": "a[[["}}, "`a[[[` is no JMESPath"),
+        ({"fields": {"celsius": {"path": "a", "value": 1}}}, "field `celsius` comes from one of"),
+        ({"fields": {"celsius": {"topic": "machin"}}}, "the topic names no level `machin`; did you mean `machine`?"),
+        ({"fields": {"celsius": {"path": "a", "convert": "Y + 1"}}}, "arithmetic has numbers and X"),
+        ({"fields": {"celsius": {"path": "a", "convert": "X), p(X"}}}, "is no arithmetic over X"),
+        ({"time": {"format": "ms"}}, "the time comes from one of"),
+        ({"topic": "a/#/b"}, "`#` stands last"),
+    ],
+)
+def test_maps_that_do_not_fit_are_told_at_once(given: dict[str, Any], reason: str) -> None:
+    """Before anything runs, with the nearest name."""
+    with pytest.raises(SpecError) as caught:
+        mapped(b"{}", **given)
+    assert reason in str(caught.value)
+
+
+def test_patterns_of_topics() -> None:
+    """Wildcards as MQTT has them: `#` also takes the level before it, and none begins with `$`."""
+    assert TopicPattern.parse("a/#").match("a") == {}
+    assert TopicPattern.parse("a/+").match("a") is None
+    assert TopicPattern.parse("#").match("$SYS/x") is None
+    assert TopicPattern.parse("{x}/{y}").match("1/2") == {"x": "1", "y": "2"}
+
+
+def test_conversions_are_those_of_rules() -> None:
+    """Whole results are whole numbers; what has no result is an error of the data."""
+    assert read_conversion("X * 9/5 + 32")(100) == 212
+    assert read_conversion("min(X, 5) mod 3")(8) == 2
+    with pytest.raises(DataError):
+        read_conversion("1 / X")(0)
+
+
+@pytest.mark.parametrize("payload", [b'{"a":1}', b"text", b"\xff\x00", b"", b'"\\n"'])
+def test_recorded_messages_are_read_back(payload: bytes) -> None:
+    """Whatever a payload holds, its line gives it back."""
+    message = Message("a/b", payload, 17.25, True, {"k": "v"})
+    line = write_recorded(message)
+    assert line.count(b"\n") == 1
+    assert read_recorded(line) == (message, True)
+
+
+@pytest.mark.parametrize("line", [b"{}", b'{"topic":"a","payload":1,"text":"x"}', b'{"topc":"a","payload":1}', b"1"])
+def test_what_records_no_message(line: bytes) -> None:
+    """It is an error of the data."""
+    with pytest.raises(DataError):
+        read_recorded(line)
+
+
+def test_answers_to_payloads() -> None:
+    """By default the JSON of `changes`; by a template text, or JSON in which numbers stay numbers; a topic of its fields."""
+    begins = ChangeRecord("hot", ("press/1", 85.5), 60, POS)
+    ended = ChangeRecord("hot", ("press/1", 85.5), 60, 70)
+    schema, outputs = PLAN.schema, ["hot"]
+    plain = Template(schema, None, iso=True, outputs=outputs)
+    assert plain.payload(begins) == b'{"predicate":"hot","args":["press/1",85.5],"begins":"1970-01-01T00:01:00Z"}'
+    text = Template(schema, "{predicate} {state}: {arg1} since {begins}", iso=False, outputs=outputs)
+    assert text.payload(ended) == b"hot ended: press/1 since 60"
+    table = Template(schema, {"value": "{arg2}", "text": "{arg1}!", "n": 1, "ends": "{ends}"}, iso=False, outputs=outputs)
+    assert msgspec.json.decode(table.payload(begins)) == {"value": 85.5, "text": "press/1!", "n": 1, "ends": None}
+    assert TopicTemplate("alarm/{arg1}", schema, iso=False, outputs=outputs).topic(begins) == "alarm/press_1"
+    with pytest.raises(SpecError, match="did you mean `predicate`"):
+        Template(schema, "{predicat}", iso=False, outputs=outputs)

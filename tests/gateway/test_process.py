@@ -1,0 +1,103 @@
+"""The gateway as a process: it says when it is ready, reads its file again, shows what passes, and stops."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from brokers import free_port
+from children import WAIT, child
+from tidelog.gateway.starting import start
+
+TIDELOG = [sys.executable, "-m", "tidelog"]
+
+pytestmark = pytest.mark.slow
+
+
+@contextmanager
+def systemd(folder: Path) -> Iterator[socket.socket]:
+    """A socket that hears what a service tells systemd."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
+        heard.bind(str(folder / "notify"))
+        heard.settimeout(WAIT)
+        yield heard
+
+
+def hear(heard: socket.socket, begin: str) -> str:
+    """What is told next that begins so."""
+    until = time.monotonic() + WAIT
+    while time.monotonic() < until:
+        text = heard.recv(10_000).decode()
+        if text.startswith(begin):
+            return text
+    raise TimeoutError(begin)
+
+
+@pytest.mark.long
+def test_a_service_lives(tmp_path: Path) -> None:
+    """Ready once its state is there; a wrong program leaves the old one running, a right one replaces it; SIGTERM ends."""
+    start(tmp_path / "new")
+    program, file, port = tmp_path / "new/plant.tide", tmp_path / "new/plant.toml", free_port()
+    file.write_text(file.read_text().replace("8080", str(port)).replace("clock =", 'state = "state"\nclock ='))
+    said, told = tmp_path / "said.txt", tmp_path / "told.txt"
+    with systemd(tmp_path) as heard, said.open("wb") as stderr, told.open("wb") as stdout:
+        environment = {**os.environ, "NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "400000"}
+        command = [*TIDELOG, "gateway", str(file)]
+        with child(command, stderr=stderr, stdout=stdout, env=environment) as gateway:
+            assert hear(heard, "READY=1") == "READY=1\nSTATUS=running plant"
+            hear(heard, "WATCHDOG=1")
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=WAIT) as answer:
+                assert answer.status == 200
+            with child([*TIDELOG, "gateway", str(file), "--tap", "plant"], stdout=subprocess.PIPE) as tap:
+                assert tap.stdout is not None
+                assert json.loads(tap.stdout.readline())["topic"].startswith("cold/")
+                tap.terminate()
+            program.write_text(program.read_text() + "wrong(\n")
+            gateway.send_signal(signal.SIGHUP)
+            hear(heard, "RELOADING=1")
+            hear(heard, "READY=1")
+            file.write_text(file.read_text() + '[[sink]]\nname = "file"\ntype = "spec"\nspec = "alarms.jsonl"\n')
+            right = program.read_text().replace("wrong(\n", "")
+            program.write_text(right.replace("-15", "-14"))  # another program, which its state does not fit
+            gateway.send_signal(signal.SIGHUP)
+            hear(heard, "RELOADING=1")
+            hear(heard, "READY=1")
+            until = time.monotonic() + WAIT
+            while "is that of another program" not in said.read_text():
+                assert time.monotonic() < until and gateway.poll() is None
+                time.sleep(0.05)
+            program.write_text(right)
+            gateway.send_signal(signal.SIGHUP)
+            hear(heard, "RELOADING=1")
+            hear(heard, "READY=1")
+            gateway.send_signal(signal.SIGUSR1)
+            until = time.monotonic() + WAIT
+            while "facts: " not in said.read_text():
+                assert time.monotonic() < until and gateway.poll() is None
+                time.sleep(0.05)
+            gateway.send_signal(signal.SIGTERM)
+            hear(heard, "STOPPING=1")
+        assert gateway.returncode == 128 + signal.SIGTERM
+    lines = said.read_text()
+    assert "is not taken, all goes on as it was: " in lines and "plant.tide" in lines
+    assert "reloaded" in lines and "changed plant" in lines
+    assert (tmp_path / "new/alarms.jsonl").exists()
+
+
+def test_nobody_to_listen_to(tmp_path: Path) -> None:
+    """`--tap` of a gateway that does not run says so."""
+    start(tmp_path / "new")
+    command = [*TIDELOG, "gateway", str(tmp_path / "new/plant.toml"), "--tap", "plant"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1 and "no gateway runs with this file" in ended.stderr

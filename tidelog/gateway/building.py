@@ -1,0 +1,262 @@
+"""From a gateway's settings to what runs: plans, sources, sinks. Nothing is opened yet; every mistake names its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from tidelog.compiling import compile_path
+from tidelog.connectors.acceptor import ClientLimits
+from tidelog.connectors.addresses import parse_host_port
+from tidelog.connectors.formats import make_decoder
+from tidelog.connectors.http.settings import HttpSettings
+from tidelog.connectors.http.webhook import Retries, WebhookSink
+from tidelog.connectors.mapping.mapper import LineMapper, MapMapper, Mapper
+from tidelog.connectors.mapping.templates import Template, TemplateEncoder, TopicTemplate
+from tidelog.connectors.mapping.topics import TopicPattern
+from tidelog.connectors.mqtt.sink import MqttSink
+from tidelog.connectors.mqtt.source import MqttSource
+from tidelog.connectors.outbox_server import check_token, load_certificate
+from tidelog.connectors.polled import Polled, PolledSource
+from tidelog.connectors.replay import ReplaySource
+from tidelog.connectors.spec import open_sink, open_source, parse_spec
+from tidelog.gateway.settings import (
+    AnySink,
+    AnySource,
+    GatewaySettings,
+    HttpFileSettings,
+    LogSettings,
+    MessageSource,
+    ModbusSourceSettings,
+    MqttSinkSettings,
+    MqttSourceSettings,
+    OpcUaSourceSettings,
+    ProgramSettings,
+    ReplaySourceSettings,
+    WebhookSinkSettings,
+)
+from tidelog.plans.errors import DataError, SpecError
+from tidelog.plans.plan import Plan
+from tidelog.plans.times import TimeReader
+from tidelog.runtime.interfaces import Listener, Sink, Source
+
+
+@dataclass(slots=True)
+class Unit:
+    """One program, ready to be run, with its ends by their names in the file."""
+
+    settings: ProgramSettings
+    plan: Plan
+    sources: dict[str, Source | Listener] = field(default_factory=dict)
+    sinks: dict[str, Sink] = field(default_factory=dict)
+    told: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The predicates of which each sink is told; none: all answers."""
+    origin: tuple[object, ...] = ()
+    """What it was built of: two units with the same origin do the same."""
+
+
+def build(settings: GatewaySettings, folder: Path) -> list[Unit]:
+    """A unit for each program of the file in `folder`, where relative paths start.
+
+    ProgramError where a program is wrong; SpecError, with the table's name, for ends that cannot be.
+    """
+    return [make_unit(one, compile_program(one, folder), settings, folder) for one in settings.programs]
+
+
+def make_unit(program: ProgramSettings, plan: Plan, settings: GatewaySettings, folder: Path) -> Unit:
+    """The unit of one program; SpecError as for `build`."""
+    sources = [one for one in settings.source if one.program in ("", program.name)]
+    sinks = [one for one in settings.sink if one.program in ("", program.name)]
+    shared = msgspec.structs.replace(settings, programs=(), source=(), sink=(), log=LogSettings())
+    unit = Unit(program, plan, origin=(program, plan.program.text, plan.facts, sources, sinks, shared))
+    for source in sources:
+        with _told(f"source `{source.name}`"):
+            unit.sources[source.name] = _source(source, plan, settings, folder)
+    for sink in sinks:
+        with _told(f"sink `{sink.name}`"):
+            unit.sinks[sink.name] = _sink(sink, plan, settings, folder)
+            unit.told[sink.name] = frozenset(getattr(sink, "predicates", ()))
+    return unit
+
+
+def compile_program(program: ProgramSettings, folder: Path) -> Plan:
+    """The plan of a program; SpecError where it cannot be read, or its times are none."""
+    path = folder / program.program
+    try:
+        plan = compile_path(path)
+    except OSError as error:
+        raise SpecError(f"cannot read the program `{path}`: {error.strerror}") from None
+    times = TimeReader(plan.timeline)
+    for name in ("lateness", "clock", "max_ahead"):
+        value = getattr(program, name)
+        if value is not None:
+            try:
+                times.duration(value)
+            except DataError as error:
+                raise SpecError(f"`{name}`: {error}") from None
+    if program.clock is not None and plan.timeline.unit is None:
+        raise SpecError("`clock` needs a program with a unit, such as `timeline integer, unit 1 s`")
+    return plan
+
+
+def build_mappers(settings: GatewaySettings, folder: Path) -> Iterator[tuple[str, Plan, Mapper, Sequence[str]]]:
+    """What makes facts of messages, for each source that has messages: its name, its plan, and the topics that it reads."""
+    for program in settings.programs:
+        plan = compile_program(program, folder)
+        for source in settings.source:
+            if source.program in ("", program.name) and isinstance(source, MessageSource):
+                with _told(f"source `{source.name}`"):
+                    yield source.name, plan, mapper(source, plan), topics(source)
+
+
+@contextmanager
+def _told(where: str) -> Iterator[None]:
+    """Name the table in the messages of what is wrong with it."""
+    try:
+        yield
+    except SpecError as error:
+        raise SpecError(f"{where}: {error}") from None
+
+
+# --- sources ------------------------------------------------------------------------------------------------------------
+
+
+def _source(source: AnySource, plan: Plan, settings: GatewaySettings, folder: Path) -> Source | Listener:
+    if isinstance(source, MqttSourceSettings):
+        return MqttSource(
+            source.name,
+            source,
+            mapper(source, plan),
+            topics(source),
+            client_id=f"{settings.name}-{source.name}",
+            folder=str(folder),
+            qos=source.qos,
+            takes_retained=source.retained == "take",
+        )
+    if isinstance(source, ReplaySourceSettings):
+        return ReplaySource(source.name, folder / source.file, mapper(source, plan), loop=source.loop, speed=source.speed)
+    if isinstance(source, ModbusSourceSettings | OpcUaSourceSettings):
+        return PolledSource(source.name, _polled(source, folder), mapper(source, plan), every=source.every)
+    spec = parse_spec(source.spec, allow_remote=True)
+    limits = ClientLimits(settings.limits.clients)
+    return open_source(_from(folder, source.spec, spec.path), plan.schema, max_line=settings.limits.line, clients=limits)
+
+
+def _polled(source: ModbusSourceSettings | OpcUaSourceSettings, folder: Path) -> Polled:
+    """What is asked; SpecError where the extra that it needs is not installed."""
+    try:
+        if isinstance(source, ModbusSourceSettings):
+            from tidelog.connectors.modbus import ModbusDevice  # noqa: PLC0415 - only who has such devices needs the extra
+
+            return ModbusDevice(source.host, source.port, source.register)
+        from tidelog.connectors.opcua import OpcUaServer  # noqa: PLC0415 - likewise
+    except ModuleNotFoundError as error:
+        raise SpecError(f"it needs `{error.name}`: install `tidelog[{source.__struct_config__.tag}]`") from None
+    return OpcUaServer(
+        source.url,
+        source.node,
+        user=source.user,
+        password=source.password,
+        security=source.security,
+        folder=str(folder),
+    )
+
+
+def mapper(source: MessageSource, plan: Plan) -> Mapper:
+    """What makes facts of a source's messages."""
+    if source.format in ("facts", "jsonl"):
+        if source.map:
+            raise SpecError(f'`map` takes payloads apart, and `format = "{source.format}"` says that they are facts already')
+        return LineMapper(make_decoder(source.format, plan.schema, source.name, None))
+    if not source.map:
+        raise SpecError('it says nothing of how messages become facts: give a `[[source.map]]`, or `format = "jsonl"`')
+    return MapMapper(
+        source.name, plan.schema, source.map, format="text" if source.format == "text" else "json", by=source.by
+    )
+
+
+def topics(source: MessageSource) -> list[str]:
+    """The topics that are subscribed to: those told, or those of the maps."""
+    told = source.topics if isinstance(source, MqttSourceSettings) else []
+    found = [TopicPattern.parse(text).filter for text in told or [one.topic for one in source.map]]
+    if not found:
+        raise SpecError("it says no `topics`, and has no maps that do")
+    return found
+
+
+# --- sinks --------------------------------------------------------------------------------------------------------------
+
+
+def _sink(sink: AnySink, plan: Plan, settings: GatewaySettings, folder: Path) -> Sink:
+    iso = settings.iso and plan.timeline.unit is not None
+    if isinstance(sink, MqttSinkSettings):
+        told = chosen(sink.predicates, plan)
+        return MqttSink(
+            sink.name,
+            sink,
+            TopicTemplate(sink.topic, plan.schema, iso=iso, outputs=told),
+            Template(plan.schema, sink.payload, iso=iso, outputs=told),
+            client_id=f"{settings.name}-{sink.name}",
+            folder=str(folder),
+            qos=sink.qos,
+            retain=sink.retain,
+            predicates=frozenset(told),
+        )
+    if isinstance(sink, WebhookSinkSettings):
+        return _webhook(sink, plan, folder, iso=iso)
+    spec = parse_spec(sink.spec, allow_remote=True)
+    clients = ClientLimits(settings.limits.clients)
+    return open_sink(_from(folder, sink.spec, spec.path), plan.schema, iso=iso, clients=clients, outputs=plan.outputs)
+
+
+def _webhook(sink: WebhookSinkSettings, plan: Plan, folder: Path, *, iso: bool) -> WebhookSink:
+    told = chosen(sink.predicates, plan)
+    headers = {name: text if isinstance(text, str) else text.reveal(folder) for name, text in sink.headers.items()}
+    return WebhookSink(
+        sink.url,
+        plan.schema,
+        name=sink.name,
+        secret=None if sink.secret is None else sink.secret.reveal(folder),
+        headers=headers,
+        retries=Retries(longest=sink.retry_longest),
+        timeout=sink.timeout,
+        encoder=TemplateEncoder(Template(plan.schema, sink.payload, iso=iso, outputs=told)),
+        predicates=frozenset(told),
+    )
+
+
+def http_settings(http: HttpFileSettings, folder: Path) -> HttpSettings:
+    """How HTTP is served; SpecError where that cannot be, or would not be safe."""
+    with _told("`[http]`"):
+        if bool(http.certificate) != bool(http.key):
+            raise SpecError("`certificate` and `key` belong together")
+        return HttpSettings(
+            parse_host_port(http.listen),
+            token=None if http.token is None else check_token(http.token.reveal(folder)),
+            tls=load_certificate(str(folder / http.certificate), str(folder / http.key)) if http.certificate else None,
+            hosts=http.hosts,
+            max_body=http.max_body,
+            max_clients=http.max_clients,
+            max_listeners=http.max_listeners,
+        )
+
+
+def chosen(predicates: Sequence[str], plan: Plan) -> list[str]:
+    """The predicates of which a sink is told: all answers, or those; SpecError for one that is no output."""
+    outputs = [*plan.outputs, *(question.name for question in plan.questions)]
+    for name in predicates:
+        if name not in outputs:
+            raise SpecError(f"the program has no output `{name}`: it has {', '.join(outputs)}")
+    return list(predicates) or outputs
+
+
+def _from(folder: Path, spec: str, path: str) -> str:
+    """The SPEC with its relative path beginning at the file's folder."""
+    if not path or Path(path).is_absolute():
+        return spec
+    at = spec.index(path)
+    return spec[:at] + str(folder / path) + spec[at + len(path) :]

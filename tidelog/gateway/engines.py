@@ -1,0 +1,149 @@
+"""One program of a gateway while it runs: its engine, its ends, and who listens in on them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import anyio
+from anyio.abc import TaskStatus
+
+from tidelog.connectors.dead_letters import DeadLetterWriter
+from tidelog.connectors.formatting import TimeFormatter
+from tidelog.connectors.http.watch import Watch
+from tidelog.connectors.messages import Message, write_recorded
+from tidelog.connectors.state_store import StateDirectory
+from tidelog.gateway.building import Unit
+from tidelog.gateway.observing import Observers, TapObserver
+from tidelog.gateway.settings import GatewaySettings
+from tidelog.gateway.taps import Taps
+from tidelog.runtime.durability import Backlog, Keep
+from tidelog.runtime.engine import GRACE, Engine
+from tidelog.runtime.supervision import RestartPolicy
+from tidelog.runtime.violations import Violation
+
+logger = logging.getLogger("tidelog")
+
+PATIENCE = RestartPolicy(attempts=1_000_000_000, delay=0.5, longest=60.0)
+"""A gateway tries for ever: what it is connected to may be away for days."""
+
+
+class Running:
+    """Runs one program until it is stopped, or its sources have ended; with a `store`, from where an earlier run has come.
+
+    `watch` shows it over HTTP.
+    """
+
+    def __init__(
+        self,
+        unit: Unit,
+        settings: GatewaySettings,
+        letters: DeadLetterWriter,
+        taps: Taps,
+        *,
+        watch: Watch | None = None,
+        store: StateDirectory | None = None,
+    ) -> None:
+        self.unit, self._settings, self._taps, self._watch, self._store = unit, settings, taps, watch, store
+        self._times = TimeFormatter(unit.plan.timeline, settings.iso and unit.plan.timeline.unit is not None)
+        self._ended = anyio.Event()
+        self._mapped = [name for name, source in unit.sources.items() if hasattr(source, "on_messages")]
+        for name in self._mapped:
+            unit.sources[name].on_messages = partial(self._pass_on, name)  # type: ignore[union-attr] # has been looked at
+        self.engine = self._make(letters)
+
+    def _make(self, letters: DeadLetterWriter) -> Engine:
+        program, limits = self.unit.settings, self._settings.limits
+        sources = list(self.unit.sources.values())
+        if self._watch is not None and self._settings.http is not None and self._settings.http.ingest:
+            sources.append(self._watch.ingest)
+        return Engine(
+            self.unit.plan,
+            sources,
+            list(self.unit.sinks.values()),
+            emit=program.emit,
+            lateness=program.lateness,
+            clock=program.clock,
+            max_ahead=program.max_ahead,
+            idle_after=program.idle_after,
+            max_state=limits.rows,
+            dead_letters=letters,
+            on_violation=self._violated,
+            restarts=PATIENCE,
+            at_end="finish" if self._store is None else "stop",
+            state=self._store,
+            commit_every=self._settings.commit_every,
+            keep=Keep(limits.journal_seconds, limits.journal_bytes),
+            backlog=Backlog(limits.owed_bytes, limits.when_full),
+            observer=self._observer(),
+        )
+
+    def _observer(self) -> Observers:
+        """Those who are told what the engine does."""
+        names = [f"{name} facts" if name in self._mapped else name for name in self.unit.sources]
+        taps = TapObserver(self._taps, self.unit.plan, names, self.unit.told, iso=not self._times.is_plain)
+        return Observers([taps] if self._watch is None else [self._watch, taps])
+
+    @property
+    def tapped(self) -> list[str]:
+        """What there is to listen to: of a source that has messages these, and its facts."""
+        return [*self.unit.sources, *[f"{name} facts" for name in self._mapped], *self.unit.sinks]
+
+    @property
+    def is_storing(self) -> bool:
+        """Whether something is being stored, so that nobody should interrupt."""
+        return self.engine.is_storing
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Run; says that it has started once its state is restored. Raises what the engine raises."""
+        if self._watch is not None:
+            self._watch.attach(self.engine, is_durable=self._store is not None)
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._wait_started, task_status)
+                await self.engine.run()
+                tasks.cancel_scope.cancel()
+        finally:
+            if self._watch is not None:
+                self._watch.is_ready = False
+            if self._store is not None:
+                self._store.close()
+            self._ended.set()
+
+    async def _wait_started(self, task_status: TaskStatus[None]) -> None:
+        await self.engine.wait_started()
+        if self._watch is not None:
+            self._watch.is_ready = True
+        task_status.started()
+
+    def stop(self, grace: float) -> None:
+        """Take nothing more, and tell what is in flight."""
+        self.engine.stop(grace)
+
+    async def end(self) -> None:
+        """Stop, and wait until that is done."""
+        self.stop(GRACE)
+        await self.wait_ended()
+
+    async def wait_ended(self) -> None:
+        """Wait until it has ended, for whatever reason."""
+        await self._ended.wait()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has ended."""
+        return self._ended.is_set()
+
+    def show(self, show: Callable[[Any], None]) -> None:
+        """Show what has been done."""
+        show(self.engine)
+
+    def _pass_on(self, name: str, messages: Sequence[Message]) -> None:
+        self._taps.pass_on(name, lambda: b"".join(map(write_recorded, messages)))
+
+    def _violated(self, violation: Violation) -> None:
+        logger.warning("%s", violation.told(self._times.at(violation.lo, violation.hi)))
+        if self._watch is not None:
+            self._watch.violated(violation)

@@ -1,0 +1,84 @@
+"""What a gateway says of itself: lines of text or of JSON on standard error, not more often than told."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import msgspec
+
+from tidelog.gateway.settings import LogSettings
+from tidelog.plans.visible import visible
+
+MAX_KINDS = 1000
+"""So many kinds of messages are counted; then counting begins anew."""
+
+
+class RateLimit(logging.Filter):
+    """Lets a message pass so many times within a span; with the next span it tells how many it held back.
+
+    Messages are of one kind if their texts are, before what they name is filled in.
+    """
+
+    def __init__(self, burst: int, every: float, now: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._burst, self._every, self._now = burst, every, now
+        self._spans: dict[str, tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        kind = f"{record.name}:{record.levelno}:{record.msg}"
+        now = self._now()
+        began, count = self._spans.get(kind, (now, 0))
+        if now - began >= self._every:
+            held, began, count = count - self._burst, now, 0
+            if held > 0:
+                record.msg = f"{record.getMessage()} ({held} more of these were held back)"
+                record.args = None
+        if len(self._spans) >= MAX_KINDS:
+            self._spans.clear()
+        self._spans[kind] = (began, count + 1)
+        return count < self._burst
+
+
+class TextFormatter(logging.Formatter):
+    """`2026-11-22T14:03:05Z warning: mqtt://broker:1883: connection lost`; under systemd, which has the time, without it."""
+
+    def __init__(self, *, with_time: bool = True) -> None:
+        super().__init__()
+        self._with_time = with_time
+
+    def format(self, record: logging.LogRecord) -> str:
+        begin = f"{_time(record)} " if self._with_time else ""
+        return visible(f"{begin}{record.levelname.lower()}: {_text(record)}")
+
+
+class JsonFormatter(logging.Formatter):
+    """`{"time":"2026-11-22T14:03:05Z","level":"warning","message":"…"}`"""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return msgspec.json.encode(
+            {"time": _time(record), "level": record.levelname.lower(), "message": _text(record)}
+        ).decode()
+
+
+def _text(record: logging.LogRecord) -> str:
+    text = record.getMessage()
+    return f"{text}: {record.exc_info[1]}" if record.exc_info and record.exc_info[1] else text
+
+
+def _time(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def set_up(settings: LogSettings, *, under_systemd: bool = False) -> logging.Handler:
+    """Let what is logged go to standard error as the file says; returns the handler."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonFormatter() if settings.format == "json" else TextFormatter(with_time=not under_systemd))
+    handler.addFilter(RateLimit(settings.burst, settings.every))
+    logger = logging.getLogger("tidelog")
+    logger.handlers[:] = [handler]
+    logger.propagate = False
+    logger.setLevel(settings.level.upper())
+    return handler

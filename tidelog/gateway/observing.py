@@ -1,0 +1,62 @@
+"""What an engine tells: to the page and the metrics, and to those who listen in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from tidelog.connectors.formatting import predicate_of
+from tidelog.connectors.json_encoder import JsonEncoder
+from tidelog.gateway.taps import Taps
+from tidelog.plans.plan import Plan
+from tidelog.runtime.interfaces import AnyAnswer, Batch, Observer, Rejected
+
+
+class Observers:
+    """Several observers as one."""
+
+    def __init__(self, observers: Sequence[Observer]) -> None:
+        self._observers = list(observers)
+
+    def took(self, source: str, batch: Batch | None, refused: Sequence[Rejected]) -> None:
+        for observer in self._observers:
+            observer.took(source, batch, refused)
+
+    def told(self, answers: Sequence[AnyAnswer]) -> None:
+        for observer in self._observers:
+            observer.told(answers)
+
+    def committed(self, seconds: float) -> None:
+        for observer in self._observers:
+            observer.committed(seconds)
+
+
+class TapObserver:
+    """Lets those who listen in have the facts of sources that have no messages, and the answers that go to sinks.
+
+    `sources` are the names of sources in the order in which the engine has them, `sinks` those of sinks with the predicates
+    that each is told (none: all).
+    """
+
+    def __init__(
+        self, taps: Taps, plan: Plan, sources: Sequence[str], sinks: Mapping[str, frozenset[str]], *, iso: bool
+    ) -> None:
+        self._taps, self._sources, self._sinks = taps, sources, sinks
+        self._encoder = JsonEncoder(plan.schema, iso=iso)
+
+    def took(self, source: str, batch: Batch | None, refused: Sequence[Rejected]) -> None:
+        """The facts of a batch, if somebody listens in to its source."""
+        number = source.partition(":")[0]
+        if batch is None or not number.isdigit() or int(number) >= len(self._sources):
+            return
+        self._taps.pass_on(self._sources[int(number)], partial(self._encoder.encode, batch.records))
+
+    def told(self, answers: Sequence[AnyAnswer]) -> None:
+        """The answers that each sink is told, if somebody listens in to it."""
+        for name, predicates in self._sinks.items():
+            if self._taps.is_tapped(name):
+                chosen = [answer for answer in answers if not predicates or predicate_of(answer) in predicates]
+                self._taps.pass_on(name, partial(self._encoder.encode, chosen))
+
+    def committed(self, seconds: float) -> None:
+        """Nothing passes here."""

@@ -1,0 +1,155 @@
+"""What passes: `tidelog gateway --tap NAME` is shown a source's messages and facts, or a sink's answers, as they come.
+
+A running gateway listens at a Unix-domain socket, for its owner alone. Who connects says a name, and gets JSON lines.
+Whoever reads slower than they come misses some, and is told how many: nobody holds up the gateway.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+import msgspec
+from anyio.streams.memory import MemoryObjectSendStream
+
+from tidelog.connectors.acceptor import Acceptor, ClientLimits
+from tidelog.connectors.addresses import UnixAddress
+from tidelog.connectors.connection import Connection
+from tidelog.gateway.settings import GatewaySettings
+from tidelog.plans.errors import ConnectorError
+from tidelog.plans.suggestions import suggest
+
+MAX_TAPS = 8
+MAX_LINES = 1000
+"""How many pieces of what passes wait for one who listens in."""
+MAX_NAME = 1000
+
+
+class Taps:
+    """Who listens in, by the name of what they listen to. While nobody does, it costs a look into a dictionary."""
+
+    def __init__(self) -> None:
+        self._listening: dict[str, list[_Listener]] = {}
+
+    def is_tapped(self, name: str) -> bool:
+        """Whether somebody listens in here."""
+        return name in self._listening
+
+    def pass_on(self, name: str, write: Callable[[], bytes]) -> None:
+        """Let those who listen in have these lines, which are written only for them."""
+        listening = self._listening.get(name)
+        data = write() if listening else b""
+        if data:
+            for one in listening or ():
+                one.pass_on(data)
+
+    @contextmanager
+    def listener(self, name: str, sender: MemoryObjectSendStream[bytes]) -> Iterator[None]:
+        """Listen in for the length of a `with` block."""
+        one = _Listener(sender)
+        self._listening.setdefault(name, []).append(one)
+        try:
+            yield
+        finally:
+            self._listening[name].remove(one)
+            if not self._listening[name]:
+                del self._listening[name]
+
+
+class _Listener:
+    """One who listens in, and how much of it they have missed."""
+
+    def __init__(self, sender: MemoryObjectSendStream[bytes]) -> None:
+        self._sender = sender
+        self._missed = 0
+
+    def pass_on(self, data: bytes) -> None:
+        try:
+            if self._missed:
+                self._sender.send_nowait(msgspec.json.encode({"missed": self._missed}) + b"\n")
+                self._missed = 0
+            self._sender.send_nowait(data)
+        except (anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            self._missed += data.count(b"\n")
+
+
+class TapServer:
+    """Serves those who listen in, while `async with`; `names` tells what there is to listen to."""
+
+    def __init__(self, path: str, taps: Taps, names: Callable[[], Iterable[str]]) -> None:
+        self._taps, self._names = taps, names
+        self._acceptor = Acceptor(UnixAddress(path), self._serve, ClientLimits(MAX_TAPS))
+
+    async def __aenter__(self) -> TapServer:
+        await self._acceptor.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._acceptor.__aexit__(*exc)
+
+    async def _serve(self, connection: Connection, _number: int) -> None:
+        name = (await _line(connection)).decode("utf-8", "replace")
+        known = list(self._names())
+        if name not in known:
+            near = suggest(name, known) or f"; there are {', '.join(known)}"
+            await connection.send(msgspec.json.encode({"error": f"there is no `{name}` to listen to{near}"}) + b"\n")
+            return
+        sender, receiver = anyio.create_memory_object_stream[bytes](MAX_LINES)
+        with sender, receiver, self._taps.listener(name, sender):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_wait_gone, connection, tasks.cancel_scope)
+                async for data in receiver:
+                    await connection.send(data)
+
+
+async def _wait_gone(connection: Connection, scope: anyio.CancelScope) -> None:
+    """Stop once the client has nothing more to say, which is when it goes."""
+    try:
+        while True:
+            await connection.receive()
+    except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        scope.cancel()
+
+
+async def _line(connection: Connection) -> bytes:
+    data = b""
+    while b"\n" not in data and len(data) < MAX_NAME:
+        data += await connection.receive(MAX_NAME)
+    return data.partition(b"\n")[0]
+
+
+async def listen_in(path: str, name: str, write: Callable[[str], None]) -> None:
+    """Write what passes in a running gateway, until it ends. ConnectorError where none runs, or it knows no such name."""
+    try:
+        stream = await UnixAddress(path).connect()
+    except OSError as error:
+        raise ConnectorError(f"no gateway runs with this file (`{path}`: {error.strerror or error})") from None
+    async with stream:
+        await stream.send(f"{name}\n".encode())
+        rest = b""
+        try:
+            while True:
+                *lines, rest = (rest + await stream.receive()).split(b"\n")
+                _check(lines)
+                write("".join([line.decode("utf-8", "replace") + "\n" for line in lines]))
+        except (anyio.EndOfStream, anyio.BrokenResourceError):
+            return
+
+
+def _check(lines: Sequence[bytes]) -> None:
+    """Raise what the gateway says is wrong."""
+    if lines and lines[0].startswith(b'{"error":'):
+        raise ConnectorError(str(msgspec.json.decode(lines[0])["error"]))
+
+
+def tap_path(settings: GatewaySettings, file: Path) -> str:
+    """The socket of the gateway with this file: as told, or in systemd's folder for the service, or beside the file."""
+    if settings.tap:
+        return str(file.parent / settings.tap)
+    folder = os.environ.get("RUNTIME_DIRECTORY", "").partition(":")[0] or f"/run/tidelog-{file.stem}"
+    of_service = Path(folder) / f"{file.stem}.tap"
+    is_service = "RUNTIME_DIRECTORY" in os.environ or of_service.exists()
+    return str(of_service if is_service else file.parent / f".{file.stem}.tap")
