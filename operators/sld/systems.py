@@ -240,6 +240,21 @@ class System:
             return None
         return up.size
 
+    def between(self, x: _Node, y: _Node) -> tuple[Number, Number] | None:
+        """How much more x is than y, at least and at most, where both are bounded."""
+        up, down = self._gaps.get((x, y)), self._gaps.get((y, x))
+        return None if up is None or down is None else (-down.size, up.size)
+
+    def differences(self) -> list[tuple[_Node, _Node, int]]:
+        """The bounds between whole numbers: x - y <= k, with all that follows."""
+        whole = [(x, y, gap) for (x, y), gap in self._gaps.items() if x in self._whole and y in self._whole]
+        return [(x, y, int(gap.size)) for x, y, gap in whole if math.isfinite(gap.size)]
+
+    def most(self, x: _Node, y: _Node) -> int | None:
+        """How much more a whole number is than another one at most; None where nothing bounds it."""
+        gap = self._gaps.get((x, y))
+        return int(gap.size) if gap is not None and math.isfinite(gap.size) else None
+
     def highest(self, name: _Node) -> Iterator[tuple[_Node, Number]]:
         """The `(y, k)` for which the variable is known to be at most y + k."""
         return ((y, gap.size) for (x, y), gap in self._gaps.items() if x == name)

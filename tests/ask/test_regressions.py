@@ -233,3 +233,52 @@ def test_a_time_that_is_left_open_but_has_one_value_is_covered() -> None:
     program = "input p(x). input r. a(X) :- p(X). a(X) :- diamondminus[0,1] r, diamondminus p(X). ask a(X)@T."
     lines = tell(program, ["p(k)@0", "r@0"], finish=False)
     assert not [line for line in lines if line.answer == {"X": None, "T": 1}]
+
+
+LEFT = "input p(x). a(X)@S :- p(_)@T, p(X)@T+1, p(X)@S, S <= 1. ask a(X)@S."
+
+
+@pytest.mark.parametrize("facts", [("p(1)@0", "p(1)@1"), ("p(1)@1", "p(1)@0")])
+def test_an_open_time_is_told_only_where_hypotheses_can_be_facts_of_their_own(
+    facts: tuple[str, ...],
+) -> None:
+    """At each time left two hypotheses are one, or that fact has come: another support stands for it."""
+    lines = tell(LEFT, *([fact] for fact in facts), lateness=1, finish=False)
+    assert [short(line) for line in lines if None in line.answer.values()] == ["possible ?,1: p(1)@0 | p(X)@1 by 2"]
+
+
+def test_two_diamonds_hold_no_product_of_their_times() -> None:
+    """What is open grows with the facts that came, and not with the ways in which they may meet what may come."""
+    rules = "input p. input q. input r. a :- p, diamondplus[1,30] q, diamondplus[1,30] r. ask a@T."
+    session = Session(tidelog.compile(f"timeline integer.\n{rules}", outputs=False))
+    for time in range(40):
+        session.push_records([record(f"{'pq'[time % 2]}@{time}")])
+    (statistics,) = session.statistics().questions.values()
+    assert statistics.open < 500
+    lines = [line for line in session.pull_hypothetical() if line.answer["T"] == 0]
+    assert short(lines[0]) == "possible 0: p@0 | q@T2 r@T3 where T2 >= 1, T2 <= 30, T3 >= 1, T3 <= 30 by 30"
+
+
+def test_an_answer_is_rejected_when_the_last_way_to_it_is_closed() -> None:
+    """Where nothing speaks for an answer any more, but something still may, it stays open until the last way is closed."""
+    rules = "input p. input q. a :- (not p) since[2,4] q. ask a@T."
+    lines = tell(rules, ["q@0"], ["p@1"], ["p@2"], ["p@5"], finish=False)
+    rejected = [(line.answer["T"], line.at, str(line.failed)) for line in lines if line.status == "rejected"]
+    assert rejected == [(2, 1, "not p@1"), (3, 1, "not p@1"), (4, 2, "q@2")]
+
+
+def test_the_start_of_the_stream_counts_where_ways_are_compared() -> None:
+    """The fact that came serves both windows, so a way that needs another one is not minimal."""
+    rules = "input p(x). input r. b(X) :- p(_)@T in [6], sometime p(X) in [6], r. ask b(X)@T."
+    assert [short(line) for line in tell(rules, ["p(k)@0"], ["r@9"], finish=False)][:1] == [
+        "possible k,?: p(k)@0 | r@T where T >= 0, T <= 6 by 6"
+    ]
+    lines = tell(rules, ["p(k)@0"], ["r@9"], finish=False)
+    assert not any(str(literal).startswith("p(") for line in lines for literal in line.hypotheses)
+
+
+def test_a_name_for_a_sum_of_times_hides_no_way_that_needs_less() -> None:
+    """`W = T + T` asks nothing of T, so it does not tell ways apart."""
+    rules = "input p(x). a(W)@T :- p(k)@T, p(k)@T+1, W = T + T. b(X)@T :- a(_)@T, p(X)@S. ask b(X)@T."
+    lines = tell(rules, ["p(k)@0"], finish=False)
+    assert "possible k,?: p(k)@0 | p(k)@T p(k)@T+1 by None" not in [short(line) for line in lines]
