@@ -251,7 +251,8 @@ class Asker(Teller):
                 continue
             compared = Comparison()
             compared.update(answer.supports, self._beside(answer))
-            for partial in filter(self._can_be_met, [item for item in answer.supports if item not in compared.hidden]):
+            minimal = [partial for partial in answer.supports if partial not in compared.hidden]
+            for partial in (partial for partial in minimal if self._is_meant(partial, self._known.passed)):
                 deadline = self._known.deadline(answer, partial)
                 clock = self._known.clock
                 found.append(self._telling.possible(answer, [partial], clock, deadline))

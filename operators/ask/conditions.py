@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -14,6 +15,9 @@ from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, V
 from tidelog.plans.timeline import NEG, POS
 
 __all__ = ["UNCOMPUTABLE", "Condition", "Conditions"]
+
+MOST_PERIOD = 500
+"""Times are not told apart by what they are multiples of beyond so many."""
 
 
 class Condition:
@@ -86,6 +90,10 @@ class Differences:
             waiting.remove(forced[0][0])
         return True
 
+    def left(self, name: str, values: Mapping[str, Value]) -> tuple[int, int]:
+        """What the known times leave to another one, from the least to the greatest."""
+        return self._left(self._names.get(name, ()), values)
+
     def _left(self, bounds: Iterable[tuple[str | None, int, int]], values: Mapping[str, Value]) -> tuple[int, int]:
         """What the known times leave, from the least to the greatest; nothing where one of them is no time."""
         least, most = NEG, POS
@@ -102,7 +110,7 @@ class Differences:
 class Conditions:
     """All comparisons of a precondition; `whole` names the variables that stand for times."""
 
-    __slots__ = ("_bounds", "_conditions", "_system", "asks_start", "upper", "whole")
+    __slots__ = ("_bounds", "_conditions", "_system", "asks_start", "is_linear", "period", "upper", "whole")
 
     def __init__(self, comparisons: Sequence[Comparison], whole: Iterable[str]) -> None:
         self._conditions = [Condition(comparison) for comparison in comparisons]
@@ -114,6 +122,10 @@ class Conditions:
         self._bounds = Differences(self._system.differences()) if self._are_differences(comparisons) else None
         self.upper = {name: list(_upper(self._system, name)) for name in self.whole}
         """For each time what it is at most: another variable, or None for 0, and a distance."""
+        self.is_linear = all(linear(side) is not None for item in comparisons for side in (item.left, item.right))
+        """Whether `upper` says all that there is to say, whatever values become known."""
+        self.period = min(math.lcm(*(step for item in comparisons for step in _steps(item))), MOST_PERIOD)
+        """With so much more each, times are the same multiples of what comparisons divide by."""
 
     def _are_differences(self, comparisons: Iterable[Comparison]) -> bool:
         """Whether they bound times by times and numbers, and nothing else."""
@@ -164,10 +176,32 @@ class Conditions:
         given = all(system.give(name, value) for name, value in values.items() if name in mentioned)
         return system if given else None
 
+    def left(self, name: str, values: Mapping[str, Value]) -> tuple[int, int]:
+        """The least and the greatest time that known values leave to a variable; the least is greater if there is none."""
+        if self._bounds is not None:
+            return self._bounds.left(name, values)
+        system = System(self.whole)
+        if not all(map(system.add, self.open(values))):
+            return POS, NEG
+        low, high = system.most(ZERO, name), system.most(name, ZERO)
+        return NEG if low is None else -low, POS if high is None else high
+
     def open(self, values: Mapping[str, Value]) -> list[Comparison]:
         """What is not decided yet, with the values that are known put in."""
         waiting = [each.comparison for each in self._conditions if not each.names <= values.keys()]
         return [_solved(replace(c, left=put_in(c.left, values), right=put_in(c.right, values))) for c in waiting]
+
+
+def _steps(comparison: Comparison) -> Iterator[int]:
+    """What is divided by in a comparison: 5 in `(T - 2) mod 5 = 0`."""
+    waiting = [comparison.left, comparison.right]
+    while waiting:
+        match waiting.pop():
+            case Arithmetic("mod" | "//", (dividend, Constant(int(step)))) if step:
+                yield abs(step)
+                waiting.append(dividend)
+            case Arithmetic(_, operands):
+                waiting += operands
 
 
 def _upper(system: System, name: str) -> Iterator[tuple[str | None, int]]:
@@ -206,8 +240,8 @@ def _solved(comparison: Comparison) -> Comparison:
     operator = comparison.operator
     if not isinstance(left.node, str):
         left, right, operator = right, left, _FLIPPED[operator]  # type: ignore[assignment] # each of them is one
-    if not isinstance(left.node, str):
-        return comparison
+    if not isinstance(left.node, str) or (left.offset and not isinstance(right.node, str) and right.node != ZERO):
+        return comparison  # nothing is subtracted from a text
     return Comparison(operator, Variable(left.node), _expression(right, right.offset - left.offset))
 
 

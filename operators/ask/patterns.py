@@ -24,7 +24,7 @@ class Pattern:
     __slots__ = (
         *("_run_of", "_upper", "all", "all_negated", "answer", "asks_start", "begun", "came", "clashes", "conditions"),
         *("deadlines", "first", "is_connected", "last", "names", "negated", "number", "passed", "premises", "query"),
-        *("rivals", "runs", "start", "stretches", "time", "twins"),
+        *("rivals", "runs", "start", "stretches", "time", "times", "twins"),
     )
 
     def __init__(
@@ -53,6 +53,8 @@ class Pattern:
         times = {item.time for item in (*self.premises, *self.negated) if item.time is not None}
         self.conditions = Conditions(source.comparisons, [self.names[i] for i in times | {self.time} if i is not None])
         self.asks_start = self.conditions.asks_start
+        order = (*(item.time for item in self.premises), self.time, *(item.time for item in self.negated))
+        self.times = [variable for variable in dict.fromkeys(order) if variable is not None]
         self._upper = self._upper_bounds()
         self.twins = [pair for pair in self._pairs() if self._may_be_one(*pair)]
         self.clashes = list(self._clashes())
@@ -234,11 +236,20 @@ class Pattern:
     def latest(self, item: Awaited, binding: Binding) -> int:
         """How far comparisons let an open time go."""
         found = NEVER
-        for other, distance in () if item.time is None else self._upper.get(item.time, ()):
+        if item.time is None:
+            return found
+        if not self.conditions.is_linear:
+            _, high = self.left(item.time, binding, self.start())
+            return NEVER if high >= NEVER else high + item.offset
+        for other, distance in self._upper.get(item.time, ()):
             value = 0 if other is None else binding[other]
             if isinstance(value, int):
                 found = min(found, value + distance + item.offset)
         return found
+
+    def left(self, variable: int, binding: Binding, start: int | None) -> tuple[int, int]:
+        """The least and the greatest time that comparisons leave to a variable; the least is greater if there is none."""
+        return self.conditions.left(self.names[variable], self._values(binding, start))
 
     def missing(self, bits: int) -> Iterator[tuple[int, Awaited]]:
         """The premises of a set."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from tidelog.operators.ask.awaited import Awaited
 from tidelog.operators.ask.board import Board
 from tidelog.operators.ask.covering import Support, support_of
 from tidelog.operators.ask.lines import Lines
@@ -12,6 +15,7 @@ from tidelog.operators.ask.supports import Comparison
 from tidelog.operators.ask.telling import Telling
 from tidelog.operators.ask.voids import has_void_cases
 from tidelog.operators.ask.waiting import Reminder
+from tidelog.operators.ask.witnesses import Witnesses
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.questions import NEVER, GroundLiteral, HypotheticalAnswer, Question
 
@@ -27,6 +31,7 @@ class Teller(Board):
         super().__init__(question, unfolding)
         self._choice, self._lateness = telling, lateness
         self._main = self._queries[""]
+        self._witnesses = Witnesses(self._known)
         self._telling = Lines(question, unfolding, lateness, self._known)
         self._situations = Situations(telling.grouped)
         self._lines: list[HypotheticalAnswer] = []
@@ -67,7 +72,7 @@ class Teller(Board):
 
     def _is_news(self, partial: Partial) -> bool:
         """Whether there is a line: for what speaks enough for the answer, and for each fact that does so in addition."""
-        if partial.told == partial.missing or self._known.is_due(partial) or not self._can_be_met(partial):
+        if partial.told == partial.missing or self._known.is_due(partial) or not self._is_meant(partial, self._known.begun):
             return False
         is_enough = partial.told is not None or self._choice.min_evidence <= 1
         lacking = 0 if is_enough else self._choice.lacks(self._telling.evidence(partial))
@@ -114,8 +119,10 @@ class Teller(Board):
             self._reminded[answer] = None  # the line tells what is left once all of this moment is known
             self._change(answer)
 
-    def _can_be_met(self, partial: Partial) -> bool:
-        return not self._main.has_cases or self._cases.can_be_met(partial)
+    def _is_meant(self, partial: Partial, decided: Callable[[Awaited], int]) -> bool:
+        """Whether all that it needs can be so at once, and some values of what is open make it a support of their answer."""
+        can_be_met = not self._main.has_cases or self._cases.can_be_met(partial)
+        return can_be_met and self._witnesses.has_instance(partial, decided)
 
     def _minimal(self, answer: Answer) -> list[Partial]:
         """Those of an answer's supports that are new or have changed, or are to be looked at again, and need least."""

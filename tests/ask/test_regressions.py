@@ -282,3 +282,44 @@ def test_a_name_for_a_sum_of_times_hides_no_way_that_needs_less() -> None:
     rules = "input p(x). a(W)@T :- p(k)@T, p(k)@T+1, W = T + T. b(X)@T :- a(_)@T, p(X)@S. ask b(X)@T."
     lines = tell(rules, ["p(k)@0"], finish=False)
     assert "possible k,?: p(k)@0 | p(k)@T p(k)@T+1 by None" not in [short(line) for line in lines]
+
+
+def test_an_open_time_that_no_multiple_meets_is_not_told() -> None:
+    """The window ends at an even time; of the times that are left to the fact none is one."""
+    rules = "input p(x). input r. a :- sometime p(X) in [5], sometime r in [0 step 8]. a :- p(X). ask a@T."
+    lines = tell(rules, ["p(l)@0"], finish=False)
+    assert [short(line) for line in lines] == ["certain 0: p(l)@0"]
+
+
+def test_an_open_time_is_not_told_where_each_answer_is_certain() -> None:
+    """What the line would stand for is certain already, each of it by another fact."""
+    rules = "input p(x). input r. input s. c :- s. c :- p(X), diamondminus[0,5] r. ask c@T."
+    facts = [f"s@{time}" for time in range(1, 6)] + ["p(k)@6"]
+    lines = tell(rules, facts, ["r@1"], lateness=20, finish=False)
+    assert not [line for line in lines if line.answer == {"T": None}]
+    assert [line.answer["T"] for line in lines if line.status == "certain"] == [1, 2, 3, 4, 5, 6]
+
+
+def test_an_open_time_is_not_told_where_each_answer_needs_less() -> None:
+    """The fact that came serves both premises at the one time that is left, so nothing but `r` is needed then."""
+    rules = "input p(x). input r. c(X) :- p(Y) until[0,1] p(Y), boxplus[1,2] r, diamondplus[0,inf) p(X). ask c(X)@T."
+    lines = [short(line) for line in tell(rules, ["p(l)@0"], finish=False)]
+    assert not [line for line in lines if line.startswith("possible l") and "p(Y)" in line.split("|")[1]]
+
+
+def test_a_time_with_bounds_that_a_fact_tells_is_decided() -> None:
+    """`T >= T + S` bounds S, and so does `2 * T >= S` once T is known."""
+    rules = "input r. input s(x). b(S)@T :- {}, r@T-1, s(X)@S+1. ask b(Y)@T."
+    assert tell(rules.format("T >= T + S"), ["r@1"], finish=False) == []
+    lines = tell(rules.format("2 * T >= S"), ["r@1"], ["r@7"], finish=False)
+    first, last = (line for line in lines if line.answer == {"Y": None, "T": 2})
+    assert short(first) == "possible ?,2: r@1 | s(X)@Y+1 where Y <= 4 by 5"
+    assert (last.status, last.at) == ("rejected", 5)
+
+
+def test_a_text_is_compared_with_a_sum_as_it_stands() -> None:
+    """Nothing is subtracted from a text: `where` says what the rule does."""
+    rules = "input p(x). input s(y: number). a(X)@T :- p(X)@T, s(Y)@T+1, X != Y + 1. ask a(X)@T."
+    assert [short(line) for line in tell(rules, ["p(l)@0"], finish=False)] == [
+        "possible l,0: p(l)@0 | s(Y)@1 where l != Y + 1 by 1"
+    ]
