@@ -171,6 +171,10 @@ class Conditions:
         return True
 
     def _within(self, values: Mapping[str, Value]) -> System | None:
+        """What the known values leave; None where that is nothing."""
+        if not self.is_linear:  # known values may make a bound of what was none: `2 * T >= S`
+            system = System(self.whole)
+            return system if all(map(system.add, self.open(values))) else None
         system = self._system.copy()
         mentioned = {name for condition in self._conditions for name in condition.names}
         given = all(system.give(name, value) for name, value in values.items() if name in mentioned)
@@ -180,8 +184,8 @@ class Conditions:
         """The least and the greatest time that known values leave to a variable; the least is greater if there is none."""
         if self._bounds is not None:
             return self._bounds.left(name, values)
-        system = System(self.whole)
-        if not all(map(system.add, self.open(values))):
+        system = self._within(values)
+        if system is None:
             return POS, NEG
         low, high = system.most(ZERO, name), system.most(name, ZERO)
         return NEG if low is None else -low, POS if high is None else high

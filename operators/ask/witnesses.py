@@ -90,9 +90,20 @@ class Witnesses:
         answer = Answer(pattern.query, columns)
         made = Partial(pattern, binding, partial.missing, partial.pending, answer)
         answer.supports[made] = None
-        others = [support_of(other) for other in (*(found.supports if found else ()), *known.general(answer))]
+        beside = [*(found.supports if found is not None else ()), *known.general(answer)]
+        others = [support_of(other) for other in beside if _may_hide(other, made)]
+        others += known.unsupported(answer)
+        if not others:
+            return True
         own = support_of(made)
-        return not is_covered(own, [other for other in (*others, *known.unsupported(answer)) if _may_need_less(other, own)])
+        return not is_covered(own, [other for other in others if _may_need_less(other, own)])
+
+
+def _may_hide(other: Partial, made: Partial) -> bool:
+    """Whether it is worth a closer look: of two supports of one precondition, the one that needs less has more of it."""
+    if other.pattern is not made.pattern or made.pattern.stretches:
+        return True
+    return other.missing.bit_count() + other.pending.bit_count() < made.missing.bit_count() + made.pending.bit_count()
 
 
 def _may_need_less(other: Support, own: Support) -> bool:

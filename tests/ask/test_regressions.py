@@ -323,3 +323,9 @@ def test_a_text_is_compared_with_a_sum_as_it_stands() -> None:
     assert [short(line) for line in tell(rules, ["p(l)@0"], finish=False)] == [
         "possible l,0: p(l)@0 | s(Y)@1 where l != Y + 1 by 1"
     ]
+
+
+def test_what_a_fact_makes_impossible_is_not_told() -> None:
+    """With T = 5, `X = X - T` holds for nothing."""
+    rules = "input r. input p(x). c(X)@T :- X = X - T, p(X)@T+1, r@T. ask c(Y)@T."
+    assert tell(rules, ["r@5"], finish=False) == []

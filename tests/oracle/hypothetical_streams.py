@@ -53,7 +53,7 @@ def all_facts(program: Program, universe: Sequence[Fact]) -> list[Fact]:
         (name, row, time)
         for name in _names_read(program)
         for row in product(values, repeat=INPUTS[name])
-        for time in range(-3, 2 * LAST + 4)
+        for time in range(-3, 2 * LAST + 9)  # what waits without an end may come behind the last watermark
     ]
 
 
