@@ -102,7 +102,7 @@ def _tightest(conditions: list[Comparison]) -> Iterator[Comparison]:
                 known = best.setdefault((name, sign), value)
                 if isinstance(known, int):
                     best[name, sign] = max(known, value) if sign == ">=" else min(known, value)
-    for item in conditions:
+    for item in dict.fromkeys(conditions):
         match item:
             case Comparison(">=" | "<=" as sign, Variable(name), Constant(int(value))) if best.get((name, sign)) != value:
                 continue
