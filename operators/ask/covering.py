@@ -98,7 +98,7 @@ def _coming(pattern: Pattern, binding: Binding, hypotheses: Sequence[GroundLiter
     """What is needed at an open time can still come then."""
     for item in pattern.premises:
         if item.time is not None and binding[item.time] is None and item.literal(binding, pattern.names) in hypotheses:
-            passed = pattern.begun(item) - item.offset
+            passed = pattern.passed(item) - item.offset
             if passed > _LEAST:
                 yield Comparison(">", Variable(pattern.names[item.time]), Constant(passed))
 

@@ -24,7 +24,7 @@ class Outlook:
         self.start: int | None = None
         for query in queries.values():
             for pattern in query.patterns:
-                pattern.passed, pattern.begun, pattern.came = self.passed, self.begun, self.arrived.has
+                pattern.passed, pattern.came = self.passed, self.arrived.has
                 pattern.start = self.known_start
 
     def passed(self, item: Awaited) -> int:

@@ -22,7 +22,7 @@ class Pattern:
     """
 
     __slots__ = (
-        *("_run_of", "_upper", "all", "all_negated", "answer", "asks_start", "begun", "came", "clashes", "conditions"),
+        *("_run_of", "_upper", "all", "all_negated", "answer", "asks_start", "came", "clashes", "conditions"),
         *("deadlines", "first", "is_connected", "last", "names", "negated", "number", "passed", "premises", "query"),
         *("rivals", "runs", "start", "stretches", "time", "times", "twins"),
     )
@@ -60,8 +60,7 @@ class Pattern:
         self.clashes = list(self._clashes())
         self.rivals: list[Pattern] = []
         self.passed: Callable[[Awaited], int] = _never
-        self.begun: Callable[[Awaited], int] = _never
-        """Up to when it is known what has come of an input, and what may still be coming; whoever knows that says so."""
+        """Up to when it is known what has come of an input; whoever knows that says so."""
         self.came: Callable[[str, Row, int], bool] = _not_come
         """Whether a fact has come, likewise."""
         self.start: Callable[[], int | None] = _unknown

@@ -283,6 +283,8 @@ class System:
         """Let a comparison not hold; False where it has to hold. What may have no value may well not hold."""
         if _written(comparison) in self._opaque:
             return False
+        if not expression_variables(comparison.left) and not expression_variables(comparison.right):
+            return not _holds(comparison)
         left, right = linear(comparison.left), linear(comparison.right)
         if left is None or right is None:
             name = whole_in(comparison)

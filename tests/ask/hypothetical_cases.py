@@ -12,6 +12,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import tidelog
+from oracle.grounding import expression_variables
 from oracle.hypothetical import Oracle, entailed, pending_facts
 from oracle.hypothetical_agreement import (
     Claims,
@@ -85,7 +86,11 @@ class Case:
     @property
     def compares(self) -> bool:
         """Whether some are, other than by the bounds on times that unbounded diamonds make."""
-        return any(not is_bound(each) for item in self.unfolding.main.preconditions for each in item.comparisons)
+        return any(
+            not is_bound(each, {item.variables[i] for i in time_slots(item)})
+            for item in self.unfolding.main.preconditions
+            for each in item.comparisons
+        )
 
     @property
     def tells_times(self) -> bool:
@@ -108,8 +113,10 @@ class Case:
         return data.draw(histories(self.universe, {facts for _, facts in self.oracle.hypothetical([], self.universe)}))
 
 
-def is_bound(comparison: Comparison) -> bool:
-    """Whether it says `V <= T+k` or `V >= T-k`."""
+def is_bound(comparison: Comparison, times: Collection[str]) -> bool:
+    """Whether it says `V <= T+k` or `V >= T-k` of times."""
+    if not expression_variables(comparison.left) | expression_variables(comparison.right) <= {*times}:
+        return False
     distance = comparison.right.operands if isinstance(comparison.right, Arithmetic) else (comparison.right,)
     kinds = [type(each) for each in (comparison.left, *distance)]
     return comparison.operator in ("<=", ">=") and kinds in ([Variable, Variable], [Variable, Variable, Constant])
@@ -245,11 +252,12 @@ def instances(case: Case, triple: Triple, known: Collection[Fact], watermark: in
     """The hypotheses with values for their variables: facts that can still come, each another one."""
     names = {term.name: literal.time == term for literal in triple.hypotheses for term in opens(literal)}
     names |= {term.name: True for literal in triple.hypotheses for term in opens(literal) if term is literal.time}
-    times = range(watermark - 3, watermark + 9)  # a variable may stand beside an offset
+    bounds = {each.right.value for each in triple.where if isinstance(each.right, Constant)}
+    behind = {bound + k for bound in bounds if isinstance(bound, int) for k in range(3)}
+    times = sorted({*range(watermark - 3, watermark + 9), *behind})  # a variable may stand beside an offset
     constants = {value for fact in case.everything for value in fact[1]}
     numbers = {number for value in constants if isinstance(value, int) for number in (value - 1, value, value + 1)}
-    told = {each.right.value for each in triple.where if isinstance(each.right, Constant)}
-    values = [*sorted(constants | numbers | told | {0, 5}, key=repr), "fresh", "again"]
+    values = [*sorted(constants | numbers | bounds | {0, 5}, key=repr), "fresh", "again"]
     for chosen in product(*(times if is_time else values for is_time in names.values())):
         given = dict(zip(names, chosen, strict=True))
         if fulfils(triple.where, given):
