@@ -113,7 +113,7 @@ class System:
         if name is not None:
             self._whole.add(name)
             return self._tie(name, ZERO) and self._tighten()
-        if not expression_variables(comparison.left) and not expression_variables(comparison.right):
+        if _is_constant(comparison):
             return _holds(comparison)
         left, right = linear(comparison.left), linear(comparison.right)
         if left is None or right is None:
@@ -283,7 +283,7 @@ class System:
         """Let a comparison not hold; False where it has to hold. What may have no value may well not hold."""
         if _written(comparison) in self._opaque:
             return False
-        if not expression_variables(comparison.left) and not expression_variables(comparison.right):
+        if _is_constant(comparison):
             return not _holds(comparison)
         left, right = linear(comparison.left), linear(comparison.right)
         if left is None or right is None:
@@ -296,6 +296,11 @@ class System:
 
 def _is_text(node: _Node) -> bool:
     return isinstance(node, tuple) and node[0] == "text"
+
+
+def _is_constant(comparison: Comparison) -> bool:
+    """Whether there is no variable in it."""
+    return not any(True for side in (comparison.left, comparison.right) for _ in expression_variables(side))
 
 
 def _holds(comparison: Comparison) -> bool:

@@ -9,8 +9,10 @@ import pytest
 
 import tidelog
 from tidelog import Session
+from tidelog.operators.sld.systems import System
 from tidelog.plans.facts import Record
 from tidelog.plans.questions import HypotheticalAnswer
+from tidelog.plans.syntax import Arithmetic, Comparison, Constant
 
 _FACT = re.compile(r"(\w+)(?:\((.*)\))?@\[?(-?\d+)(?:,(-?\d+)\])?")
 
@@ -329,3 +331,12 @@ def test_what_a_fact_makes_impossible_is_not_told() -> None:
     """With T = 5, `X = X - T` holds for nothing."""
     rules = "input r. input p(x). c(X)@T :- X = X - T, p(X)@T+1, r@T. ask c(Y)@T."
     assert tell(rules, ["r@5"], finish=False) == []
+
+
+def test_a_multiple_that_a_time_is_covers_a_way_that_needs_more() -> None:
+    """Whether 3 is a multiple of 3 is decided, where ways to an answer are compared."""
+    system = System(["T"])
+    three = Arithmetic("mod", (Constant(3), Constant(3)))
+    assert system.is_covered([[Comparison("=", three, Constant(0))]])
+    assert not system.is_covered([[Comparison("=", three, Constant(1))]])
+    assert not system.add(Comparison("=", three, Constant(1)))
