@@ -237,7 +237,7 @@ def check_supports(log: Log, known: Collection[Fact], watermark: int, claims: Cl
 
 def has_instance(case: Case, triple: Triple, known: Collection[Fact], watermark: int) -> bool:
     """Whether some values of what is open make it ⟨θ, H, E⟩ as in Definitions 1 and 2."""
-    for facts in islice(instances(case, triple, known, watermark), 60):
+    for facts in islice(instances(case, triple, known, watermark), 200):
         worlds = [{*triple.evidence, *facts}]
         worlds += [{*facts, *known} - {fact} for fact in facts]
         worlds += [({*triple.evidence, *facts}) - {fact} for fact in triple.evidence]
@@ -252,6 +252,7 @@ def instances(case: Case, triple: Triple, known: Collection[Fact], watermark: in
     """The hypotheses with values for their variables: facts that can still come, each another one."""
     names = {term.name: literal.time == term for literal in triple.hypotheses for term in opens(literal)}
     names |= {term.name: True for literal in triple.hypotheses for term in opens(literal) if term is literal.time}
+    names = dict(sorted(names.items(), key=lambda item: item[1]))  # all times are tried with some values
     bounds = {each.right.value for each in triple.where if isinstance(each.right, Constant)}
     behind = {bound + k for bound in bounds if isinstance(bound, int) for k in range(3)}
     times = sorted({*range(watermark - 3, watermark + 9), *behind})  # a variable may stand beside an offset
