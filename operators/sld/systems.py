@@ -115,6 +115,8 @@ class System:
             return self._tie(name, ZERO) and self._tighten()
         if _is_constant(comparison):
             return _holds(comparison)
+        if not self._tie_sums(comparison):
+            return False
         left, right = linear(comparison.left), linear(comparison.right)
         if left is None or right is None:
             self._opaque.add(_written(comparison))
@@ -146,6 +148,17 @@ class System:
         if operator == "=" and not self._bound(right.node, left.node, Gap(-size)):
             return False
         return self._tighten()
+
+    def _tie_sums(self, comparison: Comparison) -> bool:
+        """Arithmetic is for numbers, and has one: False where a text would have to be one."""
+        for one, other in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
+            if not isinstance(one, Arithmetic):
+                continue
+            equal = linear(other) if comparison.operator != "!=" else None
+            nodes = [*expression_variables(one), *([] if equal is None else [equal.node])]
+            if not all(self._tie(node, ZERO) for node in nodes):
+                return False
+        return True
 
     def _tie(self, one: _Node, other: _Node) -> bool:
         """Both are numbers, or both are texts; False if one is this and the other that."""

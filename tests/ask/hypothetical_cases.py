@@ -76,7 +76,7 @@ class Case:
     @cached_property
     def everything(self) -> list[Fact]:
         """All facts over the constants of program and universe and another one, at all times that can matter."""
-        return all_facts(self.program, self.universe)
+        return all_facts(self.program, self.query, self.universe)
 
     @property
     def has_comparisons(self) -> bool:

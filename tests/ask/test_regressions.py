@@ -340,3 +340,10 @@ def test_a_multiple_that_a_time_is_covers_a_way_that_needs_more() -> None:
     assert system.is_covered([[Comparison("=", three, Constant(0))]])
     assert not system.is_covered([[Comparison("=", three, Constant(1))]])
     assert not system.add(Comparison("=", three, Constant(1)))
+
+
+def test_a_text_is_no_sum() -> None:
+    """Once X is a text, no Y makes `X = Y + Y` so."""
+    rules = "input p(x). input s(x, y). a(X)@T :- p(X)@T, s(X,Y)@T+1, X = Y + Y. ask a(X)@T."
+    assert tell(rules, ["p(l)@0"], finish=False) == []
+    assert [line.status for line in tell(rules, ["p(4)@0"], ["s(4,2)@1"])] == ["possible", "certain"]
