@@ -1,4 +1,4 @@
-"""Hypothetical answers as sentences for people: `possible: malf(wt25) since 0, if temp(wt25,high) at 1; decided by 1`."""
+"""Hypothetical answers as sentences for people: `possible: malf(wt25) at 0, if temp(wt25,high) at 1; decided by 1`."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ class HypotheticalSentences:
         atom = f"{name}({','.join(values)})" if values else name
         if not isinstance(time, int):
             return f"{atom} at some {column}"
-        word = "since" if answer.at is None or time <= answer.at else "at"
-        return f"{atom} {word} {self._time(time, answer.at)}"
+        return f"{atom} at {self._time(time, answer.at)}"
 
     def _reason(self, answer: HypotheticalAnswer) -> str:
         at = answer.at

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from tidelog.plans.analysis.time_strata import check_time_strata
+from tidelog.plans.asked_thresholds import name_thresholds, reason_against
 from tidelog.plans.checks.walk import atoms, statements_of, subformulas
 from tidelog.plans.errors import Diagnostic, Span
 from tidelog.plans.facts import Schema
@@ -41,7 +42,7 @@ def questions_of(
 def _question(
     query: Atom, names: set[str], resolved: NormalProgram, schema: Schema, delays: Mapping[str, int], depth: int | None
 ) -> Question:
-    rules = _needed(query.predicate, resolved)
+    rules = name_thresholds(_needed(query.predicate, resolved))
     read = {query.predicate, *(name for rule in rules for part in rule.body for name in predicates(part))}
     inputs = frozenset(name for name in read if name in schema.predicates and schema.predicates[name].accepts_input)
     name = query.predicate if query.predicate not in names else format_formula(query)
@@ -64,8 +65,11 @@ def _counts(question: Question) -> bool:
 def _not_asked(question: Question) -> Iterator[Diagnostic]:
     """What no hypothetical answer can be found for: it follows from all facts together, those that may still come too."""
     for part in _held(question):
-        what = "an aggregate" if isinstance(part, Aggregate) else "`latest`"
-        message = f"`ask` does not take {what}: `{format_formula(question.query)}` depends on one"
+        asked = format_formula(question.query)
+        if isinstance(part, Aggregate):
+            message = f"`ask` does not take this aggregate, on which `{asked}` depends: {reason_against(part)}"
+        else:
+            message = f"`ask` does not take `latest`: `{asked}` depends on one"
         help = "declare what you want as an `output`, and run it"
         yield Diagnostic("not-in-ask", message, part.span, help=help)
 

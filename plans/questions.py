@@ -71,6 +71,15 @@ class GroundLiteral:
     negated: bool = False
     shown: str = ""
     until: int | Open | None = None
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        """It is computed once: sets of premises are compared all the time."""
+        known = self._hash
+        if not known:
+            known = hash((self.predicate, self.arguments, self.time, self.negated, self.shown, self.until)) or 1
+            object.__setattr__(self, "_hash", known)
+        return known
 
     def __str__(self) -> str:
         time = str(self.time) if self.until is None else f"[{self.time},{self.until}]"

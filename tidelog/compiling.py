@@ -57,12 +57,20 @@ def compile(
     if depth is not None and depth < 1:
         raise ValueError(f"the depth of a question is at least 1, got {depth}")
     program = _parse(text, name)
-    if queries is not None:
-        program = _ask_instead(program, queries)
+    if queries is None:
+        return _compile(program, Path(folder), outputs, depth)
+    asking = _ask_instead(program, queries)
+    try:
+        plan = _compile(asking, Path(folder), outputs, depth)
+    except ProgramError as error:
+        raise _of_queries(error, program) from None
+    # other rules than those of its own questions are no mistake of the program's
+    return replace(plan, warnings=tuple(item for item in plan.warnings if item.code != "unused-rule"))
+
+
+def _compile(program: Program, folder: Path, outputs: bool, depth: int | None) -> Plan:
     plan = compile_program(program, outputs=outputs, depth=depth)
-    if queries is not None:  # other rules than those of its own questions are no mistake of the program's
-        plan = replace(plan, warnings=tuple(item for item in plan.warnings if item.code != "unused-rule"))
-    plan = replace(plan, facts=(*plan.facts, *_load_background(plan, Path(folder))))
+    plan = replace(plan, facts=(*plan.facts, *_load_background(plan, folder)))
     return replace(plan, unfoldings=_unfold_all(plan))
 
 
@@ -113,6 +121,34 @@ def _ask_instead(program: Program, queries: Iterable[str]) -> Program:
         statements += parse(" " * len(text) + ask).statements  # where it will stand
         text += f"{ask}\n"
     return Program(tuple(statements), program.name, text)
+
+
+def _of_queries(error: ProgramError, program: Program) -> ProgramError:
+    """The error as one of the program, if it is wrong by itself, and otherwise as one of the queries' own text."""
+    length = len(program.text)
+    own = [item for item in error.diagnostics if item.span.start < length]
+    if own or not error.diagnostics:
+        return ProgramError(own, error.name, program.text)
+    text = error.text[length:].lstrip("\n")
+    before = len(error.text) - len(text)
+    moved = [_of_query(item, before, program) for item in error.diagnostics]
+    return ProgramError(moved, QUERY, text)
+
+
+def _of_query(item: Diagnostic, before: int, program: Program) -> Diagnostic:
+    """A diagnostic about the text that begins at `before`; what it says of the program stands in its help."""
+    notes = tuple(replace(note, span=_moved(note.span, before)) for note in item.notes if note.span.start >= before)
+    beside = [
+        f"{note.label}: {program.name}:{program.text.count(chr(10), 0, note.span.start) + 1}"
+        for note in item.notes
+        if note.span.start < before
+    ]
+    help = "; ".join(part for part in (item.help, *beside) if part)
+    return replace(item, span=_moved(item.span, before), notes=notes, help=help)
+
+
+def _moved(span: Span, by: int) -> Span:
+    return Span(span.start - by, span.end - by)
 
 
 def _read_query(ask: str) -> None:

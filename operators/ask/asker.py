@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tidelog.operators.ask.answers import Query
+from tidelog.operators.ask.awaited import Awaited, Binding
 from tidelog.operators.ask.lines import Proof
 from tidelog.operators.ask.partials import Answer, Partial
-from tidelog.operators.ask.patterns import Awaited, Binding
 from tidelog.operators.ask.saving import load_answers, load_batches, save_answers, save_batches
 from tidelog.operators.ask.supports import Comparison
 from tidelog.operators.ask.teller import Teller
@@ -48,7 +48,7 @@ class Asker(Teller):
     """
 
     def __init__(self, question: Question, unfolding: Unfolding, lateness: int = 0, telling: Telling | None = None) -> None:
-        self.question, self.unfolding, self._lateness = question, unfolding, lateness
+        self.question, self.unfolding = question, unfolding
         super().__init__(question, unfolding, lateness, Telling() if telling is None else telling)
         self._held: list[tuple[list[Record], int]] = []
         self._told = 0
@@ -166,6 +166,7 @@ class Asker(Teller):
             lines = self._telling.in_order(self._lines[self._mark :])
             self._lines[self._mark :] = self._situations.choose(lines, self._line_of)
         self._mark = len(self._lines)
+        self._reminded.clear()
         if self._mark > self.room.rows:
             raise NoRoomError(self._mark)
 
@@ -250,7 +251,8 @@ class Asker(Teller):
                 continue
             compared = Comparison()
             compared.update(answer.supports, self._beside(answer))
-            for partial in filter(self._can_be_met, [item for item in answer.supports if item not in compared.hidden]):
+            minimal = [partial for partial in answer.supports if partial not in compared.hidden]
+            for partial in (partial for partial in minimal if self._is_meant(partial, self._known.passed)):
                 deadline = self._known.deadline(answer, partial)
                 clock = self._known.clock
                 found.append(self._telling.possible(answer, [partial], clock, deadline))
@@ -316,10 +318,8 @@ class Asker(Teller):
             if self._choice.count_absences and partial.told is None:
                 self._change(answer, partial)
             self._open += 1
-            pattern, binding = partial.pattern, partial.binding
-            for i, item in pattern.missing(partial.missing):
-                self._waiting.add((partial, i), item, binding)
-            for i, item in pattern.pending(partial.pending):
+            self._wait(partial)
+            for i, item in partial.pattern.pending(partial.pending):
                 if partial.watched >> i & 1:
                     self._watch(partial, i, item)
             self._schedule(partial)

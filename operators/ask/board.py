@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
 from tidelog.operators.ask.answers import Query, mark_cases
+from tidelog.operators.ask.awaited import Awaited, Binding
 from tidelog.operators.ask.completions import Completions
 from tidelog.operators.ask.covering import facts_of
 from tidelog.operators.ask.horizons import horizons, queries_of, retentions
 from tidelog.operators.ask.outlook import Outlook, columns_of
 from tidelog.operators.ask.partials import Answer, Columns, Partial, Thread
-from tidelog.operators.ask.patterns import Awaited, Binding, Pattern
-from tidelog.operators.ask.waiting import Calendar, Concern, Forgetting, Refusal, Relevant, Reminder, WaitingFor
+from tidelog.operators.ask.patterns import Pattern
+from tidelog.operators.ask.waiting import Calendar, Concern, Dormant, Forgetting, Refusal, Relevant, Reminder, WaitingFor
 from tidelog.operators.room import UNBOUNDED, NoRoomError, Room
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import Row
@@ -48,7 +49,7 @@ class Board(ABC):
         self._needs_start = any(pattern.asks_start for pattern in patterns)
         self._waiting, self._calendar = WaitingFor(), Calendar()
         self._changed: dict[Answer, None] = {}
-        self._dormant: dict[Refusal, dict[Answer, None]] = {}
+        self._dormant = Dormant()
         self._open = self._received = self._nested = 0
 
     # --- facts ----------------------------------------------------------------------------------------------------------
@@ -69,7 +70,7 @@ class Board(ABC):
         self._received += 1
         if is_first and self._kept[predicate] < NEVER:
             self._forget_at(predicate, time)
-        for answer in self._dormant.pop(Refusal(predicate, row, time), ()):
+        for answer in self._dormant.woken_by(predicate, row, time):
             self._change(answer)
         made: list[Partial | None] = []
         concerned = self._waiting.met_by(predicate, row, time)
@@ -77,13 +78,18 @@ class Board(ABC):
         for partial, i in concerned:
             if not partial.alive:
                 continue
+            if i >= len(partial.pattern.premises):
+                place = partial.pattern.runs[i - len(partial.pattern.premises)].place(time, partial.binding)
+                if place is None or not partial.missing >> place & 1:
+                    continue
+                i = place
             if i < 0:
                 absent = partial.pattern.negated[-1 - i]
                 if time in absent.times(partial.binding):
                     self._drop(partial, absent, time)
             else:
                 made.append(self._advance(partial, i, row, time))
-        for pattern, i in self._relevant.started_by(predicate, row):
+        for pattern, i in self._relevant.started_by(predicate, row, time - self._known.watermark):
             binding: Binding = [None] * len(pattern.names)
             if pattern.premises[i].unify(row, time, binding):
                 made.append(self._add(pattern, binding, pattern.all & ~(1 << i), pattern.all_negated))
@@ -97,8 +103,8 @@ class Board(ABC):
         """What a partial answer waits for has come: it needs one less; where the fact gives it values, a new one does."""
         pattern, item = partial.pattern, partial.pattern.premises[i]
         if item.is_ground(partial.binding):
-            self._waiting.remove((partial, i), item, partial.binding)
             partial.missing &= ~(1 << i)
+            self._wait_no_more(partial, i)
             self._enter_thread(partial)
             self._change(partial.answer, partial)
             return None
@@ -124,10 +130,34 @@ class Board(ABC):
         query.keep(answer)
         answer.supports[partial] = None
         self._enter_thread(partial)
-        for i, item in pattern.missing(missing):
-            self._waiting.add((partial, i), item, binding)
+        self._wait(partial)
         self._change(answer, partial)
         return partial
+
+    def _wait(self, partial: Partial) -> None:
+        """Wait for what is missing, for a run of premises at once."""
+        pattern, binding = partial.pattern, partial.binding
+        for run in pattern.runs_in(partial.missing, binding):
+            self._waiting.add((partial, len(pattern.premises) + run.number), run.item, binding)
+        for i, item in pattern.alone(partial.missing, binding):
+            self._waiting.add((partial, i), item, binding)
+
+    def _wait_no_more(self, partial: Partial, i: int) -> None:
+        """A premise has come."""
+        pattern, binding = partial.pattern, partial.binding
+        run = pattern.run_of(i, binding)
+        if run is None:
+            self._waiting.remove((partial, i), pattern.premises[i], binding)
+        elif not run.mask & partial.missing:
+            self._waiting.remove((partial, len(pattern.premises) + run.number), run.item, binding)
+
+    def _stop_waiting(self, partial: Partial) -> None:
+        """Nothing of what is missing is waited for any more."""
+        pattern, binding = partial.pattern, partial.binding
+        for run in pattern.runs_in(partial.missing, binding):
+            self._waiting.remove((partial, len(pattern.premises) + run.number), run.item, binding)
+        for i, item in pattern.alone(partial.missing, binding):
+            self._waiting.remove((partial, i), item, binding)
 
     def _enter_thread(self, partial: Partial) -> None:
         """What speaks for an answer with open columns is followed by itself."""
@@ -204,18 +234,20 @@ class Board(ABC):
                 self._decide_absences(new)
         self._nested -= 1
 
-    def _await(self, answer: Answer, first: int) -> None:
-        """Nothing has come for an answer yet: look again when something that may decide it comes, or no longer can."""
-        self._calendar_add(first, answer)
-        for item, binding in self._known.denials(answer):
+    def _await(self, answer: Answer, until: int) -> None:
+        """Nothing has come for an answer yet: look again when the way is closed that stays open for longest.
+
+        As long as one way is open, it does not matter what becomes of the others.
+        """
+        self._calendar_add(until, answer)
+        for item, binding in self._known.denials(answer, until):
             query = self._queries.get(item.premise.predicate)
             if query is None:
-                row = item.row(binding)
-                for time in item.times(binding):
-                    if time + item.delay > self._known.watermark:
-                        refusal = Refusal(item.premise.predicate, row, time)
-                        self._dormant.setdefault(refusal, {})[answer] = None
-                        self._calendar_add(time + item.delay, refusal)
+                row, times = item.row(binding), item.times(binding)
+                begin = max(times[0], self._known.watermark - item.delay + 1)
+                if begin <= times[-1] and self._dormant.add(item.premise.predicate, row, answer, begin, times[-1]):
+                    refusal = Refusal(item.premise.predicate, row, answer, times[-1])
+                    self._calendar_add(times[-1] + item.delay, refusal)
             elif self._state_of(query, columns_of(item, binding)) is None:
                 query.answers[columns_of(item, binding)].dependents[answer] = None
 
@@ -243,7 +275,7 @@ class Board(ABC):
             case Forgetting():
                 self._known.arrived.forget(item.predicate, item.time)
             case Refusal():
-                self._dormant.pop(item, None)
+                self._dormant.forget(item)
             case Reminder(answer, None):
                 self._remind(answer)
             case Reminder(answer, Partial() as partial) if partial.alive:
@@ -292,8 +324,7 @@ class Board(ABC):
                     thread.filled = True
             answer.compared.remove(partial)
             answer.is_new |= bool(answer.compared.hidden)
-        for i, item in pattern.missing(partial.missing):
-            self._waiting.remove((partial, i), item, binding)
+        self._stop_waiting(partial)
         for i, item in pattern.pending(partial.pending):
             if item.premise.predicate not in self._queries and partial.watched >> i & 1:
                 self._waiting.remove((partial, -1 - i), item, binding)
@@ -338,4 +369,7 @@ class Board(ABC):
 def _is_for_sure(concern: Concern) -> bool:
     """Whether a premise is this fact, rather than that it may be."""
     partial, i = concern
-    return i >= 0 and partial.pattern.premises[i].is_ground(partial.binding)
+    pattern = partial.pattern
+    if i >= len(pattern.premises):
+        return pattern.runs[i - len(pattern.premises)].item.is_ground(partial.binding)
+    return i >= 0 and pattern.premises[i].is_ground(partial.binding)

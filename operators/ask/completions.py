@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from tidelog.operators.ask.awaited import Awaited, Binding
 from tidelog.operators.ask.outlook import Outlook, columns_of
 from tidelog.operators.ask.partials import Answer, Partial
-from tidelog.operators.ask.patterns import Awaited, Binding, Pattern
+from tidelog.operators.ask.patterns import Pattern
 
 MOST_ATOMS = 12
 """On so many facts a case may depend: beyond, an answer waits until they are decided."""
@@ -71,11 +72,15 @@ class Completions:
 
     def deciding(self, answer: Answer) -> list[Partial] | None:
         """Supports of which one or another holds whatever comes, as few as will do; None where there are none."""
+        if all(map(_depends_on_too_much, answer.supports)):
+            return None
         pairs: list[tuple[Partial | None, Way | None]] = [
             (partial, self._way(partial)) for partial in islice(answer.supports, MOST_WAYS)
         ]
         pairs += [(None, way) for way in self._others(answer)]
         found = [(partial, way) for partial, way in pairs if way is not None]
+        if len(found) == 1 and not found[0][1].denied:
+            return None  # each fact that it needs or denies may be otherwise
         if not _is_always([way for _, way in found]):
             return None
         for pair in list(found):
@@ -86,6 +91,8 @@ class Completions:
 
     def can_be_met(self, partial: Partial) -> bool:
         """Whether all that a support still needs can be so at once, as far as it stands for single facts."""
+        if not partial.missing and not partial.pattern.asks_others(partial.pending):
+            return True  # all that it needs is absent
         way = self._made(partial.pattern, partial.binding, partial.missing, partial.pending, is_partly=True, depth=0)
         return way is None or _can_hold(way)
 
@@ -138,6 +145,13 @@ class Completions:
             return opaque
         ways = [way for way in found if way is not None]
         return tuple(ways) if len(ways) == len(found) else opaque
+
+
+def _depends_on_too_much(partial: Partial) -> bool:
+    """Whether so many facts must come, or must not, that no cases are told apart."""
+    pattern = partial.pattern
+    absent = sum(item.width + 1 for _, item in pattern.pending(partial.pending))
+    return partial.missing.bit_count() + absent > MOST_ATOMS
 
 
 def _is_always(ways: Sequence[Way]) -> bool:

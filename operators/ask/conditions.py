@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -11,8 +12,12 @@ from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.numerals import canonical
 from tidelog.plans.preconditions import START
 from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable
+from tidelog.plans.timeline import NEG, POS
 
 __all__ = ["UNCOMPUTABLE", "Condition", "Conditions"]
+
+MOST_PERIOD = 500
+"""Times are not told apart by what they are multiples of beyond so many."""
 
 
 class Condition:
@@ -50,10 +55,62 @@ class Condition:
         return None
 
 
+class Differences:
+    """Bounds x - y <= k between times, with all that follows: known times say what is left to others."""
+
+    def __init__(self, bounds: Iterable[tuple[object, object, int]]) -> None:
+        self._names: dict[str, list[tuple[str | None, int, int]]] = {}
+        gaps = {(one, other): size for one, other, size in bounds}
+        pairs = {*gaps, *((other, one) for one, other in gaps)}
+        for x, y in pairs:
+            if isinstance(x, str):
+                other = y if isinstance(y, str) else None
+                low, high = gaps.get((y, x)), gaps.get((x, y))
+                entry = other, NEG if low is None else -low, POS if high is None else high
+                self._names.setdefault(x, []).append(entry)
+
+    def settle(self, values: dict[str, Value]) -> bool:
+        """Whether the times that are known leave a value for each other one; what is left one value gets it."""
+        waiting = []
+        for name, bounds in self._names.items():
+            value = values.get(name)
+            low, high = self._left(bounds, values)
+            if value is None:
+                waiting.append(name)
+            elif not isinstance(value, int) or not low <= value <= high:
+                return False
+        while waiting:
+            ranges = [(name, *self._left(self._names[name], values)) for name in waiting]
+            if any(low > high for _, low, high in ranges):
+                return False
+            forced = [(name, low) for name, low, high in ranges if low == high]
+            if not forced:
+                return True
+            values[forced[0][0]] = forced[0][1]
+            waiting.remove(forced[0][0])
+        return True
+
+    def left(self, name: str, values: Mapping[str, Value]) -> tuple[int, int]:
+        """What the known times leave to another one, from the least to the greatest."""
+        return self._left(self._names.get(name, ()), values)
+
+    def _left(self, bounds: Iterable[tuple[str | None, int, int]], values: Mapping[str, Value]) -> tuple[int, int]:
+        """What the known times leave, from the least to the greatest; nothing where one of them is no time."""
+        least, most = NEG, POS
+        for other, low, high in bounds:
+            value = 0 if other is None else values.get(other)
+            if value is None:
+                continue
+            if not isinstance(value, int):
+                return POS, NEG
+            least, most = max(least, value + low), min(most, value + high)
+        return least, most
+
+
 class Conditions:
     """All comparisons of a precondition; `whole` names the variables that stand for times."""
 
-    __slots__ = ("_conditions", "_system", "asks_start", "upper", "whole")
+    __slots__ = ("_bounds", "_conditions", "_system", "asks_start", "is_linear", "period", "upper", "whole")
 
     def __init__(self, comparisons: Sequence[Comparison], whole: Iterable[str]) -> None:
         self._conditions = [Condition(comparison) for comparison in comparisons]
@@ -62,14 +119,28 @@ class Conditions:
         self._system = System(self.whole)
         for comparison in comparisons:
             self._system.add(comparison)
+        self._bounds = Differences(self._system.differences()) if self._are_differences(comparisons) else None
         self.upper = {name: list(_upper(self._system, name)) for name in self.whole}
         """For each time what it is at most: another variable, or None for 0, and a distance."""
+        self.is_linear = all(linear(side) is not None for item in comparisons for side in (item.left, item.right))
+        """Whether `upper` says all that there is to say, whatever values become known."""
+        self.period = min(math.lcm(*(step for item in comparisons for step in _steps(item))), MOST_PERIOD)
+        """With so much more each, times are the same multiples of what comparisons divide by."""
+
+    def _are_differences(self, comparisons: Iterable[Comparison]) -> bool:
+        """Whether they bound times by times and numbers, and nothing else."""
+        sides = [linear(side) for item in comparisons for side in (item.left, item.right)]
+        return all(item.operator != "!=" for item in comparisons) and all(
+            side is not None and side.node in (ZERO, *self.whole) and isinstance(side.offset, int) for side in sides
+        )
 
     def __bool__(self) -> bool:
         return bool(self._conditions)
 
     def settle(self, values: dict[str, Value]) -> bool:
         """Decide what can be decided, and give variables the values that are left to them; False if not all can hold."""
+        if self._bounds is not None:
+            return self._bounds.settle(values)
         waiting = self._conditions
         while waiting:
             before = len(values)
@@ -80,6 +151,8 @@ class Conditions:
             if any(outcome is False for _, outcome in outcomes):
                 return False
             waiting = [condition for condition, outcome in outcomes if outcome is None]
+            if all(condition.names.isdisjoint(values) for condition in waiting):
+                return True  # nothing that is known says anything of what is not
             if waiting and len(values) == before and not self._narrow(waiting, values):
                 return False
             if len(values) == before:
@@ -98,15 +171,41 @@ class Conditions:
         return True
 
     def _within(self, values: Mapping[str, Value]) -> System | None:
+        """What the known values leave; None where that is nothing."""
+        if not self.is_linear:  # known values may make a bound of what was none: `2 * T >= S`
+            system = System(self.whole)
+            return system if all(map(system.add, self.open(values))) else None
         system = self._system.copy()
         mentioned = {name for condition in self._conditions for name in condition.names}
         given = all(system.give(name, value) for name, value in values.items() if name in mentioned)
         return system if given else None
 
+    def left(self, name: str, values: Mapping[str, Value]) -> tuple[int, int]:
+        """The least and the greatest time that known values leave to a variable; the least is greater if there is none."""
+        if self._bounds is not None:
+            return self._bounds.left(name, values)
+        system = self._within(values)
+        if system is None:
+            return POS, NEG
+        low, high = system.most(ZERO, name), system.most(name, ZERO)
+        return NEG if low is None else -low, POS if high is None else high
+
     def open(self, values: Mapping[str, Value]) -> list[Comparison]:
         """What is not decided yet, with the values that are known put in."""
         waiting = [each.comparison for each in self._conditions if not each.names <= values.keys()]
         return [_solved(replace(c, left=put_in(c.left, values), right=put_in(c.right, values))) for c in waiting]
+
+
+def _steps(comparison: Comparison) -> Iterator[int]:
+    """What is divided by in a comparison: 5 in `(T - 2) mod 5 = 0`."""
+    waiting = [comparison.left, comparison.right]
+    while waiting:
+        match waiting.pop():
+            case Arithmetic("mod" | "//", (dividend, Constant(int(step)))) if step:
+                yield abs(step)
+                waiting.append(dividend)
+            case Arithmetic(_, operands):
+                waiting += operands
 
 
 def _upper(system: System, name: str) -> Iterator[tuple[str | None, int]]:
@@ -145,8 +244,8 @@ def _solved(comparison: Comparison) -> Comparison:
     operator = comparison.operator
     if not isinstance(left.node, str):
         left, right, operator = right, left, _FLIPPED[operator]  # type: ignore[assignment] # each of them is one
-    if not isinstance(left.node, str):
-        return comparison
+    if not isinstance(left.node, str) or (left.offset and not isinstance(right.node, str) and right.node != ZERO):
+        return comparison  # nothing is subtracted from a text
     return Comparison(operator, Variable(left.node), _expression(right, right.offset - left.offset))
 
 

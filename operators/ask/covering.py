@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, cast
 
+from tidelog.operators.ask.awaited import Awaited, Binding
 from tidelog.operators.ask.partials import Partial
-from tidelog.operators.ask.patterns import Binding, Pattern
+from tidelog.operators.ask.patterns import Pattern
+from tidelog.operators.ask.voids import void_cases
 from tidelog.operators.sld.systems import System
+from tidelog.plans.facts import Row
 from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.preconditions import START, Slot
 from tidelog.plans.questions import GroundLiteral, Open
@@ -27,7 +31,8 @@ class Support:
     """The evidence E and the hypotheses H of a partial answer, as sets, and the conditions on what is open in them.
 
     Open columns of the answer have the same names in all supports of an answer. `same` are those that are another one, and
-    a distance; `whole` are the variables that stand for times.
+    a distance; `whole` are the variables that stand for times. In the cases `void` it is no support: two of its hypotheses
+    are one fact, for which another support stands, or one has come, or must not.
     """
 
     evidence: Literals
@@ -35,38 +40,42 @@ class Support:
     conditions: tuple[Comparison, ...] = ()
     same: Mapping[str, Open] = field(default_factory=dict)
     whole: frozenset[str] = frozenset()
+    void: tuple[tuple[Comparison, ...], ...] = ()
+    is_open: bool = False
+    """Whether it stands for more than one set of facts."""
 
-    @property
-    def is_open(self) -> bool:
-        """Whether it stands for more than one set of facts."""
-        return bool(self.conditions or self.same) or any(map(is_open, self.hypotheses))
-
-    def system(self) -> System:
-        """What its conditions say together."""
+    def is_covered(self, ways: Sequence[Sequence[Comparison]]) -> bool:
+        """Whether wherever it is a support one of the ways holds: this one here, that one there."""
         system = System(self.whole)
-        for condition in self.conditions:
-            system.add(condition)
-        return system
+        can_hold = [system.add(condition) for condition in self.conditions]
+        return system.is_covered([*ways, *self.void] if all(can_hold) else ways)
 
 
 def support_of(partial: Partial) -> Support:
     """What speaks for a partial answer, and what it still needs."""
-    return support(partial.pattern, partial.binding, *literals_of(partial))
+    made = support(partial.pattern, partial.binding, *literals_of(partial))
+    if not made.is_open or partial.pattern.is_closed(partial.binding):
+        return made
+    columns, _ = _columns(partial.pattern, partial.binding)
+    cases = void_cases(partial.pattern, partial.binding, partial.missing)
+    return replace(made, void=tuple(tuple(_renamed(each, columns) for each in case) for case in cases))
 
 
 def support(
-    pattern: Pattern, binding: Binding, evidence: Iterable[GroundLiteral], hypotheses: Iterable[GroundLiteral]
+    pattern: Pattern, binding: Binding, evidence: Sequence[GroundLiteral], hypotheses: Sequence[GroundLiteral]
 ) -> Support:
     """A support of a precondition with these literals."""
-    evidence, hypotheses = _points(evidence), _points(hypotheses)
+    if pattern.stretches:
+        evidence, hypotheses = _points(evidence), _points(hypotheses)
     if pattern.is_closed(binding):
         return Support(frozenset(evidence), frozenset(hypotheses))
     columns, same = _columns(pattern, binding)
     literals = frozenset(_with_columns(literal, columns) for literal in hypotheses)
-    asked = (*pattern.where(binding), *_coming(pattern, binding, hypotheses))
+    asked = (*pattern.where(binding, pattern.start()), *_coming(pattern, binding, hypotheses))
     conditions = tuple(_renamed(condition, columns) for condition in asked)
     whole = frozenset(columns[name].name if name in columns else name for name in pattern.conditions.whole)
-    return Support(frozenset(evidence), literals, conditions, same, whole)
+    is_many = bool(conditions or same) or any(map(is_open, literals))
+    return Support(frozenset(evidence), literals, conditions, same, whole, is_open=is_many)
 
 
 def _points(literals: Iterable[GroundLiteral]) -> list[GroundLiteral]:
@@ -80,6 +89,7 @@ def _points(literals: Iterable[GroundLiteral]) -> list[GroundLiteral]:
     return found
 
 
+_KEPT_LITERALS = 4_096
 _LEAST = -(1 << 50)
 """Times before this are those of a stream that has not begun."""
 
@@ -88,7 +98,7 @@ def _coming(pattern: Pattern, binding: Binding, hypotheses: Sequence[GroundLiter
     """What is needed at an open time can still come then."""
     for item in pattern.premises:
         if item.time is not None and binding[item.time] is None and item.literal(binding, pattern.names) in hypotheses:
-            passed = pattern.begun(item) - item.offset
+            passed = pattern.passed(item) - item.offset
             if passed > _LEAST:
                 yield Comparison(">", Variable(pattern.names[item.time]), Constant(passed))
 
@@ -146,12 +156,17 @@ def _sum(expression: Expression, offset: int) -> Expression:
 
 
 def literals_of(partial: Partial) -> tuple[list[GroundLiteral], list[GroundLiteral]]:
-    """The evidence and the hypotheses, by time."""
+    """The evidence and the hypotheses, by time; they are not to be changed."""
+    pattern = partial.pattern
+    state = partial.missing, partial.pending, *map(pattern.passed, pattern.stretches)
+    if partial.divided is None or partial.divided[0] != state:
+        partial.divided = state, _divided_literals(partial)
+    return partial.divided[1]
+
+
+def _divided_literals(partial: Partial) -> tuple[list[GroundLiteral], list[GroundLiteral]]:
     if partial.literals is None:
-        pattern, binding = partial.pattern, partial.binding
-        items = [*enumerate(pattern.premises), *((-1 - i, item) for i, item in enumerate(pattern.negated))]
-        found = [(i, item.literal(binding, pattern.names)) for i, item in items]
-        partial.literals = sorted(found, key=lambda entry: order(entry[1]))
+        partial.literals = sorted(_literals(partial.pattern, partial.binding), key=lambda entry: order(entry[1]))
     evidence: list[GroundLiteral] = []
     hypotheses: list[GroundLiteral] = []
     for i, literal in partial.literals:
@@ -163,6 +178,33 @@ def literals_of(partial: Partial) -> tuple[list[GroundLiteral], list[GroundLiter
         else:
             (hypotheses if is_open else evidence).append(literal)
     return evidence, hypotheses
+
+
+def _literals(pattern: Pattern, binding: Binding) -> Iterator[tuple[int, GroundLiteral]]:
+    for run in pattern.runs:
+        if run.item.is_ground(binding):
+            row, first = run.item.fact(binding)
+            for offset, i in run.places.items():
+                yield i, _fact(run.item.premise.predicate, row, first - run.item.offset + offset)
+    for i, item in enumerate(pattern.premises):
+        run_of = pattern.run_of(i, binding)
+        if run_of is None or not run_of.item.is_ground(binding):
+            yield i, _literal(item, binding, pattern)
+    for i, item in enumerate(pattern.negated):
+        yield -1 - i, item.literal(binding, pattern.names)
+
+
+@lru_cache(_KEPT_LITERALS)
+def _fact(predicate: str, row: Row, time: int) -> GroundLiteral:
+    """The literal that a fact is: there are many partial answers for each."""
+    return GroundLiteral(predicate, row, time)
+
+
+def _literal(item: Awaited, binding: Binding, pattern: Pattern) -> GroundLiteral:
+    if not item.is_ground(binding):
+        return item.literal(binding, pattern.names)
+    row, time = item.fact(binding)
+    return _fact(item.premise.predicate, row, time)
 
 
 def _divided(literal: GroundLiteral, passed: int) -> tuple[list[GroundLiteral], list[GroundLiteral]]:
@@ -208,7 +250,7 @@ def is_covered(support: Support, others: Iterable[Support]) -> bool:
             if not way:
                 return True
             ways.append(way)
-    return bool(ways) and support.system().is_covered(ways[:_MOST_WAYS])
+    return bool(ways or support.void) and support.is_covered(ways[:_MOST_WAYS])
 
 
 def _ways(one: Support, other: Support) -> Iterator[list[Comparison]]:

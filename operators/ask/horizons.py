@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from tidelog.operators.sld.systems import System
 from tidelog.plans.preconditions import Precondition, Premise, Slot, UnfoldedQuery, Unfolding
 from tidelog.plans.questions import NEVER, Question
 
@@ -21,12 +22,14 @@ def queries_of(unfolding: Unfolding) -> dict[str, UnfoldedQuery]:
 def horizons(question: Question, unfolding: Unfolding) -> _Distances:
     """For each query, how long after an answer's time the last of its premises is decided."""
 
+    bounds = _Bounds()
+
     def distance(known: _Distances, precondition: Precondition, own: Slot) -> Iterator[int]:
         for premise in precondition.premises:
-            yield _ahead(premise, own, question.delay(premise.predicate))
+            yield bounds.ahead(precondition, premise, own, question.delay(premise.predicate))
         for premise in precondition.negated:
             after = known.get(premise.predicate, 0) if premise.predicate in known else question.delay(premise.predicate)
-            yield _ahead(premise, own, after + premise.width)
+            yield bounds.ahead(precondition, premise, own, after + premise.width)
 
     return _fixpoint(queries_of(unfolding), distance)
 
@@ -36,35 +39,58 @@ def retentions(question: Question, unfolding: Unfolding) -> _Distances:
 
     A negated premise is looked up once the premises beside it have bound its variables.
     """
-    queries = queries_of(unfolding)
+    queries, bounds = queries_of(unfolding), _Bounds()
     found: _Distances = dict.fromkeys([*question.inputs, *queries], 0)
     for _ in range(len(queries) + 1):
         before = dict(found)
         for name, query in queries.items():
             for precondition in query.preconditions:
                 for premise in precondition.negated:
-                    after = _asked_after(question, precondition, premise, found[name])
+                    after = _asked_after(question, precondition, premise, found[name], bounds)
                     found[premise.predicate] = max(found.get(premise.predicate, 0), after)
         if found == before:
             break
     return {name: max(found[name], question.delay(name)) for name in found}
 
 
-def _asked_after(question: Question, precondition: Precondition, negated: Premise, asked: int) -> int:
+def _asked_after(question: Question, precondition: Precondition, negated: Premise, asked: int, bounds: _Bounds) -> int:
     own = precondition.answer[-1]
-    if not isinstance(own, Slot) or not isinstance(negated.time, Slot) or negated.time.variable != own.variable:
+    if not isinstance(negated.time, Slot):
         return NEVER
-    if not precondition.premises:
-        return _cap(asked + own.offset - negated.time.offset)
-    here = Slot(own.variable, negated.time.offset)
-    return max(_ahead(premise, here, question.delay(premise.predicate)) for premise in precondition.premises)
+    if precondition.premises:
+        delay = question.delay
+        return max(bounds.ahead(precondition, p, negated.time, delay(p.predicate)) for p in precondition.premises)
+    if not isinstance(own, Slot) or negated.time.variable != own.variable:
+        return NEVER
+    return _cap(asked + own.offset - negated.time.offset)
 
 
-def _ahead(premise: Premise, own: Slot, delay: int) -> int:
-    """How long after the time `own` a premise is decided."""
-    if not isinstance(premise.time, Slot) or premise.time.variable != own.variable or delay >= NEVER:
-        return NEVER
-    return _cap(premise.time.offset - own.offset + delay)
+class _Bounds:
+    """How far premises of preconditions lie from each other, as their comparisons have it."""
+
+    def __init__(self) -> None:
+        self._systems: dict[int, System] = {}
+
+    def ahead(self, precondition: Precondition, premise: Premise, own: Slot, delay: int) -> int:
+        """How long after the time `own` a premise is decided."""
+        if not isinstance(premise.time, Slot) or delay >= NEVER:
+            return NEVER
+        most: int | None = 0
+        if premise.time.variable != own.variable:
+            names = precondition.variables
+            most = self._system(precondition).most(names[premise.time.variable], names[own.variable])
+        return NEVER if most is None else _cap(most + premise.time.offset - own.offset + delay)
+
+    def _system(self, precondition: Precondition) -> System:
+        known = self._systems.get(id(precondition))
+        if known is None:
+            premises = (*precondition.premises, *precondition.negated)
+            times = {p.time.variable for p in premises if isinstance(p.time, Slot)}
+            times |= {term.variable for term in precondition.answer[-1:] if isinstance(term, Slot)}
+            known = self._systems[id(precondition)] = System(precondition.variables[i] for i in times)
+            for comparison in precondition.comparisons:
+                known.add(comparison)
+        return known
 
 
 def _cap(distance: int) -> int:

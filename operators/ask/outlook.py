@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tidelog.operators.ask.answers import Query
+from tidelog.operators.ask.awaited import Awaited, Binding
 from tidelog.operators.ask.covering import Support, support
 from tidelog.operators.ask.partials import Answer, Columns, Partial
-from tidelog.operators.ask.patterns import Awaited, Binding, Pattern
+from tidelog.operators.ask.patterns import Pattern
 from tidelog.operators.ask.waiting import Arrived
 from tidelog.plans.questions import NEVER, GroundLiteral
 from tidelog.plans.timeline import NEG
@@ -23,11 +24,16 @@ class Outlook:
         self.start: int | None = None
         for query in queries.values():
             for pattern in query.patterns:
-                pattern.passed, pattern.begun = self.passed, self.begun
+                pattern.passed, pattern.came = self.passed, self.arrived.has
+                pattern.start = self.known_start
 
     def passed(self, item: Awaited) -> int:
         """Up to when it is known of an input what has come."""
         return self.watermark - item.delay
+
+    def known_start(self) -> int | None:
+        """The stream's start, once it is known."""
+        return self.start
 
     def begun(self, item: Awaited) -> int:
         """Up to when facts of an input are no hypotheses: the time point at which facts are coming in counts, too."""
@@ -35,7 +41,7 @@ class Outlook:
 
     def has_come(self, item: Awaited, binding: Binding) -> bool:
         """Whether the fact of a premise has come, as far as the premise stands for one."""
-        if not item.is_ground(binding):
+        if (item.at(binding) or 0) > self.arrived.newest or not item.is_ground(binding):
             return False
         return self.arrived.has_any(item.premise.predicate, item.row(binding), item.times(binding))
 
@@ -46,10 +52,17 @@ class Outlook:
         """
         if pattern.has_one_twice(binding, missing) or pattern.contradicts_itself(binding, missing):
             return False
-        return not any(
-            pattern.deadline(item, binding) <= self.watermark or self.has_come(item, binding)
-            for _, item in pattern.missing(missing)
-        )
+        if pattern.first_deadline(binding, missing) <= self.watermark:
+            return False
+        newest = self.arrived.newest
+        for run in pattern.runs_in(missing, binding):
+            first = run.item.at(binding) or 0
+            if first <= newest and run.item.is_ground(binding):
+                row, own = run.item.row(binding), first - run.item.offset
+                places = ((offset, i) for offset, i in run.places.items() if missing >> i & 1 and own + offset <= newest)
+                if any(self.arrived.has(run.item.premise.predicate, row, own + offset) for offset, _ in places):
+                    return False
+        return not any(self.has_come(item, binding) for _, item in pattern.alone(missing, binding))
 
     def is_due(self, partial: Partial) -> bool:
         """Whether a fact that it needs has to come within the time point at which facts are coming in.
@@ -61,26 +74,27 @@ class Outlook:
     def prospect(self, answer: Answer) -> tuple[int | None, GroundLiteral | None]:
         """How an answer could come about by what has not come yet.
 
-        The watermark at which the first premise for that is decided, None if there is no way; and the premise that failed
-        last where there is none.
+        The watermark up to which some way stays open unless an absence closes it, None if there is no way; and the premise
+        that failed last where there is none.
         """
-        first: int | None = None
+        longest: int | None = None
         failed: GroundLiteral | None = None
         for pattern, binding, open_until, missed in self.ways(answer):
             if open_until is not None:
-                first = open_until if first is None else min(first, open_until)
+                longest = open_until if longest is None else max(longest, open_until)
             elif failed is None and missed is not None:
                 failed = missed.literal(binding, pattern.names)
         for partial in self.general(answer):
             partial.answer.dependents[answer] = None
-            first = min(NEVER if first is None else first, partial.first_deadline())
-        return first, failed
+            longest = max(-NEVER if longest is None else longest, partial.first_deadline())
+        return longest, failed
 
-    def denials(self, answer: Answer) -> Iterator[tuple[Awaited, Binding]]:
-        """What would close the ways that are open to an answer: their negated premises, if they stand for one fact."""
+    def denials(self, answer: Answer, until: int) -> Iterator[tuple[Awaited, Binding]]:
+        """What would close the way to an answer that stays open until then: its negated premises that stand for one fact."""
         for pattern, binding, open_until, _ in self.ways(answer):
-            if open_until is not None:
+            if open_until == until:
                 yield from ((item, binding) for item in pattern.negated if item.is_ground(binding))
+                return
 
     def deadline(self, answer: Answer, partial: Partial) -> int:
         """The watermark at which an answer is decided at the latest; with open columns, what this support rests on is."""

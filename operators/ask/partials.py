@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from tidelog.operators.ask.patterns import Binding, Pattern
+from tidelog.operators.ask.awaited import Binding
+from tidelog.operators.ask.patterns import Pattern
 from tidelog.plans.questions import NEVER, GroundLiteral
 from tidelog.plans.syntax import Value
 
@@ -85,14 +86,15 @@ class Answer:
 class Partial:
     """A partial answer ⟨θ, E, H⟩: a pattern, the values bound so far, which premises are `missing`, what absences `pending`.
 
-    `literals` are the premises in the public form, once they were needed. `told` is what was missing when it was told
-    last. `watched` are the absences that are waited for. `parent` is the partial answer of which a fact has made this
-    one by giving open variables values. `threads` are those in which it stands: the last one, and those before it that were
-    told, until a line is told of this one again.
+    `literals` are the premises in the public form, once they were needed; `divided` has them as evidence and hypotheses, and
+    the state at which that was so. `told` is what was missing when it was told last. `watched` are the absences that are
+    waited for. `parent` is the partial answer of which a fact has made this one by giving open variables values. `threads`
+    are those in which it stands: the last one, and those before it that were told, until a line is told of this one again.
     """
 
     __slots__ = (
-        *("alive", "answer", "binding", "literals", "missing", "parent", "pattern", "pending", "threads", "told", "watched"),
+        *("alive", "answer", "binding", "divided", "literals", "missing", "parent", "pattern", "pending", "threads", "told"),
+        "watched",
     )
 
     def __init__(
@@ -112,6 +114,7 @@ class Partial:
         self.watched = 0
         self.threads: list[Thread] = []
         self.literals: list[tuple[int, GroundLiteral]] | None = None
+        self.divided: tuple[object, tuple[list[GroundLiteral], list[GroundLiteral]]] | None = None
 
     def fill(self) -> None:
         """A line is told of it: lines of those that it came from go on in this one's."""
@@ -148,11 +151,7 @@ class Partial:
 
     def first_deadline(self) -> int:
         """The watermark at which the first of the premises still needed is decided."""
-        pattern, binding = self.pattern, self.binding
-        if pattern.is_connected and self.missing:
-            first = (self.missing & -self.missing).bit_length() - 1
-            return _add(pattern.own_time(binding), pattern.deadlines[first])
-        return min((pattern.deadline(item, binding) for _, item in pattern.missing(self.missing)), default=NEVER)
+        return self.pattern.first_deadline(self.binding, self.missing)
 
     def last_deadline(self) -> int:
         """The watermark at which all premises still needed are decided."""
@@ -160,9 +159,6 @@ class Partial:
         found = max((pattern.deadline(item, binding) for _, item in pattern.pending(self.pending)), default=-NEVER)
         if pattern.is_connected and self.missing:
             last = self.missing.bit_length() - 1
-            return max(found, _add(pattern.own_time(binding), pattern.deadlines[last]))
+            own = pattern.own_time(binding)
+            return max(found, own + pattern.deadlines[last] if isinstance(own, int) else NEVER)
         return max([found, *(pattern.deadline(item, binding) for _, item in pattern.missing(self.missing))])
-
-
-def _add(time: Value | None, distance: int) -> int:
-    return time + distance if isinstance(time, int) else NEVER

@@ -3,137 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations, product
 
+from tidelog.operators.ask.awaited import Awaited, Binding, sum_of
 from tidelog.operators.ask.conditions import Conditions
-from tidelog.operators.ask.texts import arguments_of, text_of
+from tidelog.operators.ask.runs import Run, runs_of
 from tidelog.plans.facts import Row
 from tidelog.plans.preconditions import START, Argument, Precondition, Premise, Slot, UnfoldedQuery
-from tidelog.plans.questions import NEVER, GroundLiteral, Open, Question
-from tidelog.plans.syntax import Atom, Comparison, Value
+from tidelog.plans.questions import NEVER, GroundLiteral, Question
+from tidelog.plans.syntax import Comparison, Value
 from tidelog.plans.timeline import NEG
-
-Binding = list[Value | None]
-"""The values of a precondition's variables; None where one has none yet."""
-
-
-class Awaited:
-    """One premise: how a fact that stands for it binds variables, and by when it must have come.
-
-    `delay` is how late its fact may come. For the absence of what an auxiliary query asks, it is how long after its time
-    that may be decided; that query is `asked`. With a `width`, the fact must be absent at so many time points behind its
-    time, too.
-    """
-
-    __slots__ = ("asked", "constants", "delay", "negated", "offset", "premise", "time", "where", "width")
-
-    def __init__(self, premise: Premise, delay: int, negated: bool = False, asked: UnfoldedQuery | None = None) -> None:
-        self.premise = premise
-        self.width = premise.width
-        self.delay = delay
-        self.negated = negated
-        self.asked = asked
-        self.constants = {i: term for i, term in enumerate(premise.arguments) if not isinstance(term, Slot)}
-        self.where = [(i, t.variable, t.offset) for i, t in enumerate(premise.arguments) if isinstance(t, Slot)]
-        self.time = premise.time.variable if isinstance(premise.time, Slot) else None
-        self.offset = premise.time.offset if isinstance(premise.time, Slot) else premise.time
-
-    def at(self, binding: Sequence[Value | None]) -> int | None:
-        """The time point at which the fact has to be; None while that is open. -NEVER where it is no time."""
-        if self.time is None:
-            return self.offset
-        value = binding[self.time]
-        if value is None:
-            return None
-        return value + self.offset if isinstance(value, int) else -NEVER
-
-    def times(self, binding: Sequence[Value | None]) -> range:
-        """The time points at which a ground premise stands for a fact, or for its absence."""
-        first = self.at(binding) or 0
-        return range(first, first + self.width + 1)
-
-    def denies(self, row: Row, time: int, binding: Sequence[Value | None]) -> bool:
-        """Whether this fact must not come, according to a ground premise that is negated."""
-        return time in self.times(binding) and row == self.row(binding)
-
-    def row(self, binding: Sequence[Value | None]) -> Row:
-        """The row of the fact; its variables have values."""
-        return tuple(
-            _sum(binding[term.variable], term.offset) if isinstance(term, Slot) else term for term in self.premise.arguments
-        )
-
-    def is_ground(self, binding: Sequence[Value | None]) -> bool:
-        """Whether all of its variables have values, so that it stands for one fact."""
-        if self.time is not None and binding[self.time] is None:
-            return False
-        return all(binding[variable] is not None for _, variable, _ in self.where)
-
-    def fact(self, binding: Sequence[Value | None]) -> tuple[Row, int]:
-        """The fact for which a ground premise stands."""
-        return self.row(binding), self.at(binding) or 0
-
-    def unify(self, row: Row, time: int, binding: Binding) -> bool:
-        """Bind variables so that the premise is this fact; False where it cannot be. Its constants agree already."""
-        if self.time is not None:
-            value: Value = time - self.offset
-            known = binding[self.time]
-            if known is None:
-                binding[self.time] = value
-            elif known != value:
-                return False
-        elif self.offset != time:
-            return False
-        for position, variable, offset in self.where:
-            value = row[position]
-            if offset:
-                if not isinstance(value, int):
-                    return False
-                value -= offset
-            known = binding[variable]
-            if known is None:
-                binding[variable] = value
-            elif known != value:
-                return False
-        return True
-
-    def literal(self, binding: Sequence[Value | None], names: Sequence[str]) -> GroundLiteral:
-        """The premise as a literal; what is open is a variable by its name."""
-        arguments = tuple(fill(term, binding, names) for term in self.premise.arguments)
-        time = fill(self.premise.time, binding, names)
-        predicate, shown = self.premise.predicate, ""
-        formula = None if self.asked is None else self.asked.formula
-        if self.asked is not None and isinstance(formula, Atom):
-            predicate, arguments = formula.predicate, arguments_of(formula, self.asked.columns[:-1], arguments)
-        elif self.asked is not None and formula is not None:
-            shown = text_of(formula, self.asked.columns[:-1], arguments)
-        at = time if isinstance(time, int | Open) else Open(str(time))  # what is no time is none yet
-        last = replace(at, offset=at.offset + self.width) if isinstance(at, Open) else at + self.width
-        until = last if self.width else None
-        return GroundLiteral(predicate, arguments, at, self.negated, shown, until)
-
-
-def _sum(value: Value | None, offset: int) -> Value:
-    """A time that is used as a value; any other value has no offset. ValueError for a variable without a value."""
-    if value is None:
-        raise ValueError("a variable has no value yet")
-    return value + offset if offset and not isinstance(value, str) else value
-
-
-def value_of(term: Argument, binding: Sequence[Value | None]) -> Value | None:
-    """The value of a term, None while it has none."""
-    if not isinstance(term, Slot):
-        return term
-    value = binding[term.variable]
-    return None if value is None else _sum(value, term.offset)
-
-
-def fill(term: Argument, binding: Sequence[Value | None], names: Sequence[str]) -> Value | Open:
-    """A term with what is known put in."""
-    if not isinstance(term, Slot):
-        return term
-    value = binding[term.variable]
-    return Open(names[term.variable], term.offset) if value is None else _sum(value, term.offset)
 
 
 class Pattern:
@@ -143,8 +22,9 @@ class Pattern:
     """
 
     __slots__ = (
-        *("_upper", "all", "all_negated", "answer", "asks_start", "begun", "clashes", "conditions", "deadlines", "first"),
-        *("is_connected", "last", "names", "negated", "number", "passed", "premises", "query", "rivals", "time", "twins"),
+        *("_run_of", "_upper", "all", "all_negated", "answer", "asks_start", "came", "clashes", "conditions"),
+        *("deadlines", "first", "is_connected", "last", "names", "negated", "number", "passed", "premises", "query"),
+        *("rivals", "runs", "start", "stretches", "time", "times", "twins"),
     )
 
     def __init__(
@@ -167,16 +47,48 @@ class Pattern:
         self.is_connected = self.time is not None and all(item.time == self.time for item in self.premises)
         self.first, self.last = self._ends(last)
         self.deadlines = [item.offset + item.delay for item in self.premises]
+        self.stretches = [item for item in self.negated if item.width]
+        self.runs = runs_of(self.premises)
+        self._run_of = {i: run for run in self.runs for i in run.places.values()}
         times = {item.time for item in (*self.premises, *self.negated) if item.time is not None}
         self.conditions = Conditions(source.comparisons, [self.names[i] for i in times | {self.time} if i is not None])
         self.asks_start = self.conditions.asks_start
+        order = (*(item.time for item in self.premises), self.time, *(item.time for item in self.negated))
+        self.times = [variable for variable in dict.fromkeys(order) if variable is not None]
         self._upper = self._upper_bounds()
         self.twins = [pair for pair in self._pairs() if self._may_be_one(*pair)]
         self.clashes = list(self._clashes())
         self.rivals: list[Pattern] = []
         self.passed: Callable[[Awaited], int] = _never
-        self.begun: Callable[[Awaited], int] = _never
-        """Up to when it is known what has come of an input, and what may still be coming; whoever knows that says so."""
+        """Up to when it is known what has come of an input; whoever knows that says so."""
+        self.came: Callable[[str, Row, int], bool] = _not_come
+        """Whether a fact has come, likewise."""
+        self.start: Callable[[], int | None] = _unknown
+        """The stream's start, once it is known."""
+
+    def lead(self, i: int) -> int:
+        """By how much the watermark has to lie behind a fact with which an answer begins, that has come for premise i.
+
+        All others still have to come then, the first of them at the earliest. Where times are open it does not matter.
+        """
+        if not self.is_connected or len(self.premises) == 1:
+            return -NEVER
+        return self.premises[i].offset - self.deadlines[0 if i else 1]
+
+    def run_of(self, i: int, binding: Binding) -> Run | None:
+        """The run with which a premise is waited for, if it is."""
+        run = self._run_of.get(i)
+        return run if run is not None and run.is_fixed(binding) else None
+
+    def alone(self, bits: int, binding: Binding) -> Iterator[tuple[int, Awaited]]:
+        """The premises of a set that are waited for by themselves."""
+        for run in self.runs_in(bits, binding):
+            bits &= ~run.mask
+        return self.missing(bits)
+
+    def runs_in(self, bits: int, binding: Binding) -> list[Run]:
+        """The runs of which premises are in a set."""
+        return [run for run in self.runs if run.mask & bits and run.is_fixed(binding)]
 
     def is_closed(self, binding: Binding) -> bool:
         """Whether nothing is open, in the premises or in what is compared."""
@@ -281,7 +193,7 @@ class Pattern:
         )
 
     def _value(self, term: Slot, binding: Binding) -> Value:
-        return _sum(binding[term.variable], term.offset)
+        return sum_of(binding[term.variable], term.offset)
 
     def binding_of(self, row: Sequence[Value | None], known: Sequence[Value | None] = ()) -> Binding | None:
         """What an answer says of the variables, beside what is known; None where this precondition cannot give it."""
@@ -306,17 +218,37 @@ class Pattern:
         """The watermark at which a premise is decided; NEVER while nothing bounds its time."""
         time = item.at(binding)
         if time is None:
-            time = self._latest(item, binding)
+            time = self.latest(item, binding)
         return NEVER if time >= NEVER or item.delay >= NEVER else time + item.width + item.delay
 
-    def _latest(self, item: Awaited, binding: Binding) -> int:
+    def first_deadline(self, binding: Binding, missing: int) -> int:
+        """The watermark at which the first of these premises is decided."""
+        if self.is_connected and missing:
+            own = self.own_time(binding)
+            return own + self.deadlines[(missing & -missing).bit_length() - 1] if isinstance(own, int) else NEVER
+        return min((self.deadline(item, binding) for _, item in self.missing(missing)), default=NEVER)
+
+    def asks_others(self, pending: int) -> bool:
+        """Whether some of these absences are of what auxiliary queries ask."""
+        return any(item.asked is not None for _, item in self.pending(pending))
+
+    def latest(self, item: Awaited, binding: Binding) -> int:
         """How far comparisons let an open time go."""
         found = NEVER
-        for other, distance in () if item.time is None else self._upper.get(item.time, ()):
+        if item.time is None:
+            return found
+        if not self.conditions.is_linear:
+            _, high = self.left(item.time, binding, self.start())
+            return NEVER if high >= NEVER else high + item.offset
+        for other, distance in self._upper.get(item.time, ()):
             value = 0 if other is None else binding[other]
             if isinstance(value, int):
                 found = min(found, value + distance + item.offset)
         return found
+
+    def left(self, variable: int, binding: Binding, start: int | None) -> tuple[int, int]:
+        """The least and the greatest time that comparisons leave to a variable; the least is greater if there is none."""
+        return self.conditions.left(self.names[variable], self._values(binding, start))
 
     def missing(self, bits: int) -> Iterator[tuple[int, Awaited]]:
         """The premises of a set."""
@@ -333,6 +265,14 @@ class Pattern:
 
 def _never(_: Awaited) -> int:
     return NEG
+
+
+def _unknown() -> int | None:
+    return None
+
+
+def _not_come(_predicate: str, _row: Row, _time: int) -> bool:
+    return False
 
 
 def _absent(premise: Premise, question: Question, asked: Mapping[str, tuple[UnfoldedQuery, int]]) -> Awaited:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count
 
+from tidelog.operators.ask.awaited import Awaited, Binding, fill
 from tidelog.operators.ask.covering import literals_of
 from tidelog.operators.ask.partials import Partial
-from tidelog.operators.ask.patterns import Awaited, Binding, Pattern, fill
+from tidelog.operators.ask.patterns import Pattern
 from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.preconditions import Slot
 from tidelog.plans.questions import GroundLiteral, Open
@@ -79,15 +80,33 @@ def where_of(partial: Partial, columns: Sequence[str], start: int | None) -> Ite
     if pattern.is_closed(binding):
         return
     shown = _shown(partial)
-    for condition in pattern.where(binding, start):
-        if {*expression_variables(condition.left), *expression_variables(condition.right)} <= shown:
-            yield condition
+    yield from _tightest([each for each in pattern.where(binding, start) if _names_in(each) <= shown])
     for column, term in zip(columns, pattern.answer, strict=True):
         if isinstance(term, Slot) and binding[term.variable] is None and pattern.names[term.variable] != column:
             yield Comparison("=", Variable(column), _term(fill(term, binding, pattern.names)))
     for i, absent in pattern.clashes:
         if partial.missing >> i & 1:
             yield from _unlike(pattern.premises[i], absent, binding, pattern)
+
+
+def _names_in(condition: Comparison) -> set[str]:
+    return {*expression_variables(condition.left), *expression_variables(condition.right)}
+
+
+def _tightest(conditions: list[Comparison]) -> Iterator[Comparison]:
+    """The conditions; of several bounds of one variable by numbers, the one that says most."""
+    best: dict[tuple[str, str], Value] = {}
+    for item in conditions:
+        match item:
+            case Comparison(">=" | "<=" as sign, Variable(name), Constant(int(value))):
+                known = best.setdefault((name, sign), value)
+                if isinstance(known, int):
+                    best[name, sign] = max(known, value) if sign == ">=" else min(known, value)
+    for item in dict.fromkeys(conditions):
+        match item:
+            case Comparison(">=" | "<=" as sign, Variable(name), Constant(int(value))) if best.get((name, sign)) != value:
+                continue
+        yield item
 
 
 def _shown(partial: Partial) -> set[str]:

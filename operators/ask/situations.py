@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 from zlib import crc32
 
-from tidelog.plans.questions import NEVER, HypotheticalAnswer
+from tidelog.plans.questions import NEVER, GroundLiteral, HypotheticalAnswer
 from tidelog.plans.syntax import Value
 
 _Key = tuple[Value | None, ...]
@@ -17,8 +18,9 @@ _Tell = Callable[[_Key], HypotheticalAnswer | None]
 class Situations:
     """Gives the lines of a situation a group, where it has several answers; `first_only` leaves out all but one of them.
 
-    That is the answer with the earliest deadline; when it is decided, it is the next one's turn. What is certain is always
-    told, and each end of what was told. Answers with open columns are told by themselves.
+    That is the answer with the earliest deadline; when it is rejected, it is the next one's turn, and once one is certain it
+    is nobody's any more. What is certain is always told, and each end of what was told. Answers with open columns are told
+    by themselves.
     """
 
     def __init__(self, first_only: bool) -> None:
@@ -26,6 +28,7 @@ class Situations:
         self._ends: dict[str, dict[_Key, int]] = {}
         self._group: dict[_Key, str] = {}
         self._shown: set[_Key] = set()
+        self._settled: set[str] = set()
 
     def choose(self, lines: Iterable[HypotheticalAnswer], tell: _Tell) -> list[HypotheticalAnswer]:
         """The lines that are told, with their groups; `tell` makes the line of an answer whose turn it is."""
@@ -33,7 +36,14 @@ class Situations:
         for line in found:
             if line.status == "possible":
                 self._enter(line)
-        return [told for line in found for told in self._choose(line, tell)]
+        told: list[HypotheticalAnswer] = []
+        in_turn: set[object] = set()  # what was told because its turn had come is not repeated
+        for line in found:
+            if _content(line) not in in_turn:
+                chosen = list(self._choose(line, tell))
+                in_turn |= {_content(other) for other in chosen if other.answer != line.answer}
+                told += chosen
+        return told
 
     def _enter(self, line: HypotheticalAnswer) -> None:
         key = tuple(line.answer.values())
@@ -53,15 +63,17 @@ class Situations:
             return
         is_told = not self._first_only or line.status == "certain" or key in self._shown
         if line.status == "possible":
-            is_told = is_told or self._first(group) == key
+            is_told = is_told or (group not in self._settled and self._first(group) == key)
         if is_told:
             self._shown |= {key} if line.status == "possible" and self._first_only else set()
             has_group = len(self._ends[group]) > 1 and _group_of(line) == group
             yield replace(line, group=group) if has_group else line
         if line.is_final:
+            if line.status == "certain" and self._first_only:
+                self._settled.add(group)
             self._leave(key)
             self._shown.discard(key)
-            if self._first_only and group in self._ends:
+            if self._first_only and group in self._ends and group not in self._settled:
                 yield from self._next(group, line.at, tell)
 
     def _leave(self, key: _Key) -> None:
@@ -71,6 +83,7 @@ class Situations:
             del self._ends[group][key]
             if not self._ends[group]:
                 del self._ends[group]
+                self._settled.discard(group)
 
     def _first(self, group: str) -> _Key:
         """The answer of a situation that is decided first."""
@@ -86,18 +99,27 @@ class Situations:
     def snapshot(self) -> list[Any]:
         """What is known, as plain data."""
         ends = [[list(key), group, self._ends[group][key]] for key, group in self._group.items()]
-        return [ends, [list(key) for key in self._shown]]
+        return [ends, [list(key) for key in self._shown], sorted(self._settled)]
 
     def restore(self, data: list[Any]) -> None:
         """Continue where a snapshot was taken."""
-        ends, shown = data
+        ends, shown, settled = data
         for key, group, end in ends:
             self._group[tuple(key)] = group
             self._ends.setdefault(group, {})[tuple(key)] = end
-        self._shown = {tuple(key) for key in shown}
+        self._shown, self._settled = {tuple(key) for key in shown}, set(settled)
+
+
+@lru_cache(4_096)
+def _text(literal: GroundLiteral) -> str:
+    return str(literal)
+
+
+def _content(line: HypotheticalAnswer) -> object:
+    return tuple(line.answer.values()), line.status, line.evidence, line.hypotheses
 
 
 def _group_of(line: HypotheticalAnswer) -> str:
     """A name for the facts that speak for an answer and for its values but for the time: the same in each run."""
-    facts = sorted(str(literal) for literal in line.evidence if not literal.negated)
+    facts = sorted(_text(literal) for literal in line.evidence if not literal.negated)
     return f"{crc32(repr((list(line.answer.values())[:-1], facts)).encode()):08x}"

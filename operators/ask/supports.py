@@ -8,12 +8,16 @@ from tidelog.operators.ask.covering import Literals, Support, is_covered, suppor
 from tidelog.operators.ask.partials import Partial
 from tidelog.plans.questions import GroundLiteral
 
+_FEW = 8
+"""So many supports are compared with all others."""
+
 
 class Comparison:
     """The supports of one answer, compared: `hidden` are those that need more than another one does, or have more evidence
     for the same needs.
 
-    A support that has changed is compared with those alone whose hypotheses have one in common with its own.
+    Where there are many, a support that has changed is compared with those alone whose hypotheses have one in common with
+    its own.
     """
 
     def __init__(self) -> None:
@@ -21,6 +25,7 @@ class Comparison:
         self._open: dict[Partial, None] = {}
         self._by_needs: dict[Literals, dict[int, dict[Literals, dict[Partial, None]]]] = {}
         self._needing: dict[GroundLiteral, dict[Literals, None]] = {}
+        self._is_indexed = False
         self.hidden: dict[Partial, None] = {}
 
     def __contains__(self, partial: Partial) -> bool:
@@ -31,7 +36,7 @@ class Comparison:
         support = self._supports.pop(partial, None)
         self.hidden.pop(partial, None)
         self._open.pop(partial, None)
-        if support is None:
+        if support is None or not self._is_indexed:
             return
         by_size = self._by_needs[support.hypotheses]
         by_evidence = by_size[len(support.evidence)]
@@ -72,6 +77,14 @@ class Comparison:
         self._supports[partial] = support
         if support.is_open:
             self._open[partial] = None
+        if self._is_indexed:
+            self._note(partial, support)
+        elif len(self._supports) > _FEW:
+            self._is_indexed = True
+            for other, known in self._supports.items():
+                self._note(other, known)
+
+    def _note(self, partial: Partial, support: Support) -> None:
         by_evidence = self._by_needs.setdefault(support.hypotheses, {}).setdefault(len(support.evidence), {})
         by_evidence.setdefault(support.evidence, {})[partial] = None
         for literal in support.hypotheses:
@@ -79,7 +92,7 @@ class Comparison:
 
     def _related(self, support: Support) -> Iterator[Partial]:
         """The supports that could hide one, or be hidden by it."""
-        if support.is_open:
+        if support.is_open or not self._is_indexed:
             yield from list(self._supports)
             return
         yield from list(self._open)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from tidelog.operators.ask.awaited import Awaited
 from tidelog.operators.ask.board import Board
 from tidelog.operators.ask.covering import Support, support_of
 from tidelog.operators.ask.lines import Lines
@@ -10,7 +13,9 @@ from tidelog.operators.ask.shown import as_ways
 from tidelog.operators.ask.situations import Situations
 from tidelog.operators.ask.supports import Comparison
 from tidelog.operators.ask.telling import Telling
+from tidelog.operators.ask.voids import has_void_cases
 from tidelog.operators.ask.waiting import Reminder
+from tidelog.operators.ask.witnesses import Witnesses
 from tidelog.plans.preconditions import Unfolding
 from tidelog.plans.questions import NEVER, GroundLiteral, HypotheticalAnswer, Question
 
@@ -24,17 +29,20 @@ class Teller(Board):
 
     def __init__(self, question: Question, unfolding: Unfolding, lateness: int, telling: Telling) -> None:
         super().__init__(question, unfolding)
-        self._choice = telling
+        self._choice, self._lateness = telling, lateness
         self._main = self._queries[""]
+        self._witnesses = Witnesses(self._known)
         self._telling = Lines(question, unfolding, lateness, self._known)
         self._situations = Situations(telling.grouped)
         self._lines: list[HypotheticalAnswer] = []
         self._at = self._known.clock
+        self._reminded: dict[Answer, None] = {}
 
     def _tell_possible(self, answer: Answer) -> None:
         """Tell what is new: another support, or more facts that speak for it; or that one is lost, and what is left."""
         news = [partial for partial in self._minimal(answer) if self._is_news(partial)]
         lost, answer.lost = answer.lost, None
+        is_reminded = answer in self._reminded and not news
         for way in as_ways(news):
             thread = Thread()
             for partial in way:
@@ -45,7 +53,7 @@ class Teller(Board):
                 partial.tell()
             self._tell(answer, way, lost)
             lost = None
-        if lost is not None and (left := self._nearest(answer)) is not None:
+        if (lost is not None or is_reminded) and (left := self._nearest(answer)) is not None:
             self._tell(answer, [left], lost)
 
     def _tell(self, answer: Answer, way: list[Partial], lost: GroundLiteral | None = None) -> None:
@@ -64,9 +72,10 @@ class Teller(Board):
 
     def _is_news(self, partial: Partial) -> bool:
         """Whether there is a line: for what speaks enough for the answer, and for each fact that does so in addition."""
-        if partial.told == partial.missing or self._known.is_due(partial) or not self._can_be_met(partial):
+        if partial.told == partial.missing or self._known.is_due(partial) or not self._is_meant(partial, self._known.begun):
             return False
-        lacking = 0 if partial.told is not None else self._choice.lacks(self._telling.evidence(partial))
+        is_enough = partial.told is not None or self._choice.min_evidence <= 1
+        lacking = 0 if is_enough else self._choice.lacks(self._telling.evidence(partial))
         if lacking and self._choice.count_absences:
             self._look_when_absent(partial, lacking)
         return not lacking
@@ -93,7 +102,7 @@ class Teller(Board):
         warn = self._choice.warn
         if warn is None or answer.is_open or answer.warned or deadline >= NEVER:
             return
-        if deadline - warn <= self._known.watermark:
+        if deadline - warn <= max(self._known.watermark, self._at - self._lateness):  # as the line says that is told now
             answer.warned = True
         else:
             self._calendar_add(deadline - warn, Reminder(answer))
@@ -105,21 +114,26 @@ class Teller(Board):
         left = self._nearest(answer)
         if left is None:
             return
-        deadline = self._known.deadline(answer, left)
-        self._remind_at(answer, deadline)
+        self._remind_at(answer, self._known.deadline(answer, left))
         if answer.warned:
-            self._lines.append(self._telling.possible(answer, [left], self._at, deadline))
+            self._reminded[answer] = None  # the line tells what is left once all of this moment is known
+            self._change(answer)
 
-    def _can_be_met(self, partial: Partial) -> bool:
-        return not self._main.has_cases or self._cases.can_be_met(partial)
+    def _is_meant(self, partial: Partial, decided: Callable[[Awaited], int]) -> bool:
+        """Whether all that it needs can be so at once, and some values of what is open make it a support of their answer."""
+        can_be_met = not self._main.has_cases or self._cases.can_be_met(partial)
+        return can_be_met and self._witnesses.has_instance(partial, decided)
 
     def _minimal(self, answer: Answer) -> list[Partial]:
         """Those of an answer's supports that are new or have changed, or are to be looked at again, and need least."""
         compared = answer.compared
         fresh = list(answer.supports) if answer.is_new else [partial for partial in answer.fresh if partial.alive]
         answer.is_new, answer.fresh = False, {}
+        if len(answer.supports) == 1 and compared is not None and not self._beside(answer):
+            fresh += [partial for partial in compared.hidden if partial in answer.supports]
+            compared = answer.compared = None
         if compared is None:
-            if len(answer.supports) == 1 and not self._beside(answer):
+            if len(answer.supports) == 1 and not self._beside(answer) and not any(map(_has_void_cases, fresh)):
                 return fresh
             compared = answer.compared = Comparison()
             compared.update(answer.supports, self._beside(answer))
@@ -133,3 +147,7 @@ class Teller(Board):
         """What could make it an answer as well: with nothing having come, or with open columns."""
         general = [support_of(partial) for partial in self._known.general(answer)]
         return [*self._known.unsupported(answer), *general]
+
+
+def _has_void_cases(partial: Partial) -> bool:
+    return has_void_cases(partial.pattern, partial.binding, partial.missing)

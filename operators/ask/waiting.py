@@ -5,16 +5,19 @@ A fact, or a time that has passed, finds those whom it concerns by looking them 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from tidelog.operators.ask.awaited import Awaited, Binding, value_of
 from tidelog.operators.ask.partials import Answer, Partial
-from tidelog.operators.ask.patterns import Awaited, Binding, Pattern, value_of
+from tidelog.operators.ask.patterns import Pattern
 from tidelog.plans.facts import Row
 from tidelog.plans.syntax import Value
+from tidelog.plans.timeline import NEG
 
 
 class Forgetting(NamedTuple):
@@ -25,11 +28,12 @@ class Forgetting(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A fact whose coming would close a way to an answer for which nothing has come yet."""
+    """A fact whose coming would close a way to an answer for which nothing has come yet: of this row, up to `last`."""
 
     predicate: str
     row: Row
-    time: int
+    answer: Answer
+    last: int
 
 
 class Reminder(NamedTuple):
@@ -40,7 +44,7 @@ class Reminder(NamedTuple):
 
 
 Concern = tuple[Partial, int]
-"""A partial answer, and which of its premises: i for the one at i, −1−i for the negated one at i."""
+"""A partial answer, and which of its premises: i for the one at i, −1−i for the negated one at i; of n, n+k for run k."""
 _Key = tuple[int | None, Row]
 
 
@@ -93,8 +97,9 @@ class Relevant:
     """Which facts can matter at all: those with the constants of some premise, by predicate."""
 
     def __init__(self, patterns: Iterable[Pattern]) -> None:
-        self._tables: dict[str, list[tuple[Any, dict[Any, list[tuple[Pattern, int]]]]]] = {}
-        tables: dict[tuple[str, tuple[int, ...]], dict[Any, list[tuple[Pattern, int]]]] = {}
+        self._tables: dict[str, list[tuple[Any, _Started]]] = {}
+        tables: dict[tuple[str, tuple[int, ...]], _Started] = {}
+        number = count()
         for pattern in patterns:
             for i, item in [*enumerate(pattern.premises), *((-1, item) for item in pattern.negated)]:
                 positions = tuple(item.constants)
@@ -102,7 +107,10 @@ class Relevant:
                 table = tables.setdefault((item.premise.predicate, positions), {})
                 started = table.setdefault(values[0] if len(values) == 1 else values, [])
                 if i >= 0:
-                    started.append((pattern, i))
+                    started.append((pattern.lead(i), next(number), pattern, i))
+        for table in tables.values():
+            for started in table.values():
+                started.sort(key=_lead_of)
         for (predicate, positions), table in tables.items():
             columns = itemgetter(*positions) if positions else _no_columns
             self._tables.setdefault(predicate, []).append((columns, table))
@@ -111,13 +119,20 @@ class Relevant:
         """For each predicate whose facts can matter, whether one with this row can."""
         return {predicate: _test(tables) for predicate, tables in self._tables.items()}
 
-    def started_by(self, predicate: str, row: Row) -> Iterator[tuple[Pattern, int]]:
-        """The premises for which a fact may stand."""
+    def started_by(self, predicate: str, row: Row, ahead: int) -> Iterator[tuple[Pattern, int]]:
+        """The premises for which a fact may stand, so far ahead of the watermark, and with which an answer begins."""
         for columns, table in self._tables.get(predicate, ()):
-            yield from table.get(columns(row), ())
+            started = table.get(columns(row), ())
+            enough = bisect_left(started, ahead, key=_lead_of)
+            yield from ((pattern, i) for _, _, pattern, i in sorted(started[:enough], key=_number_of))
 
 
-def _test(tables: Sequence[tuple[Any, dict[Any, list[tuple[Pattern, int]]]]]) -> Callable[[Row], bool]:
+_Started = dict[Any, list[tuple[int, int, Pattern, int]]]
+"""For values of some columns, the premises with which an answer can begin: by how far ahead the fact has to lie."""
+_lead_of, _number_of = itemgetter(0), itemgetter(1)
+
+
+def _test(tables: Sequence[tuple[Any, _Started]]) -> Callable[[Row], bool]:
     if len(tables) > 1:
         return lambda row: any(columns(row) in table for columns, table in tables)
     ((columns, table),) = tables
@@ -126,6 +141,45 @@ def _test(tables: Sequence[tuple[Any, dict[Any, list[tuple[Pattern, int]]]]]) ->
 
 def _no_columns(_: Row) -> Row:
     return ()
+
+
+class Dormant:
+    """The answers to be looked at again if a fact comes: for each row, from when to when it matters to whom."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, Row], dict[Answer, tuple[int, int]]] = {}
+
+    def add(self, predicate: str, row: Row, answer: Answer, first: int, last: int) -> bool:
+        """Look at an answer again if this fact comes within these times; whether they reach further than was known."""
+        answers = self._rows.setdefault((predicate, row), {})
+        known = answers.get(answer)
+        if known is None:
+            answers[answer] = first, last
+            return True
+        answers[answer] = min(first, known[0]), max(last, known[1])
+        return last > known[1]
+
+    def woken_by(self, predicate: str, row: Row, time: int) -> list[Answer]:
+        """Those to whom a fact matters: they do not wait any more."""
+        answers = self._rows.get((predicate, row))
+        if not answers:
+            return []
+        found = [answer for answer, (first, last) in answers.items() if first <= time <= last]
+        for answer in found:
+            self._remove((predicate, row), answer)
+        return found
+
+    def forget(self, refusal: Refusal) -> None:
+        """This fact can no longer come."""
+        key = refusal.predicate, refusal.row
+        known = self._rows.get(key, {}).get(refusal.answer)
+        if known is not None and known[1] <= refusal.last:
+            self._remove(key, refusal.answer)
+
+    def _remove(self, key: tuple[str, Row], answer: Answer) -> None:
+        del self._rows[key][answer]
+        if not self._rows[key]:
+            del self._rows[key]
 
 
 class Calendar:
@@ -158,10 +212,13 @@ class Arrived:
     def __init__(self) -> None:
         self._facts: dict[str, dict[int, set[Row]]] = {}
         self._count = 0
+        self.newest = NEG
+        """The latest time of a fact."""
 
     def add(self, predicate: str, row: Row, time: int) -> tuple[bool, bool]:
         """Keep a fact; tells whether it is new, and whether it is the first of its predicate and time."""
         times = self._facts.setdefault(predicate, {})
+        self.newest = max(self.newest, time)
         rows = times.get(time)
         if rows is None:
             times[time] = {row}
@@ -172,6 +229,10 @@ class Arrived:
         rows.add(row)
         self._count += 1
         return True, False
+
+    def has(self, predicate: str, row: Row, time: int) -> bool:
+        """Whether a fact has come."""
+        return row in self._facts.get(predicate, {}).get(time, ())
 
     def has_any(self, predicate: str, row: Row, times: range) -> bool:
         """Whether a fact has come at one of these times."""
@@ -201,5 +262,6 @@ class Arrived:
         self._facts.clear()
         for name, time, rows in data:
             self._facts.setdefault(name, {})[time] = {tuple(row) for row in rows}
+            self.newest = max(self.newest, time)
         self._count = sum(len(rows) for times in self._facts.values() for rows in times.values())
         return [(name, time) for name, times in self._facts.items() for time in times]

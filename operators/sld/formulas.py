@@ -1,8 +1,8 @@
 """What a formula asks of its parts: alternatives, each a tuple of tasks (`plans/syntax.py` has the formulas).
 
 At the time τ, `diamondminus[a,b] M` is M at τ-d for some d, `boxminus[a,b] M` for each; `M since[a,b] N` is N at τ-d and M
-at all times between; a window is one of these. What has no end would have infinitely many alternatives or premises, but
-for ◇: there, the time is a variable of its own.
+at all times between; a window is one of these. Where ◇ bridges many distances, the time is a variable of its own with
+bounds, and one alternative. What has no end would have infinitely many alternatives or premises, but for ◇.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from tidelog.operators.sld.comparing import START_SLOT, instantiate, write
+from tidelog.operators.sld.limits import is_long
 from tidelog.operators.sld.rulebook import is_unbounded
-from tidelog.operators.sld.tasks import Call, Deny, Equal, Scope, Solve, Step, Task, Tasks, Test
+from tidelog.operators.sld.tasks import Call, Deny, Equal, Scope, Solve, Step, Task, Tasks, Test, Throughout
 from tidelog.operators.sld.terms import Bindings, shift
+from tidelog.operators.sld.writing import relate
 from tidelog.plans.errors import ProgramError, Span
 from tidelog.plans.normal.rewrite import refuse
 from tidelog.plans.preconditions import Argument, Slot
@@ -22,7 +24,6 @@ from tidelog.plans.syntax import (
     Atom,
     Binary,
     Comparison,
-    ComparisonOperator,
     Conjunction,
     Constant,
     Expression,
@@ -68,7 +69,7 @@ def solve(task: Solve, bindings: Bindings) -> Step:
 
 def call(atom: Atom, scope: Scope, time: Argument) -> Call:
     """An atom of a rule as a literal: at its own time, or at the rule's."""
-    return Call(atom.predicate, arguments_of(atom, scope), time_of(atom, scope, time), scope.above)
+    return Call(atom.predicate, arguments_of(atom, scope), time_of(atom, scope, time), scope.above, scope.is_listed)
 
 
 def arguments_of(atom: Atom, scope: Scope) -> tuple[Argument, ...]:
@@ -94,11 +95,6 @@ def _compared(comparison: Comparison, variables: Mapping[str, Slot]) -> Comparis
     return Comparison(comparison.operator, left, right, comparison.span)
 
 
-def relate(left: Argument, operator: ComparisonOperator, right: Argument) -> Test:
-    """A comparison of two terms as a task."""
-    return Test(Comparison(operator, write(left), write(right)))
-
-
 # --- metric operators ---------------------------------------------------------------------------------------------------
 
 
@@ -106,15 +102,16 @@ def _unary(formula: Unary, task: Solve, bindings: Bindings) -> Step:
     sign = _SIGN[formula.operator]
     low, high = _ends(formula.interval)
     if formula.operator.startswith("diamond"):
-        if is_unbounded(high):
-            return _some_time(formula.operand, task, sign, int(low), bindings)
+        if is_open_in(task.scope, low, high):
+            return _some_time(formula.operand, task, sign, (low, high), bindings)
         return _alternatives(low, high, lambda d: (task._replace(formula=formula.operand, time=shift(task.time, sign * d)),))
     if is_unbounded(high):
         raise endless(f"`{formula.operator}` without an end", formula.span)
     if isinstance(formula.operand, Negation):  # □ ¬φ is ¬ ◇ φ
         never = replace(formula, operator=_DIAMOND[formula.operator], operand=formula.operand.operand)
         return (Deny(never, task.scope, task.time),)
-    return tuple(Solve(formula.operand, task.scope, shift(task.time, sign * d)) for d in range(int(low), int(high) + 1))
+    distances = sorted((sign * int(low), sign * int(high)))
+    return (Throughout(formula.operand, task.scope, shift(task.time, distances[0]), distances[1] - distances[0]),)
 
 
 def _ends(interval: Interval) -> tuple[Time, Time]:
@@ -125,11 +122,33 @@ def _alternatives(low: Time, high: Time, way: Callable[[int], Tasks]) -> Iterato
     return (way(d) for d in range(int(low), int(high) + 1))
 
 
-def _some_time(formula: Formula, task: Solve, sign: int, low: int, bindings: Bindings) -> Tasks:
-    """`diamondminus[a,inf) M`: M at a time V of its own, V <= τ-a."""
+def listed(scope: Scope) -> Scope:
+    """The scope under what wants something at many times."""
+    return scope if scope.is_listed else scope._replace(is_listed=True)
+
+
+def each(task: Throughout) -> Tasks:
+    """A formula at each of many times, one by one."""
+    scope = listed(task.scope) if task.width else task.scope
+    return tuple(Solve(task.formula, scope, shift(task.first, d)) for d in range(task.width + 1))
+
+
+def is_open_in(scope: Scope, low: Time, high: Time) -> bool:
+    """Whether what bridges these distances has a time of its own; in a recursion and under □, only what has no end."""
+    return is_unbounded(high) or (scope.above is None and not scope.is_listed and is_long(low, high))
+
+
+def _some_time(formula: Formula, task: Solve, sign: int, ends: tuple[Time, Time], bindings: Bindings) -> Tasks:
+    """`diamondminus[a,b] M`: M at a time V of its own, τ-b <= V <= τ-a."""
     when = bindings.new("T", is_time=True)
-    bound = relate(when, "<=" if sign < 0 else ">=", shift(task.time, sign * low))
-    return bound, Solve(formula, task.scope, when)
+    return *bounds_of(when, task.time, sign, ends), Solve(formula, task.scope, when)
+
+
+def bounds_of(when: Argument, time: Argument, sign: int, ends: tuple[Time, Time]) -> Iterator[Test]:
+    """That `when` lies so far before `time`, or behind it: at least, and at most where that has an end."""
+    yield relate(when, "<=" if sign < 0 else ">=", shift(time, sign * int(ends[0])))
+    if not is_unbounded(ends[1]):
+        yield relate(when, ">=" if sign < 0 else "<=", shift(time, sign * int(ends[1])))
 
 
 def _binary(formula: Binary, task: Solve) -> Step:
@@ -142,7 +161,8 @@ def _binary(formula: Binary, task: Solve) -> Step:
             throughout = Unary(_BOX[formula.operator], Interval(1, distance - 1), formula.left, span=formula.span)
             last = Solve(formula.right, task.scope, shift(task.time, sign * distance))
             return last, Solve(throughout, task.scope, task.time)
-        between = (Solve(formula.left, task.scope, shift(task.time, sign * d)) for d in range(1, distance))
+        scope = listed(task.scope) if distance > 2 else task.scope
+        between = (Solve(formula.left, scope, shift(task.time, sign * d)) for d in range(1, distance))
         return Solve(formula.right, task.scope, shift(task.time, sign * distance)), *between
 
     return _alternatives(low, high, way)
@@ -160,7 +180,8 @@ def _window(window: Window, task: Solve, bindings: Bindings) -> Step:
     step = window.window.step
     if step is None:
         return _plain_window(window, task, bindings)
-    return stepped(int(step), task.time, lambda end: _ways(_plain_window(window, task._replace(time=end), bindings)))
+    scope = listed(task.scope)  # bounds beside multiples are not seen through
+    return stepped(int(step), task.time, lambda end: _ways(_plain_window(window, Solve(window, scope, end), bindings)))
 
 
 def stepped(step: int, time: Argument, inner: Callable[[Argument], Iterator[Tasks]]) -> Iterator[Tasks]:
@@ -183,8 +204,8 @@ def _plain_window(window: Window, task: Solve, bindings: Bindings) -> Step:
             raise endless("`always` in a window without an end", window.span)
         return _always(inner, task, int(size))
     if window.mode == "sometime":
-        if is_unbounded(size):
-            return _some_time(inner, task, -1, 0, bindings)
+        if is_open_in(task.scope, 0, size):
+            return _some_time(inner, task, -1, (0, size), bindings)
         return _alternatives(0, size, lambda d: (task._replace(formula=inner, time=shift(task.time, -d)),))
     if not isinstance(inner, Atom) or inner.at is None:
         raise refuse("a window with `@` holds one atom", inner.span)
@@ -196,7 +217,8 @@ def _always(inner: Formula, task: Solve, size: int) -> Iterator[Tasks]:
     for length in range(size + 1):
         begin = shift(task.time, -length)
         parts: list[Task] = [relate(begin, "=" if length < size else ">=", START_SLOT)]
-        parts += (Solve(inner, task.scope, shift(task.time, -d)) for d in range(length, -1, -1))
+        scope = listed(task.scope) if length else task.scope
+        parts += (Solve(inner, scope, shift(task.time, -d)) for d in range(length, -1, -1))
         yield tuple(parts)
 
 
@@ -205,11 +227,11 @@ def _timed(atom: Atom, task: Solve, size: Time, bindings: Bindings) -> Step:
     literal = call(atom, task.scope, task.time)
     when, end = bindings.walk(literal.time), bindings.walk(task.time)
     begun = relate(literal.time, ">=", START_SLOT)
-    if is_unbounded(size):
-        return relate(literal.time, "<=", task.time), begun, literal
     distance = _difference(end, when)
-    if distance is not None:
+    if distance is not None and not is_unbounded(size):
         return (begun, literal) if 0 <= distance <= size else NEVER
+    if is_open_in(task.scope, 0, size):
+        return *bounds_of(literal.time, task.time, -1, (0, size)), begun, literal
     return _alternatives(0, size, lambda d: (Equal(literal.time, shift(end, -d)), begun, literal))
 
 

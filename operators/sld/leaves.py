@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from tidelog.operators.sld.terms import Bindings
 from tidelog.plans.errors import NOWHERE, Diagnostic, ProgramError, Span
 from tidelog.plans.numerals import canonical
 from tidelog.plans.preconditions import START, Argument, Premise, Slot
-from tidelog.plans.syntax import Comparison, Variable
+from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, Variable
 
 
 class Absence(NamedTuple):
@@ -184,10 +184,34 @@ def _compared(waiting: Iterable[Comparison], bindings: Bindings, anchored: set[i
         if not bounds.add(comparison, bindings):
             left, right = refresh(comparison.left, bindings), refresh(comparison.right, bindings)
             others[Comparison(comparison.operator, left, right, comparison.span)] = None
+    others = {item: None for item in others if not _only_names(item, others, anchored, bindings)}
     mentioned = {variable for item in others for variable in slots_of(item.left, item.right)}
     if not agree(others) or not bounds.eliminate(anchored | mentioned):
         return None
     return (*others, *bounds.comparisons())
+
+
+def _only_names(item: Comparison, all_items: Collection[Comparison], anchored: set[int], bindings: Bindings) -> bool:
+    """Whether it is `W = T + S`, which gives a sum of times a name that nothing else uses."""
+    if item.operator != "=":
+        return False
+    for name, value in ((item.left, item.right), (item.right, item.left)):
+        own = slots_of(name) if isinstance(name, Variable) else set()
+        if own and own.isdisjoint(anchored) and _is_sum(value, bindings) and own.isdisjoint(slots_of(value)):
+            return not any(own & slots_of(other.left, other.right) for other in all_items if other is not item)
+    return False
+
+
+def _is_sum(expression: Expression, bindings: Bindings) -> bool:
+    """Whether it has a value, a whole number, whatever the times in it are."""
+    match expression:
+        case Variable(name):
+            return name == START or int(name[1:]) in bindings.times
+        case Constant(value):
+            return isinstance(value, int)
+        case Arithmetic("+" | "-" | "*", operands):
+            return all(_is_sum(operand, bindings) for operand in operands)
+    return False
 
 
 def _whole_numbers(premises: Iterable[Premise], bindings: Bindings) -> tuple[Comparison, ...]:

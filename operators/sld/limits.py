@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidelog.plans.errors import Diagnostic, ProgramError, Span
+from tidelog.plans.syntax import Time
 
 MAX_PRECONDITIONS = 10_000
 """More preconditions, in all queries of an `ask` together, are refused."""
@@ -12,6 +13,13 @@ MAX_PREMISES = 200_000
 """More premises in all of them are refused."""
 MAX_STEPS = 5_000_000
 """After so many steps of resolution it is given up, whether or not they led to anything."""
+LONGEST_LIST = 5
+"""An operator that bridges more distances has a time of its own with bounds, in place of a list of alternatives."""
+
+
+def is_long(low: Time, high: Time) -> bool:
+    """Whether so many distances have a time of their own; what has no end has one, too."""
+    return high - low >= LONGEST_LIST
 
 
 def too_large(what: str, span: Span) -> ProgramError:

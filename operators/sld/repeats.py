@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 
 from tidelog.operators.sld.comparing import slots_of
-from tidelog.operators.sld.tasks import Call, Equal, Goal, Lack, Test
+from tidelog.operators.sld.tasks import Call, Equal, Goal, Lack, Test, Throughout
 from tidelog.operators.sld.terms import Bindings
 from tidelog.plans.preconditions import Argument, Premise, Slot
 from tidelog.plans.syntax import Comparison
@@ -70,5 +70,7 @@ def _slots(goal: Goal) -> Iterator[Argument]:
                 yield from (task.left, task.right)
             case Test(comparison):
                 yield from (Slot(v) for v in sorted(slots_of(comparison.left, comparison.right)))
+            case Throughout():
+                yield from (*task.scope.variables.values(), task.first)
             case _:
                 yield from (*task.scope.variables.values(), task.time)

@@ -6,13 +6,15 @@ ends so is a computed answer with premises over the empty history (Definition 4)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tidelog.operators.sld.comparing import settle
-from tidelog.operators.sld.formulas import NEVER, relate, solve
+from tidelog.operators.sld.covers import Cover, chains, covers_of, linked
+from tidelog.operators.sld.formulas import NEVER, each, solve
+from tidelog.operators.sld.formulas import call as call_of
 from tidelog.operators.sld.leaves import Absence, Leaf, close
-from tidelog.operators.sld.limits import Budget
+from tidelog.operators.sld.limits import Budget, is_long
 from tidelog.operators.sld.negation import deny
 from tidelog.operators.sld.repeats import Repeats
 from tidelog.operators.sld.rulebook import Clause, Rulebook, is_unbounded
@@ -29,9 +31,11 @@ from tidelog.operators.sld.tasks import (
     Task,
     Tasks,
     Test,
+    Throughout,
     put,
 )
 from tidelog.operators.sld.terms import Bindings, Mark, shift
+from tidelog.operators.sld.writing import relate
 from tidelog.plans.errors import NOWHERE, Diagnostic, ProgramError, Span
 from tidelog.plans.preconditions import Argument, Premise, Slot
 from tidelog.plans.syntax import Comparison, Constant, Variable
@@ -131,6 +135,8 @@ class Resolver:
         match task:
             case Solve():
                 return solve(task, self.bindings)
+            case Throughout():
+                return self._throughout(task)
             case Call():
                 return self._call(task, rest, answer)
             case Equal():
@@ -141,6 +147,26 @@ class Resolver:
                 return deny(task, self.rulebook)
             case Lack():
                 return self._lack(task)
+
+    def _throughout(self, task: Throughout) -> Step:
+        """A formula at many times: by chains of what holds for long, or else at each of them."""
+        if not task.width or task.scope.is_listed or task.scope.above is not None:
+            return each(task)
+        covers = covers_of(task.formula, self.rulebook)
+        found = None if covers is None else chains(covers, task.width + 1)
+        return each(task) if found is None else (self._chained(chain, task) for chain in found)
+
+    def _chained(self, chain: Sequence[Cover], task: Throughout) -> Tasks:
+        times = [self.bindings.new("T", is_time=True) for _ in chain]
+        tasks: list[Task] = [*linked(chain, times, task.first, shift(task.first, task.width))]
+        for cover, time in zip(chain, times, strict=True):
+            scope = task.scope
+            for atom, clause in cover.steps:
+                goal = call_of(atom, scope, time)
+                scope, heads = self._used(clause, goal, None)
+                tasks += heads
+            tasks += [Solve(part, scope, time) for part in cover.body]
+        return tuple(tasks)
 
     def _test(self, comparison: Comparison) -> Step:
         result = settle(comparison, self.bindings)
@@ -225,18 +251,26 @@ class Resolver:
 
     def _applied(self, clause: Clause, call: Call, above: Ancestor | None) -> Iterator[Tasks]:
         """The ways in which one rule derives an atom: one for each distance that its head's boxes bridge."""
-        endless = is_unbounded(clause.low) or is_unbounded(clause.high)
+        endless = is_unbounded(clause.low) or is_unbounded(clause.high) or self._is_open(clause, call, above)
         distances = (0,) if endless or clause.atom.at is not None else range(int(clause.low), int(clause.high) + 1)
         for distance in distances:
-            variables = {name: self.bindings.new(name, name in clause.times) for name in clause.variables}
-            scope = Scope(clause, variables, above)
-            heads = tuple(
-                Equal(call.arguments[i], variables[term.name] if isinstance(term, Variable) else term.value)
-                for i, term in enumerate(clause.atom.arguments)
-                if isinstance(term, Variable | Constant)
-            )
-            moment, timing = self._moment(clause, call, variables, distance, endless)
+            scope, heads = self._used(clause, call, above)
+            moment, timing = self._moment(clause, call, scope.variables, distance, endless)
             yield *heads, *timing, *(Solve(part, scope, moment) for part in clause.body)
+
+    def _used(self, clause: Clause, call: Call, above: Ancestor | None) -> tuple[Scope, Tasks]:
+        """A rule with variables of its own, and what makes its head the atom that is called for, but for its time."""
+        variables = {name: self.bindings.new(name, name in clause.times) for name in clause.variables}
+        heads = tuple(
+            Equal(call.arguments[i], variables[term.name] if isinstance(term, Variable) else term.value)
+            for i, term in enumerate(clause.atom.arguments)
+            if isinstance(term, Variable | Constant)
+        )
+        return Scope(clause, variables, above, call.is_listed), heads
+
+    def _is_open(self, clause: Clause, call: Call, above: Ancestor | None) -> bool:
+        """Whether a rule's time is a variable of its own, as its head bridges many distances."""
+        return above is None and not call.is_listed and clause.atom.at is None and is_long(clause.low, clause.high)
 
     def _moment(
         self, clause: Clause, call: Call, variables: dict[str, Slot], distance: int, endless: bool

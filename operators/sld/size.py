@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from tidelog.operators.sld.limits import MAX_PRECONDITIONS, MAX_PREMISES, Budget, too_large
+from tidelog.operators.sld.covers import Cover, chains, covers_of
+from tidelog.operators.sld.limits import MAX_PRECONDITIONS, MAX_PREMISES, Budget, is_long, too_large
 from tidelog.operators.sld.rulebook import Clause, Rulebook, is_unbounded
 from tidelog.operators.sld.tasks import Call
 from tidelog.operators.sld.values import holds
@@ -93,6 +94,7 @@ class _Key(NamedTuple):
 
     predicate: str
     pattern: tuple[Value | None, ...]
+    is_listed: bool = False
 
 
 class _Sizer:
@@ -103,6 +105,7 @@ class _Sizer:
         self._sizes: dict[_Key, Size] = {}
         self._missing: dict[_Key, None] = {}
         self.blamed: Span | None = None
+        self._is_listed = False
 
     def size(self, key: _Key) -> Size:
         """The size of a goal. A recursion counts once: how often it is gone through shows when it is unfolded."""
@@ -113,7 +116,7 @@ class _Sizer:
                 waiting.pop()
                 continue
             begun.add(current)
-            self._missing = {}
+            self._missing, self._is_listed = {}, current.is_listed
             found = self._goal(current)
             new = [needed for needed in self._missing if needed not in begun]
             if new:
@@ -140,7 +143,7 @@ class _Sizer:
 
     def _clause(self, clause: Clause, known: Known) -> Size:
         span = clause.high - clause.low
-        ways = 1 if is_unbounded(span) or clause.atom.at is not None else int(span) + 1
+        ways = 1 if is_unbounded(span) or clause.atom.at is not None or self._is_open(0, span) else int(span) + 1
         return self._noted(self._conjunction(clause.body, known).times(ways), clause.span)
 
     def _conjunction(self, parts: Iterable[Formula], known: Known) -> Size:
@@ -184,7 +187,8 @@ class _Sizer:
             case Unary():
                 return self._unary(formula, known)
             case Binary():
-                left, right = self.formula(formula.left, known), self.formula(formula.right, known)
+                right = self.formula(formula.right, known)
+                left = self._at_each(formula.left, known, _distances(formula.interval))
                 is_one = self._is_absence(formula.left)
                 number = _distances(formula.interval)
                 return right.both(PREMISE).times(number) if is_one else _since(left, right, formula.interval)
@@ -193,15 +197,42 @@ class _Sizer:
         return ONE
 
     def _unary(self, formula: Unary, known: Known) -> Size:
-        inner, number = self.formula(formula.operand, known), _distances(formula.interval)
+        number, low, high = _distances(formula.interval), formula.interval.low, formula.interval.high
         if formula.operator.startswith("diamond"):
-            return inner.times(number)
-        return PREMISE if self._is_absence(formula.operand) else inner.all_of(number)
+            inner = self.formula(formula.operand, known)
+            return inner if self._is_open(low, high) else inner.times(number)
+        if self._is_absence(formula.operand):
+            return PREMISE
+        covers = None if self._is_listed or number == 1 else covers_of(formula.operand, self._rulebook)
+        found = None if covers is None else chains(covers, number)
+        if found is not None:
+            return self._chains(found)
+        return self._at_each(formula.operand, known, number).all_of(number)
+
+    def _is_open(self, low: Time, high: Time) -> bool:
+        return not self._is_listed and is_long(low, high)
+
+    def _chains(self, found: Iterable[Sequence[Cover]]) -> Size:
+        """Those that are longer than most can hold together are not kept."""
+        size = NONE
+        for chain in found:
+            own = ONE
+            for cover in chain:
+                own = own.both(self._conjunction(cover.body, {}))
+            size = size.either(own)
+        return size
+
+    def _at_each(self, formula: Formula, known: Known, number: int) -> Size:
+        """The size of a formula that has to hold at so many times, at one of them."""
+        before, self._is_listed = self._is_listed, self._is_listed or number > 1
+        size = self.formula(formula, known)
+        self._is_listed = before
+        return size
 
     def _atom(self, atom: Atom, known: Known) -> Size:
         if self._rulebook.is_stream(atom.predicate):
             return PREMISE
-        key = _Key(atom.predicate, tuple(_constant(term, known) for term in atom.arguments))
+        key = _Key(atom.predicate, tuple(_constant(term, known) for term in atom.arguments), self._is_listed)
         size = self._sizes.get(key)
         if size is None:
             self._missing[key] = None
@@ -237,8 +268,12 @@ class _Sizer:
         return self._rulebook.is_stream(formula.predicate)
 
     def _window(self, window: Window, known: Known) -> Size:
-        inner, number = self.formula(window.operand, known), _count_in(window.window.size)
-        size = _runs(inner, number) if window.mode == "always" else inner.times(number)
+        number = _count_in(window.window.size)
+        if window.mode == "always":
+            size = _runs(self._at_each(window.operand, known, number), number)
+        else:
+            is_one = window.window.step is None and self._is_open(0, window.window.size)
+            size = self.formula(window.operand, known).times(1 if is_one else number)
         return size.times(int(window.window.step or 1))
 
 

@@ -113,8 +113,10 @@ class System:
         if name is not None:
             self._whole.add(name)
             return self._tie(name, ZERO) and self._tighten()
-        if not expression_variables(comparison.left) and not expression_variables(comparison.right):
+        if _is_constant(comparison):
             return _holds(comparison)
+        if not self._tie_sums(comparison):
+            return False
         left, right = linear(comparison.left), linear(comparison.right)
         if left is None or right is None:
             self._opaque.add(_written(comparison))
@@ -146,6 +148,17 @@ class System:
         if operator == "=" and not self._bound(right.node, left.node, Gap(-size)):
             return False
         return self._tighten()
+
+    def _tie_sums(self, comparison: Comparison) -> bool:
+        """Arithmetic is for numbers, and has one: False where a text would have to be one."""
+        for one, other in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
+            if not isinstance(one, Arithmetic):
+                continue
+            equal = linear(other) if comparison.operator != "!=" else None
+            nodes = [*expression_variables(one), *([] if equal is None else [equal.node])]
+            if not all(self._tie(node, ZERO) for node in nodes):
+                return False
+        return True
 
     def _tie(self, one: _Node, other: _Node) -> bool:
         """Both are numbers, or both are texts; False if one is this and the other that."""
@@ -240,6 +253,21 @@ class System:
             return None
         return up.size
 
+    def between(self, x: _Node, y: _Node) -> tuple[Number, Number] | None:
+        """How much more x is than y, at least and at most, where both are bounded."""
+        up, down = self._gaps.get((x, y)), self._gaps.get((y, x))
+        return None if up is None or down is None else (-down.size, up.size)
+
+    def differences(self) -> list[tuple[_Node, _Node, int]]:
+        """The bounds between whole numbers: x - y <= k, with all that follows."""
+        whole = [(x, y, gap) for (x, y), gap in self._gaps.items() if x in self._whole and y in self._whole]
+        return [(x, y, int(gap.size)) for x, y, gap in whole if math.isfinite(gap.size)]
+
+    def most(self, x: _Node, y: _Node) -> int | None:
+        """How much more a whole number is than another one at most; None where nothing bounds it."""
+        gap = self._gaps.get((x, y))
+        return int(gap.size) if gap is not None and math.isfinite(gap.size) else None
+
     def highest(self, name: _Node) -> Iterator[tuple[_Node, Number]]:
         """The `(y, k)` for which the variable is known to be at most y + k."""
         return ((y, gap.size) for (x, y), gap in self._gaps.items() if x == name)
@@ -268,6 +296,8 @@ class System:
         """Let a comparison not hold; False where it has to hold. What may have no value may well not hold."""
         if _written(comparison) in self._opaque:
             return False
+        if _is_constant(comparison):
+            return not _holds(comparison)
         left, right = linear(comparison.left), linear(comparison.right)
         if left is None or right is None:
             name = whole_in(comparison)
@@ -279,6 +309,11 @@ class System:
 
 def _is_text(node: _Node) -> bool:
     return isinstance(node, tuple) and node[0] == "text"
+
+
+def _is_constant(comparison: Comparison) -> bool:
+    """Whether there is no variable in it."""
+    return not any(True for side in (comparison.left, comparison.right) for _ in expression_variables(side))
 
 
 def _holds(comparison: Comparison) -> bool:

@@ -22,11 +22,15 @@ class Ancestor(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """One use of a rule: its variables, the time at which it holds, and the atoms above it."""
+    """One use of a rule: its variables, the time at which it holds, and the atoms above it.
+
+    `is_listed` under what wants it at many times, where alternatives are listed: times of their own would multiply.
+    """
 
     clause: Clause
     variables: dict[str, Slot]
     above: Ancestor | None
+    is_listed: bool = False
 
 
 class Solve(NamedTuple):
@@ -35,6 +39,15 @@ class Solve(NamedTuple):
     formula: Formula
     scope: Scope
     time: Argument
+
+
+class Throughout(NamedTuple):
+    """A formula of a rule is to hold at a time, and at so many time points behind it as `width` says."""
+
+    formula: Formula
+    scope: Scope
+    first: Argument
+    width: int
 
 
 class Deny(NamedTuple):
@@ -46,12 +59,13 @@ class Deny(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A predicate is to hold."""
+    """A predicate is to hold; `is_listed` as for the use of a rule."""
 
     predicate: str
     arguments: tuple[Argument, ...]
     time: Argument
     above: Ancestor | None
+    is_listed: bool = False
 
 
 class Lack(NamedTuple):
@@ -77,7 +91,7 @@ class Test(NamedTuple):
     comparison: Comparison
 
 
-Task = Solve | Deny | Call | Lack | Equal | Test
+Task = Solve | Throughout | Deny | Call | Lack | Equal | Test
 Tasks = tuple[Task, ...]
 Step = Tasks | Iterator[Tasks]
 """What a literal becomes: others, one way or another."""

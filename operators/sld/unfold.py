@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from tidelog.operators.sld.anchors import anchored
 from tidelog.operators.sld.leaves import Leaf, bound_variables, require_bound
 from tidelog.operators.sld.limits import Budget
 from tidelog.operators.sld.minimal import minimise
@@ -20,9 +21,6 @@ from tidelog.plans.facts import Record
 from tidelog.plans.preconditions import Argument, Slot, UnfoldedQuery, Unfolding
 from tidelog.plans.questions import Question
 from tidelog.plans.syntax import Constant, Expression, Variable
-
-_CLOSING = 5
-"""Ending a derivation takes as long as so many steps for each of its premises."""
 
 
 def unfold(question: Question, facts: Sequence[Record] = ()) -> Unfolding:
@@ -112,8 +110,7 @@ class _Unfolder:
     def _leaves(self, resolver: Resolver, goal: Call, answer: tuple[Slot, ...]) -> list[Leaf]:
         require_size(goal, self._rulebook, self._budget)
         found: dict[Leaf, None] = {}
-        for leaf in resolver.leaves(goal, answer):
-            self._budget.take_step(_CLOSING * (len(leaf.premises) + len(leaf.negated) + 1))
+        for leaf in self._closed(resolver, goal, answer):
             if leaf not in found:
                 self._budget.take(len(leaf.premises) + len(leaf.negated))
                 found[leaf] = None
@@ -121,6 +118,10 @@ class _Unfolder:
             self._asked.setdefault(name, arity)
         self._is_cut = self._is_cut or resolver.is_cut
         return minimise(list(found), self._budget)
+
+    def _closed(self, resolver: Resolver, goal: Call, answer: tuple[Slot, ...]) -> Iterator[Leaf]:
+        for leaf in resolver.leaves(goal, answer):
+            yield from anchored(leaf, self._budget)
 
     def _query(self, name: str, columns: tuple[str, ...], leaves: list[Leaf]) -> UnfoldedQuery:
         return UnfoldedQuery(name, columns, tuple(precondition_of(leaf, columns) for leaf in leaves))

@@ -6,11 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, product
+from unittest.mock import patch
 
 from hypothesis import assume
 from hypothesis import strategies as st
 
 import tidelog
+from oracle.grounding import expression_variables
 from oracle.hypothetical import Oracle, entailed, pending_facts
 from oracle.hypothetical_agreement import (
     Claims,
@@ -22,6 +24,7 @@ from oracle.hypothetical_agreement import (
     matches,
     opens,
     patterns_of,
+    time_slots,
     triple_of,
 )
 from oracle.hypothetical_programs import (
@@ -34,10 +37,11 @@ from oracle.hypothetical_programs import (
 from oracle.hypothetical_streams import Arrival, all_facts, histories, universes
 from oracle.worlds import Fact
 from tidelog.operators.ask.asker import Asker
+from tidelog.operators.sld import limits
 from tidelog.operators.sld.unfold import unfold
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.plan import Plan
-from tidelog.plans.preconditions import Unfolding
+from tidelog.plans.preconditions import Slot, Unfolding
 from tidelog.plans.printing import format_program, format_statement
 from tidelog.plans.questions import GroundLiteral, HypotheticalAnswer
 from tidelog.plans.syntax import Arithmetic, Ask, Atom, Comparison, Constant, Input, Program, Variable
@@ -72,7 +76,7 @@ class Case:
     @cached_property
     def everything(self) -> list[Fact]:
         """All facts over the constants of program and universe and another one, at all times that can matter."""
-        return all_facts(self.program, self.universe)
+        return all_facts(self.program, self.query, self.universe)
 
     @property
     def has_comparisons(self) -> bool:
@@ -82,7 +86,21 @@ class Case:
     @property
     def compares(self) -> bool:
         """Whether some are, other than by the bounds on times that unbounded diamonds make."""
-        return any(not is_bound(each) for item in self.unfolding.main.preconditions for each in item.comparisons)
+        return any(
+            not is_bound(each, {item.variables[i] for i in time_slots(item)})
+            for item in self.unfolding.main.preconditions
+            for each in item.comparisons
+        )
+
+    @property
+    def tells_times(self) -> bool:
+        """Whether the row of a premise has a time in it, so that facts with further values matter."""
+        return any(
+            isinstance(term, Slot) and term.variable in time_slots(item)
+            for item in self.unfolding.main.preconditions
+            for premise in item.premises
+            for term in premise.arguments
+        )
 
     def asker(self, lateness: int = 0) -> Asker:
         return Asker(self.plan.questions[0], self.unfolding, lateness)
@@ -95,15 +113,27 @@ class Case:
         return data.draw(histories(self.universe, {facts for _, facts in self.oracle.hypothetical([], self.universe)}))
 
 
-def is_bound(comparison: Comparison) -> bool:
-    """Whether it says `V <= T+k` or `V >= T-k`."""
+def is_bound(comparison: Comparison, times: Collection[str]) -> bool:
+    """Whether it says `V <= T+k` or `V >= T-k` of times."""
+    if not expression_variables(comparison.left) | expression_variables(comparison.right) <= {*times}:
+        return False
     distance = comparison.right.operands if isinstance(comparison.right, Arithmetic) else (comparison.right,)
     kinds = [type(each) for each in (comparison.left, *distance)]
     return comparison.operator in ("<=", ">=") and kinds in ([Variable, Variable], [Variable, Variable, Constant])
 
 
+LISTS = (1, limits.LONGEST_LIST)
+"""The drawn intervals are short: where lists of two are long already, times get variables of their own."""
+
+
 def a_case(data: st.DataObject, shapes: Shapes, *, outputs: bool = False) -> Case:
     """A drawn program that can be asked; the others are no examples."""
+    longest = data.draw(st.sampled_from(LISTS)) if shapes.metric or shapes.windows else limits.LONGEST_LIST
+    with patch.object(limits, "LONGEST_LIST", longest):
+        return _drawn_case(data, shapes, outputs=outputs)
+
+
+def _drawn_case(data: st.DataObject, shapes: Shapes, *, outputs: bool) -> Case:
     program = data.draw(ask_programs(shapes))
     query = data.draw(queries(program))
     text = f"{format_program(program)}\n{format_statement(Ask(query))}\n"
@@ -207,7 +237,7 @@ def check_supports(log: Log, known: Collection[Fact], watermark: int, claims: Cl
 
 def has_instance(case: Case, triple: Triple, known: Collection[Fact], watermark: int) -> bool:
     """Whether some values of what is open make it ⟨θ, H, E⟩ as in Definitions 1 and 2."""
-    for facts in islice(instances(case, triple, known, watermark), 60):
+    for facts in islice(instances(case, triple, known, watermark), 200):
         worlds = [{*triple.evidence, *facts}]
         worlds += [{*facts, *known} - {fact} for fact in facts]
         worlds += [({*triple.evidence, *facts}) - {fact} for fact in triple.evidence]
@@ -222,10 +252,13 @@ def instances(case: Case, triple: Triple, known: Collection[Fact], watermark: in
     """The hypotheses with values for their variables: facts that can still come, each another one."""
     names = {term.name: literal.time == term for literal in triple.hypotheses for term in opens(literal)}
     names |= {term.name: True for literal in triple.hypotheses for term in opens(literal) if term is literal.time}
-    times = range(watermark - 3, watermark + 9)  # a variable may stand beside an offset
+    names = dict(sorted(names.items(), key=lambda item: item[1]))  # all times are tried with some values
+    bounds = {each.right.value for each in triple.where if isinstance(each.right, Constant)}
+    behind = {bound + k for bound in bounds if isinstance(bound, int) for k in range(3)}
+    times = sorted({*range(watermark - 3, watermark + 9), *behind})  # a variable may stand beside an offset
     constants = {value for fact in case.everything for value in fact[1]}
     numbers = {number for value in constants if isinstance(value, int) for number in (value - 1, value, value + 1)}
-    values = [*sorted(constants | numbers | {0, 5}, key=repr), "fresh", "again"]
+    values = [*sorted(constants | numbers | bounds | {0, 5}, key=repr), "fresh", "again"]
     for chosen in product(*(times if is_time else values for is_time in names.values())):
         given = dict(zip(names, chosen, strict=True))
         if fulfils(triple.where, given):
@@ -250,7 +283,7 @@ def check_verdicts(log: Log, known: Collection[Fact], watermark: int, claims: Cl
     for answer in log.told - log.certain:
         is_left = answer in unfinished
         # the facts of `everything` have no other values; what a comparison excludes is told when it can be decided
-        if {*answer[:-1]} <= {*VALUES} and None not in answer and not (is_left and case.compares):
+        if {*answer[:-1]} <= {*VALUES} and None not in answer and not (is_left and (case.compares or case.tells_times)):
             claims.add(answer, everything, answer in unfinished, f"{where}\nrejected: {answer in log.rejected} of {answer}")
     hypothetical = {answer for answer, _ in case.oracle.hypothetical(known, pending)}
     early = log.rejected & hypothetical

@@ -200,18 +200,18 @@ def door(folder: Path, *options: str, facts: str) -> list[str]:
 def test_answers_are_told_in_words(folder: Path) -> None:
     """`text` is for people: what may follow, what for, and by when it is decided."""
     assert door(folder, facts="open(d)@0\nshut(d)@4\nopen(d)@20\n") == [
-        "possible: left(d) since 0, if not shut(d) from 1 to 9; decided by 9",
-        "rejected: left(d) since 0, as shut(d) came at 4",
-        "possible: left(d) since 20, if not shut(d) from 21 to 29; decided by 29",
-        "certain: left(d) since 20, by open(d) at 20, not shut(d) from 21 to 29",
+        "possible: left(d) at 0, if not shut(d) from 1 to 9; decided by 9",
+        "rejected: left(d) at 0, as shut(d) came at 4",
+        "possible: left(d) at 20, if not shut(d) from 21 to 29; decided by 29",
+        "certain: left(d) at 20, by open(d) at 20, not shut(d) from 21 to 29",
     ]
 
 
 def test_an_answer_near_its_deadline_is_told_again(folder: Path) -> None:
     """`--warn D` says once more what is still needed, D before the deadline."""
     assert door(folder, "--warn", "3 s", facts="open(d)@0\nopen(e)@8\n")[:2] == [
-        "possible: left(d) since 0, if not shut(d) from 1 to 9; decided by 9",
-        "possible: left(d) since 0, if not shut(d) from 7 to 9; decided by 9",
+        "possible: left(d) at 0, if not shut(d) from 1 to 9; decided by 9",
+        "possible: left(d) at 0, if not shut(d) from 7 to 9; decided by 9",
     ]
     assert run(folder, "ask", "door.tide", "--warn", "soon").returncode == 2
 
@@ -222,7 +222,7 @@ def test_absences_count_as_evidence_if_asked(folder: Path) -> None:
     assert door(folder, "--min-evidence", "2", "--status", "possible", facts=facts) == []
     options = ("--min-evidence", "5", "--count-absences", "--status", "possible")
     assert door(folder, *options, facts=facts)[:1] == [
-        "possible: left(d) since 0, if not shut(d) from 5 to 9; decided by 9",
+        "possible: left(d) at 0, if not shut(d) from 5 to 9; decided by 9",
     ]
 
 
@@ -241,3 +241,31 @@ def test_of_a_group_the_first_is_told(folder: Path) -> None:
     ]
     every = lines(run(folder, *options, given="p@0\nq@3\n"))
     assert len({line["group"] for line in every if line["at"] == 0}) == 1
+
+
+def test_of_a_group_nothing_more_is_told_once_one_is_certain(folder: Path) -> None:
+    """What the facts warned of has come, so the later answers from them are told only if they are certain, too."""
+    (folder / "echo.tide").write_text(
+        "timeline integer. input p. input q. w@T+1 :- p@T, q@T+2. w@T+2 :- p@T, q@T+3. ask w@T."
+    )
+    options = ("ask", "echo.tide", "--in", "facts+-", "--group")
+    assert [(line["answer"]["T"], line["status"]) for line in lines(run(folder, *options, given="p@0\nq@2\n"))] == [
+        (1, "possible"),
+        (1, "certain"),
+    ]
+
+
+def test_a_warning_in_a_group_tells_what_is_left_now_and_no_state_twice(folder: Path) -> None:
+    """A line that is told as near to the deadline as `--warn` asks is the warning; so is one that is told in turn."""
+    (folder / "echo.tide").write_text(
+        "timeline integer. input p. input q. input r. w@T+1 :- p@T, q@T+2, r@T+4. w@T+2 :- p@T, q@T+3, r@T+4. ask w@T."
+    )
+    options = ("ask", "echo.tide", "--in", "facts+-", "--group", "--warn", "1")
+    told = lines(run(folder, *options, given="p@0\nq@3\nr@9\n"))
+    assert [(line["answer"]["T"], line["status"], line["hypotheses"]) for line in told] == [
+        (1, "possible", ["q@2", "r@4"]),
+        (1, "rejected", []),
+        (2, "possible", ["q@3", "r@4"]),
+        (2, "possible", ["r@4"]),
+        (2, "rejected", []),
+    ]

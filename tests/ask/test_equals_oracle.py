@@ -118,15 +118,7 @@ def test_what_is_supported_is_what_the_definitions_say(shape: str, data: st.Data
     assert not wrong, f"{case.text}\n{wrong[0]}"
 
 
-KNOWN_FAULT = pytest.mark.xfail(
-    strict=False, reason="a line may be told whose open time has one value left, at which two of its hypotheses are one"
-)
-"""Found by full runs alone: `a(X)@S :- p(_)@T, p(X)@T+1, p(X)@S, S <= 1.` with `p(1)@0` and `p(1)@1`, late by one."""
-
-
-@pytest.mark.parametrize(
-    "shape", [pytest.param(shape, marks=KNOWN_FAULT if shape == "several" else ()) for shape in POSITIVE_SHAPES]
-)
+@pytest.mark.parametrize("shape", POSITIVE_SHAPES)
 @settings(FEW)
 @given(data=st.data())
 def test_it_is_so_for_facts_in_any_order(shape: str, data: st.DataObject) -> None:

@@ -115,12 +115,13 @@ def test_a_query_that_cannot_be_read(query: str, said: str) -> None:
 
 
 def test_a_query_that_does_not_fit_the_program() -> None:
-    """The error shows the query as the statement that it stands for."""
+    """The error shows the query as the statement that it stands for, and says where the program says otherwise."""
     with pytest.raises(ProgramError) as caught:
         tidelog.compile(TURBINES.rstrip("\n"), name="turbines.tide", queries=["flag(X)@T", "malf(X, Y)@T"])
     shown = render(caught.value)
     assert "predicate `malf` has 2 arguments here, but 1 elsewhere" in shown
-    assert "turbines.tide:12:5\n" in shown
+    assert "<query>:2:5\n" in shown
+    assert "1 argument here: turbines.tide:9" in shown
     assert "ask malf(X, Y)@T." in shown
 
 
@@ -292,3 +293,27 @@ def test_delay_and_window(rules: str, delay: int | None, window: int | None) -> 
     plan = tidelog.compile(f"timeline integer. input a(x). input b(x). {rules}", queries=["p(X)@T"], outputs=False)
     (found,) = analyse(plan).questions
     assert (found.delay, found.window) == (delay, window)
+
+
+@pytest.mark.parametrize(
+    ("query", "place", "code"),
+    [
+        ("flg(X)@T", ":1:5", "unknown-predicate"),
+        ("flag(X,Y)@T", ":1:5", "arity-mismatch"),
+        ("flag(X)", ":1:5", "ask-without-time"),
+    ],
+)
+def test_an_error_of_a_query_points_into_the_query(query: str, place: str, code: str) -> None:
+    """The program's file has no such line: the query's own text is shown."""
+    program = "timeline integer.\ninput temp(device, level).\nflag(X)@T :- temp(X, high)@T.\n"
+    with pytest.raises(ProgramError) as caught:
+        tidelog.compile(program, name="x.tide", queries=[query], outputs=False)
+    assert str(caught.value).startswith(f"<query>{place}: {code}")
+    assert caught.value.text == f"ask {query}.\n"
+
+
+def test_an_error_of_the_program_beside_a_query_points_into_the_program() -> None:
+    """What is wrong without the query is shown as ever."""
+    with pytest.raises(ProgramError) as caught:
+        tidelog.compile("timeline integer.\na(X) :- p(Y).\n", name="x.tide", queries=["a(X)@T"], outputs=False)
+    assert str(caught.value).startswith("x.tide:2:")

@@ -9,8 +9,10 @@ import pytest
 
 import tidelog
 from tidelog import Session
+from tidelog.operators.sld.systems import System
 from tidelog.plans.facts import Record
 from tidelog.plans.questions import HypotheticalAnswer
+from tidelog.plans.syntax import Arithmetic, Comparison, Constant
 
 _FACT = re.compile(r"(\w+)(?:\((.*)\))?@\[?(-?\d+)(?:,(-?\d+)\])?")
 
@@ -233,3 +235,115 @@ def test_a_time_that_is_left_open_but_has_one_value_is_covered() -> None:
     program = "input p(x). input r. a(X) :- p(X). a(X) :- diamondminus[0,1] r, diamondminus p(X). ask a(X)@T."
     lines = tell(program, ["p(k)@0", "r@0"], finish=False)
     assert not [line for line in lines if line.answer == {"X": None, "T": 1}]
+
+
+LEFT = "input p(x). a(X)@S :- p(_)@T, p(X)@T+1, p(X)@S, S <= 1. ask a(X)@S."
+
+
+@pytest.mark.parametrize("facts", [("p(1)@0", "p(1)@1"), ("p(1)@1", "p(1)@0")])
+def test_an_open_time_is_told_only_where_hypotheses_can_be_facts_of_their_own(
+    facts: tuple[str, ...],
+) -> None:
+    """At each time left two hypotheses are one, or that fact has come: another support stands for it."""
+    lines = tell(LEFT, *([fact] for fact in facts), lateness=1, finish=False)
+    assert [short(line) for line in lines if None in line.answer.values()] == ["possible ?,1: p(1)@0 | p(X)@1 by 2"]
+
+
+def test_two_diamonds_hold_no_product_of_their_times() -> None:
+    """What is open grows with the facts that came, and not with the ways in which they may meet what may come."""
+    rules = "input p. input q. input r. a :- p, diamondplus[1,30] q, diamondplus[1,30] r. ask a@T."
+    session = Session(tidelog.compile(f"timeline integer.\n{rules}", outputs=False))
+    for time in range(40):
+        session.push_records([record(f"{'pq'[time % 2]}@{time}")])
+    (statistics,) = session.statistics().questions.values()
+    assert statistics.open < 500
+    lines = [line for line in session.pull_hypothetical() if line.answer["T"] == 0]
+    assert short(lines[0]) == "possible 0: p@0 | q@T2 r@T3 where T2 >= 1, T2 <= 30, T3 >= 1, T3 <= 30 by 30"
+
+
+def test_an_answer_is_rejected_when_the_last_way_to_it_is_closed() -> None:
+    """Where nothing speaks for an answer any more, but something still may, it stays open until the last way is closed."""
+    rules = "input p. input q. a :- (not p) since[2,4] q. ask a@T."
+    lines = tell(rules, ["q@0"], ["p@1"], ["p@2"], ["p@5"], finish=False)
+    rejected = [(line.answer["T"], line.at, str(line.failed)) for line in lines if line.status == "rejected"]
+    assert rejected == [(2, 1, "not p@1"), (3, 1, "not p@1"), (4, 2, "q@2")]
+
+
+def test_the_start_of_the_stream_counts_where_ways_are_compared() -> None:
+    """The fact that came serves both windows, so a way that needs another one is not minimal."""
+    rules = "input p(x). input r. b(X) :- p(_)@T in [6], sometime p(X) in [6], r. ask b(X)@T."
+    assert [short(line) for line in tell(rules, ["p(k)@0"], ["r@9"], finish=False)][:1] == [
+        "possible k,?: p(k)@0 | r@T where T >= 0, T <= 6 by 6"
+    ]
+    lines = tell(rules, ["p(k)@0"], ["r@9"], finish=False)
+    assert not any(str(literal).startswith("p(") for line in lines for literal in line.hypotheses)
+
+
+def test_a_name_for_a_sum_of_times_hides_no_way_that_needs_less() -> None:
+    """`W = T + T` asks nothing of T, so it does not tell ways apart."""
+    rules = "input p(x). a(W)@T :- p(k)@T, p(k)@T+1, W = T + T. b(X)@T :- a(_)@T, p(X)@S. ask b(X)@T."
+    lines = tell(rules, ["p(k)@0"], finish=False)
+    assert "possible k,?: p(k)@0 | p(k)@T p(k)@T+1 by None" not in [short(line) for line in lines]
+
+
+def test_an_open_time_that_no_multiple_meets_is_not_told() -> None:
+    """The window ends at an even time; of the times that are left to the fact none is one."""
+    rules = "input p(x). input r. a :- sometime p(X) in [5], sometime r in [0 step 8]. a :- p(X). ask a@T."
+    lines = tell(rules, ["p(l)@0"], finish=False)
+    assert [short(line) for line in lines] == ["certain 0: p(l)@0"]
+
+
+def test_an_open_time_is_not_told_where_each_answer_is_certain() -> None:
+    """What the line would stand for is certain already, each of it by another fact."""
+    rules = "input p(x). input r. input s. c :- s. c :- p(X), diamondminus[0,5] r. ask c@T."
+    facts = [f"s@{time}" for time in range(1, 6)] + ["p(k)@6"]
+    lines = tell(rules, facts, ["r@1"], lateness=20, finish=False)
+    assert not [line for line in lines if line.answer == {"T": None}]
+    assert [line.answer["T"] for line in lines if line.status == "certain"] == [1, 2, 3, 4, 5, 6]
+
+
+def test_an_open_time_is_not_told_where_each_answer_needs_less() -> None:
+    """The fact that came serves both premises at the one time that is left, so nothing but `r` is needed then."""
+    rules = "input p(x). input r. c(X) :- p(Y) until[0,1] p(Y), boxplus[1,2] r, diamondplus[0,inf) p(X). ask c(X)@T."
+    lines = [short(line) for line in tell(rules, ["p(l)@0"], finish=False)]
+    assert not [line for line in lines if line.startswith("possible l") and "p(Y)" in line.split("|")[1]]
+
+
+def test_a_time_with_bounds_that_a_fact_tells_is_decided() -> None:
+    """`T >= T + S` bounds S, and so does `2 * T >= S` once T is known."""
+    rules = "input r. input s(x). b(S)@T :- {}, r@T-1, s(X)@S+1. ask b(Y)@T."
+    assert tell(rules.format("T >= T + S"), ["r@1"], finish=False) == []
+    lines = tell(rules.format("2 * T >= S"), ["r@1"], ["r@7"], finish=False)
+    first, last = (line for line in lines if line.answer == {"Y": None, "T": 2})
+    assert short(first) == "possible ?,2: r@1 | s(X)@Y+1 where Y <= 4 by 5"
+    assert (last.status, last.at) == ("rejected", 5)
+
+
+def test_a_text_is_compared_with_a_sum_as_it_stands() -> None:
+    """Nothing is subtracted from a text: `where` says what the rule does."""
+    rules = "input p(x). input s(y: number). a(X)@T :- p(X)@T, s(Y)@T+1, X != Y + 1. ask a(X)@T."
+    assert [short(line) for line in tell(rules, ["p(l)@0"], finish=False)] == [
+        "possible l,0: p(l)@0 | s(Y)@1 where l != Y + 1 by 1"
+    ]
+
+
+def test_what_a_fact_makes_impossible_is_not_told() -> None:
+    """With T = 5, `X = X - T` holds for nothing."""
+    rules = "input r. input p(x). c(X)@T :- X = X - T, p(X)@T+1, r@T. ask c(Y)@T."
+    assert tell(rules, ["r@5"], finish=False) == []
+
+
+def test_a_multiple_that_a_time_is_covers_a_way_that_needs_more() -> None:
+    """Whether 3 is a multiple of 3 is decided, where ways to an answer are compared."""
+    system = System(["T"])
+    three = Arithmetic("mod", (Constant(3), Constant(3)))
+    assert system.is_covered([[Comparison("=", three, Constant(0))]])
+    assert not system.is_covered([[Comparison("=", three, Constant(1))]])
+    assert not system.add(Comparison("=", three, Constant(1)))
+
+
+def test_a_text_is_no_sum() -> None:
+    """Once X is a text, no Y makes `X = Y + Y` so."""
+    rules = "input p(x). input s(x, y). a(X)@T :- p(X)@T, s(X,Y)@T+1, X = Y + Y. ask a(X)@T."
+    assert tell(rules, ["p(l)@0"], finish=False) == []
+    assert [line.status for line in tell(rules, ["p(4)@0"], ["s(4,2)@1"])] == ["possible", "certain"]

@@ -160,13 +160,17 @@ def opens(literal: GroundLiteral) -> list[Open]:
 
 def fact_of(literal: GroundLiteral, values: Mapping[str, Value]) -> Fact:
     """The fact that the literal is, its variables replaced."""
-    row = tuple(values[term.name] if isinstance(term, Open) else term for term in literal.arguments)
-    time = literal.time
-    if isinstance(time, Open):
-        value = values[time.name]
-        assert isinstance(value, int)
-        time = value + time.offset
+    row = tuple(_replaced(term, values) for term in literal.arguments)
+    time = _replaced(literal.time, values)
+    assert isinstance(time, int)
     return literal.predicate, row, time
+
+
+def _replaced(term: Value | Open, values: Mapping[str, Value]) -> Value:
+    if not isinstance(term, Open):
+        return term
+    value = values[term.name]
+    return value + term.offset if term.offset and isinstance(value, int) else value
 
 
 def is_instance_of(supported: Supported, triple: Triple) -> bool:

@@ -12,7 +12,7 @@ from oracle.evaluate import program_facts, rules_of
 from oracle.grounding import Row, atoms, constants
 from oracle.hypothetical_programs import INPUTS, LAST, VALUES
 from oracle.worlds import Fact
-from tidelog.plans.syntax import Comparison, Program
+from tidelog.plans.syntax import Atom, Comparison, Program
 
 
 def _chance(draw: st.DrawFn, of: int) -> bool:
@@ -44,16 +44,17 @@ class Arrival:
     watermark: int
 
 
-def all_facts(program: Program, universe: Sequence[Fact]) -> list[Fact]:
-    """Every fact of an input over the constants of program and universe and another one, at all times near those."""
-    found = {value for rule in rules_of(program) for part in (rule.head, *rule.body) for value in constants(part)}
+def all_facts(program: Program, query: Atom, universe: Sequence[Fact]) -> list[Fact]:
+    """Every fact of an input over the constants of program, query and universe and another one, at all times near those."""
+    found = constants(query)
+    found |= {value for rule in rules_of(program) for part in (rule.head, *rule.body) for value in constants(part)}
     found |= {value for _, row, _ in [*program_facts(program), *universe] for value in row} | {"other"}
     values = sorted(found, key=repr)
     return [
         (name, row, time)
         for name in _names_read(program)
         for row in product(values, repeat=INPUTS[name])
-        for time in range(-3, 2 * LAST + 4)
+        for time in range(-3, 2 * LAST + 9)  # what waits without an end may come behind the last watermark
     ]
 
 
