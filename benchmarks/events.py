@@ -29,6 +29,7 @@ OPEN = (0, 100, 1_000, 4_000)
 SPREAD = 1.5
 UNITS = 8.0
 TICK_UNITS = 30.0
+MODES: tuple[EmitMode, ...] = ("intervals", "changes")
 _NAME = "events"
 
 Event = tuple[str, list[str], int]
@@ -52,16 +53,17 @@ def run() -> list[Figure]:
             Figure(_NAME, f"{name}: {RULES[-1]} rules / one", costs[-1][0] / costs[0][0], target=SPREAD),
             Figure(_NAME, f"{name}: calls of operators an event, {RULES[-1]} rules", costs[-1][1]),
         ]
-    for mode in ("intervals", "changes"):
+    for mode in MODES:
         for count in OPEN:
             tick, calls = _ticks(count, mode)
             figures.append(Figure(_NAME, f"a tick beside {count} open rows, {mode} / unit", tick / unit, target=TICK_UNITS))
             figures.append(Figure(_NAME, f"a tick beside {count} open rows, {mode}: calls of operators", calls))
-    costs_of_switches = _latencies(tidelog.compile(HYSTERESIS), _switches, "changes")
-    figures += [
-        Figure(_NAME, "hysteresis / unit", median(costs_of_switches) / unit),
-        Figure(_NAME, "hysteresis, 999 of 1,000 / unit", quantiles(costs_of_switches, n=1000)[-1] / unit),
-    ]
+    for mode in MODES:
+        costs_of_switches = _latencies(tidelog.compile(HYSTERESIS), _switches, mode)
+        figures += [
+            Figure(_NAME, f"hysteresis, {mode} / unit", median(costs_of_switches) / unit),
+            Figure(_NAME, f"hysteresis, {mode}, 999 of 1,000 / unit", quantiles(costs_of_switches, n=1000)[-1] / unit),
+        ]
     return figures
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from tidelog.plans.analysis.announcing import announcing_steps
 from tidelog.plans.analysis.loops import LoopFinder
-from tidelog.plans.analysis.patience import announcing_steps, patient_steps
 from tidelog.plans.analysis.prospects import find_prospects
 from tidelog.plans.asked import asked_arities, delays_of, questions_of
 from tidelog.plans.checks import require
@@ -125,7 +125,6 @@ class Compiler:
             normal=self.normal,
             warnings=warnings,
             prospects=find_prospects(steps, watched, self.facts, open_facts, self.timeline),
-            patient=patient_steps(steps, self.normal.constraints),
             announcing=announcing_steps(steps, self.normal.constraints),
             questions=questions,
             delays=delays,

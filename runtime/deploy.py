@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from tidelog.operators.aggregate import Aggregate
 from tidelog.operators.antijoin import AntiJoin
@@ -14,7 +13,7 @@ from tidelog.operators.hold import Hold
 from tidelog.operators.join import Join
 from tidelog.operators.latest import Latest
 from tidelog.operators.move import Move
-from tidelog.operators.open_rows import OpenRows
+from tidelog.operators.open_rows import OpenRows, Pieces
 from tidelog.operators.open_since import OpenSince
 from tidelog.operators.operator import Operator
 from tidelog.operators.pairing import RowPairing
@@ -47,15 +46,14 @@ from tidelog.plans.plan import (
 from tidelog.plans.syntax import Constant, Term, Variable
 from tidelog.plans.timeline import POS, Timeline
 
-Patience = Literal["none", "lasting", "announced"]
-"""How steps with patient readers tell what goes on holding: at each time, now and then, or where it begins and ends."""
 
-
-def build_operator(step: Step, timeline: Timeline, *, far_sighted: bool = False, patience: Patience = "none") -> Operator:
-    """The operator of a step, with empty state; `far_sighted`, and with `patience`, where the plan allows it."""
-    operator = _operator_of(step, timeline, is_open=patience == "announced")
-    operator.far_sighted, operator.patient, operator.announces = far_sighted, patience == "lasting", patience == "announced"
-    if operator.announces and isinstance(operator, Union | Join):
+def build_operator(step: Step, timeline: Timeline, *, far_sighted: bool = False, announces: bool = False) -> Operator:
+    """The operator of a step, with empty state; `far_sighted`, and sending announcements, where the plan says so."""
+    operator = _operator_of(step, timeline, is_open=announces)
+    operator.far_sighted = far_sighted
+    if isinstance(operator, AntiJoin | Latest | Aggregate):
+        operator.pieces = None if announces else Pieces()
+    elif announces and isinstance(operator, Union | Join):
         operator.opens = OpenRows(operator.image)
     return operator
 

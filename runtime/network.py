@@ -20,7 +20,6 @@ from tidelog.operators.operator import shift
 from tidelog.plans.facts import Fact
 from tidelog.plans.plan import Feed, Plan, SteppedShape
 from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.deploy import Patience
 from tidelog.runtime.graph import Graph, Message
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.outlet import Outlet
@@ -36,10 +35,8 @@ class Network:
     answers and their order are the same.
     """
 
-    def __init__(
-        self, plan: Plan, outlet: Outlet, bound: StateBound, prospects: bool = True, patience: Patience = "none"
-    ) -> None:
-        self.graph = Graph(plan, prospects, patience, bound)
+    def __init__(self, plan: Plan, outlet: Outlet, bound: StateBound, prospects: bool = True) -> None:
+        self.graph = Graph(plan, prospects, bound)
         bound.watch("steps", self._holdings)
         self._outlet = outlet
         self.eager = False
@@ -133,14 +130,9 @@ class Network:
             self._tell_frontiers()
 
     def rest(self) -> None:
-        """The stream stops before its end: let every operator tell what it knows and has left untold."""
+        """The stream stops before its end: let all be told that is known."""
         self._catch_up_all()
-        for step in self.graph.plan.steps:
-            self._run()
-            out = [] if step.loop is not None else self.graph.operators[step.id].rest()
-            if out:
-                self._send(step.id, out)
-        self._run()
+        self._outlet.rest()
 
     def _look_at_outputs(self) -> None:
         """What the outlet waits for has changed, though nothing was sent."""
