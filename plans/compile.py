@@ -110,6 +110,7 @@ class Compiler:
         outputs = {name: name for name in self.normal.outputs if name in self.steps}
         watched = {*outputs.values(), *self.normal.constraints}
         open_facts = {item.predicate for item in self.normal.backgrounds}
+        prospects = find_prospects(steps, watched, self.facts, open_facts, self.timeline)
         return Plan(
             name=self.program.name,
             timeline=self.timeline,
@@ -124,8 +125,8 @@ class Compiler:
             program=self.program,
             normal=self.normal,
             warnings=warnings,
-            prospects=find_prospects(steps, watched, self.facts, open_facts, self.timeline),
-            announcing=announcing_steps(steps, self.normal.constraints),
+            prospects=prospects,
+            announcing=announcing_steps(steps, self.normal.constraints, leads, prospects),
             questions=questions,
             delays=delays,
         )

@@ -228,6 +228,16 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True)
+class Announced:
+    """What a step announces is known to hold `beyond` its frontier (encoded); `slowest` is the port that is known last, and
+    `is_fed` tells whether some port gets announcements."""
+
+    beyond: int = 0
+    slowest: int = 0
+    is_fed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Everything that the runtime needs. `steps` are in an order in which each comes behind what feeds it, but for loops.
 
@@ -253,7 +263,7 @@ class Plan:
     normal: NormalProgram = field(repr=False)
     warnings: tuple[Diagnostic, ...] = ()
     prospects: Prospects = field(default_factory=Prospects, repr=False)
-    announcing: frozenset[str] = frozenset()
+    announcing: Mapping[str, Announced] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
     unfoldings: tuple[Unfolding, ...] = field(default=(), repr=False)
     delays: Mapping[str, int] = field(default_factory=dict)

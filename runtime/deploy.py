@@ -13,6 +13,8 @@ from tidelog.operators.hold import Hold
 from tidelog.operators.join import Join
 from tidelog.operators.latest import Latest
 from tidelog.operators.move import Move
+from tidelog.operators.open_antijoin import OpenAntiJoin
+from tidelog.operators.open_join import OpenJoin
 from tidelog.operators.open_rows import OpenRows, Pieces
 from tidelog.operators.open_since import OpenSince
 from tidelog.operators.operator import Operator
@@ -27,6 +29,7 @@ from tidelog.operators.until import Until
 from tidelog.plans.facts import Row
 from tidelog.plans.plan import (
     AggregateShape,
+    Announced,
     AntiJoinShape,
     BindShape,
     DilateShape,
@@ -44,21 +47,35 @@ from tidelog.plans.plan import (
     UnionShape,
 )
 from tidelog.plans.syntax import Constant, Term, Variable
-from tidelog.plans.timeline import POS, Timeline
+from tidelog.plans.timeline import Timeline
 
 
-def build_operator(step: Step, timeline: Timeline, *, far_sighted: bool = False, announces: bool = False) -> Operator:
+def build_operator(
+    step: Step, timeline: Timeline, *, far_sighted: bool = False, announced: Announced | None = None
+) -> Operator:
     """The operator of a step, with empty state; `far_sighted`, and sending announcements, where the plan says so."""
-    operator = _operator_of(step, timeline, is_open=announces)
+    operator = _operator_of(step, timeline) if announced is None else _announcing_operator_of(step, timeline, announced)
     operator.far_sighted = far_sighted
     if isinstance(operator, AntiJoin | Latest | Aggregate):
-        operator.pieces = None if announces else Pieces()
-    elif announces and isinstance(operator, Union | Join):
+        operator.pieces = Pieces() if announced is None else None
+    elif announced is not None and isinstance(operator, Union | Join):
         operator.opens = OpenRows(operator.image)
     return operator
 
 
-def _operator_of(step: Step, timeline: Timeline, *, is_open: bool) -> Operator:
+def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced) -> Operator:
+    match step.shape:
+        case PairShape("since", metric):
+            return OpenSince(metric, timeline.touch, _pairing(step.shape))
+        case JoinShape(atoms=atoms) if len(atoms) > 1:
+            return OpenJoin(step.shape, announced.slowest)
+        case AntiJoinShape() if announced.is_fed:
+            return OpenAntiJoin(*_matching(step.shape), announced.slowest)
+        case _:
+            return _operator_of(step, timeline)
+
+
+def _operator_of(step: Step, timeline: Timeline) -> Operator:
     match step.shape:
         case UnionShape(reach):
             return Union(len(step.inputs), reach)
@@ -67,12 +84,11 @@ def _operator_of(step: Step, timeline: Timeline, *, is_open: bool) -> Operator:
         case ErodeShape(metric, future, clipped):
             return Erode(metric, future, clipped)
         case PairShape(operator, metric):
-            since = OpenSince if is_open and metric.b >= POS else Since
-            return (since if operator == "since" else Until)(metric, timeline.touch, _pairing(step.shape))
+            return (Since if operator == "since" else Until)(metric, timeline.touch, _pairing(step.shape))
         case JoinShape():
             return Join(step.shape)
         case AntiJoinShape():
-            return _antijoin(step.shape)
+            return AntiJoin(*_matching(step.shape))
         case HoldShape():
             return Hold(len(step.inputs))
         case LatestShape() | AggregateShape() | ThresholdShape():
@@ -148,9 +164,10 @@ def _taking(positions: tuple[int, ...]) -> Callable[[Row], Row]:
     return lambda row: tuple(row[i] for i in positions)
 
 
-def _antijoin(shape: AntiJoinShape) -> AntiJoin:
+def _matching(shape: AntiJoinShape) -> tuple[Callable[[Row], Row], Callable[[Row], Row | None]]:
+    """What takes the key of the negated atom from a row of M, and from one of N."""
     names, match = _match(shape.negated)
-    return AntiJoin(_columns([shape.columns.index(name) for name in names], len(shape.columns)), match)
+    return _columns([shape.columns.index(name) for name in names], len(shape.columns)), match
 
 
 def _tuple_window(shape: TupleShape) -> TupleWindow | TuplePoints:

@@ -13,13 +13,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import chain, groupby
+from types import MappingProxyType
 from typing import Any
 
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.open_rows import OPEN, SHUT
+from tidelog.operators.operator import shift
 from tidelog.operators.room import NoRoomError, Room
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Fact, Record, Row, format_atom
@@ -28,6 +30,8 @@ from tidelog.runtime.agenda import Agenda
 from tidelog.runtime.growing import Growing
 from tidelog.runtime.interfaces import EmitMode
 from tidelog.runtime.showing import ByTime, Showing, Shown
+
+NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 class Emission(ABC):
@@ -38,11 +42,12 @@ class Emission(ABC):
     follows_arrivals = False
     """Whether the arrival of input facts alone may have something told."""
 
-    def __init__(self, outputs: Iterable[str], announced: Collection[str] = ()) -> None:
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
         self.frontiers = dict.fromkeys(outputs, NEG)
         self.room = Room()
         self.announced = announced
-        """The predicates of which what goes on holding may be announced (`operators/open_rows.py`)."""
+        """The predicates of which what goes on holding may be announced (`operators/open_rows.py`), and how far beyond their
+        frontiers it is known."""
 
     def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
         """Take new coverage of an output predicate, and the frontier behind it."""
@@ -54,7 +59,18 @@ class Emission(ABC):
 
     def finish(self) -> list[Record]:
         """The stream has ended and all has been received: what recursion without end leaves open is as final as it gets."""
-        return [answer for predicate in self.frontiers for answer in self.receive(predicate, [], POS)]
+        answers: list[Record] = []
+        for predicate, frontier in self.frontiers.items():
+            known = shift(frontier, self.announced.get(predicate, 0))
+            closed: list[Fact] = []
+            for row, since in self.opened(predicate):
+                closed += [(row, since, SHUT), (row, since, known)] if since <= known else [(row, since, SHUT)]
+            answers += self.receive(predicate, closed, POS)
+        return answers
+
+    def opened(self, predicate: str) -> list[tuple[Row, int]]:
+        """What is open of a predicate, and since when."""
+        return []
 
     def rest(self) -> list[Record]:
         """The stream has stopped before its end: what is known, and was left untold."""
@@ -90,15 +106,16 @@ class Emission(ABC):
 class Intervals(Emission):
     """Everything at once; keeps nothing but what goes on holding until further notice."""
 
-    def __init__(self, outputs: Iterable[str], announced: Collection[str] = ()) -> None:
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
         super().__init__(outputs, announced)
         self.waits = bool(announced)
-        self._growing = {predicate: Growing() for predicate in self.frontiers if predicate in announced}
+        self._growing = {predicate: Growing(beyond) for predicate, beyond in announced.items()}
 
     def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
         growing = self._growing.get(predicate)
         if growing is not None:
             facts = growing.take(facts, frontier)
+            self.frontiers[predicate] = max(frontier, self.frontiers[predicate])
         return [(predicate, row, lo, hi) for row, lo, hi in facts]
 
     def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
@@ -106,6 +123,9 @@ class Intervals(Emission):
 
     def settle(self, predicate: str) -> list[Record]:
         return []
+
+    def opened(self, predicate: str) -> list[tuple[Row, int]]:
+        return self._growing[predicate].opened() if predicate in self._growing else []
 
     def rest(self) -> list[Record]:
         return [(predicate, *fact) for predicate, growing in self._growing.items() for fact in growing.rest()]
@@ -130,7 +150,7 @@ class Intervals(Emission):
 class Runs(Emission):
     """What is told once it can grow no more: keeps each row's runs, since when open rows hold, and when to look at each."""
 
-    def __init__(self, outputs: Iterable[str], announced: Collection[str] = ()) -> None:
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
         super().__init__(outputs, announced)
         self.coverage = {predicate: Coverage(keeps=True) for predicate in self.frontiers}
         self._open: dict[str, dict[Row, int]] = {predicate: {} for predicate in self.frontiers}
@@ -150,6 +170,9 @@ class Runs(Emission):
                     del open_rows[row]
         self.coverage[predicate].insert(facts)
         return rows
+
+    def opened(self, predicate: str) -> list[tuple[Row, int]]:
+        return list(self._open[predicate].items())
 
     def _ended_runs(self, predicate: str, row: Row) -> int:
         """How many bounds of a row's runs do not touch what is open of it."""
@@ -233,7 +256,7 @@ class Changes(Runs):
     frontier is behind that. So of a row's runs that are kept, only the first may have begun; without an end, it goes then.
     """
 
-    def __init__(self, outputs: Iterable[str], announced: Collection[str] = ()) -> None:
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
         super().__init__(outputs, announced)
         self._begun: dict[str, dict[Row, None]] = {predicate: {} for predicate in self.frontiers}
 
@@ -305,7 +328,7 @@ class Points(Emission):
 
     follows_arrivals = True
 
-    def __init__(self, outputs: Iterable[str], announced: Collection[str] = ()) -> None:
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
         super().__init__(outputs, announced)
         self._points: list[int] = []
         self._watermark = NEG
@@ -331,6 +354,9 @@ class Points(Emission):
             if hi == OPEN:
                 self._open[predicate, row] = shown
         return []
+
+    def opened(self, predicate: str) -> list[tuple[Row, int]]:
+        return [(row, shown[4]) for (name, row), shown in self._open.items() if name == predicate]
 
     def _shut(self, shown: Shown) -> None:
         if shown[4] <= self._seen:
@@ -397,7 +423,7 @@ class Points(Emission):
             self.take(predicate, [(tuple(row), lo, hi)])
 
 
-def emission(mode: EmitMode, outputs: Iterable[str], announced: Collection[str] = ()) -> Emission:
+def emission(mode: EmitMode, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> Emission:
     """The emission of a mode for these output predicates, some of them announced; ValueError for any other mode."""
     kinds: dict[EmitMode, type[Emission]] = {"intervals": Intervals, "final": Final, "changes": Changes, "points": Points}
     if mode not in kinds:

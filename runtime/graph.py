@@ -44,7 +44,7 @@ class Graph:
                 step,
                 plan.timeline,
                 far_sighted=step.id in wanted.far_sighted,
-                announces=step.id in plan.announcing,
+                announced=plan.announcing.get(step.id),
             )
             for step in plan.steps
         }

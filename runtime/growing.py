@@ -14,6 +14,7 @@ from typing import Any
 
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.open_rows import Pieces
+from tidelog.operators.operator import shift
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
 
@@ -24,6 +25,8 @@ PROMPT = 16
 class Growing:
     """One output: its open rows, and what has been told of it beyond its frontier, or behind what is untold.
 
+    Open rows are known `beyond` (encoded) the frontier.
+
     >>> from tidelog.operators.open_rows import OPEN, SHUT
     >>> growing = Growing()
     >>> growing.take([(("a",), 3, OPEN)], 4), growing.take([], 6)
@@ -32,10 +35,11 @@ class Growing:
     [(('a',), 7, 8)]
     """
 
-    __slots__ = ("_begins", "_count", "_known", "_pieces", "frontier")
+    __slots__ = ("_begins", "_beyond", "_count", "_known", "_pieces", "frontier")
 
-    def __init__(self) -> None:
+    def __init__(self, beyond: int = 0) -> None:
         self.frontier = NEG
+        self._beyond = beyond
         self._pieces = Pieces()
         self._known = Coverage()
         self._begins: list[tuple[int, int, Row]] = []  # open rows that begin behind the frontier
@@ -43,6 +47,7 @@ class Growing:
 
     def take(self, facts: Sequence[Fact], frontier: int) -> list[Fact]:
         """Take new coverage, and the frontier behind it; returns what is to be told."""
+        promised, frontier = frontier, shift(frontier, self._beyond)
         pieces, moved = self._pieces, frontier > self.frontier
         if moved:
             self.frontier = frontier
@@ -58,8 +63,12 @@ class Growing:
                 new += self._tell(list(islice(pieces.open, len(new))))
         if moved:
             untold = next(iter(pieces.open.values()))[1] if pieces.open else POS
-            self._known.forget(min(frontier, untold))
+            self._known.forget(min(promised, untold))
         return new
+
+    def opened(self) -> list[tuple[Row, int]]:
+        """What is open, and since when."""
+        return [(row, since) for row, (since, _) in self._pieces.open.items()]
 
     def rest(self) -> list[Fact]:
         """All that is known and untold."""
@@ -93,8 +102,8 @@ class Growing:
     def deadline(self) -> int:
         """The least frontier at which there is something to tell though nothing new comes; POS if nothing waits."""
         if 0 < len(self._pieces.open) <= PROMPT:
-            return self.frontier + 1
-        return self._begins[0][0] if self._begins else POS
+            return self.frontier + 1 - self._beyond
+        return self._begins[0][0] - self._beyond if self._begins else POS
 
     def entries(self) -> int:
         """How many rows are open, and how many ranges are stored."""

@@ -126,7 +126,7 @@ class Network:
             self._catch_up_all()
         if has_points:
             self._look_at_outputs()
-        if self._wanted:
+        if self._wanted and self._watermark < POS:  # at the end all have been told how far they came
             self._tell_frontiers()
 
     def rest(self) -> None:

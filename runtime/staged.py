@@ -131,4 +131,4 @@ class StageRun:
 
 def _in_pieces(plan: Plan) -> Plan:
     """What looks for the ends of maximal intervals has to be told at once how far all has come."""
-    return replace(plan, announcing=frozenset())
+    return replace(plan, announcing={})

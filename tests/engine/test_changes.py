@@ -239,7 +239,7 @@ def test_changes_are_told_once_the_frontier_makes_them_certain(timeline: str, da
     facts = data.draw(shuffled_within(data.draw(streams(program)), 3))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(outlet, "emission", lambda _, outputs, announced: _Watched(outputs))
-        plan = replace(plan, announcing=frozenset())
+        plan = replace(plan, announcing={})
         pushed(Session(plan, emit="changes", lateness=3), records_of(plan, facts), data.draw(st.integers(1, 3)))
 
 

@@ -40,9 +40,9 @@ def test_turns_change_no_answer(timeline: str, data: st.DataObject) -> None:
 def test_constraints_and_what_meets_others_take_pieces() -> None:
     """Where an open fact breaks a constraint, or is counted, it is told at each time."""
     text = "timeline integer. m(X) :- p(X), not n(X). o(X) :- m(X). bottom :- p(X), not q(X)."
-    assert {"m", "o"} <= compile(text).announcing
+    assert {"m", "o"} <= compile(text).announcing.keys()
     assert "m" not in compile(text + " c(N) :- N = count() over m(X) in [5].").announcing
-    assert not {step.id for step in compile(text).steps if step.id.startswith("bottom")} & compile(text).announcing
+    assert not {step.id for step in compile(text).steps if step.id.startswith("bottom")} & compile(text).announcing.keys()
 
 
 def test_few_open_rows_are_told_at_each_move() -> None:

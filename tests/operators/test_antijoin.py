@@ -13,7 +13,7 @@ from operators.driving import Driver, histories, points_of
 from tidelog.operators.antijoin import NEGATIVE, POSITIVE, AntiJoin
 from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.plans.facts import Row
-from tidelog.plans.plan import AntiJoinShape, Feed, Step
+from tidelog.plans.plan import Announced, AntiJoinShape, Feed, Step
 from tidelog.plans.syntax import Constant, Term, Variable, Wildcard
 from tidelog.plans.timeline import NEG, POS, Timeline
 from tidelog.runtime.deploy import build_operator
@@ -34,7 +34,7 @@ MENTIONED: list[tuple[tuple[Term, ...], Callable[[Row, Row], bool]]] = [
 
 def antijoin(negated: tuple[Term, ...] = (X, Y), *, announces: bool = False) -> AntiJoin:
     step = Step("s", "s", AntiJoinShape(("X", "Y"), negated), (Feed("step", "m"), Feed("step", "n")))
-    operator = build_operator(step, Timeline(), announces=announces)
+    operator = build_operator(step, Timeline(), announced=Announced() if announces else None)
     assert isinstance(operator, AntiJoin)
     return operator
 
