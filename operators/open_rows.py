@@ -27,18 +27,19 @@ Key = tuple[int, Row]
 class OpenRows:
     """The open rows of an operator that passes on what it takes: those of its ports, and what it has announced itself.
 
-    `image` gives the rows of the output that a row at a port stands for. An output row is open from the earliest begin of
-    the rows that stand for it.
+    `image` gives the rows of the output that a row at a port stands for, `moved` when these begin to hold if it does. An
+    output row is open from the earliest begin of the rows that stand for it.
 
     >>> rows = OpenRows(lambda port, row: [row])
     >>> rows.take(0, [(("a",), 3, OPEN)]), rows.take(1, [(("a",), 1, 2), (("a",), 5, OPEN)])
     (([], [], [(('a',), 3, 4611686018427387905)]), ([(('a',), 1, 2)], [], []))
     """
 
-    __slots__ = ("_image", "_known", "_told")
+    __slots__ = ("_image", "_known", "_moved", "_told")
 
-    def __init__(self, image: Callable[[int, Row], Sequence[Row]]) -> None:
+    def __init__(self, image: Callable[[int, Row], Sequence[Row]], moved: Callable[[int], int] = int) -> None:
         self._image = image
+        self._moved = moved
         self._known: dict[Row, dict[Key, int]] = {}
         self._told: dict[Row, int] = {}
 
@@ -55,7 +56,7 @@ class OpenRows:
                 touched[image] = None
                 known = self._known.setdefault(image, {})
                 if hi == OPEN:
-                    known[port, row] = lo
+                    known[port, row] = self._moved(lo)
                 else:
                     known.pop((port, row), None)
         before: list[Fact] = []

@@ -31,11 +31,12 @@ class Sweeping(Operator):
     is to be looked at; the rows that follow, since when, and in how many ways. `slowest` is the port that is known last.
     """
 
-    __slots__ = ("_since", "_slowest", "_spells", "_turn", "_turns", "holding", "ways")
+    __slots__ = ("_known", "_since", "_slowest", "_spells", "_turn", "_turns", "holding", "ways")
 
     def __init__(self, ports: int, slowest: int) -> None:
         super().__init__(ports)
         self._slowest = slowest
+        self._known = NEG  # all up to here has been gone through
         self.holding: list[dict[Row, Bounds]] = [{} for _ in range(ports)]
         self._spells: list[dict[Row, _Spell]] = [{} for _ in range(ports)]
         self._turns: list[tuple[int, int, Place]] = []  # when a row may begin or end to hold
@@ -71,7 +72,7 @@ class Sweeping(Operator):
     # --- what comes in --------------------------------------------------------------------------------------------------
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        gone_through = self.frontier
+        gone_through = self._known
         for fact in facts:
             row = self.narrow(port, fact)
             if row is not None:
@@ -90,7 +91,7 @@ class Sweeping(Operator):
             spell.opened[source] = lo
         elif hi == SHUT:
             spell.opened.pop(source, None)
-            lo = self.frontier + 1
+            lo = self._known + 1
         else:
             merge(spell.bounds, lo, hi, 1, row, [])
         self._look_at(place, lo)
@@ -103,7 +104,7 @@ class Sweeping(Operator):
 
     def settle(self, port: int) -> list[Fact]:
         known = min(self.frontiers)
-        if known <= self.frontier:
+        if known <= self._known:
             return []
         out: list[Fact] = []
         begun: dict[Row, None] = {}
@@ -115,8 +116,12 @@ class Sweeping(Operator):
             self._since.clear()
         else:
             out += [(row, self._since[row], OPEN) for row in begun]
-        self.frontier = known
+        self._known, self.frontier = known, self.promised(known)
         return out
+
+    def promised(self, known: int) -> int:
+        """The frontier that follows when all has been gone through up to `known`."""
+        return known
 
     def _pass(self, time: int, begun: dict[Row, None], out: list[Fact]) -> None:
         """Take what begins and ends at one time. What begins is announced later, if it has not ended by then."""
@@ -183,6 +188,7 @@ class Sweeping(Operator):
             "holding": [[list(row) for row in rows] for rows in self.holding],
             "turns": [[time, port, list(row)] for time, _, (port, row) in sorted(self._turns, key=itemgetter(0, 1))],
             "since": [[list(row), since] for row, since in self._since.items()],
+            "known": self._known,
         }
 
     def load(self, state: dict[str, Any]) -> None:
@@ -196,6 +202,7 @@ class Sweeping(Operator):
         heapify(self._turns)
         self._turn = len(self._turns)
         self._since = {tuple(row): since for row, since in state["since"]}
+        self._known = state["known"]
 
 
 class _Spell:

@@ -14,6 +14,7 @@ from tidelog.operators.join import Join
 from tidelog.operators.latest import Latest
 from tidelog.operators.move import Move
 from tidelog.operators.open_antijoin import OpenAntiJoin
+from tidelog.operators.open_erode import OpenErode
 from tidelog.operators.open_join import OpenJoin
 from tidelog.operators.open_rows import OpenRows, Pieces
 from tidelog.operators.open_since import OpenSince
@@ -60,6 +61,8 @@ def build_operator(
         operator.pieces = Pieces() if announced is None else None
     elif announced is not None and isinstance(operator, Union | Join):
         operator.opens = OpenRows(operator.image)
+    elif announced is not None and isinstance(operator, Dilate):
+        operator.opens = OpenRows(operator.image, operator.moved)
     return operator
 
 
@@ -71,6 +74,8 @@ def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced
             return OpenJoin(step.shape, announced.slowest)
         case AntiJoinShape() if announced.is_fed:
             return OpenAntiJoin(*_matching(step.shape), announced.slowest)
+        case ErodeShape(metric, future):
+            return OpenErode(metric, future)
         case _:
             return _operator_of(step, timeline)
 

@@ -13,6 +13,8 @@ from tidelog.plans.plan import (
     AggregateShape,
     Announced,
     AntiJoinShape,
+    DilateShape,
+    ErodeShape,
     Feed,
     JoinShape,
     LatestShape,
@@ -32,8 +34,8 @@ def announcing_steps(
     """The steps that announce that a row goes on holding, and that it does not any more, or pass this on.
 
     All that they feed takes announcements: outputs, steps that pass them on, joins and negations, and `since` without an
-    end, whose result is open once M1 is. There M1 has to come from a negation or a join, so that nobody else tells parts of
-    what is open.
+    end, whose result is open once M1 is. There M1 has to come from a negation, a join or a box, so that nobody else tells
+    parts of what is open.
     """
     return _Announcing(steps, constraints, leads, prospects).find()
 
@@ -43,9 +45,16 @@ def announces(shape: Shape) -> bool:
     return isinstance(shape, AntiJoinShape | LatestShape | AggregateShape)
 
 
-def _meets_others(shape: Shape) -> bool:
-    """Whether what comes through one port has to meet what comes through another."""
-    return isinstance(shape, AntiJoinShape) or (isinstance(shape, JoinShape) and len(shape.atoms) > 1)
+def _sweeps(shape: Shape) -> bool:
+    """Whether a step takes announcements by going through time (`operators/sweeping.py`)."""
+    if isinstance(shape, JoinShape):
+        return len(shape.atoms) > 1
+    return isinstance(shape, AntiJoinShape) or (isinstance(shape, ErodeShape) and not shape.clipped)
+
+
+def _distance(shape: DilateShape) -> int:
+    """How much further than what goes on holding it is known that this has held, or will."""
+    return -shape.metric.a if shape.future else shape.metric.b
 
 
 class _Announcing:
@@ -63,6 +72,7 @@ class _Announcing:
                 self.irregular.add(step.id)
         self.gated = gated
         self.reach: dict[str, int] = {}  # of all that may announce
+        self.timely: set[str] = set()
 
     def find(self) -> dict[str, Announced]:
         for step in self.steps.values():
@@ -84,32 +94,37 @@ class _Announcing:
         """Note how far what a step announces is known, if it may announce anything."""
         if step.id not in self.able:
             return
-        lead = self.leads[step.id]
+        lead, shape = self.leads[step.id], step.shape
         fed_by = [
             self.reach[feed.name]
             for port, feed in enumerate(step.inputs)
             if feed.kind == "step" and feed.name in self.reach and self._takes(step, port)
         ]
-        if isinstance(step.shape, AntiJoinShape) and not fed_by:
+        if isinstance(shape, AntiJoinShape) and not fed_by:
             reach = self._lead(step.inputs[1])
-        elif announces(step.shape) or (fed_by and _meets_others(step.shape)):
+        elif announces(shape) or (fed_by and _sweeps(shape)):
             reach = lead
         elif fed_by:
-            reach = min(fed_by)
+            reach = min(fed_by) + (_distance(shape) if isinstance(shape, DilateShape) else 0)
         else:
             return
         self.reach[step.id] = lead if step.id in self.irregular else max(lead, reach)
+        if self._is_timely(step):
+            self.timely.add(step.id)
 
     def _takes(self, step: Step, port: int) -> bool:
         """Whether a port takes announcements of what feeds it."""
-        shape, feeder = step.shape, step.inputs[port].name
-        match shape:
+        match step.shape:
             case UnionShape():
                 return True
-            case JoinShape() | AntiJoinShape():
-                return not _meets_others(shape) or self._meets(step)
+            case ErodeShape(clipped=True):
+                return False
+            case JoinShape() | AntiJoinShape() | ErodeShape():
+                return not _sweeps(step.shape) or self._meets(step)
+            case DilateShape():
+                return step.id not in self.irregular and step.shape.metric.b < POS
             case PairShape("since", metric):
-                return port == 0 and metric.b >= POS and self._is_strict(feeder)
+                return port == 0 and metric.b >= POS and _sweeps(self.steps[step.inputs[port].name].shape)
             case _:
                 return False
 
@@ -117,15 +132,20 @@ class _Announcing:
         """Whether a step knows no less, and no later, if it goes through time as far as all its ports are known."""
         if step.id in self.irregular:
             return False
-        known = min(map(self._lead, step.inputs))
-        reaches = [self.reach[feed.name] for feed in step.inputs if feed.kind == "step" and feed.name in self.reach]
+        feeders = [feed.name for feed in step.inputs if feed.kind == "step" and feed.name in self.reach]
+        reaches = [self.reach[name] for name in feeders]
         if isinstance(step.shape, AntiJoinShape):
             reaches.append(self._lead(step.inputs[1]))
-        return bool(reaches) and min(reaches) <= known
+        return bool(feeders) and min(reaches) <= min(map(self._lead, step.inputs)) and self.timely.issuperset(feeders)
 
-    def _is_strict(self, name: str) -> bool:
-        """Whether a step tells of each row in the order of time, and nothing of what is open."""
-        return _meets_others(self.steps[name].shape)
+    def _is_timely(self, step: Step) -> bool:
+        """Whether a step tells next to nothing of times to come, but in announcements."""
+        shape = step.shape
+        if isinstance(shape, DilateShape | LatestShape):
+            return False
+        if _sweeps(shape) or not isinstance(shape, UnionShape | JoinShape):
+            return True
+        return all(feed.name in self.timely for feed in step.inputs if feed.kind == "step")
 
     def _slowest(self, step: Step) -> int:
         return min(range(len(step.inputs)), key=lambda port: self._lead(step.inputs[port]))
