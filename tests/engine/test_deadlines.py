@@ -216,3 +216,40 @@ def test_rows_to_which_nothing_happens_are_not_touched(count: int, emit: EmitMod
         session.advance(time)
     assert calls.calls == 0
     assert session.pull() == []
+
+
+OPEN_RULES = {
+    "a join": "r(X) :- m(X), z(X).",
+    "a chain of negations": "r(X) :- p(X), not q(X), not s(X).",
+    "a negation of what is open": "r(X) :- z(X), not m(X).",
+    "since": "r(X) :- m(X) since b(X).",
+    "since, and a join": "r(X) :- m(X) since b(X), z(X).",
+    "a box": "r(X) :- boxminus[0,5] m(X).",
+    "a diamond": "r(X) :- diamondminus[0,5] m(X).",
+    "a box in a join": "r(X) :- boxminus[0,5] m(X), z(X), not s(X).",
+}
+
+
+@pytest.mark.parametrize("emit", ["intervals", "changes"])
+@pytest.mark.parametrize("rule", OPEN_RULES.values(), ids=OPEN_RULES)
+def test_open_rows_cost_nothing_behind_other_operators(rule: str, emit: EmitMode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside 100 rows that are open, a moment calls nobody, and what happens to one row touches that one."""
+    text = "timeline integer. input p(x). input q(x). input s(x). input z(x). input b(x)."
+    text += f"m(X) :- p(X), not q(X). {rule} output r."
+    session = Session(tidelog.compile(text), emit=emit)
+    session.push_records([(name, (f"x{i}",), 0, 1_000_000) for i in range(100) for name in ("p", "z")])
+    session.push_records([("b", (f"x{i}",), 0, 0) for i in range(100)])
+    for time in range(20):
+        session.advance(time)
+    session.pull()
+    calls = Calls(monkeypatch)
+    for time in range(20, 200):
+        session.advance(time)
+    assert calls.calls == 0
+    assert session.pull_records() == []
+    found = [calls.during(session, ("q", [row], time)) for time in range(300, 310) for row in ("x7", "other")]
+    session.advance(320)
+    assert max(facts for _, facts in found) <= 20
+    told = {row for _, row, *_ in session.pull_records()}
+    assert told >= {("x7",)}
+    assert len(told) <= (20 if emit == "intervals" else 1)
