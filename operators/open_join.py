@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from tidelog.operators.coverage import Bounds
+from tidelog.operators.join import Join
 from tidelog.operators.join_code import write_join
 from tidelog.operators.join_scope import definitions
 from tidelog.operators.room import NoRoomError
@@ -24,15 +25,16 @@ class OpenJoin(Sweeping):
 
     Intervals: those of `Join`, as far as all ports are known, which is as far as what is announced holds. A row of the head
     is announced when the last of the rows that give it has begun, and taken back when one of them has ended. They meet by
-    the code of `Join`. State, beyond that of `Sweeping`: hash indexes over the rows that hold now. Final: as far as all
-    ports.
+    the code of `Join`. What facts give beyond that is told at once, too. State, beyond that of `Sweeping`: hash indexes over
+    the rows that hold now, and a `Join` of what is beyond. Final: as far as all ports.
     """
 
-    __slots__ = ("_failed", "_groups", "_pattern", "_probe")
+    __slots__ = ("_beyond", "_failed", "_groups", "_pattern", "_probe")
 
     def __init__(self, shape: JoinShape, slowest: int) -> None:
         super().__init__(len(shape.atoms), slowest)
         self._failed = [0]
+        self._beyond = Join(shape)
         code = write_join(shape)
         groups: list[dict[str, dict[Hashable, _Members]]] = [{name: {} for name in names} for names in code.indexes]
         self._groups = [
@@ -43,6 +45,19 @@ class OpenJoin(Sweeping):
         ports = range(len(shape.atoms))
         self._pattern: list[Callable[[Sequence[Fact]], list[Fact]] | None] = [scope.pop(f"pattern_{i}") for i in ports]
         self._probe: list[Callable[..., None]] = [scope.pop(f"probe_{i}") for i in ports]
+
+    def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        super().feed(port, facts)
+        beyond = self.beyond(facts)
+        self._beyond.room = self.room
+        return self.tell_ahead(self._beyond.feed(port, beyond)) if beyond else []
+
+    def settle(self, port: int) -> list[Fact]:
+        self._beyond.receive(port, (), self.frontiers[port])
+        return self.untold(super().settle(port))
+
+    def entries(self) -> int:
+        return super().entries() + self._beyond.entries()
 
     def narrow(self, port: int, fact: Fact) -> Row | None:
         pattern = self._pattern[port]
@@ -86,11 +101,12 @@ class OpenJoin(Sweeping):
         return self._failed[0]
 
     def state(self) -> dict[str, Any]:
-        return {**super().state(), "failed": self._failed[0]}
+        return {**super().state(), "failed": self._failed[0], "beyond": self._beyond.snapshot()}
 
     def load(self, state: dict[str, Any]) -> None:
         super().load(state)
         self._failed[0] = state["failed"]
+        self._beyond.restore(state["beyond"])
 
 
 class _Members(dict[Row, Fact]):

@@ -13,9 +13,9 @@ from heapq import heapify, heappop, heappush
 from operator import itemgetter
 from typing import Any
 
-from tidelog.operators.coverage import Bounds, merge
+from tidelog.operators.coverage import Bounds, Coverage, merge, overlapping
 from tidelog.operators.open_rows import OPEN, SHUT
-from tidelog.operators.operator import Operator
+from tidelog.operators.operator import Operator, behind
 from tidelog.operators.room import NoRoomError
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
@@ -31,11 +31,12 @@ class Sweeping(Operator):
     is to be looked at; the rows that follow, since when, and in how many ways. `slowest` is the port that is known last.
     """
 
-    __slots__ = ("_known", "_since", "_slowest", "_spells", "_turn", "_turns", "holding", "ways")
+    __slots__ = ("_ahead", "_known", "_since", "_slowest", "_spells", "_turn", "_turns", "holding", "ways")
 
     def __init__(self, ports: int, slowest: int) -> None:
         super().__init__(ports)
         self._slowest = slowest
+        self._ahead = Coverage()  # what facts alone have given beyond the frontier
         self._known = NEG  # all up to here has been gone through
         self.holding: list[dict[Row, Bounds]] = [{} for _ in range(ports)]
         self._spells: list[dict[Row, _Spell]] = [{} for _ in range(ports)]
@@ -95,6 +96,33 @@ class Sweeping(Operator):
         else:
             merge(spell.bounds, lo, hi, 1, row, [])
         self._look_at(place, lo)
+
+    def run(self, row: Row, end: int) -> tuple[int, int] | None:
+        """The run of a row at port 0 that an end of a fact lies in, with what has been gone through of it."""
+        bounds = self._spells[0][row].bounds if row in self._spells[0] else []
+        for i in overlapping(bounds, end, end):
+            lo, hi = bounds[i], bounds[i + 1]
+            return (self._since[row] if lo <= self._known + 1 and row in self._since else lo), hi
+        return None
+
+    def beyond(self, facts: Sequence[Fact]) -> list[Fact]:
+        """What goes beyond what has been gone through, without that of rows that are taken back: that is told in its turn."""
+        shut = {row for row, _, hi in facts if hi == SHUT}
+        return behind(self._known, [fact for fact in facts if fact[2] <= POS and fact[0] not in shut])
+
+    def tell_ahead(self, facts: list[Fact]) -> list[Fact]:
+        """What follows at once from facts alone, less what has been told of it."""
+        return self._ahead.insert(behind(self.frontier, facts)) if facts else facts
+
+    def untold(self, out: list[Fact]) -> list[Fact]:
+        """What comes of going through time, less what has been told ahead; but whole where something is taken back."""
+        shut = {row for row, _, hi in out if hi == SHUT}
+        if self._ahead.rows:
+            told, out = out, []
+            for fact in told:
+                out += [fact] if fact[2] > POS or fact[0] in shut else self._ahead.insert([fact])
+            self._ahead.forget(self.frontier)
+        return out
 
     def _look_at(self, place: Place, time: int) -> None:
         self._turn += 1
@@ -180,7 +208,7 @@ class Sweeping(Operator):
 
     def entries(self) -> int:
         stored = sum((len(spell.bounds) >> 1) + len(spell.opened) for spells in self._spells for spell in spells.values())
-        return stored + len(self.ways)
+        return stored + len(self.ways) + self._ahead.entries()
 
     def state(self) -> dict[str, Any]:
         return {
@@ -189,6 +217,7 @@ class Sweeping(Operator):
             "turns": [[time, port, list(row)] for time, _, (port, row) in sorted(self._turns, key=itemgetter(0, 1))],
             "since": [[list(row), since] for row, since in self._since.items()],
             "known": self._known,
+            "ahead": self._ahead.snapshot(),
         }
 
     def load(self, state: dict[str, Any]) -> None:
@@ -203,6 +232,7 @@ class Sweeping(Operator):
         self._turn = len(self._turns)
         self._since = {tuple(row): since for row, since in state["since"]}
         self._known = state["known"]
+        self._ahead.restore(state["ahead"])
 
 
 class _Spell:

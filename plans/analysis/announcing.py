@@ -72,7 +72,6 @@ class _Announcing:
                 self.irregular.add(step.id)
         self.gated = gated
         self.reach: dict[str, int] = {}  # of all that may announce
-        self.timely: set[str] = set()
 
     def find(self) -> dict[str, Announced]:
         for step in self.steps.values():
@@ -109,8 +108,6 @@ class _Announcing:
         else:
             return
         self.reach[step.id] = lead if step.id in self.irregular else max(lead, reach)
-        if self._is_timely(step):
-            self.timely.add(step.id)
 
     def _takes(self, step: Step, port: int) -> bool:
         """Whether a port takes announcements of what feeds it."""
@@ -136,16 +133,7 @@ class _Announcing:
         reaches = [self.reach[name] for name in feeders]
         if isinstance(step.shape, AntiJoinShape):
             reaches.append(self._lead(step.inputs[1]))
-        return bool(feeders) and min(reaches) <= min(map(self._lead, step.inputs)) and self.timely.issuperset(feeders)
-
-    def _is_timely(self, step: Step) -> bool:
-        """Whether a step tells next to nothing of times to come, but in announcements."""
-        shape = step.shape
-        if isinstance(shape, DilateShape | LatestShape):
-            return False
-        if _sweeps(shape) or not isinstance(shape, UnionShape | JoinShape):
-            return True
-        return all(feed.name in self.timely for feed in step.inputs if feed.kind == "step")
+        return bool(feeders) and min(reaches) <= min(map(self._lead, step.inputs))
 
     def _slowest(self, step: Step) -> int:
         return min(range(len(step.inputs)), key=lambda port: self._lead(step.inputs[port]))
