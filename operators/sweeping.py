@@ -106,7 +106,7 @@ class Sweeping(Operator):
         return None
 
     def beyond(self, facts: Sequence[Fact]) -> list[Fact]:
-        """What goes beyond what has been gone through, without that of rows that are taken back: that is told in its turn."""
+        """What goes beyond what has been gone through; but not of rows that are taken back, which is told in its turn."""
         shut = {row for row, _, hi in facts if hi == SHUT}
         return behind(self._known, [fact for fact in facts if fact[2] <= POS and fact[0] not in shut])
 
