@@ -53,7 +53,7 @@ class OpenJoin(Sweeping):
         return self.tell_ahead(self._beyond.feed(port, beyond)) if beyond else []
 
     def settle(self, port: int) -> list[Fact]:
-        self._beyond.receive(port, (), self.frontiers[port])
+        self._beyond.advance(self.frontiers)
         return self.untold(super().settle(port))
 
     def entries(self) -> int:

@@ -33,6 +33,8 @@ class Sweeping(Operator):
 
     __slots__ = ("_ahead", "_known", "_since", "_slowest", "_spells", "_turn", "_turns", "holding", "ways")
 
+    settles_by_port = False
+
     def __init__(self, ports: int, slowest: int) -> None:
         super().__init__(ports)
         self._slowest = slowest

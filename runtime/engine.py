@@ -27,6 +27,7 @@ from tidelog.runtime.alignment import Alignment
 from tidelog.runtime.arguments import AtEnd, check_at_end
 from tidelog.runtime.channels import AnswerStream, Channel, everything_waiting
 from tidelog.runtime.clock import Clock, start_sources
+from tidelog.runtime.handover import hand_over
 from tidelog.runtime.intake import MAX_LEAD, IntakeStatistics
 from tidelog.runtime.interfaces import (
     AnyAnswer,
@@ -231,7 +232,7 @@ class Engine:
         answers: list[AnyAnswer] = [*session.pull_records(), *session.pull_hypothetical()]
         self._told += len(answers)
         for sink in sinks if answers else ():
-            await sink.send(answers)
+            await hand_over(sink, answers)
 
     async def _take(self, name: str, event: Batch | Tick | str, moment: float) -> None:
         """Let the session take it, and hand what was refused to the dead letters."""
@@ -250,11 +251,12 @@ class Engine:
             refused = session.leave(name) if self._ignores_silence else []
         else:
             refused = session.ignore(name, moment)
-        await self._reject(refused)
+        if refused:
+            await self._reject(refused)
 
     async def _reject(self, rejected: list[Rejected]) -> None:
         self.rejected += len(rejected)
-        if not rejected or self._dead_letters is None:
+        if self._dead_letters is None:
             return
         try:
             await self._dead_letters.send(rejected)
