@@ -96,7 +96,9 @@ class Sweeping(Operator):
             spell.opened.pop(source, None)
             lo = self._known + 1
         else:
-            merge(spell.bounds, lo, hi, 1, row, [])
+            begin, _ = merge(spell.bounds, lo, hi, 1, row, [])
+            if begin < lo:
+                return  # it lengthens a run, which is looked at when it begins, and when it was to end
         self._look_at(place, lo)
 
     def run(self, row: Row, end: int) -> tuple[int, int] | None:
@@ -196,8 +198,9 @@ class Sweeping(Operator):
         if spell.opened and min(spell.opened.values()) <= time:
             return True
         if bounds and bounds[0] <= time:
-            if bounds[1] < POS:
-                self._look_at(place, bounds[1] + 1)
+            if bounds[1] < POS and not time < spell.due <= bounds[1] + 1:
+                spell.due = bounds[1] + 1
+                self._look_at(place, spell.due)
             return True
         if not bounds and not spell.opened:
             del self._spells[port][row]
@@ -238,13 +241,15 @@ class Sweeping(Operator):
 
 
 class _Spell:
-    """What is to come of one row: when it holds, and since when the rows that it stands for are open."""
+    """What is to come of one row: when it holds, since when the rows that it stands for are open, and when it is looked at
+    for its end: once for many facts that lengthen it."""
 
-    __slots__ = ("bounds", "opened")
+    __slots__ = ("bounds", "due", "opened")
 
     def __init__(self, bounds: Bounds, opened: dict[Row, int]) -> None:
         self.bounds = bounds
         self.opened = opened
+        self.due = NEG
 
     def state(self, row: Row) -> list[Any]:
         return [list(row), list(self.bounds), [[list(source), lo] for source, lo in self.opened.items()]]

@@ -75,6 +75,19 @@ def test_a_box_over_an_open_row() -> None:
     assert operator.entries() == 0
 
 
+def test_what_is_to_be_looked_at_does_not_pile_up() -> None:
+    """A row that is lengthened at each time, for long: it is noted once when it is to end."""
+    join = OpenJoin(JoinShape((X,), ((X,), (X,))), slowest=0)
+    join.receive(0, [(A, 0, OPEN)], 0)
+    join.receive(1, [(A, 0, 1000)], 0)
+    for time in range(1, 2_000):
+        join.receive(0, [], time)
+        join.receive(1, [(A, time + 1000, time + 1000)], time)
+        assert len(join._turns) < 4
+    join.receive(0, [], 3_500)
+    assert join.receive(1, [], 3_500) == [(A, 0, SHUT), (A, 0, 2_999)]
+
+
 def _again(operator: T, fresh: T) -> T:
     """The operator after a restart."""
     fresh.restore(json.loads(json.dumps(operator.snapshot())))
