@@ -35,6 +35,7 @@ from tidelog.runtime.interfaces import (
     DeadLetters,
     EmitMode,
     Listener,
+    Observer,
     Rejected,
     Sink,
     SinkStatistics,
@@ -66,7 +67,7 @@ class Engine:
     have promised. With `clock`, a duration, time also moves with the machine's clock, which `now` reads (the seconds since
     1970): facts are expected at most so far behind it. It needs a program with a unit.
     `dead_letters` takes what could not be read or was refused; `on_violation` is told when a constraint begins to be
-    violated. Raises TypeError, ValueError or DataError for an option that is none.
+    violated, `observer` of all that is done. Raises TypeError, ValueError or DataError for an option that is none.
 
     Building an engine starts nothing. Memory is bounded by the plan and the channels: a slow sink slows down the sources.
 
@@ -103,6 +104,7 @@ class Engine:
         clock: TimeLike | timedelta | None = None,
         now: Callable[[], float] = time.time,
         max_state: int | None = MAX_STATE,
+        observer: Observer | None = None,
     ) -> None:
         check_at_end(at_end)
         self.plan = plan
@@ -133,6 +135,7 @@ class Engine:
         self._told = 0
         self._dead_letters = dead_letters
         self._on_violation = on_violation
+        self._observer = observer
         self._scope: anyio.CancelScope | None = None
         self._grace = math.inf
         self.rejected = 0
@@ -185,6 +188,10 @@ class Engine:
         """For each sink, with its name: how often it broke, and how many answers may be lost or there twice for that."""
         return [(sink.name, sink.statistics()) for sink in self._sinks]
 
+    def waiting(self) -> list[tuple[str, int]]:
+        """For each sink, with its name: how many answers wait for it."""
+        return [(sink.name, self._told - sink.taken) for sink in self._sinks]
+
     def unfinished(self) -> list[str]:
         """What is recursive without an end, and was followed only as far as the stream went, or as it was told to."""
         return self._session.unfinished()
@@ -231,6 +238,8 @@ class Engine:
                 self._on_violation(violation)
         answers: list[AnyAnswer] = [*session.pull_records(), *session.pull_hypothetical()]
         self._told += len(answers)
+        if answers and self._observer is not None:
+            self._observer.told(answers)
         for sink in sinks if answers else ():
             await hand_over(sink, answers)
 
@@ -251,6 +260,8 @@ class Engine:
             refused = session.leave(name) if self._ignores_silence else []
         else:
             refused = session.ignore(name, moment)
+        if self._observer is not None:
+            self._observer.took(name, event if isinstance(event, Batch) else None, refused)
         if refused:
             await self._reject(refused)
 
