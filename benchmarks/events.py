@@ -30,6 +30,7 @@ SPREAD = 1.5
 UNITS = 13.0
 SWITCHES, RARELY = 26.0, 260.0
 TICK_UNITS = 30.0
+MODES: tuple[EmitMode, ...] = ("intervals", "changes")
 _NAME = "events"
 
 Event = tuple[str, list[str], int]
@@ -53,15 +54,18 @@ def run() -> list[Figure]:
             Figure(_NAME, f"{name}: {RULES[-1]} rules / one", costs[-1][0] / costs[0][0], target=SPREAD),
             Figure(_NAME, f"{name}: calls of operators an event, {RULES[-1]} rules", costs[-1][1]),
         ]
-    for mode in ("intervals", "changes"):
+    for mode in MODES:
         for count in OPEN:
             tick, calls = _ticks(count, mode)
             figures.append(Figure(_NAME, f"a tick beside {count} open rows, {mode} / unit", tick / unit, target=TICK_UNITS))
             figures.append(Figure(_NAME, f"a tick beside {count} open rows, {mode}: calls of operators", calls))
     rule, predicate, row = ALIKE["other predicates"]
     alone = _latencies(_among(rule, 1), _each(predicate, row), "intervals")
-    switches = _latencies(tidelog.compile(HYSTERESIS), _switches, "changes")
-    return [*figures, *_spread("one rule", alone, unit, UNITS), *_spread("hysteresis", switches, unit, SWITCHES)]
+    figures += _spread("one rule", alone, unit, UNITS)
+    for mode in MODES:
+        switches = _latencies(tidelog.compile(HYSTERESIS), _switches, mode)
+        figures += _spread(f"hysteresis, {mode}", switches, unit, SWITCHES)
+    return figures
 
 
 def _spread(name: str, costs: Sequence[float], unit: float, target: float) -> list[Figure]:

@@ -24,12 +24,14 @@ class Aggregate(Grouped[Window]):
     Intervals: at the end e of a window (each tick, or each multiple of d, up to the next one) A is f over V of the rows of M
     that hold at a time point in [e−n, e], each as often as it does. It is known as far as the frontier. Maximal ranges are
     told, as far as they are known. State: for each group, facts that have not begun, and those in the window; a group goes
-    when it has none. Final: as far as the port (with d: until the next multiple), and as all has been told.
+    when it has none. Final: as far as the port (with d: until the next multiple).
 
     A row whose V is a text has no part where f takes numbers; such rows are counted (`failed_evaluations`), and so are
     values beyond what a number can be. OverflowError for more than `MOST_RANGES` ranges from one message.
 
     >>> op = Aggregate(AggregateShape("avg", 10, 1, (0,), 1), lambda row: row[:1])
+    >>> from tidelog.operators.open_rows import Pieces
+    >>> op.pieces = Pieces()
     >>> op.receive(0, [(("a", 2), 1, 1), (("a", 4), 5, 5)], 5), op.receive(0, [], 13)
     ([(('a', 2), 1, 4), (('a', 3), 5, 5)], [(('a', 3), 6, 11), (('a', 4), 12, 13)])
     """
@@ -59,7 +61,6 @@ class Aggregate(Grouped[Window]):
         return known if step == 1 or known >= POS or known <= NEG else known - known % step + step - 1
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        self._credit += len(facts)
         take, place, step, groups, fresh = self._key, self._place, self._shape.step, self.groups, self._fresh
         numeric = self._shape.function in _NUMERIC
         for row, lo, hi in facts:

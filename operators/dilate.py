@@ -44,6 +44,10 @@ class Dilate(Operator):
         by = self._low
         return [(row, lo + by if lo > NEG else lo, hi + by if hi < POS else hi) for row, lo, hi in facts]
 
+    def moved(self, lo: int) -> int:
+        """When the result begins to hold, where a fact begins at `lo`."""
+        return lo + self._low | self._low_open if lo > NEG and self._low > NEG else NEG
+
     def _stretched(self, facts: Sequence[Fact]) -> list[Fact]:
         low, low_open, high, high_open = self._low, self._low_open, self._high, self._high_open
         moved = []

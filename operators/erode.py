@@ -78,9 +78,9 @@ class Erode(Operator):
         """Send what the run `lo … hi` gives beyond what the runs `before`, now part of it, gave."""
         if self.clipped and self.start is None:
             return
-        low, high = self._eroded(lo, hi)
+        low, high = self.eroded(lo, hi)
         for i in range(0, len(before), 2):
-            sent_low, sent_high = self._eroded(before[i], before[i + 1])
+            sent_low, sent_high = self.eroded(before[i], before[i + 1])
             if sent_low > sent_high:
                 continue
             if low < sent_low:
@@ -89,7 +89,7 @@ class Erode(Operator):
         if low <= high:
             out.append((row, low, high))
 
-    def _eroded(self, lo: int, hi: int) -> tuple[int, int]:
+    def eroded(self, lo: int, hi: int) -> tuple[int, int]:
         """ϱ₁ ⊕ ϱ as a closed range, empty if its begin lies behind its end."""
         if hi < POS:
             if self._high <= NEG:

@@ -1,25 +1,23 @@
 """What operators share that tell, for each group of rows, an answer that goes on until something changes it.
 
 Such an answer depends on what does not come, so it is known as far as the frontier alone. A group is looked at when one of
-its facts begins, or when what it told ends; all others cost nothing, but that their answers go on. These are **open**: they
-are told anew at each frontier, or, if the reader is `patient`, once about as many facts have come as are open, as in
-`operators/antijoin.py`. The operator's frontier waits for what is untold.
+its facts begins, or when what it told ends; all others cost nothing. What goes on when a group has been looked at is
+**open**: it is announced behind what has been told of it (`operators/open_rows.py`), until the group is looked at again.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any, Generic, Protocol, TypeVar
 
+from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.operators.operator import Operator
 from tidelog.operators.room import NoRoomError
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
 
-PROMPT = 16
-"""So many open answers are told anew at each frontier, however patient the reader is."""
 MOST_RANGES = 1_000_000
 """More ranges from one message are refused: an answer that changes at each tick of so long a time is no use to anyone."""
 
@@ -64,7 +62,7 @@ G = TypeVar("G", bound=Group)
 class Grouped(Operator, Generic[G]):
     """The groups of one operator by key, and when each is to be looked at next."""
 
-    __slots__ = ("_agenda", "_count", "_credit", "_fresh", "_key", "_next", "_open", "_told", "groups")
+    __slots__ = ("_agenda", "_count", "_fresh", "_key", "_next", "announced", "groups")
 
     def __init__(self, key: Callable[[Row], Row]) -> None:
         super().__init__(1)
@@ -74,9 +72,7 @@ class Grouped(Operator, Generic[G]):
         self._next: dict[Row, int] = {}  # when a group is to be looked at
         self._agenda: list[tuple[int, int, Row]] = []  # the same by time; what `_next` does not say any more is passed over
         self._count = 0  # keys need not be comparable
-        self._open: dict[Row, G] = {}
-        self._credit = 0
-        self._told = NEG  # all that is open has been told up to here
+        self.announced: dict[Row, tuple[int, list[Row]]] = {}  # by group, since when which rows are open
 
     @abstractmethod
     def make(self, key: Row) -> G:
@@ -116,12 +112,11 @@ class Grouped(Operator, Generic[G]):
         known = self.frontiers[0]
         until = self.reach(known)
         due = self._due(known)
+        if known >= POS:
+            due.update(dict.fromkeys(self.announced))
         for key in due:
             self._look_at(key, known, until, out)
-        self._credit += PROMPT
-        if not self.patient or self._credit >= len(self._open) or known >= POS:
-            self._tell_all(until, due, out)
-        self.frontier = until if not self._open else max(self.frontier, min(until, self._told))
+        self.frontier = until
         return out
 
     def _due(self, known: int) -> dict[Row, None]:
@@ -143,26 +138,26 @@ class Grouped(Operator, Generic[G]):
 
     def _look_at(self, key: Row, known: int, until: int, out: list[Fact]) -> None:
         group = self.groups[key]
-        group.advance(known, out)
-        group.tell(until, out)
+        since, rows = self.announced.pop(key, (NEG, []))
+        out += [(row, since, SHUT) for row in rows]
+        told: list[Fact] = []
+        group.advance(known, told)
+        group.tell(until, told)
+        out += told
         if len(out) > self.room.rows:
             raise NoRoomError(len(out))
         following = group.following(known)
         if following < POS:
             self._plan_for(key, following)
         if group.is_open(known):
-            self._open[key] = group
-            return
-        self._open.pop(key, None)
-        if following >= POS and group.is_empty(known):
+            if told or since != until + 1:
+                rows = [row for row, _, hi in told if hi == until]
+            if rows and until < POS:
+                self.announced[key] = (until + 1, rows)
+                out += [(row, until + 1, OPEN) for row in rows]
+        elif following >= POS and group.is_empty(known):
             del self.groups[key]
             self._next.pop(key, None)
-
-    def _tell_all(self, until: int, told: Container[Row], out: list[Fact]) -> None:
-        for key, group in self._open.items():
-            if key not in told:
-                group.tell(until, out)
-        self._credit, self._told = 0, until
 
     def deadline(self) -> tuple[int, int] | None:
         """The port, and its least frontier at which there is something to tell though nothing new comes; None if none.
@@ -178,15 +173,9 @@ class Grouped(Operator, Generic[G]):
         while self._agenda and self._next.get(self._agenda[0][2]) != self._agenda[0][0]:
             heappop(self._agenda)
         times = [max(known + 1, self._agenda[0][0])] if self._agenda else []
-        if self._open and (not self.patient or self._credit + PROMPT >= len(self._open)):
-            times.append(max(known, self._told) + 1)
+        if self.pieces is not None and self.pieces.open:
+            times.append(max(known, self.frontier) + 1)
         return (0, min(times)) if times else None
-
-    def rest(self) -> list[Fact]:
-        out: list[Fact] = []
-        self._tell_all(self.reach(self.frontiers[0]), (), out)
-        self.sent += len(out)
-        return out
 
     def entries(self) -> int:
         return sum(group.entries() for group in self.groups.values())
@@ -194,15 +183,12 @@ class Grouped(Operator, Generic[G]):
     def state(self) -> dict[str, Any]:
         return {
             "groups": [[list(key), *group.state()] for key, group in self.groups.items()],
-            "open": [list(key) for key in self._open],
-            "credit": self._credit,
-            "told": self._told,
+            "announced": [[list(key), since, [list(row) for row in rows]] for key, (since, rows) in self.announced.items()],
         }
 
     def load(self, state: dict[str, Any]) -> None:
         self.groups = {tuple(key): self.revive(tuple(key), rest) for key, *rest in state["groups"]}
-        self._open = {tuple(key): self.groups[tuple(key)] for key in state["open"]}
-        self._credit, self._told = state["credit"], state["told"]
+        self.announced = {tuple(key): (since, [tuple(row) for row in rows]) for key, since, rows in state["announced"]}
         self._fresh, self._next, self._agenda, self._count = {}, {}, [], 0
         for key, group in self.groups.items():
             following = group.following(self.frontiers[0])

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from types import CodeType
 from typing import Any
 
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.join_code import write_join
+from tidelog.operators.join_scope import definitions
 from tidelog.operators.operator import Operator
 from tidelog.operators.room import UNBOUNDED, NoRoomError
 from tidelog.operators.time_index import TimeIndex
-from tidelog.plans.errors import DataError
 from tidelog.plans.facts import Fact, Row
-from tidelog.plans.numerals import canonical
 from tidelog.plans.plan import JoinShape
 from tidelog.plans.timeline import NEG, POS
 
 Pattern = Callable[[Sequence[Fact]], list[Fact]]
 Probe = Callable[[Sequence[Fact], int, list[Fact], list[int], int, "Join"], None]
 
-UNCOMPUTABLE = (ArithmeticError, DataError)
 _PORTION = 65_536
 """Where rows of the head repeat, so many are made before those are kept that are new."""
 
@@ -70,36 +65,14 @@ class Join(Operator):
         self._ends = [NEG] * ports  # the latest end stored of each atom
         self._met = self._least_of_others(self._ends)  # what begins behind it meets nothing yet
         self._bounds = self._least_of_others(self.frontiers)  # what ends behind it may still meet something
-        scope = self._compile()
+        groups = [{name: index.groups for name, index in indexes.items()} for indexes in self.indexes]
+        scope = definitions(self._code, [store.rows for store in self.stores], groups)
         # taken out of their own scope, which makes no circle then: stores go as soon as the operator does
         self._pattern: list[Pattern | None] = [scope.pop(f"pattern_{i}") for i in range(ports)]
         self._probe: list[Probe] = [scope.pop(f"probe_{i}") for i in range(ports)]
         self.sent_coverage = None if self._code.distinct else Coverage()
         self._new: list[Fact] = []
         self._failed = [0]
-
-    def _compile(self) -> dict[str, Any]:
-        """Run the generated definitions in a scope that holds the stores, the constants and a few builtins alone."""
-        scope: dict[str, Any] = {
-            "__builtins__": {
-                "len": len,
-                "min": min,
-                "max": max,
-                "abs": abs,
-                "str": str,
-                "tuple": tuple,
-                "TypeError": TypeError,
-            },
-            "bisect_left": bisect_left,
-            "canonical": canonical,
-            "UNCOMPUTABLE": UNCOMPUTABLE,
-            **self._code.constants,
-            **{f"rows{i}": store.rows for i, store in enumerate(self.stores)},
-        }
-        for indexes in self.indexes:
-            scope.update({name: index.groups for name, index in indexes.items()})
-        exec(_compiled(self._code.text), scope)  # noqa: S102 - built from a checked plan (join_code)
-        return scope
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         pattern = self._pattern[port]
@@ -209,9 +182,3 @@ class Join(Operator):
         self._ends[:] = state["ends"]
         self._met, self._bounds = self._least_of_others(self._ends), self._least_of_others(self.frontiers)
         self._failed[0] = state["failed"]
-
-
-@lru_cache(maxsize=1024)
-def _compiled(text: str) -> CodeType:
-    """The definitions as bytecode, once for all sessions of a program: what they work on comes from their scope."""
-    return compile(text, "<join>", "exec")

@@ -17,9 +17,11 @@ class Latest(Grouped["HeldValue"]):
     Intervals: M's own at once; and what held where M of this group held last, from there on, for n at most, until M of this
     group holds again. That is known as far as the frontier, since M may still hold before. State: for each group, facts that
     have not begun, and the last end with the rows that had it; a group goes when that is older than n. Final: as far as the
-    port, and as all has been told.
+    port.
 
     >>> op = Latest(lambda row: row[:1], 10)
+    >>> from tidelog.operators.open_rows import Pieces
+    >>> op.pieces = Pieces()
     >>> op.receive(0, [(("a", 1), 2, 2), (("a", 2), 6, 6)], 7), op.receive(0, [], 20)
     ([(('a', 1), 2, 2), (('a', 2), 6, 6), (('a', 1), 3, 5), (('a', 2), 7, 7)], [(('a', 2), 8, 16)])
     """
@@ -39,7 +41,6 @@ class Latest(Grouped["HeldValue"]):
         return group
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        self._credit += len(facts)
         take = self._key
         for fact in facts:
             key = take(fact[0])

@@ -60,8 +60,10 @@ class OpenSince(Since):
 
     def _close(self, row: Row, since: int, rights: dict[Row, int], out: list[Fact]) -> None:
         """What was announced has come as facts: send what follows from them, and arm what would if the run went on."""
-        bounds = self.left.rows[row]
-        i = next(iter(overlapping(bounds, since, since)))
+        bounds = self.left.rows.get(row, [])
+        i = next(iter(overlapping(bounds, since, since)), None)
+        if i is None:
+            return  # it was announced ahead of time, and has not begun
         _, run_hi = self.closure(bounds[i], bounds[i + 1])
         for right, begin in rights.items():
             self._hold((row, right), bounds[i], run_hi, (begin, POS), out)

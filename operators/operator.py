@@ -5,10 +5,9 @@ moment between two calls `snapshot` gives its whole state as plain data (lists, 
 
 Facts travel with a **frontier** behind them: a promise that no new coverage at times ≤ frontier will come through that
 port. An operator passes on a promise of its own, `frontier`, computed from those of its ports; a `far_sighted` one promises
-more where it knows that it cannot hold (`plans/analysis/prospects.py`), and a `patient` one may leave untold for a while
-what goes on holding, or, where it `announces`, tells its begin and its end alone (`plans/analysis/patience.py`). What a
-channel carries is disjoint: each row at each time is sent at most once. An operator relies on this for its ports and keeps
-it for its output.
+more where it knows that it cannot hold (`plans/analysis/prospects.py`). What goes on holding until further notice is
+announced, or, where it has `pieces`, told anew at each frontier (`operators/open_rows.py`). What a channel carries is
+disjoint: each row at each time is sent at most once. An operator relies on this for its ports and keeps it for its output.
 
 One that can make many facts of few looks at the `room` that there is, and raises NoRoomError where it is too little.
 """
@@ -20,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidelog.operators.open_rows import OpenRows
+from tidelog.operators.open_rows import OpenRows, Pieces
 from tidelog.operators.room import Room
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
@@ -50,14 +49,13 @@ class Operator(ABC):
     """An incremental, deterministic function from coverage on its ports to coverage on its output."""
 
     __slots__ = (
-        "announces",
         "dropped",
         "evaluations",
         "far_sighted",
         "frontier",
         "frontiers",
         "opens",
-        "patient",
+        "pieces",
         "received",
         "room",
         "sent",
@@ -70,8 +68,9 @@ class Operator(ABC):
         self.frontiers = [NEG] * ports
         self.frontier = NEG
         self.received = self.sent = self.evaluations = self.dropped = 0
-        self.far_sighted = self.patient = self.announces = False
+        self.far_sighted = False
         self.opens: OpenRows | None = None
+        self.pieces: Pieces | None = None
         self.room = Room()
 
     def receive(self, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
@@ -83,6 +82,8 @@ class Operator(ABC):
         if frontier > self.frontiers[port]:
             self.frontiers[port] = frontier
             out = out + self.settle(port) if out else self.settle(port)
+        if self.pieces is not None:
+            out = self.pieces.follow(out, self.known())
         self.received += len(facts)
         self.sent += len(out)
         return out
@@ -99,6 +100,8 @@ class Operator(ABC):
                     out += self.settle(port)
         if last >= 0 and not self.settles_by_port:
             out = self.settle(last)
+        if self.pieces is not None:
+            out = self.pieces.follow(out, self.known())
         self.sent += len(out)
         return out
 
@@ -123,9 +126,9 @@ class Operator(ABC):
         """A port, and its least frontier at which there is something to tell though nothing new comes; None if none."""
         return None
 
-    def rest(self) -> list[Fact]:
-        """What is known and was not told yet, when the stream stops before its end."""
-        return []
+    def known(self) -> int:
+        """How far what it announces is known to hold."""
+        return self.frontier
 
     @abstractmethod
     def entries(self) -> int:
@@ -152,6 +155,7 @@ class Operator(ABC):
             "counters": counters,
             "state": self.state(),
             "opens": None if self.opens is None else self.opens.state(),
+            "pieces": None if self.pieces is None else self.pieces.state(),
         }
 
     def restore(self, data: dict[str, Any]) -> None:
@@ -162,6 +166,8 @@ class Operator(ABC):
         self.load(data["state"])
         if self.opens is not None:
             self.opens.load(data["opens"])
+        if self.pieces is not None:
+            self.pieces.load(data["pieces"])
 
     def statistics(self) -> OperatorStatistics:
         """An immutable record of the work done and the state held."""

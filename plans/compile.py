@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from tidelog.plans.analysis.announcing import announcing_steps
 from tidelog.plans.analysis.loops import LoopFinder
-from tidelog.plans.analysis.patience import announcing_steps, patient_steps
 from tidelog.plans.analysis.prospects import find_prospects
 from tidelog.plans.asked import asked_arities, delays_of, questions_of
 from tidelog.plans.checks import require
@@ -110,6 +110,7 @@ class Compiler:
         outputs = {name: name for name in self.normal.outputs if name in self.steps}
         watched = {*outputs.values(), *self.normal.constraints}
         open_facts = {item.predicate for item in self.normal.backgrounds}
+        prospects = find_prospects(steps, watched, self.facts, open_facts, self.timeline)
         return Plan(
             name=self.program.name,
             timeline=self.timeline,
@@ -124,9 +125,8 @@ class Compiler:
             program=self.program,
             normal=self.normal,
             warnings=warnings,
-            prospects=find_prospects(steps, watched, self.facts, open_facts, self.timeline),
-            patient=patient_steps(steps, self.normal.constraints),
-            announcing=announcing_steps(steps, self.normal.constraints),
+            prospects=prospects,
+            announcing=announcing_steps(steps, self.normal.constraints, leads, prospects),
             questions=questions,
             delays=delays,
         )

@@ -228,14 +228,23 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True)
+class Announced:
+    """What a step announces is known to hold `beyond` its frontier (encoded); `slowest` is the port that is known last, and
+    `is_fed` tells whether some port gets announcements."""
+
+    beyond: int = 0
+    slowest: int = 0
+    is_fed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Everything that the runtime needs. `steps` are in an order in which each comes behind what feeds it, but for loops.
 
     `facts` hold from the beginning (the program's own, and loaded background); `outputs` maps each output predicate to
     its step, `constraints` each constraint's step to its rule as written; `leads` tells for each step how far its frontier
     lies ahead of the watermark (negative: behind; `POS` where no stream feeds it); `prospects` tell who may sleep, and
-    `patient` are the steps that need not tell at each time what goes on holding, if answers are told as intervals, and
-    `announcing` those that tell when it begins and ends alone, if answers are told when they are final, or as changes.
+    `announcing` are the steps that tell of what goes on holding when it begins and when it ends alone.
     `questions` are what `ask` asks, `unfoldings` what each of them needs (known once all facts are there), and `delays`
     (encoded) how far behind the watermark the facts of an input may begin, for those that declare it.
     """
@@ -254,8 +263,7 @@ class Plan:
     normal: NormalProgram = field(repr=False)
     warnings: tuple[Diagnostic, ...] = ()
     prospects: Prospects = field(default_factory=Prospects, repr=False)
-    patient: frozenset[str] = frozenset()
-    announcing: frozenset[str] = frozenset()
+    announcing: Mapping[str, Announced] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
     unfoldings: tuple[Unfolding, ...] = field(default=(), repr=False)
     delays: Mapping[str, int] = field(default_factory=dict)

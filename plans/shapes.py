@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Literal
 
@@ -15,6 +15,7 @@ from tidelog.plans.plan import (
     BindShape,
     DilateShape,
     ErodeShape,
+    Feed,
     JoinShape,
     LatestShape,
     MoveShape,
@@ -169,6 +170,13 @@ def lead(shape: Shape, port: int) -> int:
             return _back(back)
         case _:
             return 0
+
+
+def lead_of_feed(feed: Feed, leads: Mapping[str, int]) -> int:
+    """How far what feeds a port is known ahead of the watermark, by the leads of the steps."""
+    if feed.kind == "step":
+        return leads[feed.name]
+    return 0 if feed.kind in ("stream", "clock", "arrivals") else POS
 
 
 def _back(distance: int) -> int:

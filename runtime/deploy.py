@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from tidelog.operators.aggregate import Aggregate
 from tidelog.operators.antijoin import AntiJoin
@@ -14,7 +13,10 @@ from tidelog.operators.hold import Hold
 from tidelog.operators.join import Join
 from tidelog.operators.latest import Latest
 from tidelog.operators.move import Move
-from tidelog.operators.open_rows import OpenRows
+from tidelog.operators.open_antijoin import OpenAntiJoin
+from tidelog.operators.open_erode import OpenErode
+from tidelog.operators.open_join import OpenJoin
+from tidelog.operators.open_rows import OpenRows, Pieces
 from tidelog.operators.open_since import OpenSince
 from tidelog.operators.operator import Operator
 from tidelog.operators.pairing import RowPairing
@@ -28,6 +30,7 @@ from tidelog.operators.until import Until
 from tidelog.plans.facts import Row
 from tidelog.plans.plan import (
     AggregateShape,
+    Announced,
     AntiJoinShape,
     BindShape,
     DilateShape,
@@ -45,22 +48,39 @@ from tidelog.plans.plan import (
     UnionShape,
 )
 from tidelog.plans.syntax import Constant, Term, Variable
-from tidelog.plans.timeline import POS, Timeline
-
-Patience = Literal["none", "lasting", "announced"]
-"""How steps with patient readers tell what goes on holding: at each time, now and then, or where it begins and ends."""
+from tidelog.plans.timeline import Timeline
 
 
-def build_operator(step: Step, timeline: Timeline, *, far_sighted: bool = False, patience: Patience = "none") -> Operator:
-    """The operator of a step, with empty state; `far_sighted`, and with `patience`, where the plan allows it."""
-    operator = _operator_of(step, timeline, is_open=patience == "announced")
-    operator.far_sighted, operator.patient, operator.announces = far_sighted, patience == "lasting", patience == "announced"
-    if operator.announces and isinstance(operator, Union | Join):
+def build_operator(
+    step: Step, timeline: Timeline, *, far_sighted: bool = False, announced: Announced | None = None
+) -> Operator:
+    """The operator of a step, with empty state; `far_sighted`, and sending announcements, where the plan says so."""
+    operator = _operator_of(step, timeline) if announced is None else _announcing_operator_of(step, timeline, announced)
+    operator.far_sighted = far_sighted
+    if isinstance(operator, AntiJoin | Latest | Aggregate):
+        operator.pieces = Pieces() if announced is None else None
+    elif announced is not None and isinstance(operator, Union | Join):
         operator.opens = OpenRows(operator.image)
+    elif announced is not None and isinstance(operator, Dilate):
+        operator.opens = OpenRows(operator.image, operator.moved)
     return operator
 
 
-def _operator_of(step: Step, timeline: Timeline, *, is_open: bool) -> Operator:
+def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced) -> Operator:
+    match step.shape:
+        case PairShape("since", metric):
+            return OpenSince(metric, timeline.touch, _pairing(step.shape))
+        case JoinShape(atoms=atoms) if len(atoms) > 1:
+            return OpenJoin(step.shape, announced.slowest)
+        case AntiJoinShape() if announced.is_fed:
+            return OpenAntiJoin(*_matching(step.shape), announced.slowest)
+        case ErodeShape(metric, future):
+            return OpenErode(metric, future)
+        case _:
+            return _operator_of(step, timeline)
+
+
+def _operator_of(step: Step, timeline: Timeline) -> Operator:
     match step.shape:
         case UnionShape(reach):
             return Union(len(step.inputs), reach)
@@ -69,12 +89,11 @@ def _operator_of(step: Step, timeline: Timeline, *, is_open: bool) -> Operator:
         case ErodeShape(metric, future, clipped):
             return Erode(metric, future, clipped)
         case PairShape(operator, metric):
-            since = OpenSince if is_open and metric.b >= POS else Since
-            return (since if operator == "since" else Until)(metric, timeline.touch, _pairing(step.shape))
+            return (Since if operator == "since" else Until)(metric, timeline.touch, _pairing(step.shape))
         case JoinShape():
             return Join(step.shape)
         case AntiJoinShape():
-            return _antijoin(step.shape)
+            return AntiJoin(*_matching(step.shape))
         case HoldShape():
             return Hold(len(step.inputs))
         case LatestShape() | AggregateShape() | ThresholdShape():
@@ -150,9 +169,10 @@ def _taking(positions: tuple[int, ...]) -> Callable[[Row], Row]:
     return lambda row: tuple(row[i] for i in positions)
 
 
-def _antijoin(shape: AntiJoinShape) -> AntiJoin:
+def _matching(shape: AntiJoinShape) -> tuple[Callable[[Row], Row], Callable[[Row], Row | None]]:
+    """What takes the key of the negated atom from a row of M, and from one of N."""
     names, match = _match(shape.negated)
-    return AntiJoin(_columns([shape.columns.index(name) for name in names], len(shape.columns)), match)
+    return _columns([shape.columns.index(name) for name in names], len(shape.columns)), match
 
 
 def _tuple_window(shape: TupleShape) -> TupleWindow | TuplePoints:

@@ -13,20 +13,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
-from itertools import chain
+from itertools import chain, groupby
+from types import MappingProxyType
 from typing import Any
 
 from tidelog.operators.coverage import Coverage
-from tidelog.operators.open_rows import OPEN
+from tidelog.operators.open_rows import OPEN, SHUT
+from tidelog.operators.operator import shift
 from tidelog.operators.room import NoRoomError, Room
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Fact, Record, Row, format_atom
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.agenda import Agenda
+from tidelog.runtime.growing import Growing
 from tidelog.runtime.interfaces import EmitMode
 from tidelog.runtime.showing import ByTime, Showing, Shown
+
+NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 class Emission(ABC):
@@ -37,11 +42,12 @@ class Emission(ABC):
     follows_arrivals = False
     """Whether the arrival of input facts alone may have something told."""
 
-    def __init__(self, outputs: Iterable[str]) -> None:
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
         self.frontiers = dict.fromkeys(outputs, NEG)
         self.room = Room()
-        self.announced: Collection[str] = ()
-        """The predicates of which what goes on holding may be announced (`operators/open_rows.py`)."""
+        self.announced = announced
+        """The predicates of which what goes on holding may be announced (`operators/open_rows.py`), and how far beyond their
+        frontiers it is known."""
 
     def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
         """Take new coverage of an output predicate, and the frontier behind it."""
@@ -53,7 +59,22 @@ class Emission(ABC):
 
     def finish(self) -> list[Record]:
         """The stream has ended and all has been received: what recursion without end leaves open is as final as it gets."""
-        return [answer for predicate in self.frontiers for answer in self.receive(predicate, [], POS)]
+        answers: list[Record] = []
+        for predicate, frontier in self.frontiers.items():
+            known = shift(frontier, self.announced.get(predicate, 0))
+            closed: list[Fact] = []
+            for row, since in self.opened(predicate):
+                closed += [(row, since, SHUT), (row, since, known)] if since <= known else [(row, since, SHUT)]
+            answers += self.receive(predicate, closed, POS)
+        return answers
+
+    def opened(self, predicate: str) -> list[tuple[Row, int]]:
+        """What is open of a predicate, and since when."""
+        return []
+
+    def rest(self) -> list[Record]:
+        """The stream has stopped before its end: what is known, and was left untold."""
+        return []
 
     def arrive(self, points: Sequence[int], watermark: int) -> list[Record]:
         """Input facts arrived at these time points, and none will arrive any more at or before the watermark."""
@@ -83,31 +104,54 @@ class Emission(ABC):
 
 
 class Intervals(Emission):
-    """Everything at once; keeps nothing."""
+    """Everything at once; keeps nothing but what goes on holding until further notice."""
 
-    waits = False
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
+        super().__init__(outputs, announced)
+        self.waits = bool(announced)
+        self._growing = {predicate: Growing(beyond) for predicate, beyond in announced.items()}
 
     def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
+        growing = self._growing.get(predicate)
+        if growing is not None:
+            facts = growing.take(facts, frontier)
+            self.frontiers[predicate] = max(frontier, self.frontiers[predicate])
         return [(predicate, row, lo, hi) for row, lo, hi in facts]
 
     def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
-        return [(predicate, row, lo, hi) for row, lo, hi in facts]
+        return self.receive(predicate, facts, self.frontiers[predicate])
 
     def settle(self, predicate: str) -> list[Record]:
         return []
 
+    def opened(self, predicate: str) -> list[tuple[Row, int]]:
+        return self._growing[predicate].opened() if predicate in self._growing else []
+
+    def rest(self) -> list[Record]:
+        return [(predicate, *fact) for predicate, growing in self._growing.items() for fact in growing.rest()]
+
+    def deadline(self, predicate: str) -> int:
+        growing = self._growing.get(predicate)
+        return POS if growing is None else growing.deadline()
+
+    def entries(self) -> dict[str, int]:
+        return {predicate: growing.entries() for predicate, growing in self._growing.items()}
+
     def snapshot(self) -> dict[str, Any]:
-        return {"frontiers": dict(self.frontiers)}
+        growing = {predicate: growing.snapshot() for predicate, growing in self._growing.items()}
+        return {"frontiers": dict(self.frontiers), "growing": growing}
 
     def restore(self, data: dict[str, Any]) -> None:
         self.frontiers = dict(data["frontiers"])
+        for predicate, growing in data["growing"].items():
+            self._growing[predicate].restore(growing)
 
 
 class Runs(Emission):
     """What is told once it can grow no more: keeps each row's runs, since when open rows hold, and when to look at each."""
 
-    def __init__(self, outputs: Iterable[str]) -> None:
-        super().__init__(outputs)
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
+        super().__init__(outputs, announced)
         self.coverage = {predicate: Coverage(keeps=True) for predicate in self.frontiers}
         self._open: dict[str, dict[Row, int]] = {predicate: {} for predicate in self.frontiers}
         self._agendas = {predicate: Agenda() for predicate in self.frontiers}
@@ -126,6 +170,9 @@ class Runs(Emission):
                     del open_rows[row]
         self.coverage[predicate].insert(facts)
         return rows
+
+    def opened(self, predicate: str) -> list[tuple[Row, int]]:
+        return list(self._open[predicate].items())
 
     def _ended_runs(self, predicate: str, row: Row) -> int:
         """How many bounds of a row's runs do not touch what is open of it."""
@@ -209,8 +256,8 @@ class Changes(Runs):
     frontier is behind that. So of a row's runs that are kept, only the first may have begun; without an end, it goes then.
     """
 
-    def __init__(self, outputs: Iterable[str]) -> None:
-        super().__init__(outputs)
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
+        super().__init__(outputs, announced)
         self._begun: dict[str, dict[Row, None]] = {predicate: {} for predicate in self.frontiers}
 
     def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
@@ -281,13 +328,14 @@ class Points(Emission):
 
     follows_arrivals = True
 
-    def __init__(self, outputs: Iterable[str]) -> None:
-        super().__init__(outputs)
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
+        super().__init__(outputs, announced)
         self._points: list[int] = []
         self._watermark = NEG
         self._seen = NEG
         self._later, self._ends = ByTime(), ByTime()
         self._holding = Showing()
+        self._open: dict[tuple[str, Row], Shown] = {}
 
     def arrive(self, points: Sequence[int], watermark: int) -> list[Record]:
         for point in points:
@@ -297,8 +345,24 @@ class Points(Emission):
 
     def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
         for row, lo, hi in facts:
-            self._later.add(lo, (format_atom(predicate, row), hi, predicate, row, lo))
+            if hi == SHUT:
+                self._shut(self._open.pop((predicate, row)))
+                continue
+            begin = max(lo, self._seen + 1) if hi == OPEN else lo
+            shown = (format_atom(predicate, row), hi, predicate, row, begin)
+            self._later.add(begin, shown)
+            if hi == OPEN:
+                self._open[predicate, row] = shown
         return []
+
+    def opened(self, predicate: str) -> list[tuple[Row, int]]:
+        return [(row, shown[4]) for (name, row), shown in self._open.items() if name == predicate]
+
+    def _shut(self, shown: Shown) -> None:
+        if shown[4] <= self._seen:
+            self._holding.remove(shown)
+        else:
+            self._later.remove(shown[4], shown)
 
     def settle(self, predicate: str) -> list[Record]:
         return self._decided()
@@ -327,8 +391,12 @@ class Points(Emission):
         for shown in self._later.reached(point):
             if shown[1] >= point:
                 holding.add(shown)
-                self._ends.add(shown[1], shown)
-        return [(predicate, row, point, point) for block in holding.blocks for _, _, predicate, row, _ in block]
+                if shown[1] < POS:
+                    self._ends.add(shown[1], shown)
+        found = [(predicate, row, point, point) for block in holding.blocks for _, _, predicate, row, _ in block]
+        return (
+            [record for record, _ in groupby(found)] if self.announced else found
+        )  # what is open may have come as facts, too
 
     def _kept(self) -> Iterator[Shown]:
         return chain(self._later, self._holding)
@@ -350,14 +418,14 @@ class Points(Emission):
         self._points = list(data["points"])
         self._seen = data["seen"]
         self._watermark = data["watermark"]
-        self._later, self._ends, self._holding = ByTime(), ByTime(), Showing()
+        self._later, self._ends, self._holding, self._open = ByTime(), ByTime(), Showing(), {}
         for predicate, row, lo, hi in data["records"]:
             self.take(predicate, [(tuple(row), lo, hi)])
 
 
-def emission(mode: EmitMode, outputs: Iterable[str]) -> Emission:
-    """The emission of a mode for these output predicates; ValueError for any other mode."""
+def emission(mode: EmitMode, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> Emission:
+    """The emission of a mode for these output predicates, some of them announced; ValueError for any other mode."""
     kinds: dict[EmitMode, type[Emission]] = {"intervals": Intervals, "final": Final, "changes": Changes, "points": Points}
     if mode not in kinds:
         raise ValueError(f"unknown emit mode {mode!r}: expected {', '.join(kinds)}")
-    return kinds[mode](outputs)
+    return kinds[mode](outputs, announced)

@@ -15,7 +15,7 @@ from tidelog.plans.facts import Fact, format_atom, format_record
 from tidelog.plans.guards import Prospects
 from tidelog.plans.places import place_of
 from tidelog.plans.plan import Plan, Step
-from tidelog.runtime.deploy import Patience, build_operator, consumers_of, ports_fed_by
+from tidelog.runtime.deploy import build_operator, consumers_of, ports_fed_by
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.loop_control import MOST_VALUES, LoopControl
 from tidelog.runtime.prospects import Watch
@@ -32,25 +32,21 @@ class Graph:
     """Operators, wiring, loop controls, state.
 
     `outer[step]` are the ports that a step feeds outside its loop, `inner[step]` those inside; `watched` are the steps whose
-    coverage leaves the graph: outputs and constraints. Without `prospects`, nothing sleeps and nothing is dropped early;
-    with `patience`, steps whose readers are patient do not tell at each time what goes on holding.
+    coverage leaves the graph: outputs and constraints. Without `prospects`, nothing sleeps and nothing is dropped early.
     """
 
-    def __init__(
-        self, plan: Plan, prospects: bool = True, patience: Patience = "none", bound: StateBound | None = None
-    ) -> None:
+    def __init__(self, plan: Plan, prospects: bool = True, bound: StateBound | None = None) -> None:
         self.plan = plan
         self.bound = StateBound(None) if bound is None else bound
         wanted = plan.prospects if prospects else Prospects()
         self._watch = Watch(wanted)
         self.gates = self._watch.gates
-        chosen = plan.announcing if patience == "announced" else plan.patient
         self.operators: dict[str, Operator] = {
             step.id: build_operator(
                 step,
                 plan.timeline,
                 far_sighted=step.id in wanted.far_sighted,
-                patience=patience if step.id in chosen else "none",
+                announced=plan.announcing.get(step.id),
             )
             for step in plan.steps
         }

@@ -19,7 +19,6 @@ from typing import Any
 from tidelog.operators.operator import shift
 from tidelog.plans.plan import Feed, Plan, SteppedShape, UnionShape
 from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.deploy import Patience
 from tidelog.runtime.graph import Graph, Message
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.outlet import Outlet
@@ -35,10 +34,8 @@ class Network:
     answers and their order are the same.
     """
 
-    def __init__(
-        self, plan: Plan, outlet: Outlet, bound: StateBound, prospects: bool = True, patience: Patience = "none"
-    ) -> None:
-        self.graph = Graph(plan, prospects, patience, bound)
+    def __init__(self, plan: Plan, outlet: Outlet, bound: StateBound, prospects: bool = True) -> None:
+        self.graph = Graph(plan, prospects, bound)
         bound.watch("steps", self._holdings)
         self._outlet = outlet
         self.eager = False
@@ -113,7 +110,7 @@ class Network:
     def _is_steady(self, name: str) -> bool:
         """Whether a step tells all that is due, and nothing that lies before its frontier as the plan knows it."""
         step = self.graph.steps[name]
-        if self.graph.operators[name].patient or (step.loop is not None and self.graph.plan.loops[step.loop].holds):
+        if step.loop is not None and self.graph.plan.loops[step.loop].holds:
             return False
         return not isinstance(step.shape, UnionShape) or step.shape.reach == 1
 
@@ -154,7 +151,7 @@ class Network:
             self._catch_up_all()
         if has_points:
             self._look_at_outputs()
-        if self._wanted:
+        if self._wanted and self._watermark < POS:  # at the end all have been told how far they came
             self._tell_frontiers()
 
     def _enter(self, delivery: Delivery) -> None:
@@ -180,14 +177,9 @@ class Network:
                 self._enqueue(self._units[index])
 
     def rest(self) -> None:
-        """The stream stops before its end: let every operator tell what it knows and has left untold."""
+        """The stream stops before its end: let all be told that is known."""
         self._catch_up_all()
-        for step in self.graph.plan.steps:
-            self._run()
-            out = [] if step.loop is not None else self.graph.operators[step.id].rest()
-            if out:
-                self._unit_of[step.id].send(step.id, out)
-        self._run()
+        self._outlet.rest()
 
     def _look_at_outputs(self) -> None:
         """What the outlet waits for has changed, though nothing was sent."""

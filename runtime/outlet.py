@@ -8,20 +8,11 @@ from typing import Any
 from tidelog.plans.facts import Fact, Record
 from tidelog.plans.plan import Plan
 from tidelog.plans.timeline import POS
-from tidelog.runtime.deploy import Patience
 from tidelog.runtime.emission import emission
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.interfaces import EmitMode
 from tidelog.runtime.state_bound import StateBound
 from tidelog.runtime.violations import Violation, Violations
-
-PATIENCE: dict[EmitMode, Patience] = {
-    "intervals": "lasting",
-    "final": "announced",
-    "changes": "announced",
-    "points": "none",
-}
-"""How each mode wants to be told of what goes on holding."""
 
 
 class Outlet:
@@ -30,9 +21,9 @@ class Outlet:
     def __init__(self, plan: Plan, emit: EmitMode, bound: StateBound) -> None:
         self.answers: list[Record] = []
         self.violated: list[Violation] = []
-        self._emission = emission(emit, plan.outputs)
+        announced = {name: found.beyond for name, step in plan.outputs.items() if (found := plan.announcing.get(step))}
+        self._emission = emission(emit, plan.outputs, announced)
         self._emission.room = bound.room
-        self._emission.announced = {name for name, step in plan.outputs.items() if step in plan.announcing}
         self._violations = Violations(plan)
         self._constraints = plan.constraints
         self.waits, self.follows_arrivals = self._emission.waits, self._emission.follows_arrivals
@@ -56,6 +47,10 @@ class Outlet:
     def finish(self) -> None:
         """The stream has ended, and all has been received."""
         self.answers += self._emission.finish()
+
+    def rest(self) -> None:
+        """The stream has stopped before its end: tell what is known and was left untold."""
+        self.answers += self._emission.rest()
 
     @property
     def violations(self) -> int:

@@ -29,7 +29,7 @@ from tidelog.runtime.arguments import check_lead, require_stream_plan
 from tidelog.runtime.intake import MAX_LEAD, Delivery, Intake, IntakeStatistics
 from tidelog.runtime.interfaces import Batch, EmitMode, Rejected, Tick
 from tidelog.runtime.network import Network
-from tidelog.runtime.outlet import PATIENCE, Outlet
+from tidelog.runtime.outlet import Outlet
 from tidelog.runtime.questions import Inquiry, answer_filter, inquiries
 from tidelog.runtime.source_state import SourceStatistics
 from tidelog.runtime.state_bound import MAX_STATE, ON_THE_WAY, Holding, StateBound
@@ -118,7 +118,7 @@ class Session:
         self._intake = Intake(plan, sources, self._times.duration(lateness), begin, ahead, check_lead(max_lead))
         self._bound = StateBound(max_state)
         self._outlet = Outlet(plan, emit, self._bound)
-        self._network = Network(plan, self._outlet, self._bound, prospects, patience=PATIENCE[emit])
+        self._network = Network(plan, self._outlet, self._bound, prospects)
         self._bound.watch("answers", self._holdings)
         self._emit: EmitMode = emit
         self._prospects = prospects

@@ -93,6 +93,10 @@ class ByTime:
             self._at[time] = [fact]
             heappush(self._times, time)
 
+    def remove(self, time: int, fact: Shown) -> None:
+        """Take out a fact that has been added, and that no time has reached."""
+        self._at[time].remove(fact)
+
     def reached(self, time: int) -> list[Shown]:
         """Take out what is due by this time, in order of time."""
         found: list[Shown] = []

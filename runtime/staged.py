@@ -42,7 +42,7 @@ class StageRun:
     ) -> None:
         self._stage = stage
         self._owns = owns
-        plan = stage.plan if emit == "intervals" else _impatient(stage.plan)
+        plan = stage.plan if emit == "intervals" else _in_pieces(stage.plan)
         # Spark has a bound of its own on what its processes hold
         self._session = Session(plan, lateness=math.inf, sources=(_SOURCE,), max_state=None)
         if start is not None:
@@ -129,6 +129,6 @@ class StageRun:
         return key is None or name not in key or self._owns(row[key[name]])
 
 
-def _impatient(plan: Plan) -> Plan:
-    """What looks for the ends of maximal intervals has to know at once what goes on holding."""
-    return replace(plan, patient=frozenset())
+def _in_pieces(plan: Plan) -> Plan:
+    """What looks for the ends of maximal intervals has to be told at once how far all has come."""
+    return replace(plan, announcing={})

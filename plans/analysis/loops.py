@@ -9,7 +9,7 @@ from tidelog.plans.analysis.components import back_edges, components
 from tidelog.plans.analysis.memory import binds_value
 from tidelog.plans.errors import Diagnostic, ProgramError, Span
 from tidelog.plans.plan import BindShape, Feed, HoldShape, JoinShape, Loop, MoveShape, Step
-from tidelog.plans.shapes import lead, moves_in_time
+from tidelog.plans.shapes import lead, lead_of_feed, moves_in_time
 from tidelog.plans.syntax import Variable
 from tidelog.plans.timeline import NEG, POS
 
@@ -70,7 +70,7 @@ class LoopFinder:
         holds: list[Step] = []
         if any(moves_in_time(step.shape) for step in steps):
             steps, holds = self._insert_holds(number, steps)
-            if all(_outer(feed, outside) >= POS for _, _, feed in _entries(steps + holds)):
+            if all(lead_of_feed(feed, outside) >= POS for _, _, feed in _entries(steps + holds)):
                 holds[0] = replace(holds[0], inputs=(*holds[0].inputs, Feed("clock")))
         every = steps + holds
         by_origin: dict[str, list[tuple[str, int]]] = {}
@@ -78,7 +78,7 @@ class LoopFinder:
         for name, port, feed in _entries(every):
             origin = feed.name if feed.kind == "step" else f"/{feed.kind.replace('clock', 'stream')}"
             by_origin.setdefault(origin, []).append((name, port))
-            leads[origin] = _outer(feed, outside)
+            leads[origin] = lead_of_feed(feed, outside)
         ways = [self._shortest(every, entries) for entries in by_origin.values()]
         loop = Loop(
             number=number,
@@ -151,7 +151,7 @@ class LoopFinder:
 
     def _lead_of(self, step: Step, leads: dict[str, int]) -> int:
         own = [lead(step.shape, port) for port in range(len(step.inputs))]
-        return _least([_outer(feed, leads) for feed in step.inputs], own)
+        return _least([lead_of_feed(feed, leads) for feed in step.inputs], own)
 
 
 def _undecided(step: Step, span: Span) -> Diagnostic:
@@ -187,12 +187,6 @@ def computes(step: Step) -> bool:
         return False
     bound = {term.name for terms in step.shape.atoms for term in terms if isinstance(term, Variable)}
     return any(binds_value(comparison, bound) for comparison in step.shape.comparisons)
-
-
-def _outer(feed: Feed, leads: dict[str, int]) -> int:
-    if feed.kind == "step":
-        return leads[feed.name]
-    return 0 if feed.kind in ("stream", "clock", "arrivals") else POS
 
 
 def _add(a: int, b: int) -> int:

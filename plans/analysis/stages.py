@@ -195,7 +195,7 @@ class _Builder:
         return Stage(
             number=len(self._made) + 1,
             program=program,
-            plan=replace(plan, patient=frozenset()) if is_read else plan,
+            plan=replace(plan, announcing={}) if is_read else plan,
             key=visible,
             inputs=tuple(self._input(plan, name, visible) for name in sorted(group.reads)),
             outputs={name: _delay(plan, name) for name in outputs},

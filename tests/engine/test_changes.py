@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -237,8 +238,8 @@ def test_changes_are_told_once_the_frontier_makes_them_certain(timeline: str, da
     plan = compiled(program)
     facts = data.draw(shuffled_within(data.draw(streams(program)), 3))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outlet, "emission", lambda _, outputs: _Watched(outputs))
-        patch.setitem(outlet.PATIENCE, "changes", "none")
+        patch.setattr(outlet, "emission", lambda _, outputs, announced: _Watched(outputs))
+        plan = replace(plan, announcing={})
         pushed(Session(plan, emit="changes", lateness=3), records_of(plan, facts), data.draw(st.integers(1, 3)))
 
 

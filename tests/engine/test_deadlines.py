@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import get_args
 
 import msgspec
@@ -13,17 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tidelog
+from drawing import drawn
 from engine import test_lars_equals_oracle as lars
-from engine.test_session_equals_oracle import compiled
-from oracle.agreement import records_of
+from engine.test_session_equals_oracle import compiled, show
+from oracle.agreement import records_of, runs_of
 from oracle.lars_programs import EVERY_FORM, lars_programs, lars_streams
-from oracle.programs import EVERYTHING, programs, streams
+from oracle.programs import EVERYTHING, programs, shuffled_within, streams
 from tidelog import Session
-from tidelog.operators.operator import Operator
+from tidelog.operators.operator import Operator, shift
 from tidelog.plans.facts import Fact, Record
 from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
-from tidelog.runtime import outlet
+from tidelog.plans.syntax import Program
 from tidelog.runtime.interfaces import EmitMode
 
 MODES = [mode for mode in get_args(EmitMode) if mode != "intervals"]  # which tells in pieces, cut as they become known
@@ -67,6 +69,17 @@ LASTING = [
     "o(X,Y) :- (q(X), not p(X)) since[1,inf) r(X,Y).",
     "o(X) :- (diamondminus[0,4] q(X), not p(X)) since(0,inf) p(X).",
     "o(Y) :- diamondminus[0,3] r(X,Y), not p(X). o(X) :- boxminus[0,1] q(X).",
+    "o(X) :- diamondminus[0,6] q(X), not p(X), not boxminus[0,1] r(X,_).",
+    "o(X,Y) :- m(X), diamondminus[0,2] r(X,Y), X != Y. m(X) :- diamondminus[0,6] q(X), not p(X).",
+    "o(Y) :- m(X), m(Y), diamondminus[0,2] r(X,Y). m(X) :- diamondminus[0,6] q(X), not p(X). m(X) :- p(X).",
+    "o(X,Y) :- a(X), r(X,Y). a(X) :- not q(X) since p(X). o(X,X) :- a(X), not b(X). b(X) :- not p(X) since q(X).",
+    "o(X) :- (diamondminus[0,9] q(X), not p(X), not r(X,_)) since p(X).",
+    "o(X) :- (m(X), not p(X)) since q(X), m(X). m(X) :- (q(X), not p(X)) since[1,inf) r(X,Y).",
+    "o(X) :- boxminus[0,2] (diamondminus[0,6] q(X), not p(X)).",
+    "o(X) :- boxminus(1,2] m(X), not r(X,_). m(X) :- not q(X) since p(X). m(X) :- boxminus[0,1] (q(X), not p(X)).",
+    "o(X) :- diamondminus[1,3] (diamondminus[0,6] q(X), not p(X)). o(X) :- diamondplus[0,2] (q(X), not p(X)).",
+    "o(X) :- boxminus[1,2] (diamondminus[0,9] q(X), not p(X), not r(X,_)) since q(X).",
+    "o(X,Y) :- diamondminus[0,9] r(X,Y), not m(X), not m(Y). m(X) :- diamondminus[0,4] q(X), not p(X).",
     "o(Y) :- diamondminus[0,3] r(X,Y), not p(X). o(Y) :- q(Y), not boxminus[0,1] p(Y).",
 ]
 
@@ -75,28 +88,81 @@ LASTING = [
 @pytest.mark.parametrize("timeline", ["integer", "rational"])
 @given(data=st.data())
 def test_announcements_change_nothing(timeline: str, data: st.DataObject) -> None:
-    """What goes on holding is announced: the same is told, with the same fact, as where it is told anew at each time."""
-    if data.draw(st.booleans()):
-        program = data.draw(programs(timeline, EVERYTHING))
-    else:
-        program = parse(f"timeline {timeline}. {data.draw(st.sampled_from(LASTING))}")
+    """What goes on holding is announced: the same is told, with the same fact, as where it is told anew at each time.
+
+    With whatever late facts and snapshots there are.
+    """
+    program = data.draw(programs(timeline, EVERYTHING))
+    assert_announcements_change_nothing(program, data)
+
+
+@pytest.mark.parametrize("rules", LASTING)
+@drawn(20)
+@given(data=st.data())
+def test_announcements_through_operators_change_nothing(rules: str, data: st.DataObject) -> None:
+    """Likewise where what is open meets other things, and stands under other operators."""
+    program = parse(f"timeline {data.draw(st.sampled_from(['integer', 'rational']))}. {rules}")
+    assert compiled(program).announcing
+    assert_announcements_change_nothing(program, data)
+
+
+def assert_announcements_change_nothing(program: Program, data: st.DataObject) -> None:
+    """Fact by fact the same answers; as intervals the same coverage, as far as each output is known."""
     plan = compiled(program)
-    emit: EmitMode = data.draw(st.sampled_from(["final", "changes"]))
-    announced = Session(plan, emit=emit)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(outlet.PATIENCE, emit, "none")
-        told_anew = Session(plan, emit=emit)
+    emit = data.draw(st.sampled_from(get_args(EmitMode)))
+    facts = data.draw(streams(program))
+    lateness = data.draw(st.sampled_from([0, 0, 3]))
+    if lateness:
+        facts = data.draw(shuffled_within(facts, lateness))
+    announced = Session(plan, emit=emit, lateness=lateness)
+    told_anew = Session(replace(plan, announcing={}), emit=emit, lateness=lateness)
     save = data.draw(st.booleans())
-    for fact in records_of(plan, data.draw(streams(program))):
-        for session in (announced, told_anew):
-            session.push_records([fact])
-        assert [*map(repr, announced.pull())] == [*map(repr, told_anew.pull())]
-        if save:
-            state, announced = json.loads(msgspec.json.encode(announced.snapshot())), Session(plan, emit=emit)
+    told: tuple[list[Record], list[Record]] = [], []
+    for fact in [*records_of(plan, facts), None]:
+        for session, answers in zip((announced, told_anew), told, strict=True):
+            session.finish() if fact is None else session.push_records([fact])
+            answers += session.pull_records()
+        if emit == "intervals":
+            assert not missing(told[0], told[1]), show(program, facts)
+            assert all(lo > known(announced, name) for name, lo, _ in missing(told[1], told[0])), show(program, facts)
+            assert fact is not None or not missing(told[1], told[0]), show(program, facts)
+        else:
+            assert by_output(told[0]) == by_output(told[1]), show(program, facts)
+        if save and fact is not None:
+            state = json.loads(msgspec.json.encode(announced.snapshot()))
+            announced = Session(plan, emit=emit, lateness=lateness)
             announced.restore(state)
-    for session in (announced, told_anew):
-        session.finish()
-    assert [*map(repr, announced.pull())] == [*map(repr, told_anew.pull())]
+
+
+def by_output(answers: Sequence[Record]) -> dict[str, list[Record]]:
+    """The answers of each output, in their order."""
+    found: dict[str, list[Record]] = {}
+    for answer in answers:
+        found.setdefault(answer[0], []).append(answer)
+    return found
+
+
+def known(session: Session, output: str) -> int:
+    """Up to when all is known of an output."""
+    return shift(session.frontier, session.plan.leads[session.plan.outputs[output]])
+
+
+def missing(given: Sequence[Record], wanted: Sequence[Record]) -> list[tuple[str, int, int]]:
+    """The ranges that some answers cover and others do not; fails where a fact is told twice at one time."""
+    others = runs_of(wanted)
+    found: list[tuple[str, int, int]] = []
+    for fact, runs in runs_of(given).items():
+        for begin, end in runs:
+            lo = begin
+            for known_lo, known_hi in others.get(fact, ()):
+                if known_hi < lo or known_lo > end:
+                    continue
+                if lo < known_lo:
+                    found.append((fact[0], lo, known_lo - 1))
+                lo = known_hi + 1
+            if lo <= end:
+                found.append((fact[0], lo, end))
+    return found
 
 
 class Calls:
@@ -165,3 +231,40 @@ def test_rows_to_which_nothing_happens_are_not_touched(count: int, emit: EmitMod
         session.advance(time)
     assert calls.calls == 0
     assert session.pull() == []
+
+
+OPEN_RULES = {
+    "a join": "r(X) :- m(X), z(X).",
+    "a chain of negations": "r(X) :- p(X), not q(X), not s(X).",
+    "a negation of what is open": "r(X) :- z(X), not m(X).",
+    "since": "r(X) :- m(X) since b(X).",
+    "since, and a join": "r(X) :- m(X) since b(X), z(X).",
+    "a box": "r(X) :- boxminus[0,5] m(X).",
+    "a diamond": "r(X) :- diamondminus[0,5] m(X).",
+    "a box in a join": "r(X) :- boxminus[0,5] m(X), z(X), not s(X).",
+}
+
+
+@pytest.mark.parametrize("emit", ["intervals", "changes"])
+@pytest.mark.parametrize("rule", OPEN_RULES.values(), ids=OPEN_RULES)
+def test_open_rows_cost_nothing_behind_other_operators(rule: str, emit: EmitMode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside 100 rows that are open, a moment calls nobody, and what happens to one row touches that one."""
+    text = "timeline integer. input p(x). input q(x). input s(x). input z(x). input b(x)."
+    text += f"m(X) :- p(X), not q(X). {rule} output r."
+    session = Session(tidelog.compile(text), emit=emit)
+    session.push_records([(name, (f"x{i}",), 0, 1_000_000) for i in range(100) for name in ("p", "z")])
+    session.push_records([("b", (f"x{i}",), 0, 0) for i in range(100)])
+    for time in range(20):
+        session.advance(time)
+    session.pull()
+    calls = Calls(monkeypatch)
+    for time in range(20, 200):
+        session.advance(time)
+    assert calls.calls == 0
+    assert session.pull_records() == []
+    found = [calls.during(session, ("q", [row], time)) for time in range(300, 310) for row in ("x7", "other")]
+    session.advance(320)
+    assert max(facts for _, facts in found) <= 20
+    told = {row for _, row, *_ in session.pull_records()}
+    assert told >= {("x7",)}
+    assert len(told) <= (20 if emit == "intervals" else 1)

@@ -15,6 +15,7 @@ from operators.deadlines import check_deadline
 from operators.driving import FIRST, LAST, Driver, histories
 from oracle.aggregates import result_of
 from tidelog.operators.aggregate import Aggregate
+from tidelog.operators.open_rows import OPEN, SHUT, Pieces
 from tidelog.plans import syntax
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.plan import AggregateShape
@@ -25,12 +26,12 @@ ROWS: list[Row] = [("a", 1, 0), ("a", 4, 0), ("a", 4, 1), ("b", 0.1, 0), ("b", 0
 
 
 def aggregate(
-    function: syntax.AggregateFunction = "avg", size: int = 10, step: int = 1, *, patient: bool = False
+    function: syntax.AggregateFunction = "avg", size: int = 10, step: int = 1, *, announces: bool = False
 ) -> Aggregate:
     fraction = Fraction("0.3") if function == "quantile" else None
     value = None if function == "count" else 1
     operator = Aggregate(AggregateShape(function, size, step, (0,), value, fraction), lambda row: row[:1])
-    operator.patient = patient
+    operator.pieces = None if announces else Pieces()
     return operator
 
 
@@ -150,12 +151,13 @@ def test_groups_are_forgotten() -> None:
     assert len(operator.groups) <= 2
 
 
-def test_patience() -> None:
-    """To a patient reader only what changes is told at each frontier, and what goes on now and then."""
-    operator = aggregate("last", size=10**9, patient=True)
+def test_what_goes_on_is_announced() -> None:
+    """Only what changes is told at each frontier; what goes on, once."""
+    operator = aggregate("last", size=10**9, announces=True)
     operator.receive(0, [((f"s{i}", 1, 0), 0, 0) for i in range(10_000)], 0)
-    told = [len(operator.receive(0, [(("s5", i % 3, 0), i, i)], i)) for i in range(1, 500)]
-    assert sum(told[1:]) < 3 * 500
+    told = [operator.receive(0, [(("s5", i % 3, 0), i, i)], i) for i in range(1, 500)]
+    assert told[41] == [(("s5", 41 % 3), 42, SHUT), (("s5", 42 % 3), 42, 42), (("s5", 42 % 3), 43, OPEN)]
+    assert all(len(facts) == 3 for facts in told[1:])
 
 
 @pytest.mark.slow
@@ -163,21 +165,18 @@ def test_patience() -> None:
 @drawn(60)
 @given(data=st.data())
 def test_definition(function: syntax.AggregateFunction, data: st.DataObject) -> None:
-    """In any order, through snapshots, patient or not: the function of all pairs in the window, exactly."""
+    """In any order, through snapshots: the function of all pairs in the window, exactly."""
     size, step = data.draw(st.integers(0, 12)), data.draw(st.sampled_from([1, 1, 2, 3, 7]))
-    patient = data.draw(st.booleans())
     history = data.draw(histories([ROWS]))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tidelog.operators.grouped.PROMPT", data.draw(st.sampled_from([0, 1, 16])))
 
-        def build() -> Aggregate:
-            return aggregate(function, size, step, patient=patient)
+    def build() -> Aggregate:
+        return aggregate(function, size, step)
 
-        driver = Driver(build, data.draw(st.booleans()))
-        for port, facts, frontier in history.messages:
-            _check_maximal(driver.feed(port, facts, frontier))
-            assert isinstance(driver.operator, Aggregate)
-            check_deadline(driver.operator, build)
+    driver = Driver(build, data.draw(st.booleans()))
+    for port, facts, frontier in history.messages:
+        _check_maximal(driver.feed(port, facts, frontier))
+        assert isinstance(driver.operator, Aggregate)
+        check_deadline(driver.operator, build)
     assert _shown(driver.sent) == _expected(history.coverage(0), function, size, step)
     assert driver.operator.frontier == POS
 

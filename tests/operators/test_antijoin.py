@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 
 from operators.driving import Driver, histories, points_of
 from tidelog.operators.antijoin import NEGATIVE, POSITIVE, AntiJoin
+from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.plans.facts import Row
-from tidelog.plans.plan import AntiJoinShape, Feed, Step
+from tidelog.plans.plan import Announced, AntiJoinShape, Feed, Step
 from tidelog.plans.syntax import Constant, Term, Variable, Wildcard
 from tidelog.plans.timeline import NEG, POS, Timeline
 from tidelog.runtime.deploy import build_operator
@@ -30,9 +32,9 @@ MENTIONED: list[tuple[tuple[Term, ...], Callable[[Row, Row], bool]]] = [
 ]
 
 
-def antijoin(negated: tuple[Term, ...] = (X, Y), *, patient: bool = False, announces: bool = False) -> AntiJoin:
+def antijoin(negated: tuple[Term, ...] = (X, Y), *, announces: bool = False) -> AntiJoin:
     step = Step("s", "s", AntiJoinShape(("X", "Y"), negated), (Feed("step", "m"), Feed("step", "n")))
-    operator = build_operator(step, Timeline(), patience="announced" if announces else "lasting" if patient else "none")
+    operator = build_operator(step, Timeline(), announced=Announced() if announces else None)
     assert isinstance(operator, AntiJoin)
     return operator
 
@@ -71,11 +73,8 @@ def test_definition(data: st.DataObject) -> None:
     """In any order, with forgetting and through snapshots: M, where no row that the negated atom stands for holds."""
     negated, agrees = data.draw(st.sampled_from(MENTIONED))
     history = data.draw(histories([POSITIVES, NEGATIVES]))
-    patient, through_json = data.draw(st.booleans()), data.draw(st.booleans())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tidelog.operators.antijoin.PROMPT", 0)
-        driver = Driver(lambda: antijoin(negated, patient=patient), through_json)
-        driver.feed_all(history.messages)
+    driver = Driver(lambda: antijoin(negated), data.draw(st.booleans()))
+    driver.feed_all(history.messages)
     sent = points_of(driver.sent)
     excluded = history.coverage(NEGATIVE)
     for row in POSITIVES:
@@ -85,36 +84,15 @@ def test_definition(data: st.DataObject) -> None:
     assert driver.operator.frontier == POS
 
 
-def test_what_nothing_happens_to_costs_next_to_nothing() -> None:
-    """For a patient reader, 1,000 open rows are told when they begin, when they end, and now and then in between."""
-    operator = antijoin(patient=True)
-    begun = operator.receive(POSITIVE, [((i, 0), 0, 500) for i in range(1000)], 0)
-    begun += operator.receive(NEGATIVE, [], 0)
-    assert len(begun) == 1000
+def test_what_nothing_happens_to_is_announced_once() -> None:
+    """Of 1,000 open rows each is told when it begins, and when it ends; in between nothing is due."""
+    operator = antijoin(announces=True)
+    operator.receive(POSITIVE, [((i, 0), 0, 500) for i in range(1000)], 0)
+    assert operator.receive(NEGATIVE, [], 0) == [((i, 0), 0, OPEN) for i in range(1000)]
+    assert operator.deadline() == (NEGATIVE, 500)
     told = [operator.receive(NEGATIVE, [((time, 0), time, POS)], time) for time in range(1, 500)]
-    assert [fact[2] for fact in told[41] if fact[0] == (42, 0)] == [41]  # its end is told at once
-    assert sum(map(len, told)) < 500 + 10 * 1000
-    assert operator.frontier <= 499
-    assert {hi for _, _, hi in operator.receive(NEGATIVE, [], 500)} == {500}
-
-
-def test_few_open_rows_are_told_at_once() -> None:
-    """However patient the reader is."""
-    operator = antijoin(patient=True)
-    operator.receive(POSITIVE, [(("a", i), 0, POS) for i in range(10)], 0)
-    for time in range(5):
-        assert len(operator.receive(NEGATIVE, [], time)) == 10
-        assert operator.frontier == min(0, time)
-
-
-def test_the_rest_is_told_when_the_stream_stops() -> None:
-    """What is known and untold is there on request, once."""
-    operator = antijoin(patient=True)
-    operator.receive(POSITIVE, [((i, 0), 0, POS) for i in range(1000)], POS)
-    operator.receive(NEGATIVE, [], 0)
-    operator.receive(NEGATIVE, [], 3)
-    assert sorted(operator.rest()) == [((i, 0), 1, 3) for i in range(1000)]
-    assert operator.rest() == []
+    assert told == [[((time, 0), 0, SHUT), ((time, 0), 0, time - 1)] for time in range(1, 500)]
+    assert {hi for _, _, hi in operator.receive(NEGATIVE, [], 500)} == {SHUT, 500}
 
 
 def test_what_is_due_does_not_pile_up() -> None:
@@ -127,3 +105,16 @@ def test_what_is_due_does_not_pile_up() -> None:
         told += operator.receive(1, [], time + 1)
     assert [fact for fact in told if fact[2] <= POS] == [(("a", "b"), lo, lo + (lo == 0)) for lo in [0, *range(3, 2_001, 2)]]
     assert len(operator._ends) < 200
+
+
+def test_what_was_kept_from_holding_begins_after_a_restart() -> None:
+    """A fact waits for the end of what negates it; a snapshot in which that has been forgotten makes it no later."""
+    operator = antijoin()
+    row = ("a", 1)
+    operator.receive(POSITIVE, [(row, 0, 99)], 0)
+    operator.receive(NEGATIVE, [(row, 0, 0)], 0)
+    restored = antijoin()
+    restored.restore(json.loads(json.dumps(operator.snapshot())))
+    assert operator.negative.rows == restored.negative.rows == {}
+    assert restored.deadline() == operator.deadline() == (NEGATIVE, 1)
+    assert restored.receive(NEGATIVE, [], 5) == [(row, 1, 5)]

@@ -1,0 +1,142 @@
+"""Announcing: where what goes on holding until further notice is told where it begins and where it ends alone.
+
+What a step announces is known to hold as far as its *reach*, ahead of the watermark as its lead is. Mostly that is its lead;
+a negation's is that of what is negated, whatever else lags behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from tidelog.plans.guards import Prospects
+from tidelog.plans.plan import (
+    AggregateShape,
+    Announced,
+    AntiJoinShape,
+    DilateShape,
+    ErodeShape,
+    Feed,
+    JoinShape,
+    LatestShape,
+    PairShape,
+    Shape,
+    Step,
+    SteppedShape,
+    UnionShape,
+)
+from tidelog.plans.shapes import lead_of_feed
+from tidelog.plans.timeline import POS
+
+
+def announcing_steps(
+    steps: Sequence[Step], constraints: Collection[str], leads: Mapping[str, int], prospects: Prospects
+) -> dict[str, Announced]:
+    """The steps that announce that a row goes on holding, and that it does not any more, or pass this on.
+
+    All that they feed takes announcements: outputs, steps that pass them on, joins and negations, and `since` without an
+    end, whose result is open once M1 is. There M1 has to come from a negation, a join or a box, so that nobody else tells
+    parts of what is open.
+    """
+    return _Announcing(steps, constraints, leads, prospects).find()
+
+
+def announces(shape: Shape) -> bool:
+    """Whether what goes on holding begins here: it holds as long as something does not come."""
+    return isinstance(shape, AntiJoinShape | LatestShape | AggregateShape)
+
+
+def _sweeps(shape: Shape) -> bool:
+    """Whether a step takes announcements by going through time (`operators/sweeping.py`)."""
+    if isinstance(shape, JoinShape):
+        return len(shape.atoms) > 1
+    return isinstance(shape, AntiJoinShape) or (isinstance(shape, ErodeShape) and not shape.clipped)
+
+
+def _distance(shape: DilateShape) -> int:
+    """How much further than what goes on holding it is known that this has held, or will."""
+    return -shape.metric.a if shape.future else shape.metric.b
+
+
+class _Announcing:
+    def __init__(
+        self, steps: Sequence[Step], constraints: Collection[str], leads: Mapping[str, int], prospects: Prospects
+    ) -> None:
+        self.steps = {step.id: step for step in steps}
+        self.leads = leads
+        gated = {name for name, _ in prospects.gates}
+        self.able = {name for name, step in self.steps.items() if step.loop is None and name not in constraints}
+        self.irregular: set[str] = set()
+        for step in steps:
+            is_one = step.id in gated or step.id in prospects.far_sighted or isinstance(step.shape, SteppedShape)
+            if is_one or any(feed.name in self.irregular for feed in step.inputs if feed.kind == "step"):
+                self.irregular.add(step.id)
+        self.gated = gated
+        self.reach: dict[str, int] = {}  # of all that may announce
+
+    def find(self) -> dict[str, Announced]:
+        for step in self.steps.values():
+            self._follow(step)
+        for step in reversed(self.steps.values()):
+            for port, feed in enumerate(step.inputs):
+                if feed.kind == "step" and not (step.id in self.reach and self._takes(step, port)):
+                    self.reach.pop(feed.name, None)
+        found: dict[str, Announced] = {}
+        for name, reach in self.reach.items():
+            step = self.steps[name]
+            is_fed = any(feed.name in found for feed in step.inputs if feed.kind == "step")
+            if announces(step.shape) or is_fed:
+                beyond = reach - self.leads[name] if reach < POS else 0
+                found[name] = Announced(beyond, self._slowest(step), is_fed)
+        return found
+
+    def _follow(self, step: Step) -> None:
+        """Note how far what a step announces is known, if it may announce anything."""
+        if step.id not in self.able:
+            return
+        lead, shape = self.leads[step.id], step.shape
+        fed_by = [
+            self.reach[feed.name]
+            for port, feed in enumerate(step.inputs)
+            if feed.kind == "step" and feed.name in self.reach and self._takes(step, port)
+        ]
+        if isinstance(shape, AntiJoinShape) and not fed_by:
+            reach = self._lead(step.inputs[1])
+        elif announces(shape) or (fed_by and _sweeps(shape)):
+            reach = lead
+        elif fed_by:
+            reach = min(fed_by) + (_distance(shape) if isinstance(shape, DilateShape) else 0)
+        else:
+            return
+        self.reach[step.id] = lead if step.id in self.irregular else max(lead, reach)
+
+    def _takes(self, step: Step, port: int) -> bool:
+        """Whether a port takes announcements of what feeds it."""
+        match step.shape:
+            case UnionShape():
+                return True
+            case ErodeShape(clipped=True):
+                return False
+            case JoinShape() | AntiJoinShape() | ErodeShape():
+                return not _sweeps(step.shape) or self._meets(step)
+            case DilateShape():
+                return step.id not in self.irregular and step.shape.metric.b < POS
+            case PairShape("since", metric):
+                return port == 0 and metric.b >= POS and _sweeps(self.steps[step.inputs[port].name].shape)
+            case _:
+                return False
+
+    def _meets(self, step: Step) -> bool:
+        """Whether a step knows no less, and no later, if it goes through time as far as all its ports are known."""
+        if step.id in self.irregular:
+            return False
+        feeders = [feed.name for feed in step.inputs if feed.kind == "step" and feed.name in self.reach]
+        reaches = [self.reach[name] for name in feeders]
+        if isinstance(step.shape, AntiJoinShape):
+            reaches.append(self._lead(step.inputs[1]))
+        return bool(feeders) and min(reaches) <= min(map(self._lead, step.inputs))
+
+    def _slowest(self, step: Step) -> int:
+        return min(range(len(step.inputs)), key=lambda port: self._lead(step.inputs[port]))
+
+    def _lead(self, feed: Feed) -> int:
+        return lead_of_feed(feed, self.leads)

@@ -1,0 +1,128 @@
+"""Answers as intervals: what goes on holding is told at each time if it is little, otherwise by turns."""
+
+from __future__ import annotations
+
+import json
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.running import BACKENDS, engine_answers, run
+from engine.test_session_equals_oracle import answers_of, compiled, show, until
+from oracle.agreement import differences, records_of
+from oracle.programs import NON_RECURSIVE, programs, streams
+from tidelog import Engine, MemorySink, MemorySource, PushSource, Session, compile
+from tidelog.operators.open_rows import OPEN, SHUT
+from tidelog.runtime import growing
+from tidelog.runtime.growing import Growing
+
+MANY = "timeline integer. input p(x). input n(x). m(X) :- p(X), not n(X)."
+
+
+@pytest.mark.parametrize("timeline", ["rational", "integer"])
+@given(data=st.data())
+def test_turns_change_no_answer(timeline: str, data: st.DataObject) -> None:
+    """Where even a single open row has to wait for its turn: each fact and time is answered once, and rightly."""
+    program = data.draw(programs(timeline, NON_RECURSIVE))
+    facts = data.draw(streams(program))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(growing, "PROMPT", 0)
+        found = answers_of(program, facts, batch=data.draw(st.integers(1, 20)))
+        assert not differences(program, facts, found, until(program, facts)), show(program, facts)
+        plan = compiled(program)
+        source = MemorySource(records_of(plan, facts), batch_size=3)
+        found = engine_answers(data.draw(st.sampled_from(BACKENDS)), plan, [source])
+        assert not differences(program, facts, found, until(program, facts)), show(program, facts)
+
+
+def test_constraints_and_what_meets_others_take_pieces() -> None:
+    """Where an open fact breaks a constraint, or is counted, it is told at each time."""
+    text = "timeline integer. m(X) :- p(X), not n(X). o(X) :- m(X). bottom :- p(X), not q(X)."
+    assert {"m", "o"} <= compile(text).announcing.keys()
+    assert "m" not in compile(text + " c(N) :- N = count() over m(X) in [5].").announcing
+    assert not {step.id for step in compile(text).steps if step.id.startswith("bottom")} & compile(text).announcing.keys()
+
+
+def test_few_open_rows_are_told_at_each_move() -> None:
+    """Sixteen rows that go on holding are told as far as they are known, whatever happens."""
+    session = Session(compile(MANY))
+    session.push_records([("p", (i,), 0, 100) for i in range(16)])
+    for time in range(5):
+        session.advance(time)
+        assert session.pull_records() == [("m", (i,), time, time) for i in range(16)]
+
+
+def test_many_open_rows_are_told_by_turns() -> None:
+    """Of many, each is told when it begins and when it ends; with each of these, another one is told how far it has come."""
+    session = Session(compile(MANY))
+    session.push_records([("p", (i,), 0, 99) for i in range(100)])
+    session.advance(0)
+    assert len(session.pull_records()) == 100
+    told = []
+    for time in range(1, 60):
+        session.push("n", [time + 20], time=time)
+        session.advance(time)
+        told.append(session.pull_records())
+    assert told[:3] == [
+        [],
+        [("m", (22,), 1, 1), ("m", (21,), 2, 2), ("m", (0,), 1, 2), ("m", (1,), 1, 2)],
+        [("m", (23,), 1, 2), ("m", (22,), 3, 3), ("m", (2,), 1, 3), ("m", (3,), 1, 3)],
+    ]
+    assert all(len(records) <= 4 for records in told)
+
+
+def test_the_rest_is_told_when_the_stream_stops() -> None:
+    """What is known and untold is there on request, once; and later what has come since."""
+    session = Session(compile(MANY))
+    session.push_records([("p", (i,), 0, 99) for i in range(100)])
+    session.advance(0)
+    session.advance(3)
+    assert len(session.pull_records()) == 100
+    session.rest()
+    assert sorted(session.pull_records()) == [("m", (i,), 1, 3) for i in range(100)]
+    session.rest()
+    assert session.pull_records() == []
+    session.finish()
+    assert sorted(session.pull_records()) == [("m", (i,), 4, 99) for i in range(100)]
+
+
+def test_what_is_told_as_a_fact_is_not_told_of_an_open_row() -> None:
+    """A row may be told by one rule and be open by another: each time is told once, in whatever order, through snapshots."""
+    one, other = ("a",), ("b",)
+    messages = [
+        ([(one, 1, 9), (other, 3, OPEN)], 4),
+        ([(one, 6, OPEN)], 12),
+        ([(other, 12, 14)], 13),
+        ([(one, 6, SHUT), (one, 6, 8), (one, 7, OPEN), (other, 3, SHUT), (other, 3, 20)], 15),
+        ([(one, 7, SHUT), (one, 7, 16)], 30),
+    ]
+    found: list[tuple[tuple[str, ...], int]] = []
+    store = Growing()
+    for facts, frontier in messages:
+        found += [(row, time) for row, lo, hi in store.take(facts, frontier) for time in range(lo, hi + 1)]
+        saved, store = store.snapshot(), Growing()
+        store.restore(json.loads(json.dumps(saved)))
+    assert sorted(found) == [(one, time) for time in range(1, 17)] + [(other, time) for time in range(3, 21)]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_stopped_engine_tells_the_rest(backend: str) -> None:
+    """What is known when the engine is stopped goes to the sinks."""
+    plan = compile("timeline integer. m(X) :- p(X), not n(X).")
+    source, sink = PushSource(), MemorySink()
+    engine = Engine(plan, [source], [sink])
+
+    async def main() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(engine.run)
+            await source.send([plan.record("p", (f"v{i}",), interval="[0,100]") for i in range(50)])
+            for time in (1, 2, 3, 4):
+                await source.send([plan.record("n", ("other",), time)])
+            await anyio.wait_all_tasks_blocked()
+            engine.stop()
+
+    run(backend, main)
+    told = {row: max(hi for _, other, _, hi in sink.answers if other == row) for _, row, _, _ in sink.answers}
+    assert told == {(f"v{i}",): 3 for i in range(50)}
