@@ -39,9 +39,7 @@ class Heard:
         self.facts += facts
         self.moment = moment
         last = self.last
-        for record in records[-MAX_FACTS:]:
-            row = record[1]
-            key = (record[0], row[0] if row else None)
+        for key, record in {(record[0], record[1][0] if record[1] else None): record for record in records}.items():
             last.pop(key, None)
             last[key] = (record, moment)
         while len(last) > MAX_FACTS:
