@@ -18,8 +18,8 @@ from tidelog.runtime.why.proof import Proof, Prover
 from tidelog.runtime.why.ranges import covers
 from tidelog.runtime.why.search import Search
 from tidelog.runtime.why.tree import tree
-from tidelog.runtime.why.truth import Windows
 from tidelog.runtime.why.why_not import Refuter, WhyNot
+from tidelog.runtime.why.windows import Windows
 
 
 @dataclass(frozen=True, slots=True)

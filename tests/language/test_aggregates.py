@@ -8,6 +8,7 @@ import tidelog
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.parser import parse
 from tidelog.plans.printing import format_statement
+from tidelog.plans.syntax import Rule
 
 READ = [
     ("a(S, A) :- A = avg(V) over t(S, V) in [5] by S.", "a(S, A) :- A = avg(V) over t(S, V) in [5] by S."),
@@ -117,3 +118,10 @@ def test_an_aggregate_under_not_leans_on_nothing() -> None:
         tidelog.compile("timeline integer. a(X) :- p(X), l(L), not count() over q(X) in [1] by X > L.")
     (problem,) = caught.value.diagnostics
     assert problem.message == "an aggregate under `not` is compared with `L`, which stands outside"
+
+
+def test_an_atom_without_arguments_may_follow_by() -> None:
+    """A lower-case name behind the comma is the next premise, not a variable of `by`."""
+    (_, rule) = parse("timeline integer. x(X) :- N = count() over p(X) in [5] by X, r.").statements
+    assert isinstance(rule, Rule)
+    assert [type(part).__name__ for part in rule.body] == ["Aggregate", "Atom"]
