@@ -58,7 +58,8 @@ class Engine:
     A source that is a `Listener` brings others while the engine runs.
 
     `emit`, `lateness`, `start`, `max_ahead`, `prospects`, `min_evidence`, `count_absences`, `warn`, `grouped`, `statuses`
-    and `max_state` are those of `Session`; what waits for the sinks counts as held. `idle_after` (seconds) tells to ignore a
+    and `max_state` are those of `Session`; what waits for the sinks counts as held. With `explain`, changes carry
+    their premises, from as many of the facts accepted last. `idle_after` (seconds) tells to ignore a
     source that has been silent for so long, until it speaks again; without it each source holds back the watermark. A source
     that is more than `max_lead` facts ahead of the slowest is not read until that one has come nearer.
     With `at_end="stop"` the end of all sources is not the stream's: nothing is claimed about times behind those that they
@@ -102,6 +103,7 @@ class Engine:
         clock: TimeLike | timedelta | None = None,
         now: Callable[[], float] = time.time,
         max_state: int | None = MAX_STATE,
+        explain: int = 0,
     ) -> None:
         check_at_end(at_end)
         self.plan = plan
@@ -123,6 +125,8 @@ class Engine:
             statuses=statuses,
             sources=self._sources.names,
             max_state=max_state,
+            remember=explain,
+            explain=bool(explain),
         )
         self._session.watch("sinks", self._holdings)
         self._at_end = at_end

@@ -63,6 +63,7 @@ class WhyNot:
     writer: Writer
     timeline: Timeline
     holds: bool = False
+    notes: tuple[str, ...] = ()
 
     def text(self) -> str:
         """The rules, each with the first premise that fails and what came nearest to it."""
@@ -76,6 +77,7 @@ class WhyNot:
         yield from _shown(self.attempts, 1)
         if self.stopped:
             yield "  (the search was stopped: there may be substitutions that come nearer)"
+        yield from (f"  ({note})" for note in self.notes)
 
     def certificate(self) -> Certificate:
         """What failed as plain data."""

@@ -27,7 +27,8 @@ from tidelog.plans.printing import format_program
 from tidelog.plans.syntax import Program
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.why.explain import Explainer, Reason
-from tidelog.runtime.why.streamed import explainer_of_stream, telling_all
+from tidelog.runtime.why.streamed import explainer_of_stream
+from tidelog.runtime.why.told import telling_all
 from tidelog.verifier.certificate import Verifier
 from why.explaining import refusal
 

@@ -17,7 +17,7 @@ from tidelog.plans.facts import Record, Schema
 from tidelog.plans.plan import Plan
 from tidelog.plans.timeline import Timeline
 from tidelog.runtime.collecting import collect_seldom
-from tidelog.runtime.why.streamed import telling_all
+from tidelog.runtime.why.told import telling_all
 
 _FOR_STREAMS = frozenset({"not-in-batch"})
 """What is wrong with a program for batch reasoning alone."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tidelog.connectors.text_decoder import TextDecoder
@@ -30,11 +30,13 @@ Sign = Literal[" ", "-", "+"]
 class Difference:
     """One expectation that was not met: its name (`expect`, `at 5`, `asks`), and its lines, each with its sign.
 
-    `record` of a line is what it stands for, where it is a fact: what a reason can be asked for.
+    `record` of a line is what it stands for, where it is a fact: what a reason can be asked for. `reasons` are those that
+    have been found, as lines.
     """
 
     what: str
     lines: tuple[tuple[Sign, str, Record | None], ...]
+    reasons: Mapping[Record, tuple[str, ...]] = field(default_factory=dict)
 
 
 def compare(what: str, expected: Iterable[Record], told: Iterable[Record], encoder: TextEncoder) -> Difference | None:

@@ -25,6 +25,7 @@ from tidelog.runtime.violations import Violation
 from tidelog.testing.comparing import VIOLATED, Difference, Expectations, coalesced, compare, compare_texts, line_of
 from tidelog.testing.coverage import fired_rules
 from tidelog.testing.files import Lines, RuleTest, TestSuite
+from tidelog.testing.reasons import with_reasons
 
 _SOURCE = "facts"
 _DATE = re.compile(r"[@\[(,\"]\s*\d{4}-\d\d-\d\d")
@@ -65,6 +66,7 @@ class Outcome:
 class _Run:
     """What one session has given."""
 
+    accepted: list[Record] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
     hypothetical: list[HypotheticalAnswer] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
@@ -126,7 +128,7 @@ class SuiteRunner:
             differences.append(compare_texts("asks", expectations.asks(test.asks), asks))
         expect = tuple(line_of(record, encoder) for record in records) if wants_facts else None
         notes = tuple(_notes(run if asked is None or wants_facts else asked, self.plan))
-        found = tuple(item for item in differences if item is not None)
+        found = tuple(with_reasons(item, self.plan, run.accepted) for item in differences if item is not None)
         return Outcome(test, Told(expect, at, asks), found, "", notes, run.fired)
 
     def _session(self, plan: Plan, test: RuleTest, emit: EmitMode) -> _Run:
@@ -137,7 +139,9 @@ class SuiteRunner:
         for batch in _batches(decoder, test.facts):
             for rejected in batch.rejected:
                 raise DataError(rejected.reason, rejected.place)
-            run.refused += session.take(_SOURCE, batch)
+            refused = session.take(_SOURCE, batch)
+            run.refused += refused
+            run.accepted += [] if refused else batch.records
             self._pull(session, run)
         run.refused += session.end(_SOURCE)
         self._pull(session, run)
