@@ -15,7 +15,7 @@ from tidelog.connectors.batch_files import BatchLoader
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.spec import Spec
 from tidelog.plans.batch import BatchPlan
-from tidelog.plans.errors import ConnectorError, DataError, ProgramError, SpecError
+from tidelog.plans.errors import DataError, ProgramError, SpecError
 from tidelog.plans.facts import Record
 from tidelog.plans.pictures.picture import Picture
 from tidelog.plans.pictures.timeline import WIDTH
@@ -122,4 +122,4 @@ def _write(
     try:
         picture.save(options.out)
     except OSError as error:
-        raise ConnectorError(f"cannot write `{options.out}`: {os.strerror(error.errno or 0)}") from error
+        raise SpecError(f"cannot write `{options.out}`: {os.strerror(error.errno or 0)}") from error
