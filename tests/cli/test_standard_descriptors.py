@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
     [
         ("tidelog run p.tide <&-", "error: stdin: "),
         ("tidelog fmt - <&-", "error: cannot read standard input: "),
-        ("tidelog run p.tide --in f.txt >&-", "error: cannot write"),
+        ("tidelog run p.tide --in f.txt >&-", "error: stdout: "),
     ],
 )
 def test_a_closed_descriptor_is_told(command: str, said: str, folder: Path) -> None:
