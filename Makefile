@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo java package extension pictures test test-all lint bench clean
+.PHONY: demo docs java chromium package playground extension pictures test test-all lint bench clean
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/tidelog run examples/weather/weather.tide \
@@ -14,6 +14,7 @@ demo: $(VENV)/demo.stamp
 # wait a lot: they run beside the others, and what they said is shown behind it.
 test: export HYPOTHESIS_PROFILE ?= quick
 test: chosen = -m 'not long'
+test-all: playground chromium
 test test-all: $(VENV)/test.stamp
 	@mkdir -p build
 	@$(BIN)/python -m pytest $(chosen) tests/spark > build/spark-tests.txt 2>&1 & spark=$$!; \
@@ -33,7 +34,19 @@ bench: $(VENV)/$(if $(LARS)$(BATCH),bench,test).stamp
 
 # The pictures of the examples in docs/pictures, by the commands there.
 pictures: $(VENV)/demo.stamp
+	@$(BIN)/python -m pages sources
 	@xargs -L 1 $(BIN)/tidelog < docs/pictures/commands
+
+# The documents as a site in build/site, with the playground. A link that leads nowhere is an error. Needs npm, for Pyodide.
+docs: $(VENV)/docs.stamp pictures
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build
+	@$(MAKE) --no-print-directory playground
+	@echo "the site is in build/site: python -m http.server -d build/site"
+
+# The playground alone, in build/site/playground.
+playground: $(VENV)/demo.stamp
+	@PYTHON=$(BIN)/python .ci/pyodide
+	@$(BIN)/python -m pages playground
 
 # A wheel and a source distribution of what is committed, in build/package/dist, and the tests on them.
 package: $(VENV)/test.stamp $(VENV)/lint.stamp
@@ -53,6 +66,9 @@ $(BIN)/python:
 $(VENV)/test.stamp: | java
 java:
 	@.ci/java
+
+chromium:
+	@.ci/chromium
 
 $(VENV)/%.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet --editable '.[$*]'

@@ -12,6 +12,7 @@ import sys
 from benchmarks import aggregates, asking, events, frames, hot, latency, memory, operators, rules, shortstop, windows
 from benchmarks.batch import suite as batch
 from benchmarks.figures import Figure, keep, print_table
+from benchmarks.hand import suite as hand
 from benchmarks.lars import suite
 from benchmarks.spark import suite as spark
 
@@ -42,7 +43,7 @@ def main() -> None:
 
 def _run_own() -> None:
     figures: list[Figure] = []
-    for benchmark in (shortstop, windows, rules, events, latency, memory, operators, aggregates, frames, asking, hot):
+    for benchmark in (shortstop, windows, rules, events, hand, latency, memory, operators, aggregates, frames, asking, hot):
         print(f"{benchmark.__name__} …", file=sys.stderr, flush=True)
         figures += benchmark.run()
     keep(figures)

@@ -27,11 +27,10 @@ from tidelog.connectors.cache import BoundedCache
 from tidelog.connectors.decoding import Admission, Collector, as_text
 from tidelog.connectors.json_exact import ExactJson
 from tidelog.connectors.lines import LineFramer
-from tidelog.connectors.row_code import row_maker
-from tidelog.connectors.values import EXACT_FLOAT
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import PredicateSchema, Record, Row, Schema
-from tidelog.plans.numerals import MAX_INTEGER
+from tidelog.plans.numerals import EXACT_FLOAT, MAX_INTEGER
+from tidelog.plans.row_code import row_maker
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.interfaces import Batch
 

@@ -10,6 +10,7 @@ import anyio.lowlevel
 
 from tidelog.plans.facts import Record
 from tidelog.plans.questions import HypotheticalAnswer
+from tidelog.runtime.handover import hand_over
 from tidelog.runtime.interfaces import AnyAnswer, Batch
 
 BATCH_RECORDS = 1024
@@ -69,7 +70,7 @@ class PushSource:
 
         Raises anyio.ClosedResourceError after `close`, anyio.BrokenResourceError once the source has been left.
         """
-        await self._sender.send(facts if isinstance(facts, Batch) else Batch(list(facts)))
+        await hand_over(self._sender, facts if isinstance(facts, Batch) else Batch(list(facts)))
 
     def close(self) -> None:
         """No more will come: what waits is still delivered, then comes the end."""

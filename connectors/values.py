@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 
 from tidelog.plans.errors import DataError
-from tidelog.plans.numerals import MAX_DIGITS, MAX_INTEGER, canonical, read_number
-
-EXACT_FLOAT = 1 << 53
-"""Below this magnitude a float that is whole was written as that whole number."""
+from tidelog.plans.numerals import EXACT_FLOAT, MAX_DIGITS, MAX_INTEGER, canonical, read_number
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?\Z", re.ASCII)
 

@@ -43,7 +43,22 @@ class Join(Operator):
     ([], [(('a', 7), 4, 5)])
     """
 
-    __slots__ = ("_code", "_ends", "_failed", "_new", "_others", "_pattern", "_probe", "indexes", "sent_coverage", "stores")
+    __slots__ = (
+        "_bounds",
+        "_code",
+        "_ends",
+        "_failed",
+        "_met",
+        "_new",
+        "_others",
+        "_pattern",
+        "_probe",
+        "indexes",
+        "sent_coverage",
+        "stores",
+    )
+
+    settles_by_port = False
 
     def __init__(self, shape: JoinShape) -> None:
         ports = len(shape.atoms)
@@ -52,7 +67,9 @@ class Join(Operator):
         self.stores = [Coverage() for _ in range(ports)]
         self.indexes = [{name: TimeIndex(positions) for name, positions in names.items()} for names in self._code.indexes]
         self._others = [[i for i in range(ports) if i != port] for port in range(ports)]
-        self._ends = [NEG] * ports  # the latest end stored of each atom: what begins behind it meets nothing yet
+        self._ends = [NEG] * ports  # the latest end stored of each atom
+        self._met = self._least_of_others(self._ends)  # what begins behind it meets nothing yet
+        self._bounds = self._least_of_others(self.frontiers)  # what ends behind it may still meet something
         scope = self._compile()
         # taken out of their own scope, which makes no circle then: stores go as soon as the operator does
         self._pattern: list[Pattern | None] = [scope.pop(f"pattern_{i}") for i in range(ports)]
@@ -90,8 +107,8 @@ class Join(Operator):
             facts = pattern(facts)
         if not self._code.whole[port]:
             facts = self.stores[port].insert(facts)
-        kept = self._keep(port, facts)
-        met = min([self._ends[i] for i in self._others[port]], default=POS)
+        kept = self._keep(port, facts) if facts else 0
+        met = self._met[port]
         out: list[Fact] = []
         most = self.room.rows if self.sent_coverage is None else min(self.room.rows, _PORTION)
         self._probe[port](facts, met, out, self._failed, most, self)
@@ -124,31 +141,38 @@ class Join(Operator):
 
     def _keep(self, port: int, facts: Sequence[Fact]) -> int:
         """Store what new coverage of the other atoms may still meet: what ends behind one of their frontiers; how many."""
-        bound = self._bound(port)
-        if bound >= POS or not facts:
+        bound = self._bounds[port]
+        if bound >= POS:
             return 0
-        ends = [hi for _, _, hi in facts]
-        latest = max(ends)
+        if len(facts) == 1:
+            latest = least = facts[0][2]
+        else:
+            ends = [hi for _, _, hi in facts]
+            latest, least = max(ends), min(ends)
         if latest <= bound:
             return 0
-        self._ends[port] = max(self._ends[port], latest)
-        lasting = facts if min(ends) > bound else [fact for fact in facts if fact[2] > bound]
+        if latest > self._ends[port]:
+            self._ends[port] = latest
+            for other in self._others[port]:
+                self._met[other] = min([self._ends[i] for i in self._others[other]])
+        lasting = facts if least > bound else [fact for fact in facts if fact[2] > bound]
         if self._code.whole[port] and self._code.looked_up[port]:
             self.stores[port].extend(lasting)
         for index in self.indexes[port].values():
             index.add(lasting)
         return len(lasting)
 
-    def _bound(self, port: int) -> int:
-        """How far all atoms but one are known."""
-        return min([self.frontiers[i] for i in self._others[port]], default=POS)
+    def _least_of_others(self, times: Sequence[int]) -> list[int]:
+        """For each port, the least time of all ports but this."""
+        return [min([times[i] for i in others], default=POS) for others in self._others]
 
     def settle(self, port: int) -> list[Fact]:
         self.frontier = max(self.frontier, min(self.frontiers))
         if self.far_sighted:
             self.frontier = max(self.frontier, self._nothing_until(self.frontier))
+        self._bounds = self._least_of_others(self.frontiers)
         for i, store in enumerate(self.stores):
-            bound = self._bound(i)
+            bound = self._bounds[i]
             for index in self.indexes[i].values():
                 index.forget(bound)
             # where columns are left out, coverage is kept as well to tell what is new
@@ -183,6 +207,7 @@ class Join(Operator):
         if self.sent_coverage is not None:
             self.sent_coverage.restore(state["sent"])
         self._ends[:] = state["ends"]
+        self._met, self._bounds = self._least_of_others(self._ends), self._least_of_others(self.frontiers)
         self._failed[0] = state["failed"]
 
 

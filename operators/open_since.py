@@ -104,11 +104,10 @@ class OpenSince(Since):
 
     def settle(self, port: int) -> list[Fact]:
         out = super().settle(port)
-        if port == LEFT:
-            while self._due and self._due[0][0] <= self.frontiers[LEFT]:
-                _, _, left, right, meeting = heappop(self._due)
-                if left in self.met and self.closure(self.met[left][0], POS)[0] <= meeting:
-                    self._announce(left, right, meeting + self.metric.a | self.metric.left_open, out)
+        while self._due and self._due[0][0] <= self.frontiers[LEFT]:
+            _, _, left, right, meeting = heappop(self._due)
+            if left in self.met and self.closure(self.met[left][0], POS)[0] <= meeting:
+                self._announce(left, right, meeting + self.metric.a | self.metric.left_open, out)
         return out
 
     def forget_left(self, rows: list[Row]) -> None:

@@ -63,6 +63,9 @@ class Operator(ABC):
         "sent",
     )
 
+    settles_by_port = True
+    """Whether `settle` does different things at each port; otherwise once is enough for all ports that have moved."""
+
     def __init__(self, ports: int) -> None:
         self.frontiers = [NEG] * ports
         self.frontier = NEG
@@ -81,6 +84,21 @@ class Operator(ABC):
             self.frontiers[port] = frontier
             out = out + self.settle(port) if out else self.settle(port)
         self.received += len(facts)
+        self.sent += len(out)
+        return out
+
+    def advance(self, frontiers: Sequence[int]) -> list[Fact]:
+        """Take the frontier behind each port, as far as it has moved; returns the new coverage that follows."""
+        known = self.frontiers
+        out: list[Fact] = []
+        last = -1
+        for port, frontier in enumerate(frontiers):
+            if frontier > known[port]:
+                known[port], last = frontier, port
+                if self.settles_by_port:
+                    out += self.settle(port)
+        if last >= 0 and not self.settles_by_port:
+            out = self.settle(last)
         self.sent += len(out)
         return out
 

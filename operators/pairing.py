@@ -88,6 +88,8 @@ class PairingOperator(Operator):
 
     __slots__ = ("alone", "left", "metric", "pairing", "right", "sent_coverage", "touch")
 
+    settles_by_port = False
+
     def __init__(self, metric: Metric, touch: int, pairing: RowPairing) -> None:
         super().__init__(2)
         self.metric = metric

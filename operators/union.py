@@ -27,6 +27,8 @@ class Union(Operator):
 
     __slots__ = ("coverage",)
 
+    settles_by_port = False
+
     def __init__(self, ports: int, reach: int = 1) -> None:
         super().__init__(ports)
         self.coverage = Coverage(reach)

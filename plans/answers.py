@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from tidelog.plans.changes import ChangeRecord
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 class Answers(list[Answer]):
     """What `Session.pull` returns: a list of answers, which notebooks show as a timeline and a table."""
 
-    def __init__(self, plan: Plan, records: Iterable[Record]) -> None:
-        self._plan, self._records = plan, list(records)
-        super().__init__(map(plan.answer, self._records))
+    def __init__(self, plan: Plan, records: list[Record]) -> None:
+        self._plan, self._records = plan, records
+        if records:
+            super().__init__([plan.answer(record) for record in records])
 
     def plot(self, predicates: Sequence[str] | None = None, **options: Unpack[PlotOptions]) -> Picture:
         """A timeline of what was pulled, as SVG: see `Materialisation.plot`.

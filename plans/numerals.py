@@ -17,6 +17,8 @@ MAX_EXPONENT = 30
 """The largest power of ten that one number may be multiplied with or divided by."""
 MAX_INTEGER = 1 << 63
 """Integers in rows stay below this, given or computed."""
+EXACT_FLOAT = 1 << 53
+"""Below this magnitude a float that is whole was written as that whole number."""
 
 _DECIMAL = re.compile(r"[+-]?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?\Z", re.ASCII)
 _FRACTION = re.compile(r"([+-]?\d+)/(\d+)\Z", re.ASCII)

@@ -1,6 +1,6 @@
 """Splitting a program's text into statements, before any of them is parsed.
 
-A statement ends with a full stop, or at the end of a line on which it is complete (docs/language.md). Each is then
+A statement ends with a full stop, or at the end of a line on which it is complete (docs/reference/language.md). Each is then
 parsed alone, so that one mistake costs one statement:
 
 * a full stop that no digit follows ends a statement even inside brackets;

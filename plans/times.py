@@ -46,6 +46,11 @@ class TimeReader:
         whole = ticks.denominator == 1 and (timeline.is_integer or ticks.numerator % 2 == 0)
         self._scale = ticks.numerator if whole else 0
 
+    @property
+    def whole(self) -> tuple[int, int]:
+        """What encodes a whole number by multiplication, and up to which one it does; no number where none is so easy."""
+        return self._scale, LIMIT // self._scale if self._scale else -1
+
     def read(self, text: str) -> tuple[int, int]:
         """The closed range of a time or an interval: `17`, `5/2`, `2010-07-01T00:00Z`, `[1,2)`."""
         if text[:1] in ("[", "("):

@@ -105,6 +105,8 @@ class Clock:
         with events, scope:
             if self._recorded:
                 await self._is_read.wait()
+            else:
+                await anyio.sleep(SHORTEST)  # `start` has just read it
             while True:
                 wait = SHORTEST
                 if await self._is_quiet():

@@ -27,6 +27,7 @@ from tidelog.runtime.alignment import Alignment
 from tidelog.runtime.arguments import AtEnd, check_at_end
 from tidelog.runtime.channels import AnswerStream, Channel, everything_waiting
 from tidelog.runtime.clock import Clock, start_sources
+from tidelog.runtime.handover import hand_over
 from tidelog.runtime.intake import MAX_LEAD, IntakeStatistics
 from tidelog.runtime.interfaces import (
     AnyAnswer,
@@ -34,6 +35,7 @@ from tidelog.runtime.interfaces import (
     DeadLetters,
     EmitMode,
     Listener,
+    Observer,
     Rejected,
     Sink,
     SinkStatistics,
@@ -66,7 +68,7 @@ class Engine:
     have promised. With `clock`, a duration, time also moves with the machine's clock, which `now` reads (the seconds since
     1970): facts are expected at most so far behind it. It needs a program with a unit.
     `dead_letters` takes what could not be read or was refused; `on_violation` is told when a constraint begins to be
-    violated. Raises TypeError, ValueError or DataError for an option that is none.
+    violated, `observer` of all that is done. Raises TypeError, ValueError or DataError for an option that is none.
 
     Building an engine starts nothing. Memory is bounded by the plan and the channels: a slow sink slows down the sources.
 
@@ -104,6 +106,7 @@ class Engine:
         now: Callable[[], float] = time.time,
         max_state: int | None = MAX_STATE,
         explain: int = 0,
+        observer: Observer | None = None,
     ) -> None:
         check_at_end(at_end)
         self.plan = plan
@@ -136,6 +139,7 @@ class Engine:
         self._told = 0
         self._dead_letters = dead_letters
         self._on_violation = on_violation
+        self._observer = observer
         self._scope: anyio.CancelScope | None = None
         self._grace = math.inf
         self.rejected = 0
@@ -188,6 +192,10 @@ class Engine:
         """For each sink, with its name: how often it broke, and how many answers may be lost or there twice for that."""
         return [(sink.name, sink.statistics()) for sink in self._sinks]
 
+    def waiting(self) -> list[tuple[str, int]]:
+        """For each sink, with its name: how many answers wait for it."""
+        return [(sink.name, self._told - sink.taken) for sink in self._sinks]
+
     def unfinished(self) -> list[str]:
         """What is recursive without an end, and was followed only as far as the stream went, or as it was told to."""
         return self._session.unfinished()
@@ -234,8 +242,10 @@ class Engine:
                 self._on_violation(violation)
         answers: list[AnyAnswer] = [*session.pull_records(), *session.pull_hypothetical()]
         self._told += len(answers)
+        if answers and self._observer is not None:
+            self._observer.told(answers)
         for sink in sinks if answers else ():
-            await sink.send(answers)
+            await hand_over(sink, answers)
 
     async def _take(self, name: str, event: Batch | Tick | str, moment: float) -> None:
         """Let the session take it, and hand what was refused to the dead letters."""
@@ -254,11 +264,14 @@ class Engine:
             refused = session.leave(name) if self._ignores_silence else []
         else:
             refused = session.ignore(name, moment)
-        await self._reject(refused)
+        if self._observer is not None:
+            self._observer.took(name, event if isinstance(event, Batch) else None, refused)
+        if refused:
+            await self._reject(refused)
 
     async def _reject(self, rejected: list[Rejected]) -> None:
         self.rejected += len(rejected)
-        if not rejected or self._dead_letters is None:
+        if self._dead_letters is None:
             return
         try:
             await self._dead_letters.send(rejected)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,20 +10,22 @@ from typing import Any
 from tidelog.operators.hold import Hold
 from tidelog.operators.operator import Operator, OperatorStatistics
 from tidelog.operators.room import NoRoomError
-from tidelog.plans.errors import OperatorError
+from tidelog.plans.errors import OperatorError, TidelogError
 from tidelog.plans.facts import Fact, format_atom, format_record
 from tidelog.plans.guards import Prospects
 from tidelog.plans.places import place_of
 from tidelog.plans.plan import Plan, Step
 from tidelog.runtime.deploy import Patience, build_operator, consumers_of, ports_fed_by
 from tidelog.runtime.intake import Delivery
-from tidelog.runtime.loop_control import MOST_VALUES, RELEASE, LoopControl, LoopMessage
+from tidelog.runtime.loop_control import MOST_VALUES, LoopControl
 from tidelog.runtime.prospects import Watch
 from tidelog.runtime.state_bound import ON_THE_WAY, Holding, StateBound
 
 Port = tuple[str, int]
 Message = tuple[str, int, Sequence[Fact]]
 """A step, its port, and new coverage for it."""
+Receive = Callable[[int, Sequence[Fact], int], list[Fact]]
+"""Lets one operator take new coverage on a port and the frontier behind it; returns what follows."""
 
 
 class Graph:
@@ -64,7 +66,8 @@ class Graph:
             inside = [] if loop is None else [port for port in ports if self.steps[port[0]].loop == loop]
             self.inner[name] = inside
             self.outer[name] = [port for port in ports if port not in inside]
-        self._stream_ports = ports_fed_by(plan, "stream")
+        self.receivers = {name: self._receiver(name) for name in self.operators}
+        self.stream_ports = ports_fed_by(plan, "stream")
         self._start_ports = ports_fed_by(plan, "start").get("", [])
         self._arrival_ports = ports_fed_by(plan, "arrivals").get("", [])
 
@@ -82,54 +85,83 @@ class Graph:
             if predicate in by_predicate
         ]
 
-    def entering(self, delivery: Delivery) -> list[Message]:
-        """The facts that a delivery of the intake brings, by port; and ports whose gates have to be looked at again."""
+    def preceding(self, delivery: Delivery) -> list[Message]:
+        """What a delivery brings before its facts: ports whose gates have to be looked at again, and the start."""
         messages: list[Message] = []
         if self.gates:
             messages += [(step, port, ()) for step, port in self._watch.observe(delivery)]
         if delivery.start is not None:
             start: Fact = ((), delivery.start, delivery.start)
             messages += [(step, port, [start]) for step, port in self._start_ports]
-        for predicate, facts in delivery.facts.items():
-            messages += [(step, port, facts) for step, port in self._stream_ports.get(predicate, ())]
-        if delivery.arrivals:
-            messages += [(step, port, delivery.arrivals) for step, port in self._arrival_ports]
         return messages
+
+    def counted(self, arrivals: Sequence[Fact]) -> list[Message]:
+        """What a delivery brings for the windows that count facts."""
+        return [(step, port, arrivals) for step, port in self._arrival_ports]
 
     # --- one operator ---------------------------------------------------------------------------------------------------
 
-    def receive(self, name: str, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
-        """Let one operator take a message; an OperatorError names the step, the rule and the fact on which it fails.
+    def _receiver(self, name: str) -> Receive:
+        """What lets one operator take messages; an OperatorError names the step, the rule and the fact on which it fails.
 
         StateError where more is held by now than may be, or where it would make more than that.
         """
-        operator = self.operators[name]
-        taken = len(facts)
-        gate = self.gates.get((name, port))
-        if gate is not None:
+        operator, bound = self.operators[name], self.bound
+
+        def take(port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+            try:
+                out = operator.receive(port, facts, frontier)
+            except Exception as error:
+                raise self._failure(name, port, facts, error) from error
+            bound.left -= len(facts) + len(out) if out else len(facts)
+            if bound.left < 0:
+                bound.count()
+            return out
+
+        gates = {port: gate for (step, port), gate in self.gates.items() if step == name}
+        if not gates:
+            return take
+
+        def take_gated(port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+            gate = gates.get(port)
+            if gate is None:
+                return take(port, facts, frontier)
+            bound.left -= len(facts)
             facts, frontier = gate.take(facts, frontier)
+            bound.left += len(facts)
+            return take(port, facts, frontier)
+
+        return take_gated
+
+    def advance(self, name: str, frontiers: Sequence[int]) -> list[Fact]:
+        """Let one operator, before whose ports there are no gates, take how far all of them have come."""
         try:
-            out = operator.receive(port, facts, frontier)
-        except NoRoomError as full:
-            raise self.bound.error(Holding(full.rows, partial(self._tell, name))) from None
+            out = self.operators[name].advance(frontiers)
         except Exception as error:
-            raise _failure(self.steps[name], operator, port, facts, error) from error
-        if taken or out:
-            self.bound.moved(taken + len(out))
+            raise self._failure(name, 0, (), error) from error
+        if out:
+            self.bound.moved(len(out))
         return out
 
-    def receive_in_loop(self, message: LoopMessage) -> list[Fact]:
-        """Let a step inside a loop take a message, facts or a release."""
-        operator = self.operators[message.step]
-        if message.port == RELEASE:
-            released = operator.release(message.time) if isinstance(operator, Hold) else []
-            self.bound.moved(len(released))
-            return released
-        out = self.receive(message.step, message.port, message.facts, message.time)
-        loop = self.steps[message.step].loop
-        if loop is not None and out and self.controls[loop].note_sent(len(out)):
-            raise self._creates_values(self.controls[loop], message.step, out[-1])
-        return out
+    def release(self, name: str, time: int) -> list[Fact]:
+        """Let a hold inside a loop pass what begins by a time."""
+        operator = self.operators[name]
+        released = operator.release(time) if isinstance(operator, Hold) else []
+        self.bound.moved(len(released))
+        return released
+
+    def _failure(self, name: str, port: int, facts: Sequence[Fact], error: Exception) -> TidelogError:
+        """Name the fact on which an operator fails, by feeding it one by one; the engine stops, so its state may suffer."""
+        if isinstance(error, NoRoomError):
+            return self.bound.error(Holding(error.rows, partial(self._tell, name)))
+        step, culprit = self.steps[name], "(the frontier)"
+        for fact in facts:
+            try:
+                self.operators[name].feed(port, [fact])
+            except Exception:
+                culprit = format_atom(step.inputs[port].name or "start", fact[0])
+                break
+        return OperatorError(step.id, step.source or step.rule or step.id, culprit, f"{type(error).__name__}: {error}")
 
     # --- what is held ---------------------------------------------------------------------------------------------------
 
@@ -152,7 +184,8 @@ class Graph:
         what, place = self._tell(self.plan.outputs[output])
         return Holding(rows, lambda: (f"answers that wait to be told, of {what}", place))
 
-    def _creates_values(self, control: LoopControl, name: str, fact: Fact) -> OperatorError:
+    def creates_values(self, control: LoopControl, name: str, fact: Fact) -> OperatorError:
+        """The error for a loop that computes new values without end."""
         step = self.steps[control.loop.creates_values[0]]
         text = format_record((self.steps[name].predicate, *fact), self.plan.timeline)
         reason = f"the recursion creates new values without end (more than {MOST_VALUES:,} facts in one go)"
@@ -192,15 +225,3 @@ class Graph:
         for control, state in zip(self.controls, data["loops"], strict=True):
             control.restore(state)
         self._watch.restore(data["prospects"])
-
-
-def _failure(step: Step, operator: Operator, port: int, facts: Sequence[Fact], error: Exception) -> OperatorError:
-    """Name the fact on which an operator fails, by feeding it one by one; the engine stops, so its state may suffer."""
-    culprit = "(the frontier)"
-    for fact in facts:
-        try:
-            operator.feed(port, [fact])
-        except Exception:
-            culprit = format_atom(step.inputs[port].name or "start", fact[0])
-            break
-    return OperatorError(step.id, step.source or step.rule or step.id, culprit, f"{type(error).__name__}: {error}")

@@ -26,7 +26,7 @@ from tidelog.runtime.admitting import Admitted, Admitting
 from tidelog.runtime.deploy import ports_fed_by
 from tidelog.runtime.interfaces import MOST_NAMES, Batch, Rejected, Tick
 from tidelog.runtime.source_state import SourceState
-from tidelog.runtime.tracks import Rules, Track
+from tidelog.runtime.tracks import Rules
 from tidelog.runtime.watermarks import Watermarks
 
 MOST_POINTS = 10_000
@@ -139,6 +139,10 @@ class Intake:
 
         `moment` is when the batch came, by any clock, for `ignore`.
         """
+        if len(batch.records) == 1 and batch.parts is None and batch.watermark is None:
+            lone = self.take_one(source, batch.records[0], moment)
+            if lone is not None:
+                return lone
         delivery = Delivery()
         state = self.watermarks.find(source)
         if self._asked:
@@ -146,19 +150,31 @@ class Intake:
         self._bring(state, self._admitting.admit(state, batch, moment), delivery)
         return self._close(delivery)
 
-    def take_one(self, source: str, record: Record) -> Delivery:
-        """Take a fact by itself: as a batch of one, by a short way where there is nothing to be found out."""
-        predicate, lo = record[0], record[2]
+    def take_one(self, source: str, record: Record, moment: float = 0.0) -> Delivery | None:
+        """Take a fact that comes by itself, by a short way; None, and nothing done, where something is to be found out."""
+        predicate, row, lo, hi = record
         marks = self.watermarks
         state = marks.sources.get(source)
         track = None if state is None else state.only
-        if state is None or track is None or track.votes or predicate not in self._plain:
-            return self.take(source, Batch([record]))
-        watermark, promised = marks.watermark, track.promised
-        limit = watermark if watermark > promised else promised
+        if state is None or track is None or track.held or track.votes or predicate not in self._plain:
+            return None
+        watermark = limit = marks.watermark
+        limit = max(limit, track.promised)
         if lo <= limit or lo - limit > self._leap or lo <= NEG:
-            return self.take(source, Batch([record]))
-        return self._bring_one(state, track, record, limit)
+            return None
+        point = lo - (lo & self._gap)
+        if lo > limit + self._late_by:
+            watermark = marks.advance_one(state, track, point - self._late_by)
+        state.taken = track.last = state.taken + 1
+        track.accepted += 1
+        track.moment, track.heard = moment, True
+        if len(marks.sources) > 1:
+            state.run_ahead(1)
+        self.accepted += 1
+        self._earliest = min(self._earliest, lo)
+        self._latest = max(self._latest, point)
+        delivery = Delivery({predicate: [(row, lo, hi)]}, (), watermark, (point,))
+        return self._close(delivery) if self._behind or not self._start_told else delivery
 
     def finish(self, source: str) -> list[Delivery]:
         """The source has ended; with the last source the stream ends, and all time is complete.
@@ -208,20 +224,6 @@ class Intake:
         """The machine's clock has gone on: what it says is a floor for the watermark of every source."""
         self.watermarks.pass_time(tick.watermark, tick.present)
         return self._close(Delivery())
-
-    def _bring_one(self, state: SourceState, track: Track, record: Record, limit: int) -> Delivery:
-        """A fact that is as expected is taken, and time goes on."""
-        predicate, row, lo, hi = record
-        point = lo - (lo & self._gap)
-        if lo > limit + self._late_by:
-            track.promised = point - self._late_by
-        state.heard(track, 1, 0.0)
-        self.accepted += 1
-        self._earliest = min(self._earliest, lo)
-        self._latest = max(self._latest, point)
-        self.watermarks.advance(state)
-        state.run_ahead(1)
-        return self._close(Delivery({predicate: [(row, lo, hi)]}, points=[point]))
 
     def _note_unused(self, predicate: str) -> bool:
         """Count a fact by the name of its predicate, while there are not too many."""

@@ -15,7 +15,6 @@ for one message admitted is counted, and it is stopped beyond `MOST_VALUES`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tidelog.operators.hold import Hold
@@ -36,14 +35,8 @@ SETTLED = -2
 """In place of a port: the step's frontier has moved to the message's time, as far as those outside are concerned."""
 
 
-@dataclass(slots=True)
-class LoopMessage:
-    """One message into a loop: facts and a frontier for a port, or a control (`RELEASE`, `SETTLED`) with its time."""
-
-    step: str
-    port: int
-    facts: Sequence[Fact]
-    time: int
+LoopMessage = tuple[str, int, Sequence[Fact], int]
+"""One message into a loop: a step, facts and a frontier for a port; or a control (`RELEASE`, `SETTLED`) with its time."""
 
 
 class LoopControl:
@@ -74,18 +67,25 @@ class LoopControl:
             if feed.kind == "step" and feed.name in members
         ]
 
+    def begin(self) -> None:
+        """A message from outside is admitted: count anew what is sent for it."""
+        self._sent = 0
+
     def admit(self, step: str, port: int, facts: Sequence[Fact], frontier: int) -> Iterator[list[LoopMessage]]:
         """Take one message from outside; yields what to send, and expects the loop to be idle when resumed."""
-        self._sent = 0
+        self.begin()
         moved = self._advance((step, port), frontier)
-        before = self.present
-        begins = [lo for _, lo, _ in facts]
-        self.present = max(self.present, self._now(), *begins)
-        if self.present > before and self._holds:
+        if self._holds and self._come(facts):
             yield self._release()
-        yield [LoopMessage(step, port, facts, frontier)]
+        yield [(step, port, facts, frontier)]
         if moved:
             yield from self._move_on()
+
+    def _come(self, facts: Sequence[Fact]) -> bool:
+        """How far the stream has come, as these facts tell, too; returns whether it has come further."""
+        before = self.present
+        self.present = max(before, self._now(), *[lo for _, lo, _ in facts])
+        return self.present > before
 
     def reached(self, step: str, port: int) -> int:
         """How far what feeds an entry is known, as it was told."""
@@ -118,7 +118,7 @@ class LoopControl:
         return min((shift(f, -lead) for f, lead in pairs if f < POS and lead < POS), default=NEG)
 
     def _release(self) -> list[LoopMessage]:
-        return [LoopMessage(name, RELEASE, (), max(self.present, self.frontier_of(name))) for name in self._holds]
+        return [(name, RELEASE, (), max(self.present, self.frontier_of(name))) for name in self._holds]
 
     def _move_on(self) -> Iterator[list[LoopMessage]]:
         """The frontiers outside have moved: let pass what is due, then tell every step."""
@@ -129,8 +129,8 @@ class LoopControl:
             yield self._release()
         if self._holds and ended:
             yield from self._follow_to_the_end()
-        yield [LoopMessage(step, port, (), self.frontier_of(source)) for step, port, source in self._inner]
-        yield [LoopMessage(step, SETTLED, (), self.frontier_of(step)) for step in self.loop.members]
+        yield [(step, port, (), self.frontier_of(source)) for step, port, source in self._inner]
+        yield [(step, SETTLED, (), self.frontier_of(step)) for step in self.loop.members]
 
     def _follow_to_the_end(self) -> Iterator[list[LoopMessage]]:
         """The stream has ended; answers are withheld until it is known that the loop comes to an end."""
@@ -141,7 +141,7 @@ class LoopControl:
                 self.withholding = False
                 self._followed = POS
                 return
-            yield [LoopMessage(name, RELEASE, (), min(begins)) for name in self._holds]
+            yield [(name, RELEASE, (), min(begins)) for name in self._holds]
         self.unfinished = True
 
     def frontier_of(self, step: str) -> int:

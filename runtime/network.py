@@ -1,10 +1,10 @@
 """The graph run to completion for each delivery of the intake, in one thread.
 
-Time is kept in one place. The watermark is known to the network, and told to nobody: how far a step is known is looked up
-when it matters, along what feeds it, at most once for each move of the watermark. A unit runs when facts have come for it,
-or when its **deadline** has: the watermark at which it has something to tell though nothing new has come (a negation that
-is decided, a fact that may pass on into a loop). So an event costs what it changes, and a moment at which nothing happens
-costs nothing, however many rules there are.
+Time is kept in one place. The watermark is known to the network, and told to nobody: how far a step is known follows from it
+by the step's lead, and is asked for only where the plan cannot tell. A unit runs when facts have come for it, or when its
+**deadline** has: the watermark at which it has something to tell though nothing new has come (a negation that is decided, a
+fact that may pass on into a loop). So an event costs what it changes, and a moment at which nothing happens costs nothing,
+however many rules there are.
 
 Forgetting has no deadline: a unit catches up and forgets once it has taken as many facts as that costs.
 """
@@ -17,14 +17,13 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from tidelog.operators.operator import shift
-from tidelog.plans.facts import Fact
-from tidelog.plans.plan import Feed, Plan, SteppedShape
+from tidelog.plans.plan import Feed, Plan, SteppedShape, UnionShape
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.deploy import Patience
 from tidelog.runtime.graph import Graph, Message
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.outlet import Outlet
-from tidelog.runtime.readers import Readers
+from tidelog.runtime.readers import Readers, constants
 from tidelog.runtime.state_bound import Holding, StateBound
 from tidelog.runtime.units import LoopUnit, StepUnit, Unit
 
@@ -43,7 +42,7 @@ class Network:
         bound.watch("steps", self._holdings)
         self._outlet = outlet
         self.eager = False
-        self._has_begun = False
+        self.has_begun = False
         self._follows_arrivals, self._outlet_waits = outlet.follows_arrivals, outlet.waits
         self._watermark = NEG
         self._version = 0
@@ -52,38 +51,71 @@ class Network:
         self._deadlines: list[tuple[int, int]] = []  # a watermark, and the unit that is due at it
         self._units: list[Unit] = []
         self._unit_of: dict[str, Unit] = {}
-        self._watched: dict[int, list[str]] = {}
         self._wanted: list[tuple[int, str]] = []  # a watermark, and the output of which the outlet wants to hear then
         self._wanted_at = dict.fromkeys(self.graph.watched, POS)
         self._build(plan)
-        self._readers = {name: Readers(self.graph, ports) for name, ports in self.graph.outer.items()}
+        stream = self.graph.stream_ports.items()
+        self._entries = {name: Readers(self.graph, ports, self._unit_of, self._agenda) for name, ports in stream}
 
     def _build(self, plan: Plan) -> None:
         loops: dict[int, LoopUnit] = {}
         for step in plan.steps:
             unit: Unit
             if step.loop is None:
-                unit = StepUnit(len(self._units), self.graph, self._send, step)
+                unit = StepUnit(len(self._units), self.graph, self._outlet.receive, step)
             elif step.loop in loops:
                 self._unit_of[step.id] = loops[step.loop]
                 continue
             else:
-                unit = loops[step.loop] = LoopUnit(len(self._units), self.graph, self._send, plan.loops[step.loop])
+                loop = plan.loops[step.loop]
+                unit = loops[step.loop] = LoopUnit(len(self._units), self.graph, self._outlet.receive, loop)
             self._unit_of[step.id] = unit
             self._units.append(unit)
         steps: dict[int, list[str]] = {}
         for name, unit in self._unit_of.items():
             steps.setdefault(unit.index, []).append(name)
-            if name in self.graph.watched:
-                self._watched.setdefault(unit.index, []).append(name)
         for unit in self._units:
             self._place(unit, steps[unit.index])
-            unit.is_watched = unit.index in self._watched
+        for name, unit in self._unit_of.items():
+            self._line_up(name, unit)
+
+    def _line_up(self, name: str, unit: Unit) -> None:
+        """Join a quiet unit with the only one that reads it, if that is quiet, too, and reads all of it."""
+        ports = self.graph.outer[name]
+        if isinstance(unit, StepUnit) and unit.is_quiet and len(ports) == 1:
+            after = self._unit_of[ports[0][0]]
+            if isinstance(after, StepUnit) and after.is_quiet and not constants(self.graph, *ports[0]):
+                unit.go_on_with(after, ports[0][1], self._agenda)
 
     def _place(self, unit: Unit, names: Sequence[str]) -> None:
         feeds = [feed for name in names for feed in self.graph.steps[name].inputs]
         upstream = dict.fromkeys(self._unit_of[feed.name] for feed in feeds if feed.kind == "step")
-        unit.place([other for other in upstream if other is not unit], any(map(self._is_irregular, names)))
+        unit.place(
+            [other for other in upstream if other is not unit],
+            len(feeds),
+            is_irregular=any(map(self._is_irregular, names)),
+            is_steady=all(map(self._is_steady, names)),
+        )
+        outer = {name: ports for name in names if (ports := self.graph.outer[name])}
+        brings = {name: Readers(self.graph, ports, self._unit_of, self._agenda).bring for name, ports in outer.items()}
+        unit.connect(brings, [name for name in names if name in self.graph.watched])
+        unit.follow({feed: lead for feed in feeds if (lead := self._lead_of(feed)) is not None})
+        judges_rows = any(gate.rows is not None for (name, _), gate in self.graph.gates.items() if name in names)
+        unit.is_quiet = not (unit.waits or judges_rows or (unit.watched and self._outlet_waits))
+
+    def _lead_of(self, feed: Feed) -> int | None:
+        """How far what feeds a port lies ahead of the watermark, wherever that is; None where it has to be asked."""
+        if feed.kind != "step":
+            return 0 if feed.kind not in ("start", "facts") else None
+        lead = self.graph.plan.leads[feed.name]
+        return lead if self._unit_of[feed.name].is_steady and NEG < lead < POS else None
+
+    def _is_steady(self, name: str) -> bool:
+        """Whether a step tells all that is due, and nothing that lies before its frontier as the plan knows it."""
+        step = self.graph.steps[name]
+        if self.graph.operators[name].patient or (step.loop is not None and self.graph.plan.loops[step.loop].holds):
+            return False
+        return not isinstance(step.shape, UnionShape) or step.shape.reach == 1
 
     def _is_irregular(self, name: str) -> bool:
         """Whether a step may be known further than its lead says, or be kept from facts meanwhile."""
@@ -95,9 +127,9 @@ class Network:
 
     def begin(self) -> None:
         """Send the program's own facts, which are complete from the start; at the latest the first delivery does."""
-        if self._has_begun:
+        if self.has_begun:
             return
-        self._has_begun = True
+        self.has_begun = True
         self._bring(self.graph.beginning())
         for unit in self._units:
             self._enqueue(unit)
@@ -106,23 +138,16 @@ class Network:
 
     def deliver(self, delivery: Delivery) -> None:
         """Run a delivery of the intake through the graph."""
-        if not self._has_begun:
+        if not self.has_begun:
             self.begin()
         has_points = self._follows_arrivals and self._outlet.arrive(delivery)
         moved = delivery.frontier > self._watermark
-        if delivery.start is not None or delivery.frontier >= POS:
-            self._start_frontier = POS
         if moved:
             self._watermark = delivery.frontier
             self._version += 1
-        self._bring(self.graph.entering(delivery))
-        if moved or delivery.start is not None:
-            deadlines = self._deadlines
-            while deadlines and deadlines[0][0] <= self._watermark:
-                due, index = heappop(deadlines)
-                if self._units[index].due == due:
-                    self._units[index].due = POS
-                    self._enqueue(self._units[index])
+        self._enter(delivery)
+        if self._deadlines and self._deadlines[0][0] <= self._watermark:
+            self._wake()
         if self._agenda:
             self._run()
         if moved and (self.eager or self._watermark >= POS):
@@ -132,6 +157,28 @@ class Network:
         if self._wanted:
             self._tell_frontiers()
 
+    def _enter(self, delivery: Delivery) -> None:
+        """Leave what a delivery brings with the units that read it."""
+        starts = delivery.start is not None
+        if starts or delivery.frontier >= POS:
+            self._start_frontier = POS
+        if starts or self.graph.gates:
+            self._bring(self.graph.preceding(delivery))
+        for predicate, facts in delivery.facts.items():
+            if predicate in self._entries:
+                self._entries[predicate].bring(facts)
+        if delivery.arrivals:
+            self._bring(self.graph.counted(delivery.arrivals))
+
+    def _wake(self) -> None:
+        """Put on the agenda what is due."""
+        deadlines = self._deadlines
+        while deadlines and deadlines[0][0] <= self._watermark:
+            due, index = heappop(deadlines)
+            if self._units[index].due == due:
+                self._units[index].due = POS
+                self._enqueue(self._units[index])
+
     def rest(self) -> None:
         """The stream stops before its end: let every operator tell what it knows and has left untold."""
         self._catch_up_all()
@@ -139,13 +186,14 @@ class Network:
             self._run()
             out = [] if step.loop is not None else self.graph.operators[step.id].rest()
             if out:
-                self._send(step.id, out)
+                self._unit_of[step.id].send(step.id, out)
         self._run()
 
     def _look_at_outputs(self) -> None:
         """What the outlet waits for has changed, though nothing was sent."""
-        for index in self._watched:
-            self._enqueue(self._units[index])
+        for unit in self._units:
+            if unit.watched:
+                self._enqueue(unit)
         self._run()
 
     def _tell_frontiers(self) -> None:
@@ -176,13 +224,6 @@ class Network:
                 unit.queued = True
                 heappush(agenda, unit.index)
 
-    def _send(self, name: str, facts: list[Fact]) -> None:
-        readers = self._readers[name]
-        if readers.any:
-            self._bring(readers.of(facts))
-        if name in self._wanted_at:
-            self._outlet.receive(name, facts, self._unit_of[name].frontier(name))
-
     # --- running --------------------------------------------------------------------------------------------------------
 
     def _enqueue(self, unit: Unit) -> None:
@@ -197,15 +238,11 @@ class Network:
             unit.queued = False
             if unit.pending:
                 unit.take()
-            self._look_at(unit)
+            if not unit.is_quiet or unit.credit >= unit.cost:
+                self._look_at(unit)
 
     def _look_at(self, unit: Unit) -> None:
         """Let a unit catch up if something is due, or much may be forgotten; then note when to look at it again."""
-        if not unit.waits and unit.credit < unit.cost and not unit.is_irregular:
-            if unit.is_watched and self._outlet_waits:
-                for name in self._watched[unit.index]:
-                    self._want(name)
-            return
         due = self._deadline(unit)
         if due <= self._watermark or unit.credit >= unit.cost:
             self._catch_up(unit)
@@ -215,44 +252,54 @@ class Network:
         if due < unit.due:
             unit.due = due
             heappush(self._deadlines, (due, unit.index))
-        if not unit.is_irregular:
-            for name in self._watched.get(unit.index, ()):
+        if not unit.is_irregular and self._outlet_waits:
+            for name in unit.watched:
                 self._want(name)
 
     def _deadline(self, unit: Unit) -> int:
-        due = unit.deadline(self._lead)
-        if unit.is_irregular and any(self._outlet.deadline(name) < POS for name in self._watched.get(unit.index, ())):
+        if unit.is_irregular and unit.watched and any(self._outlet.deadline(name) < POS for name in unit.watched):
             return NEG
-        return due
-
-    def _lead(self, feed: Feed) -> int:
-        if feed.kind == "step":
-            return self.graph.plan.leads[feed.name]
-        return 0
+        return POS if unit.is_quiet else unit.deadline()
 
     def _catch_up(self, unit: Unit) -> None:
-        """Come as far as the watermark allows: what is upstream first, and what that sends before its frontier."""
+        """Come as far as the watermark allows: what is upstream first, and what that sends before its frontier.
+
+        What is steady need not: all that was due upstream has run.
+        """
+        if unit.waits_for or self.eager:
+            self._catch_up_behind(unit)
+        elif unit.version != self._version:
+            self._settle(unit)
+
+    def _catch_up_behind(self, unit: Unit) -> None:
         stack = [unit]
         while stack:
             top = stack[-1]
-            behind = [found for found in top.upstream if found.version != self._version]
+            first = top.upstream if self.eager else top.waits_for
+            behind = [found for found in first if found.version != self._version]
             if behind:
                 stack += behind
                 continue
             stack.pop()
-            if top.version == self._version:
-                continue
-            top.version = self._version
-            top.credit = 0
-            if top.pending:
-                top.take()
-            top.settle(self._reach)
-            for name in self._watched.get(top.index, ()):
-                self._outlet.receive(name, (), top.frontier(name))
+            if top.version != self._version:
+                self._settle(top)
+
+    def _settle(self, unit: Unit) -> None:
+        unit.version = self._version
+        unit.credit = 0
+        if unit.pending:
+            unit.take()
+        unit.settle(self._watermark if NEG < self._watermark < POS and not self.eager else None, self._reach)
+        for name in unit.watched:
+            self._outlet.receive(name, (), unit.frontier(name))
 
     def _reach(self, feed: Feed) -> int:
+        """How far what feeds a port has come, where the watermark alone does not tell."""
         if feed.kind == "step":
-            return self._unit_of[feed.name].frontier(feed.name)
+            unit = self._unit_of[feed.name]
+            if unit.is_steady and not self.eager:
+                return shift(self._watermark, self.graph.plan.leads[feed.name])
+            return unit.frontier(feed.name)
         if feed.kind == "start":
             return self._start_frontier
         return POS if feed.kind == "facts" else self._watermark
@@ -279,7 +326,7 @@ class Network:
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot was taken."""
-        self._has_begun = True
+        self.has_begun = True
         self.graph.restore(data["graph"])
         self._watermark, self._start_frontier = data["watermark"], data["start"]
         self._version += 1

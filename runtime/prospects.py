@@ -8,7 +8,7 @@ whole messages, unread; it changes when an operator learns of a fact, and whethe
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -43,29 +43,35 @@ class Sleep:
 
     def catch_up(self) -> None:
         """Nothing of the predicate has come behind `latest`, as far as the stream is known."""
-        self._miss(self._seen.frontier)
+        known = self._seen.frontier
+        if known > self.latest:
+            self._miss(known)
 
     def is_asleep(self) -> bool:
         """Whether it sleeps, by all that is known."""
-        self.catch_up()
+        known = self._seen.frontier
+        if known > self.latest:
+            self._miss(known)
         return self.asleep
 
     def observe(self, delivery: Delivery, last: int) -> bool:
         """Take note of a delivery with the predicate, which holds until `last`; was the sleeper, or is it now, awake?"""
         begin = delivery.points[0] if delivery.points else NEG  # no later than the first of these facts
-        self._miss(min(delivery.frontier, begin - 1))
+        known = delivery.frontier
+        before = known if known < begin else begin - 1
+        if before > self.latest:
+            self._miss(before)
         self.latest = max(self.latest, last)
         if self.asleep and self.latest > self.absent + self.sleeper.shortest:
             self.asleep = False
             self.slept += self.absent + self.sleeper.shortest + 1 - self.since
         was_awake = not self.asleep
-        self._miss(delivery.frontier)
+        if known > self.latest:
+            self._miss(known)
         return was_awake
 
     def _miss(self, known: int) -> None:
         """All is known up to a time: if that lies behind the last presence, the predicate is absent there."""
-        if known <= self.latest:
-            return
         begin = self.latest + 1
         if self.sleeper.clipped:
             start = self._seen.start
@@ -113,14 +119,14 @@ class Gate:
 
     def take(self, facts: Sequence[Fact], frontier: int) -> tuple[Sequence[Fact], int]:
         """What of a message, and of those before it, goes on to the operator: facts, and the frontier behind them."""
-        facts, frontier = self._take(facts, frontier)
+        self._held = max(self._held, frontier)
+        facts, frontier = self._take(facts)
         return (facts, frontier) if self.rows is None else self.rows.take(facts, frontier)
 
-    def _take(self, facts: Sequence[Fact], frontier: int) -> tuple[Sequence[Fact], int]:
-        self._held = max(self._held, frontier)
+    def _take(self, facts: Sequence[Fact]) -> tuple[Sequence[Fact], int]:
         useless = self.useless()
         if useless is None or self._least < useless[0]:
-            return self._release(facts)
+            return self._release(facts) if self._waiting else (facts, self._held)
         low, high = useless
         self._drop(high)
         if facts:
@@ -180,10 +186,9 @@ class Gate:
         self._least = min((least for least, _, _ in waiting), default=POS)
 
     def _release(self, facts: Sequence[Fact]) -> tuple[Sequence[Fact], int]:
-        if self._waiting:
-            facts = [fact for _, _, message in self._waiting for fact in message] + list(facts)
-            self._waiting.clear()
-            self.count, self._least = 0, POS
+        facts = [fact for _, _, message in self._waiting for fact in message] + list(facts)
+        self._waiting.clear()
+        self.count, self._least = 0, POS
         return facts, self._held
 
     def snapshot(self) -> dict[str, Any]:
@@ -234,20 +239,25 @@ class Watch:
             seen.start = delivery.start
         last: dict[str, int] = {}
         for name, facts in delivery.facts.items():
-            end = max(map(_END, facts))
-            for sleeper in self._sleepers_of.get(name, ()):
-                last[sleeper] = max(end, last.get(sleeper, NEG))
-        for sleeper in last:
-            sleeps[sleeper].catch_up()
+            sleepers = self._sleepers_of.get(name)
+            if sleepers is not None:
+                end = facts[0][2] if len(facts) == 1 else max(map(_END, facts))
+                for sleeper in sleepers:
+                    sleeps[sleeper].catch_up()
+                    last[sleeper] = max(end, last.get(sleeper, NEG))
         seen.frontier = delivery.frontier
         if delivery.points:
             seen.now = max(seen.now, delivery.points[-1])
-        woke = [sleeper for sleeper, end in last.items() if sleeps[sleeper].observe(delivery, end)]
-        for sleeper in last:
+        return self._tell(delivery, last) if last else []
+
+    def _tell(self, delivery: Delivery, last: Mapping[str, int]) -> list[Port]:
+        """Tell sleepers until when their predicates hold; returns the ports at which what waited has to go on."""
+        woke = [sleeper for sleeper, end in last.items() if self._sleeps[sleeper].observe(delivery, end)]
+        for sleeper in last if self._rows else ():
             rows = self._rows.get(sleeper)
             if rows is not None:
-                rows.observe(delivery.facts[rows.predicate], sleeps[sleeper].latest)
-        ports = dict.fromkeys(port for sleeper in woke for port in self._gates_of.get(sleeper, ()))
+                rows.observe(delivery.facts[rows.predicate], self._sleeps[sleeper].latest)
+        ports = dict.fromkeys([port for sleeper in woke for port in self._gates_of.get(sleeper, ())])
         return [port for port in ports if self.gates[port].count and self.gates[port].is_open()]
 
     def slept(self) -> dict[str, int]:

@@ -7,53 +7,69 @@ concerns, however many there are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from heapq import heappush
 from operator import itemgetter
 
 from tidelog.plans.facts import Fact
 from tidelog.plans.plan import JoinShape
 from tidelog.plans.syntax import Constant, Value
-from tidelog.runtime.graph import Graph, Message, Port
+from tidelog.runtime.graph import Graph, Port
+from tidelog.runtime.units import Unit
+
+Reader = tuple[Unit, str, int]
+"""A port, with the unit of its step."""
 
 
 class Readers:
-    """The ports that a step feeds."""
+    """The ports that a step, or the stream, feeds, with the units that they belong to; and the agenda of these."""
 
-    __slots__ = ("_all", "_tables", "any")
+    __slots__ = ("_agenda", "_all", "_tables")
 
-    def __init__(self, graph: Graph, ports: Sequence[Port]) -> None:
-        self._all: list[Port] = []
-        tables: dict[tuple[int, ...], dict[Value | tuple[Value, ...], list[Port]]] = {}
+    def __init__(self, graph: Graph, ports: Sequence[Port], unit_of: Mapping[str, Unit], agenda: list[int]) -> None:
+        self._all: list[Reader] = []
+        self._agenda = agenda
+        tables: dict[tuple[int, ...], dict[Value | tuple[Value, ...], list[Reader]]] = {}
         for step, port in ports:
-            found = _constants(graph, step, port)
+            reader = (unit_of[step], step, port)
+            found = constants(graph, step, port)
             if not found:
-                self._all.append((step, port))
+                self._all.append(reader)
                 continue
             values = tuple(found.values())
             table = tables.setdefault(tuple(found), {})
-            table.setdefault(values if len(values) > 1 else values[0], []).append((step, port))
-        self.any = bool(ports)
+            table.setdefault(values if len(values) > 1 else values[0], []).append(reader)
         self._tables = [(itemgetter(*positions), table) for positions, table in tables.items()]
 
-    def of(self, facts: Sequence[Fact]) -> list[Message]:
-        """The messages that new coverage becomes."""
-        messages: list[Message] = [(step, port, facts) for step, port in self._all]
-        if not self._tables:
-            return messages
+    def bring(self, facts: Sequence[Fact]) -> None:
+        """Leave new coverage with the units that it concerns, to be run."""
+        agenda = self._agenda
+        for unit, step, port in self._all:
+            unit.pending.append((step, port, facts))
+            if not unit.queued:
+                unit.queued = True
+                heappush(agenda, unit.index)
         for key_of, table in self._tables:
             if len(facts) == 1:
-                messages += [(step, port, facts) for step, port in table.get(key_of(facts[0][0]), ())]
+                self._leave(table.get(key_of(facts[0][0]), ()), facts)
                 continue
             chosen: dict[Value | tuple[Value, ...], list[Fact]] = {}
             for fact in facts:
                 key = key_of(fact[0])
                 if key in table:
                     chosen.setdefault(key, []).append(fact)
-            messages += [(step, port, some) for key, some in chosen.items() for step, port in table[key]]
-        return messages
+            for key, some in chosen.items():
+                self._leave(table[key], some)
+
+    def _leave(self, readers: Sequence[Reader], facts: Sequence[Fact]) -> None:
+        for unit, step, port in readers:
+            unit.pending.append((step, port, facts))
+            if not unit.queued:
+                unit.queued = True
+                heappush(self._agenda, unit.index)
 
 
-def _constants(graph: Graph, step: str, port: int) -> dict[int, Value]:
+def constants(graph: Graph, step: str, port: int) -> dict[int, Value]:
     """The constants in the atom at a port of a join, by their positions."""
     shape = graph.steps[step].shape
     if not isinstance(shape, JoinShape):

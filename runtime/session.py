@@ -20,7 +20,7 @@ from tidelog.plans.facts import Record, Schema, ValueLike
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program, format_statement
 from tidelog.plans.questions import HypotheticalAnswer, Status
-from tidelog.plans.records import make_record
+from tidelog.plans.records import RecordMaker, make_record
 from tidelog.plans.saved import seal, taking, unseal
 from tidelog.plans.syntax import Ask
 from tidelog.plans.timeline import POS
@@ -119,6 +119,7 @@ class Session:
         require_stream_plan(plan)
         self.plan = plan
         self._times = TimeReader(plan.timeline)
+        self._records = RecordMaker(plan.schema, self._times)
         begin = None if start is None else self._times.point(start)
         ahead = None if max_ahead is None else self._times.duration(max_ahead)
         self._source = next(iter(sources), _SOURCE)
@@ -145,13 +146,12 @@ class Session:
         Raises DataError for a row or a time that the program cannot take, LateError for a fact behind the watermark, or
         behind the stream's end; what was pushed before is not affected.
         """
-        self._check_open()
-        delivery = self._intake.take_one(
-            self._source, make_record(self.plan.schema, self._times, predicate, row, time, interval)
-        )
-        self._deliver(delivery)
-        if delivery.late or delivery.ahead or delivery.long:
-            _raise_refused(delivery)
+        record = self._records.make(predicate, row, time, interval)
+        delivery = self._intake.take_one(self._source, record)
+        if delivery is None:
+            self.push_records([record])
+        else:
+            self._deliver(delivery)
 
     def push_records(self, records: Iterable[Record]) -> None:
         """Hand in facts that are encoded already, as `Plan.record` makes them.
@@ -283,10 +283,15 @@ class Session:
 
     def pull_records(self) -> list[Record]:
         """The same as encoded records; with `changes`, each is a `ChangeRecord`."""
-        self._network.begin()
-        answers, self._outlet.answers = self._outlet.answers, []
-        self._told += len(answers)
-        return self._memory.explained(answers) if answers and self._explains and self._memory is not None else answers
+        outlet = self._outlet
+        if not self._network.has_begun:
+            self._network.begin()
+        answers = outlet.answers
+        if answers:
+            outlet.answers = []
+            self._told += len(answers)
+            return self._memory.explained(answers) if self._explains and self._memory is not None else answers
+        return []
 
     def why(
         self,
@@ -371,19 +376,22 @@ class Session:
         return delivery
 
     def _deliver(self, delivery: Delivery) -> None:
-        outlet = self._outlet
-        waiting = len(outlet.answers) + len(self._hypothetical)
+        outlet, bound = self._outlet, self._bound
+        waiting = len(outlet.answers)
         if self._memory is not None:
             self._memory.take(delivery)
         try:
             self._network.deliver(delivery)
+            told = len(outlet.answers) - waiting
             for inquiry in self._inquiries:
-                self._hypothetical += inquiry.take(delivery)
-            told = len(outlet.answers) + len(self._hypothetical) - waiting
-            if told:
-                self._bound.moved(told)
+                known = inquiry.take(delivery)
+                self._hypothetical += known
+                told += len(known)
+            bound.left -= told
+            if bound.left < 0:
+                bound.count()
         except (StateError, NoRoomError) as full:
-            error = self._bound.too_many_answers(full) if isinstance(full, NoRoomError) else full
+            error = bound.too_many_answers(full) if isinstance(full, NoRoomError) else full
             error.accepted, error.told = self._intake.accepted, self._told
             raise error from None
 

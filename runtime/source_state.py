@@ -66,6 +66,8 @@ class SourceState:
         self.name = name
         self.is_fixed = is_fixed
         self.tracks: dict[Part, Track] = {}
+        self.only: Track | None = None
+        """The track of a source that is not divided."""
         self.floor = self.promised = NEG
         self.gone = True
         self.taken = self.dropped = 0
@@ -78,15 +80,17 @@ class SourceState:
         """The track of a part, new where it was not there."""
         track = self.tracks.get(part)
         if track is None:
-            track = self.tracks[part] = Track(part, self.floor, self.taken, moment)
-            self._least.add(track)
+            track = Track(part, self.floor, self.taken, moment)
+            self._enter(track)
         return track
 
-    @property
-    def only(self) -> Track | None:
-        """The track of a source that is not divided, once its first facts are decided about; None otherwise."""
-        track = self.tracks.get(None)
-        return track if track is not None and len(self.tracks) == 1 and not track.held else None
+    def _enter(self, track: Track) -> None:
+        self.tracks[track.part] = track
+        self._least.add(track)
+        self._find_only()
+
+    def _find_only(self) -> None:
+        self.only = self.tracks.get(None) if len(self.tracks) == 1 else None
 
     def heard(self, track: Track, count: int, moment: float) -> None:
         """A part has brought so many facts that are taken, or a promise."""
@@ -100,6 +104,7 @@ class SourceState:
         """Nobody waits for this part until it speaks again."""
         track.gone = True
         self.tracks.pop(track.part, None)
+        self._find_only()
         self._past = self.counts(track)
 
     def due(self, max_lead: int) -> int:
@@ -182,8 +187,7 @@ class SourceState:
         state._portions = deque(list(portion) for portion in data["portions"])
         state._waiting = sum(count for _, count in state._portions)
         for track in map(Track.restored, data["tracks"]):
-            state.tracks[track.part] = track
-            state._least.add(track)
+            state._enter(track)
         return state
 
 

@@ -39,7 +39,8 @@ class Holding:
 class StateBound:
     """Counts now and then what is held, as those who hold it tell, and raises StateError where it is more than `most`.
 
-    Without `most` nothing is counted. ValueError where it is not above 0, TypeError where it is no whole number.
+    So many rows as are `left` may come in or be made before it `count`s; whoever moves them takes them off. Without `most`
+    nothing is counted. ValueError where it is not above 0, TypeError where it is no whole number.
     """
 
     def __init__(self, most: int | None) -> None:
@@ -50,8 +51,7 @@ class StateBound:
         self._most = UNBOUNDED if most is None else most
         self.room = Room(self._most)
         self._holders: dict[str, Callable[[], Iterable[Holding]]] = {}
-        self._moved = 0
-        self._due = self._most // _LEAST_PART
+        self.left = self._most // _LEAST_PART
 
     def watch(self, name: str, holder: Callable[[], Iterable[Holding]]) -> None:
         """Count what this one tells, too, in place of what had the same name before."""
@@ -59,8 +59,8 @@ class StateBound:
 
     def moved(self, rows: int) -> None:
         """So many rows have come in or were made; StateError where more are held by now than may be."""
-        self._moved += rows
-        if self._moved > self._due:
+        self.left -= rows
+        if self.left < 0:
             self.count()
 
     def count(self) -> None:
@@ -69,9 +69,8 @@ class StateBound:
         total = sum(holding.rows for holding in holdings)
         if total > self._most:
             raise self.error(max(holdings, key=lambda holding: holding.rows))
-        self._moved = 0
         self.room.rows = self._most - total
-        self._due = max(self.room.rows // 2, self._most // _LEAST_PART)
+        self.left = max(self.room.rows // 2, self._most // _LEAST_PART)
 
     def error(self, holding: Holding) -> StateError:
         """The error for a holder that has grown too large."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -15,6 +16,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from tidelog.plans.errors import ConnectorError
 from tidelog.runtime.channels import everything_waiting
+from tidelog.runtime.handover import hand_over
 from tidelog.runtime.interfaces import (
     Accountable,
     AnyAnswer,
@@ -172,9 +174,7 @@ class SourceActor:
         try:
             with anyio.CancelScope() as self._scope:  # told to stop while it opens, the source is given up
                 async with self._source:
-                    while (batch := await self._receive()) is not None:
-                        self._attempts.succeeded()
-                        await self._pass_on(events, batch)
+                    await self._pass_all_on(events)
                     ended = True
                     await self._last_moment()
                     if not self._stopping:
@@ -199,24 +199,38 @@ class SourceActor:
             if not self._stopping:
                 await anyio.lowlevel.checkpoint()
 
+    async def _pass_all_on(self, events: MemoryObjectSendStream[SourceEvent]) -> None:
+        """Pass on what the source says, to its end, or until told to stop. Only the waiting is ever cancelled."""
+        batch: Batch | None = None
+        with anyio.CancelScope() as scope:
+            while not self._stopping:
+                self._scope = scope
+                batch = await self._receive()
+                self._scope = None  # what has been received is passed on, whoever says stop
+                if batch is None or scope.cancel_called:
+                    break
+                await self._pass_on(events, batch)
+                batch = None
+        if batch is not None:
+            await self._pass_on(events, batch)
+
     async def _receive(self) -> Batch | None:
-        """The next batch; None at the end, or when told to stop. Only the waiting is ever cancelled."""
-        if self._stopping:
-            return None
-        with anyio.CancelScope() as self._scope:
-            while self._released is not None:
-                await self._released.wait()
-            batch: object = await self._source.receive()
-            if batch is not None and not isinstance(batch, Batch):
-                kind = type(batch).__name__
-                raise TypeError(f"source `{self._source.name}`: `receive` returns a Batch, or None at the end, got {kind}")
-            return batch
-        return None
+        """The next batch; None at the end."""
+        while self._released is not None:
+            await self._released.wait()
+        batch: object = await self._source.receive()
+        if batch is not None and not isinstance(batch, Batch):
+            kind = type(batch).__name__
+            raise TypeError(f"source `{self._source.name}`: `receive` returns a Batch, or None at the end, got {kind}")
+        if batch is not None:
+            self._attempts.succeeded()
+            batch.received = time.monotonic()
+        return batch
 
     async def _pass_on(self, events: MemoryObjectSendStream[SourceEvent], news: Batch | Literal["opened", "ended"]) -> None:
         self._untaken += 1
         self._listen()
-        await events.send((self.name, news, self._silence.moment() if self._silence is not None else 0.0))
+        await hand_over(events, (self.name, news, self._silence.moment() if self._silence is not None else 0.0))
 
     def _listen(self) -> None:
         """A source that waits to be heard is not silent: it is the engine that is slow, or holds it back."""

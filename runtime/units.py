@@ -1,14 +1,15 @@
 """Units: what a network runs as one, a step by itself or the steps of a loop together.
 
-A unit is not told of each moment. What it has to take lies in `pending`; how far its ports have come is looked up when it
-matters (`Network`), and `deadline` tells until when it may be left alone.
+A unit is not told of each moment. What it has to take lies in `pending`; how far its ports have come follows from
+the watermark (`Network`), and `deadline` tells until when it may be left alone.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from heapq import heappush
 
 from tidelog.operators.hold import Hold
 from tidelog.operators.operator import Operator
@@ -18,53 +19,66 @@ from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.graph import Graph, Message
 from tidelog.runtime.loop_control import SETTLED, LoopMessage
 
-Send = Callable[[str, list[Fact]], None]
-"""Passes on, outside the unit, what one of its steps has sent."""
+Bring = Callable[[Sequence[Fact]], None]
+"""Leaves new coverage with the units that read it."""
+Tell = Callable[[str, Sequence[Fact], int], None]
+"""Tells the outlet what a step has sent, and how far it is known."""
 Reach = Callable[[Feed], int]
 """How far what feeds a port from outside has come."""
-Lead = Callable[[Feed], int]
-"""How far that lies ahead of the watermark at the least."""
 
-_OFTEN = 16
+_OFTEN = 64
 """A unit that has nothing to tell catches up after so many facts at the earliest, in order to forget."""
 
 
 class Unit(ABC):
     """A step, or a loop: what waits for it, and how far it has come.
 
-    `upstream` are the units that feed it, and `cost` bounds how many there are upstream in all: so many facts it takes
-    before it catches up only to forget. `version` is the move of the watermark up to which it has caught up, `due` the
-    watermark at which the network looks at it by itself; without `waits` it has none. `is_irregular` tells that its
-    frontier may be further than the plan's lead says, so that nobody knows beforehand when something is due, `is_watched`
-    that the outlet takes what it sends.
+    `upstream` are the units that feed it, and `waits_for` those of them that have to catch up before it does: whose
+    frontiers nobody knows but they themselves. `cost` bounds how many ports these have in all: so many facts it takes before
+    it catches up only to forget. `version` is the move of the watermark up to which it has caught up, `due` the watermark at
+    which the network looks at it by itself; without `waits` it has none. `is_irregular` tells that its frontier may be
+    further than the plan's lead says, so that nobody knows beforehand when something is due; one that `is_steady` is known
+    just as far as that, once all that is due has run. One that `is_quiet` needs no look once it has run.
+    `watched` are its steps of which the outlet takes what they send.
     """
 
     __slots__ = (
+        "_brings",
         "_graph",
-        "_send",
+        "_known",
+        "_leads",
+        "_tell",
         "cost",
         "credit",
         "due",
         "index",
         "is_irregular",
-        "is_watched",
+        "is_quiet",
+        "is_steady",
         "pending",
         "queued",
         "upstream",
         "version",
         "waits",
+        "waits_for",
+        "watched",
     )
 
-    def __init__(self, index: int, graph: Graph, send: Send) -> None:
+    def __init__(self, index: int, graph: Graph, tell: Tell) -> None:
         self.index = index
         self._graph = graph
-        self._send = send
+        self._tell = tell
+        self._brings: Mapping[str, Bring] = {}
+        self._leads = graph.plan.leads
+        self._known: Mapping[Feed, int] = {}
         self.upstream: tuple[Unit, ...] = ()
+        self.waits_for: tuple[Unit, ...] = ()
+        self.watched: tuple[str, ...] = ()
         self.cost = _OFTEN
         self.credit = 0
         self.version = -1
         self.due = POS
-        self.is_irregular = self.is_watched = False
+        self.is_irregular = self.is_quiet = self.is_steady = False
         self.waits = True
         self.queued = False
         self.pending: list[Message] = []
@@ -74,8 +88,25 @@ class Unit(ABC):
         """Take what waits."""
 
     @abstractmethod
-    def settle(self, reach: Reach) -> None:
-        """Come as far as what feeds the unit, all of which has caught up."""
+    def settle(self, watermark: int | None, reach: Reach) -> None:
+        """Come as far as what feeds the unit, by the watermark where that tells it, otherwise as far as `reach` says."""
+
+    def follow(self, leads: Mapping[Feed, int]) -> None:
+        """Tell how far what feeds the unit lies ahead of the watermark, where that is known beforehand."""
+        self._known = leads
+
+    def connect(self, brings: Mapping[str, Bring], watched: Sequence[str]) -> None:
+        """Tell who reads what its steps send, and of which of them the outlet takes it."""
+        self._brings = brings
+        self.watched = tuple(watched)
+
+    def send(self, step: str, facts: list[Fact]) -> None:
+        """Pass on, outside the unit, what one of its steps has sent."""
+        bring = self._brings.get(step)
+        if bring is not None:
+            bring(facts)
+        if step in self.watched:
+            self._tell(step, facts, self.frontier(step))
 
     def count_waiting(self, counts: Counter[str]) -> None:
         """Count the facts that wait here by the step that has made them."""
@@ -89,60 +120,110 @@ class Unit(ABC):
         """How far one of its steps is known, by what has been sent."""
 
     @abstractmethod
-    def deadline(self, lead: Lead) -> int:
+    def deadline(self) -> int:
         """The least watermark at which something is due though nothing new has come; POS if nothing is."""
 
-    def place(self, upstream: Sequence[Unit], is_irregular: bool) -> None:
-        """Tell who feeds it, and whether its own steps may promise more than the plan says."""
+    def place(self, upstream: Sequence[Unit], ports: int, *, is_irregular: bool, is_steady: bool) -> None:
+        """Tell who feeds it, through so many ports; whether its steps may promise more than planned, or just that."""
         self.upstream = tuple(upstream)
-        self.cost = min(_OFTEN + sum(unit.cost for unit in upstream), 1 << 20)
         self.is_irregular = is_irregular or any(unit.is_irregular for unit in upstream)
+        self.is_steady = is_steady and not self.is_irregular and all(unit.is_steady for unit in upstream)
+        self.waits_for = tuple(unit for unit in upstream if not unit.is_steady)
+        self.cost = min(_OFTEN + ports + sum(unit.cost for unit in self.waits_for), 1 << 20)
+
+    def _lead(self, feed: Feed) -> int:
+        """How far what feeds a port lies ahead of the watermark at the least."""
+        return self._leads[feed.name] if feed.kind == "step" else 0
 
 
 class StepUnit(Unit):
     """A step outside loops."""
 
-    __slots__ = ("_feeds", "_gates", "_operator", "_step")
+    __slots__ = ("_after", "_agenda", "_ahead", "_bring", "_feeds", "_gates", "_operator", "_port", "_receive", "_step")
 
-    def __init__(self, index: int, graph: Graph, send: Send, step: Step) -> None:
-        super().__init__(index, graph, send)
+    def __init__(self, index: int, graph: Graph, tell: Tell, step: Step) -> None:
+        super().__init__(index, graph, tell)
         self._step = step
         self._operator = graph.operators[step.id]
-        self._feeds = list(enumerate(step.inputs))
+        self._feeds = step.inputs
         self.waits = type(self._operator).deadline is not Operator.deadline
-        self._gates = [(port, gate) for port, _ in self._feeds if (gate := graph.gates.get((step.id, port))) is not None]
+        self._gates = [
+            (port, gate) for port in range(len(step.inputs)) if (gate := graph.gates.get((step.id, port))) is not None
+        ]
+        self._receive = graph.receivers[step.id]
+        self._after: StepUnit | None = None
+        self._port, self._agenda = 0, list[int]()
+        self._ahead: list[int] | None = None  # of the watermark, what feeds each port, if that is known of all
+
+    def connect(self, brings: Mapping[str, Bring], watched: Sequence[str]) -> None:
+        super().connect(brings, watched)
+        self._bring = brings.get(self._step.id)
+
+    def go_on_with(self, after: StepUnit, port: int, agenda: list[int]) -> None:
+        """Nobody but this unit reads what the step sends; it does so at once where nobody on the agenda comes before."""
+        self._after, self._port, self._agenda = after, port, agenda
 
     def take(self) -> None:
         pending, self.pending = self.pending, []
-        name, receive = self._step.id, self._graph.receive
-        out: list[Fact] = []
-        for _, port, facts in pending:
+        if len(pending) == 1:
+            _, port, facts = pending[0]
             self.credit += len(facts)
-            made = receive(name, port, facts, NEG)
-            out = out + made if out else made
+            out = self._receive(port, facts, NEG)
+        else:
+            out = []
+            for _, port, facts in pending:
+                self.credit += len(facts)
+                out += self._receive(port, facts, NEG)
         if out:
-            self._send(name, out)
+            self._pass_on(out)
 
-    def settle(self, reach: Reach) -> None:
-        frontiers, name = self._operator.frontiers, self._step.id
-        gates = self._gates
-        out: list[Fact] = []
-        for port, feed in self._feeds:
-            frontier = reach(feed)
-            if frontier > frontiers[port] or gates:
-                out += self._graph.receive(name, port, (), frontier)
+    def _pass_on(self, facts: list[Fact]) -> None:
+        """Leave what has been sent with those who read it; along a line of quiet units go on as long as it goes."""
+        unit: StepUnit = self
+        while facts:
+            if unit.watched:
+                unit._tell(unit._step.id, facts, unit._operator.frontier)
+            after, agenda = unit._after, unit._agenda
+            if after is None or after.queued or (agenda and agenda[0] <= after.index):
+                if unit._bring is not None:
+                    unit._bring(facts)
+                return
+            after.credit += len(facts)
+            facts = after._receive(unit._port, facts, NEG)
+            if after.credit >= after.cost:  # it has much to forget
+                after.queued = True
+                heappush(agenda, after.index)
+            unit = after
+
+    def follow(self, leads: Mapping[Feed, int]) -> None:
+        super().follow(leads)
+        if all(feed in leads for feed in self._feeds):
+            self._ahead = [leads[feed] for feed in self._feeds]
+
+    def settle(self, watermark: int | None, reach: Reach) -> None:
+        name, ahead = self._step.id, self._ahead
+        if ahead is None or watermark is None:
+            frontiers = [reach(feed) for feed in self._feeds]
+        else:
+            frontiers = [watermark + lead for lead in ahead]
+        if self._gates:
+            out: list[Fact] = []
+            for port, frontier in enumerate(frontiers):
+                out += self._receive(port, (), frontier)
+        else:
+            out = self._graph.advance(name, frontiers)
         if out:
-            self._send(name, out)
+            self.send(name, out)
 
     def frontier(self, step: str) -> int:
         return self._operator.frontier
 
-    def deadline(self, lead: Lead) -> int:
+    def deadline(self) -> int:
         due = POS
         wanted = self._operator.deadline()
         if wanted is not None:
             port, frontier = wanted
-            due = NEG if self.is_irregular else frontier - lead(self._step.inputs[port])
+            due = NEG if self.is_irregular else frontier - self._lead(self._step.inputs[port])
         for _, gate in self._gates:
             if gate.awaits_frontier:
                 due = NEG
@@ -154,8 +235,8 @@ class LoopUnit(Unit):
 
     __slots__ = ("_control", "_entries", "_holds", "_in_flight", "_members", "_told", "_withheld")
 
-    def __init__(self, index: int, graph: Graph, send: Send, loop: Loop) -> None:
-        super().__init__(index, graph, send)
+    def __init__(self, index: int, graph: Graph, tell: Tell, loop: Loop) -> None:
+        super().__init__(index, graph, tell)
         self._control = graph.controls[loop.number]
         self._members = loop.members
         self._entries = [(step, port, graph.steps[step].inputs[port]) for step, port in loop.entries]
@@ -169,29 +250,59 @@ class LoopUnit(Unit):
         pending, self.pending = self.pending, []
         for step, port, facts in pending:
             self.credit += len(facts)
-            self._admit(step, port, facts, NEG)
+            if self._holds:
+                self._admit(step, port, facts, NEG)
+            else:  # the control has nothing to say to it
+                self._control.begin()
+                self._follow([(step, port, facts, NEG)])
 
-    def settle(self, reach: Reach) -> None:
+    def settle(self, watermark: int | None, reach: Reach) -> None:
         for step, port, feed in self._entries:
-            frontier = reach(feed)
+            ahead = self._known.get(feed)
+            frontier = reach(feed) if ahead is None or watermark is None else watermark + ahead
             if frontier > self._control.reached(step, port):
                 self._admit(step, port, (), frontier)
 
     def _admit(self, step: str, port: int, facts: Sequence[Fact], frontier: int) -> None:
         """Let the loop take a message from outside, and run it until nothing is in flight, as its control says."""
         for messages in self._control.admit(step, port, facts, frontier):
-            if not self._control.withholding:
+            if self._withheld and not self._control.withholding:
                 self._send_withheld()
-            in_flight = self._in_flight
-            in_flight.extend(messages)
-            while in_flight:
-                in_flight.extend(self._handle(in_flight.popleft()))
+            self._follow(messages)
+
+    def _follow(self, messages: Sequence[LoopMessage]) -> None:
+        """Handle messages until nothing is in flight: what a step sends to others inside is, too."""
+        in_flight, inner, receivers = self._in_flight, self._graph.inner, self._graph.receivers
+        in_flight.extend(messages)
+        while in_flight:
+            step, port, facts, time = in_flight.popleft()
+            if port < 0:
+                out = self._obey(step, port, time)
+            else:
+                out = receivers[step](port, facts, time)
+                if out and self._control.note_sent(len(out)):
+                    raise self._graph.creates_values(self._control, step, out[-1])
+            if not out:
+                continue
+            if self._control.withholding:
+                self._withheld.append((step, out))
+            else:
+                self.send(step, out)
+            for reader, at in inner[step]:
+                in_flight.append((reader, at, out, NEG))
+
+    def _obey(self, step: str, port: int, time: int) -> list[Fact]:
+        """A message of the control: a step is known up to a time, or a hold lets pass what begins by then."""
+        if port == SETTLED:
+            self._told[step] = max(self._told[step], time)
+            return []
+        return self._graph.release(step, time)
 
     def count_waiting(self, counts: Counter[str]) -> None:
         super().count_waiting(counts)
-        for message in self._in_flight:
-            if message.facts:
-                counts[self._graph.steps[message.step].inputs[message.port].name] += len(message.facts)
+        for step, port, facts, _ in self._in_flight:
+            if facts:
+                counts[self._graph.steps[step].inputs[port].name] += len(facts)
         for name, facts in self._withheld:
             counts[name] += len(facts)
 
@@ -199,21 +310,7 @@ class LoopUnit(Unit):
         """The loop has come to its end, so what was withheld until then is an answer."""
         withheld, self._withheld = self._withheld, []
         for name, out in withheld:
-            self._send(name, out)
-
-    def _handle(self, message: LoopMessage) -> list[LoopMessage]:
-        """One handler inside the loop: what it sends to others inside; what goes outside is sent, or withheld."""
-        if message.port == SETTLED:
-            self._told[message.step] = max(self._told[message.step], message.time)
-            return []
-        out = self._graph.receive_in_loop(message)
-        if not out:
-            return []
-        if self._control.withholding:
-            self._withheld.append((message.step, out))
-        else:
-            self._send(message.step, out)
-        return [LoopMessage(step, port, out, NEG) for step, port in self._graph.inner[message.step]]
+            self.send(name, out)
 
     def frontier(self, step: str) -> int:
         return self._told[step]
@@ -222,12 +319,12 @@ class LoopUnit(Unit):
         """The control has been restored: its steps are known as far as it says."""
         self._told = {name: self._control.frontier_of(name) for name in self._members}
 
-    def deadline(self, lead: Lead) -> int:
+    def deadline(self) -> int:
         begins = [begin for hold in self._holds if (begin := hold.next_begin()) is not None]
         due = min(begins, default=POS)
         for name in self._members:
             wanted = self._graph.operators[name].deadline()
             if wanted is not None:
                 port, frontier = wanted
-                due = min(due, frontier - lead(self._graph.steps[name].inputs[port]))
+                due = min(due, frontier - self._lead(self._graph.steps[name].inputs[port]))
         return NEG if self.is_irregular and due < POS else due

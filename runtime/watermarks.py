@@ -13,7 +13,7 @@ from typing import Any
 
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.source_state import Counts, SourceState, SourceStatistics, counts_of
-from tidelog.runtime.tracks import Least
+from tidelog.runtime.tracks import Least, Track
 
 
 class Watermarks:
@@ -57,6 +57,15 @@ class Watermarks:
             self.reach(slowest.promised)
         elif not self.sources:
             self.reach(POS)
+
+    def advance_one(self, state: SourceState, track: Track, promise: int) -> int:
+        """The same where a source that is not divided promises more than all did; returns the watermark."""
+        track.promised = promise
+        if len(self.sources) > 1:
+            self.advance(state)
+        else:  # nobody else counts
+            state.promised = self.watermark = promise
+        return self.watermark
 
     def pass_time(self, floor: int, present: int) -> None:
         """By the machine's clock it is `present`, and no source brings anything at or before `floor` any more."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tidelog.connectors.spark.requirements import check_requirements
 
 if TYPE_CHECKING:
-    from tidelog.connectors.spark.arguments import parse_fields
+    from tidelog.connectors.spark.arguments import parse_declaration, parse_fields
     from tidelog.connectors.spark.ingest import Ingestion
     from tidelog.connectors.spark.origins import Access
     from tidelog.connectors.spark.session import spark_session
@@ -23,6 +23,7 @@ __all__ = [
     "Ingestion",
     "TidelogDataSource",
     "check_requirements",
+    "parse_declaration",
     "parse_fields",
     "register",
     "spark_session",
@@ -33,6 +34,7 @@ _HOMES = {
     "Access": "origins",
     "Ingestion": "ingest",
     "TidelogDataSource": "source",
+    "parse_declaration": "arguments",
     "parse_fields": "arguments",
     "register": "source",
     "spark_session": "session",

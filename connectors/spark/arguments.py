@@ -32,6 +32,7 @@ _TYPES: dict[str, DataType] = {
 }
 """A field's type in Spark; what may be `any` is a text of JSON."""
 
+_DECLARATION = re.compile(r"\s*(?:'([^']+)'|([^\s('\"]+))\s*\((.*)\)\s*\Z", re.DOTALL)
 _FIELD = re.compile(r"\s*([A-Za-z_]\w*)\s*(?::\s*(\w+)\s*)?\Z", re.ASCII)
 
 _decode_texts = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -115,6 +116,18 @@ def parse_fields(text: str) -> ArgumentColumn:
         fields.append(match[1])
         types.append(kind)
     return ArgumentColumn(tuple(fields), tuple(types))
+
+
+def parse_declaration(text: str) -> tuple[str, ArgumentColumn]:
+    """A predicate and the fields that a user declares for it; SpecError if it is not of that form.
+
+    >>> parse_declaration("hot(sensor: text, value: number)")
+    ('hot', ArgumentColumn(fields=('sensor', 'value'), types=('text', 'number')))
+    """
+    match = _DECLARATION.match(text)
+    if match is None:
+        raise SpecError(f"expected fields such as `hot(sensor: text, value: number)`, got `{shorten(text)}`")
+    return match[1] or match[2], parse_fields(match[3])
 
 
 def agreed(predicate: str, columns: Sequence[ArgumentColumn]) -> ArgumentColumn:

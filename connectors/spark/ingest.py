@@ -22,6 +22,7 @@ from tidelog.connectors.outbox_file import OutboxSchema
 from tidelog.connectors.spark.arguments import PLAIN, ArgumentColumn, agreed, column_of
 from tidelog.connectors.spark.columns import has_dates
 from tidelog.connectors.spark.origins import NO_ACCESS, Access, Origin, Reader, place_of, read_schemas, source_options
+from tidelog.connectors.spark.places import on_this_machine
 from tidelog.connectors.spark.queries import run_query
 from tidelog.connectors.spark.segments import Partition, runs_of
 from tidelog.connectors.spark.source import register
@@ -67,7 +68,7 @@ class Ingestion:
         access: Access = NO_ACCESS,
     ) -> None:
         self._origins = tuple(Origin(place_of(source), access) for source in sources)
-        self._checkpoint = os.path.abspath(checkpoint)
+        self._checkpoint = on_this_machine(checkpoint, "checkpoints of `ingest`")
         self._rows = rows
         self._fields = dict(fields or {})
         self._tables = Tables(tables)

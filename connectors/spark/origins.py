@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from tidelog.connectors.outbox import OutboxReader
 from tidelog.connectors.outbox_client import OutboxClient
 from tidelog.connectors.outbox_file import OutboxRow, OutboxSchema
 from tidelog.connectors.outbox_server import load_token
+from tidelog.connectors.spark.places import on_this_machine
 from tidelog.plans.errors import SpecError
 
 
@@ -79,7 +79,7 @@ def place_of(source: str) -> str:
     """
     if "," in source:
         raise SpecError(f"the name of an outbox must not hold a comma, got `{source}`")
-    return source if is_address(source) else os.path.abspath(source)
+    return source if is_address(source) else on_this_machine(source, "outboxes")
 
 
 def source_options(origins: Sequence[Origin]) -> dict[str, str]:

@@ -20,6 +20,35 @@ _LOOKS = 1
 """How many seconds pass between two looks at whether it is done."""
 _ERROR = re.compile(r"(?:tidelog\.plans\.errors\.)(?:\w+Error): ")
 _OTHER_ERROR = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception): ")
+_CODES = re.compile(r"^\[[A-Z_.0-9]+\]\s*|\.?\s*SQLSTATE: \w+.*$")
+_MOST_CAUSES = 20
+_KNOWN = [
+    (re.compile(pattern), said)
+    for pattern, said in (
+        (
+            "stopped SparkContext|All masters are unresponsive",
+            "the cluster does not answer, or has ended the run: `--log FILE` keeps what Spark says of it",
+        ),
+        (
+            r"ClassNotFoundException: (?:Class )?([\w.$]+)",
+            r"a jar with the class \1 is missing: name its package with `--packages` (for `s3a:` that is "
+            "`org.apache.hadoop:hadoop-aws` of the version of Spark's Hadoop)",
+        ),
+        (
+            'No FileSystem for scheme "(.*)"',
+            r"Spark knows no file system `\1:`; it knows `file:` and `hdfs:`, and what a jar brings that `--packages` names",
+        ),
+        (
+            "Python worker failed to connect back",
+            "a Python worker did not start in time, in several tries: the machine is too busy",
+        ),
+        (
+            "Address already in use|Service '(.*)' failed after",
+            "a port of Spark's is in use: choose another with `--conf`",
+        ),
+    )
+]
+"""What of Spark's pages has a known cause: how it is found, and what is said instead."""
 _CALL = "An error occurred while calling "
 _TRACEBACK = "Traceback (most recent call last):"
 
@@ -48,7 +77,32 @@ def told_in_a_line(is_stopped: Callable[[], bool] = lambda: False) -> Iterator[N
         yield
     except (Py4JError, PySparkException, OSError) as error:
         if not is_stopped():  # a signal to all processes ends Spark's, too
-            raise ConnectorError(f"Spark has given up: {reason(str(error))}") from error
+            raise ConnectorError(f"Spark has given up: {why(error)}") from error
+
+
+def why(error: Exception) -> str:
+    """What an error of Spark's comes from, in a line, with the remedy where one is known."""
+    texts = [str(error), *_causes(error)]
+    for text in texts:
+        for pattern, said in _KNOWN:
+            found = pattern.search(text)
+            if found:
+                return found.expand(said)
+    told = reason(texts[0])
+    if _TRACEBACK in texts[0] or len(texts) == 1:
+        return told
+    deepest = _CODES.sub("", reason(texts[-1]))
+    return deepest[:1].lower() + deepest[1:]
+
+
+def _causes(error: Exception) -> list[str]:
+    """What Java says of an error, from the call that has failed down to what has made it fail."""
+    java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+    said: list[str] = []
+    while java is not None and len(said) < _MOST_CAUSES:
+        said.append(str(java.getMessage() or java.toString()))
+        java = java.getCause()
+    return said
 
 
 def reason(text: str) -> str:

@@ -22,6 +22,24 @@ _PACKAGES: dict[str, tuple[_Version, _Version]] = {
 }
 """From which version on, and below which; the last is what PySpark keeps the state of streams with."""
 
+STREAM_SETTINGS = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    # what changed is written with a batch, not all that there is
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # what is read once is read to its end, and lets time move on, also where an outbox is among the inputs
+    "spark.sql.streaming.triggerAvailableNowWrapper.enabled": "true",
+}
+"""What Spark has to be set to, so that it keeps state as a stream's stages want it."""
+
+FIXED = frozenset(STREAM_SETTINGS) | {
+    "spark.sql.session.timeZone",
+    "spark.sql.shuffle.partitions",
+    "spark.sql.sources.partitionColumnTypeInference.enabled",
+}
+"""Settings that a run chooses itself, since its answers, or its checkpoint, depend on them."""
+
 _HINT = "pip install 'tidelog[spark]'"
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 _JAVA_VERSION = re.compile(r'version "(\d+)')

@@ -18,6 +18,8 @@ _SETTINGS = {
     # the default is a form that others read as nanoseconds, which end in the year 2262
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
+_ATTEMPTS = 4
+"""How often a task is tried, as on a cluster: on a busy machine a worker may start too late, or be killed."""
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
@@ -44,7 +46,7 @@ def spark_session(
     else:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master(master or f"local[{cores}]").appName(name)
+    builder = SparkSession.builder.master(master or f"local[{cores},{_ATTEMPTS}]").appName(name)
     for key, value in (chosen | dict(settings or {})).items():
         builder = builder.config(key, value)
     with _standard_error_in(log):  # the JVM inherits it, and with it all that Spark says

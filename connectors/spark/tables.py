@@ -14,16 +14,17 @@ before leaves the tables as they were, one that dies after leaves them as they s
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
 import msgspec
 
 from tidelog.connectors.folders import escape_value, folder_of
+from tidelog.connectors.spark.places import held_alone, on_this_machine
 from tidelog.plans.errors import ConnectorError, SpecError
 
 FORMAT = 1
@@ -99,36 +100,24 @@ class Tables:
     """
 
     def __init__(self, path: str) -> None:
-        self.path = Path(path).absolute()
+        self.path = Path(on_this_machine(path, "tables of `ingest`"))
         self._versions = self.path / ".versions"
-        self._lock: int | None = None
+        self._held = ExitStack()
         self.manifest = Manifest()
 
     def __enter__(self) -> Tables:
-        try:
-            self._versions.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise SpecError(f"cannot write tables to `{self.path}`: {error.strerror}") from None
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._unlock()
-            raise SpecError(f"another process writes the tables in `{self.path}`") from None
-        try:
+        with ExitStack() as stack:
+            stack.enter_context(held_alone(os.fspath(self.path), "tables"))
+            try:
+                self._versions.mkdir(exist_ok=True)
+            except OSError as error:
+                raise SpecError(f"cannot write tables to `{self.path}`: {error.strerror}") from None
             self._recover()
-        except BaseException:
-            self._unlock()
-            raise
+            self._held = stack.pop_all()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._unlock()
-
-    def _unlock(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        self._held.close()
 
     def _recover(self) -> None:
         """Go by the version that `.current` leads to, and take away what a process that died has left behind."""

@@ -1,4 +1,4 @@
-"""Check: every variable of a rule has something that binds it (docs/language.md)."""
+"""Check: every variable of a rule has something that binds it (docs/reference/language.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check: no predicate depends on its own negation or aggregate, so that the program has strata (docs/language.md)."""
+"""Check: no predicate depends on its own negation or aggregate, so there are strata (docs/reference/language.md)."""
 
 from __future__ import annotations
 

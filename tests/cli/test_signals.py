@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from children import WAIT
 
@@ -116,7 +117,21 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
+def in_long(value: object) -> ParameterSet:
+    """A parameter of the long run alone."""
+    return pytest.param(value, marks=pytest.mark.long)
+
+
+MATERIALISE = in_long(COMMANDS["materialise"])
+QUICK = ("run", "ask", "entails")
+"""One command of each kind of loop that a signal has to leave; the others are waited for in the long run alone."""
+
+
+def _marks(name: str) -> tuple[pytest.MarkDecorator, ...]:
+    return () if name in QUICK else (pytest.mark.long,)
+
+
+@pytest.mark.parametrize("command", [pytest.param(each, id=name, marks=_marks(name)) for name, each in COMMANDS.items()])
 @pytest.mark.parametrize(("number", "code"), BOTH)
 def test_a_signal_ends_what_is_busy(here: Path, command: tuple[str, ...], number: signal.Signals, code: int) -> None:
     """One call of an operator that would go on for minutes is interrupted, and it is said that this is not all."""
@@ -131,7 +146,9 @@ def test_a_signal_ends_what_is_busy(here: Path, command: tuple[str, ...], number
     )
 
 
-@pytest.mark.parametrize("command", [RUN, ("materialise", "p.tide", "p.txt")], ids=["run", "materialise"])
+@pytest.mark.parametrize(
+    "command", [RUN, pytest.param(("materialise", "p.tide", "p.txt"), marks=pytest.mark.long)], ids=["run", "materialise"]
+)
 def test_a_second_signal_ends_it_at_once(here: Path, command: tuple[str, ...]) -> None:
     """It does not wait for what the first one has begun."""
     with started(*command, cwd=here) as child:
@@ -156,7 +173,7 @@ def test_a_signal_ends_an_outbox_run_that_is_busy(here: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("backend", ["trio", "asyncio"])
+@pytest.mark.parametrize("backend", ["trio", in_long("asyncio")])
 def test_a_signal_ends_a_run_whose_reader_does_not_read(here: Path, backend: str) -> None:
     """A pipe that is full holds nothing up, and it is said that answers were not taken."""
     (here / "p.tide").write_text("timeline integer.\nq(X,Y) :- p(X), p(Y).\n")
@@ -199,7 +216,7 @@ def _waiting(fd: int) -> int:
     return int(struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"\0\0\0\0"))[0])
 
 
-@pytest.mark.parametrize("command", ["run", "check", "explain", "materialise"])
+@pytest.mark.parametrize("command", ["run", *map(in_long, ("check", "explain", "materialise"))])
 def test_a_signal_ends_the_reading_of_a_program(here: Path, command: str) -> None:
     """A large program, or a pipe in place of one, that nobody writes."""
     (here / "large.tide").write_text("".join(f"q{i}(X) :- boxminus[0,{i}] p(X), not r(X), s(X,Y).\n" for i in range(20_000)))
@@ -224,7 +241,9 @@ def _opened(path: Path, writer: list[int]) -> bool:
     return True
 
 
-@pytest.mark.parametrize("command", [RUN, ("materialise", "p.tide", "p.txt")], ids=["run", "materialise"])
+@pytest.mark.parametrize(
+    "command", [RUN, pytest.param(("materialise", "p.tide", "p.txt"), marks=pytest.mark.long)], ids=["run", "materialise"]
+)
 def test_a_signal_ends_the_reading_of_a_background(here: Path, command: tuple[str, ...]) -> None:
     """A file of a million rows beside the program."""
     (here / "link.csv").write_text("a,b\n" + "".join(f"x{i},y{i}\n" for i in range(1_000_000)))

@@ -111,7 +111,14 @@ class Calls:
             self.facts += len(facts)
             return receive(operator, port, facts, frontier)
 
+        advance = Operator.advance
+
+        def counted_advance(operator: Operator, frontiers: Sequence[int]) -> list[Fact]:
+            self.calls += 1
+            return advance(operator, frontiers)
+
         monkeypatch.setattr(Operator, "receive", counted)
+        monkeypatch.setattr(Operator, "advance", counted_advance)
 
     def during(self, session: Session, *facts: tuple[str, list[str], int]) -> tuple[int, int]:
         """The calls, and the facts in them, while these facts are pushed, each alone."""

@@ -9,37 +9,23 @@ for reading only.
 import contextlib
 import io
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import tidelog
 from children import WAIT
+from pages.blocks import Block, blocks
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = ("README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))
-
-_FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DOCUMENTS = ("README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")))
 
 
-@dataclass(frozen=True)
-class Block:
-    """One fenced block: its language, the file that it is (if it says so), its text, and its line in the document."""
-
-    language: str
-    file: str | None
-    text: str
-    line: int
-
-
-def blocks(document: str) -> list[Block]:
+def blocks_of(document: str) -> list[Block]:
     """The fenced blocks of a document, in order."""
-    text = (ROOT / document).read_text("utf-8")
-    return [Block(match[1], match[2], match[3], text.count("\n", 0, match.start()) + 1) for match in _FENCE.finditer(text)]
+    return blocks((ROOT / document).read_text("utf-8"))
 
 
 def run_document(document: str, folder: Path) -> list[tuple[str, str, str]]:
@@ -48,7 +34,7 @@ def run_document(document: str, folder: Path) -> list[tuple[str, str, str]]:
     namespace: dict[str, Any] = {"__name__": "__document__"}
     found: list[tuple[str, str, str]] = []
     printed: tuple[str, str] | None = None
-    for block in blocks(document):
+    for block in blocks_of(document):
         place = f"{document}:{block.line}"
         if block.file is not None:
             (folder / block.file).write_text(block.text, "utf-8")

@@ -5,15 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from examples.documents import DOCUMENTS, ROOT, blocks, run_document
+from examples.documents import DOCUMENTS, ROOT, blocks_of, run_document
 
-SLOWEST = ("docs/asking.md", "docs/batch.md")
-"""Those that are left to `make test-all`."""
+SLOWEST = ("docs/reference/asking.md", "docs/reference/batch.md", "docs/tutorial/", "docs/howto/recipes/")
+"""Those that are left to `make test-all`; tests/playground runs the recipes in `make test`, too."""
+TEXTS = ("/index.md", "docs/glossary.md", "docs/background/", "docs/reference/commands.md", "docs/reference/api.md")
+"""Those that need no example of their own: what is told there is shown elsewhere, or generated."""
+_LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "document", [pytest.param(name, marks=[pytest.mark.long] * (name in SLOWEST)) for name in DOCUMENTS]
+    "document", [pytest.param(name, marks=[pytest.mark.long] * name.startswith(SLOWEST)) for name in DOCUMENTS]
 )
 def test_document_runs(document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each block of the document runs and prints exactly what stands behind it."""
@@ -22,16 +26,27 @@ def test_document_runs(document: str, tmp_path: Path, monkeypatch: pytest.Monkey
     assert [(place, came) for place, _, came in found] == [(place, shown) for place, shown, _ in found]
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", [name for name in DOCUMENTS if not name.startswith(TEXTS) and not name.endswith(TEXTS)])
 def test_document_has_something_to_run(document: str) -> None:
     """No document is empty of examples that run."""
-    assert any(block.language in ("python", "console") for block in blocks(document))
+    assert any(block.language in ("python", "console") for block in blocks_of(document))
 
 
-@pytest.mark.parametrize("document", [*DOCUMENTS, "CHANGELOG.md", "examples/weather/SOURCE.md"])
+@pytest.mark.parametrize("document", [*DOCUMENTS, "CHANGELOG.md", "ARCHITECTURE.md", "examples/weather/SOURCE.md"])
 def test_links_lead_somewhere(document: str) -> None:
-    """Every link to a file of the repository names one that is there."""
-    text = (ROOT / document).read_text("utf-8")
-    targets = [link for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text) if "://" not in link]
-    missing = [link for link in targets if not ((ROOT / document).parent / link).exists()]
+    """Every link to a file of the repository names one that is there, and a heading that it has."""
+    links = _LINK.findall(_FENCED.sub("", (ROOT / document).read_text("utf-8")))
+    missing = []
+    for name, anchor in links:
+        target = (ROOT / document).parent / name if name else ROOT / document
+        if "://" in name or name.startswith("mailto:"):
+            continue
+        if not target.exists() or (anchor and anchor not in _anchors(target)):
+            missing.append(f"{name}#{anchor}")
     assert not missing
+
+
+def _anchors(page: Path) -> set[str]:
+    """The names of a page's headings, as GitHub and the site have them."""
+    headings = re.findall(r"^#+ (.+)$", _FENCED.sub("", page.read_text("utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

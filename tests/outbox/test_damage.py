@@ -128,7 +128,8 @@ def outcome(read: Callable[[Path], Any], folder: Path) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("state", [pytest.param("killed", marks=pytest.mark.long), "closed"])
+@pytest.mark.long
+@pytest.mark.parametrize("state", ["killed", "closed"])
 def test_flipped_bits_are_told_to_readers(box: Box, tmp_path: Path, state: str) -> None:
     """Wherever a bit is flipped, readers and the writer find what was written, or are told."""
     told = 0

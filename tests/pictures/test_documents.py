@@ -7,10 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from pages.__main__ import BUILD, write_sources
 from tidelog.cli import main
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = (ROOT / "docs" / "pictures" / "commands").read_text("utf-8").splitlines()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _sources() -> None:
+    """The recipes and the facts that some commands read, as files."""
+    write_sources(BUILD / "recipes")
 
 
 @pytest.mark.slow

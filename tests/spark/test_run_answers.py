@@ -19,6 +19,7 @@ from oracle.agreement import records_of, runs_of
 from oracle.programs import NON_RECURSIVE, programs, streams
 from tidelog.connectors.batch_files import BatchLoader
 from tidelog.connectors.formats import make_decoder
+from tidelog.connectors.spark.requirements import STREAM_SETTINGS
 from tidelog.connectors.spark.running.delivery import Delivery
 from tidelog.connectors.spark.running.folders import LocalFolder
 from tidelog.connectors.spark.running.history import run_history
@@ -36,7 +37,7 @@ from tidelog.connectors.spark.running.parcels import (
     violation_of,
 )
 from tidelog.connectors.spark.running.reached import Reached
-from tidelog.connectors.spark.running.stream import STREAM_SETTINGS, run_stream
+from tidelog.connectors.spark.running.stream import run_stream
 from tidelog.plans.analysis.stages import stages_of
 from tidelog.plans.compile import compile_program
 from tidelog.plans.errors import ProgramError

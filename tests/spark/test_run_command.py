@@ -7,18 +7,21 @@ import threading
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
 
 import tidelog
 from children import WAIT
 from tidelog.cli import main
 from tidelog.commands.spark_run import shared
-from tidelog.commands.spark_start import described, interruptible
-from tidelog.connectors.spark import requirements
-from tidelog.connectors.spark.queries import reason
-from tidelog.connectors.spark.running.folders import LocalFolder, claim_checkpoint, claim_tables, is_remote, uri_of
+from tidelog.commands.spark_start import described, interruptible, stream_settings
+from tidelog.connectors.spark import Ingestion, requirements
+from tidelog.connectors.spark.places import held_alone, is_remote, on_this_machine, uri_of
+from tidelog.connectors.spark.queries import reason, why
+from tidelog.connectors.spark.running.folders import LocalFolder, claim_checkpoint, claim_tables
 from tidelog.connectors.spark.running.job import job_of
 from tidelog.connectors.spark.running.locations import Input
 from tidelog.connectors.spark.running.sinks import Lines, Tables, parse_sinks
+from tidelog.connectors.spark.tables import Tables as IngestTables
 from tidelog.plans.errors import ConnectorError, SpecError
 from tidelog.plans.facts import Schema
 from tidelog.plans.timeline import Timeline
@@ -84,6 +87,12 @@ STREAM = ("--checkpoint", "c")
         (["--checkpoint", "in/c"], "`in/c` is written, and `"),
         ([*STREAM, "--lateness", "99999999999999999"], "is longer than Spark can look back"),
         (["--checkpoint", ""], "`--checkpoint` names no folder"),
+        (["--checkpoint", "c", "--master", "spark://h:1"], "`c` is a folder of this machine, and `--master` a cluster"),
+        (["--conf", "executor.memory=1g"], "`executor.memory=1g`: expected a setting of Spark's"),
+        (["--conf", "spark.sql.session.timeZone=CET"], "answers depend on this setting, and a run sets it itself"),
+        (["--log", "s3a://b/log"], "`--log` is a file of this machine, got `s3a://b/log`"),
+        (["--dead-letter", "s3a://b/dead"], "`--dead-letter` is a file of this machine, got `s3a://b/dead`"),
+        (["--in", "outbox:s3a://b/box"], "outboxes are in a folder of this machine, or behind `tcp://HOST:PORT`"),
         (["--out", "a.parquet"], "`a.parquet`: tables go to a folder, which `parquet:DIR` names"),
         (
             ["--in", "csv+in?predicate=tmp"],
@@ -166,6 +175,41 @@ def test_the_line_that_says_why(text: str, line: str) -> None:
     assert reason(text) == line
 
 
+class Thrown:
+    """An error of Java's, as PySpark hands it over."""
+
+    def __init__(self, message: str, cause: Thrown | None = None) -> None:
+        self.message, self.cause = message, cause
+
+    def getMessage(self) -> str:
+        return self.message
+
+    def getCause(self) -> Thrown | None:
+        return self.cause
+
+
+@pytest.mark.parametrize(
+    ("thrown", "line"),
+    [
+        (Thrown("Cannot call methods on a stopped SparkContext."), "the cluster does not answer, or has ended the run"),
+        (
+            Thrown("x", Thrown("java.lang.ClassNotFoundException: Class org.apache.A$B not found")),
+            "a jar with the class org.apache.A$B is missing: name its package with `--packages`",
+        ),
+        (Thrown('No FileSystem for scheme "foo"'), "Spark knows no file system `foo:`"),
+        (
+            Thrown("Job aborted", Thrown("Exception thrown in awaitResult", Thrown("[A.B] file:/t is no Parquet"))),
+            "file:/t is no",
+        ),
+    ],
+)
+def test_the_cause_is_said(thrown: Thrown, line: str) -> None:
+    """Of what Java throws the deepest cause is told, and a remedy where one is known."""
+    error = PySparkException("Job aborted due to stage failure")
+    error.java_exception = thrown  # type: ignore[attr-defined] # as Py4JJavaError has it
+    assert why(error).startswith(line)
+
+
 def test_work_that_can_be_left() -> None:
     """Work is waited for, and its error is raised; once a signal has come it is cancelled until it ends, in silence."""
     cancelled = threading.Event()
@@ -235,3 +279,34 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
             claim_checkpoint(folder, {})
         with pytest.raises(SpecError, match="cannot write tables to"):
             claim_tables(folder, "c1")
+
+
+def test_a_checkpoint_is_that_of_one_process(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second run with the same checkpoint is refused before it starts Spark; once the first has ended, it may run."""
+    monkeypatch.setattr("tidelog.connectors.spark.check_requirements", lambda: None)
+    monkeypatch.setattr("tidelog.commands.spark_start.start", lambda *_: 0)
+    with held_alone("c", "checkpoint"):
+        code, said = told(capfd, *STREAM, source="facts+in")
+    assert (code, "another process writes the checkpoint in" in said) == (2, True), said
+    assert told(capfd, *STREAM, source="facts+in")[0] == 0
+
+
+def test_partitions_follow_from_buckets() -> None:
+    """On a cluster each bucket of a stream has a partition; here there are some more than cores."""
+    asked = [(4, None), (32, None), (4, 2), (32, 2), (32, 16)]
+    told = [stream_settings(buckets, cores)["spark.sql.shuffle.partitions"] for buckets, cores in asked]
+    assert told == ["4", "32", "4", "8", "16"]
+
+
+def test_folders_of_this_machine_are_no_uris() -> None:
+    """Tables and checkpoints of `ingest` cannot be behind a scheme, and are never made under its name."""
+    assert on_this_machine("file:///tables", "tables") == "/tables"
+    for path, message in (("s3a://b/t", "not behind `s3a:`"), ("", "need the name of a folder")):
+        with pytest.raises(SpecError, match=message):
+            IngestTables(path)
+        with pytest.raises(SpecError, match=message):
+            Ingestion(["outbox"], "tables", path)
+    with pytest.raises(SpecError, match="outboxes are in a folder"):
+        Ingestion(["s3a://b/box"], "tables", "checkpoint")

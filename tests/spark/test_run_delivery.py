@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tidelog
+from tidelog.connectors.spark.places import uri_of
 from tidelog.connectors.spark.queries import run_query
 from tidelog.connectors.spark.running.delivery import FACTS, LETTERS, VIOLATIONS, Delivery
-from tidelog.connectors.spark.running.folders import RemoteFolder, claim_tables, uri_of
+from tidelog.connectors.spark.running.folders import RemoteFolder, claim_tables
 from tidelog.connectors.spark.running.parcels import COLUMNS, OUT, Parcels
 from tidelog.plans.errors import ConnectorError, SpecError
 from tidelog.plans.facts import Record

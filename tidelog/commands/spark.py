@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
-from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from tidelog.commands import spark_run
 from tidelog.commands.access import access_of, add_access_options
@@ -15,12 +12,8 @@ from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import DONE
 from tidelog.commands.signals import noted_signals
 from tidelog.connectors import spark
+from tidelog.connectors.spark.places import is_remote
 from tidelog.plans.errors import SpecError
-
-if TYPE_CHECKING:
-    from tidelog.connectors.spark.arguments import ArgumentColumn
-
-_DECLARATION = re.compile(r"\s*(?:'([^']+)'|([^\s('\"]+))\s*\((.*)\)\s*\Z", re.DOTALL)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -61,8 +54,10 @@ def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(options: argparse.Namespace) -> int:
     """Write tables until a signal asks to stop; with `--once` until there is nothing left."""
+    if is_remote(options.log):
+        raise SpecError(f"`--log` is a file of this machine, got `{options.log}`")
     spark.check_requirements()
-    fields = _parse_fields(options.fields)
+    fields = dict(map(spark.parse_declaration, options.fields))
     access = access_of(options)
     with spark.Ingestion(
         options.sources, options.tables, options.checkpoint, rows=options.rows, fields=fields, access=access
@@ -78,13 +73,3 @@ def run(options: argparse.Namespace) -> int:
                 with suppress(Exception):  # it may have ended before us, and what is written is written
                     session.stop()
     return 128 + arrived[0] if arrived else DONE
-
-
-def _parse_fields(declarations: Sequence[str]) -> dict[str, ArgumentColumn]:
-    found: dict[str, ArgumentColumn] = {}
-    for declaration in declarations:
-        match = _DECLARATION.match(declaration)
-        if match is None:
-            raise SpecError(f"expected fields such as `hot(sensor: text, value: number)`, got `{declaration}`")
-        found[match[1] or match[2]] = spark.parse_fields(match[3])
-    return found

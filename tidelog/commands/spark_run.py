@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
@@ -14,8 +15,9 @@ from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import load_plan, say, show_diagnostics
 from tidelog.commands.overlap import check_overlap
 from tidelog.connectors import spark
+from tidelog.connectors.spark.places import held_alone, is_remote, local_path
+from tidelog.connectors.spark.requirements import FIXED
 from tidelog.connectors.spark.running.clock import Clock
-from tidelog.connectors.spark.running.folders import is_remote, local_path
 from tidelog.connectors.spark.running.job import Job, job_of, shared
 from tidelog.connectors.spark.running.locations import FILES, Input, check_streamed, parse_input
 from tidelog.connectors.spark.running.outboxes import check_outboxes, gone_from
@@ -58,6 +60,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--dead-letter", metavar="F", help="where records go that cannot be used (default: standard error)")
     parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
     parser.add_argument("--stats", action="store_true", help="print what was counted, on standard error")
+    parser.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        metavar="K=V",
+        help="a setting of Spark's, such as spark.executor.memory=4g",
+    )
+    parser.add_argument("--packages", metavar="G:A:V,…", help="what Spark fetches by Maven, such as a file system's jars")
+    parser.add_argument("--ui", action="store_true", help="show Spark's own page while it runs, and say where")
     parser.add_argument("--log", default=os.devnull, metavar="FILE", help="where Spark's own log goes (default: nowhere)")
     stream = parser.add_argument_group("as a stream")
     stream.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps how far it has come, and the state")
@@ -88,20 +99,49 @@ def run(options: argparse.Namespace) -> int:
         for line in gone_from(inputs, access_of(options)):
             say(f"warning: {line}")
     spark.check_requirements()
-    start: Callable[..., int] = import_module("tidelog.commands.spark_start").start  # now that PySpark is there
-    return start(plan, job, inputs, lateness, options)
+    with _alone(options.checkpoint):
+        start: Callable[..., int] = import_module("tidelog.commands.spark_start").start  # now that PySpark is there
+        return start(plan, job, inputs, lateness, options)
+
+
+def _alone(checkpoint: str | None) -> AbstractContextManager[None]:
+    """The checkpoint as that of this process alone, where that can be told."""
+    if checkpoint is None or is_remote(checkpoint):
+        return nullcontext()
+    return held_alone(local_path(checkpoint), "checkpoint")
+
+
+def settings_of(options: argparse.Namespace) -> dict[str, str]:
+    """The settings of Spark's own that a user chooses; SpecError for what is none, or what answers depend on."""
+    chosen: dict[str, str] = {}
+    for each in options.conf:
+        key, equals, value = each.partition("=")
+        if not equals or not key.startswith("spark."):
+            raise SpecError(f"`--conf` `{each}`: expected a setting of Spark's, such as `spark.executor.memory=4g`")
+        if key in FIXED:
+            raise SpecError(f"`--conf` `{each}`: answers depend on this setting, and a run sets it itself")
+        chosen[key] = value
+    if options.packages is not None:
+        chosen["spark.jars.packages"] = options.packages
+    if options.ui:
+        chosen["spark.ui.enabled"] = "true"
+    return chosen
 
 
 def check_options(options: argparse.Namespace) -> None:
     """SpecError for options that do not go together."""
+    settings_of(options)
     if options.emit == "points":
         why = "tells what holds at the time points of all inputs, which no session alone sees"
         raise SpecError(f"`--emit points` {why}: use `tidelog run`")
     if options.cores is not None and options.master is not None:
         raise SpecError("`--cores` are those of this machine: with `--master`, the cluster's own settings tell them")
+    for name in ("log", "dead_letter"):
+        path = getattr(options, name)
+        if path is not None and is_remote(path):
+            raise SpecError(f"`--{name.replace('_', '-')}` is a file of this machine, got `{path}`")
     if options.checkpoint is not None:
-        if not options.checkpoint or "\0" in options.checkpoint:
-            raise SpecError("`--checkpoint` names no folder")
+        _check_checkpoint(options.checkpoint, options.master)
         return
     for name, why in (
         ("lateness", "over history nothing is late"),
@@ -111,6 +151,17 @@ def check_options(options: argparse.Namespace) -> None:
     ):
         if getattr(options, name) not in (None, False):
             raise SpecError(f"`--{name}` is for streams, which have a `--checkpoint`: {why}")
+
+
+def _check_checkpoint(path: str, master: str | None) -> None:
+    """SpecError where it names nothing, or a folder that the workers of a cluster do not see."""
+    if not path or "\0" in path:
+        raise SpecError("`--checkpoint` names no folder")
+    if master is not None and not master.startswith("local") and "://" not in path:
+        raise SpecError(
+            f"`--checkpoint` `{path}` is a folder of this machine, and `--master` a cluster: name a folder that "
+            "all of it shares, by its URI, such as `s3a://BUCKET/PATH`, or `file:///PATH` where it is mounted everywhere"
+        )
 
 
 def check_predicates(plan: Plan, inputs: Sequence[Input]) -> None:

@@ -17,22 +17,17 @@ import anyio
 from tidelog.commands.access import access_of
 from tidelog.commands.outcome import BAD, DONE, count, say
 from tidelog.commands.signals import noted_signals
+from tidelog.commands.spark_run import settings_of
 from tidelog.commands.unused import unused_note
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.formatting import TimeFormatter
+from tidelog.connectors.spark.places import is_remote, local_path, uri_of
 from tidelog.connectors.spark.queries import run_query, told_in_a_line
+from tidelog.connectors.spark.requirements import STREAM_SETTINGS
 from tidelog.connectors.spark.running.arrivals import UNUSED, unused_names
 from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.delivery import LETTERS, VIOLATIONS, Delivery
-from tidelog.connectors.spark.running.folders import (
-    Folder,
-    LocalFolder,
-    RemoteFolder,
-    claim_checkpoint,
-    is_remote,
-    local_path,
-    uri_of,
-)
+from tidelog.connectors.spark.running.folders import Folder, LocalFolder, RemoteFolder, claim_checkpoint
 from tidelog.connectors.spark.running.history import run_history
 from tidelog.connectors.spark.running.inputs import Input, read_input
 from tidelog.connectors.spark.running.job import Job
@@ -40,7 +35,7 @@ from tidelog.connectors.spark.running.locations import FILES, ROWS
 from tidelog.connectors.spark.running.outboxes import acknowledge
 from tidelog.connectors.spark.running.reached import Reached
 from tidelog.connectors.spark.running.sinks import Tables, parse_sinks
-from tidelog.connectors.spark.running.stream import STREAM_SETTINGS, run_stream
+from tidelog.connectors.spark.running.stream import run_stream
 from tidelog.connectors.spark.session import spark_session
 from tidelog.plans.errors import ConnectorError, SpecError, TidelogError
 from tidelog.plans.plan import Plan
@@ -56,6 +51,8 @@ _EVERY = 1.0
 """How many seconds pass between two batches unless told otherwise."""
 _LOOKS = 0.2
 """How many seconds pass between two looks for a signal."""
+_PARTITIONS = 8
+"""How many partitions a stage of a stream has on this machine, at least, if there are so many buckets."""
 _PATIENCE = 10.0
 """How many seconds jobs that are cancelled have to end."""
 
@@ -141,8 +138,9 @@ class _Run:
         """Spark, started when it is first needed."""
         if self._spark is None:
             options = self._options
-            settings = STREAM_SETTINGS if self._is_stream else {}
             cores = options.cores or os.cpu_count() or 1
+            settings = stream_settings(self._job.buckets, None if options.master else cores) if self._is_stream else {}
+            settings |= settings_of(options)
             with told_in_a_line():
                 try:
                     self._spark = spark_session(
@@ -150,6 +148,8 @@ class _Run:
                     )
                 except OSError as error:
                     raise SpecError(f"cannot write `{options.log}`: {error.strerror}") from error
+            if options.ui:
+                say(f"note: Spark's page is at {self._spark.sparkContext.uiWebUrl}")
         return self._spark
 
     def _go(self, spark: SparkSession, delivery: Delivery) -> None:
@@ -231,6 +231,16 @@ class _Run:
         if self._is_stream and self._delivery is not None and max(self._delivery.reached.values(), default=0) > clock.limit:
             reached = self._plan.timeline.format_point(clock.limit)
             say(f"note: facts begin after {reached}, and beyond that what waits for time to move on is not told")
+
+
+def stream_settings(buckets: int, cores: int | None) -> dict[str, str]:
+    """What Spark is set to for a stream with so many buckets a stage; `cores` are those of this machine, None on a cluster.
+
+    A checkpoint keeps the number of partitions for good. On a cluster each bucket has one. On this machine some more than
+    there are cores cost little, and another machine that goes on can use as many.
+    """
+    partitions = buckets if cores is None else min(buckets, max(_PARTITIONS, cores))
+    return {**STREAM_SETTINGS, "spark.sql.shuffle.partitions": str(partitions)}
 
 
 def interruptible(work: Callable[[], None], is_stopped: Callable[[], bool], cancel: Callable[[], None]) -> None:

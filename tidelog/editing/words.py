@@ -1,6 +1,6 @@
 """The words of the language with their definitions: shown where the pointer rests, and offered for completion.
 
-The definitions are those of docs/language.md.
+The definitions are those of docs/reference/language.md.
 """
 
 from __future__ import annotations

@@ -16,13 +16,8 @@ from pyspark.sql import functions as F
 
 from tidelog.connectors.folders import folder_of
 from tidelog.connectors.outbox_file import describe
-from tidelog.connectors.spark.running.folders import (
-    LocalFolder,
-    RemoteFolder,
-    claim_tables,
-    is_remote,
-    uri_of,
-)
+from tidelog.connectors.spark.places import is_remote, uri_of
+from tidelog.connectors.spark.running.folders import LocalFolder, RemoteFolder, claim_tables
 from tidelog.connectors.spark.running.lines import sorted_lines, writing
 from tidelog.connectors.spark.running.parcels import COUNT, FACT, LETTER, NOTE, SPAN, VIOLATION, letter_of, violation_of
 from tidelog.connectors.spark.running.sinks import Lines, Tables, parse_sinks

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,7 +12,6 @@ import msgspec
 
 from tidelog.plans.errors import ConnectorError, SpecError
 
-_REMOTE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*://")
 _CHECKPOINT = "tidelog.json"
 _TABLES = "_tidelog.json"  # what begins so is no table to readers
 
@@ -97,22 +95,6 @@ class RemoteFolder:
             stream.close()
         if not self._files.rename(new, self._to(name)):
             raise ConnectorError(f"cannot write `{self.place}/{name}`")
-
-
-def is_remote(path: str) -> bool:
-    """Whether it is a URI of another file system than this machine's."""
-    return _REMOTE.match(path) is not None
-
-
-def local_path(path: str) -> str:
-    """The absolute path of a path or of a `file:` URI."""
-    path = path.removeprefix("file:")
-    return os.path.abspath(path.removeprefix("//") if path.startswith("///") else path)
-
-
-def uri_of(path: str) -> str:
-    """What Spark calls it, whatever file system it looks at by itself."""
-    return path if is_remote(path) else f"file://{local_path(path)}"
 
 
 class _Checkpoint(msgspec.Struct, frozen=True):

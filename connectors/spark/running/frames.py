@@ -48,7 +48,14 @@ def read_frame(spark: SparkSession, item: Input, job: Job, *, streaming: bool, f
 
     SpecError where its columns are not those of the predicate's facts.
     """
-    frame = _open(spark, item, streaming=streaming, files=files)
+    return rows_as_parcels(_open(spark, item, streaming=streaming, files=files), item, job)
+
+
+def rows_as_parcels(frame: DataFrame, item: Input, job: Job) -> DataFrame:
+    """The parcels of a frame's rows, which are facts of the item's predicate.
+
+    SpecError where its columns are not those of the predicate's facts.
+    """
     try:
         layout, paths = layout_of(frame.schema, item.predicate or "", job.plan.schema)
     except DataError as error:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from tidelog.connectors.spark.origins import NO_ACCESS, Access
+from tidelog.connectors.spark.queries import why
 from tidelog.connectors.spark.running.blocks import read_lines
 from tidelog.connectors.spark.running.frames import read_frame
 from tidelog.connectors.spark.running.job import Job
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["Input", "check_streamed", "parse_input", "read_input"]
-
-_CODES = re.compile(r"^\[[A-Z_.0-9]+\]\s*|\.?\s*SQLSTATE: \w+.*$")
 
 
 def read_input(
@@ -49,16 +47,8 @@ def read_input(
         read = read_frame if item.format in ("parquet", "table") else read_lines
         return read(spark, item, job, streaming=streaming, files=files)
     except (PySparkException, Py4JError) as error:
-        raise SpecError(f"cannot read `{item.path}`: {_reason(error)}{_remedy(error)}") from None
+        raise SpecError(f"cannot read `{item.path}`: {why(error)}{_remedy(error)}") from None
 
 
 def _remedy(error: Exception) -> str:
     return "; pandas writes times that Spark reads with `coerce_timestamps='us'`" if "(NANOS," in str(error) else ""
-
-
-def _reason(error: Exception) -> str:
-    """The first line of what Spark says, without its codes."""
-    java = getattr(error, "java_exception", None)
-    text = str(java.getMessage() if java is not None else error).strip()
-    first = _CODES.sub("", text.splitlines()[0]) if text else type(error).__name__
-    return first[:1].lower() + first[1:]

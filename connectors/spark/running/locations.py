@@ -12,6 +12,7 @@ from tidelog.connectors.folders import files_in
 from tidelog.connectors.formats import format_of_path
 from tidelog.connectors.outbox_file import FILE
 from tidelog.connectors.spark.origins import is_address
+from tidelog.connectors.spark.places import is_remote
 from tidelog.connectors.spec import check_readable, parse_spec, split_options
 from tidelog.plans.errors import SpecError
 
@@ -127,6 +128,8 @@ def _outbox(spec: str, place: str, kind: str | None, predicate: str | None, numb
             raise SpecError(f"`{spec}` is not of the form `outbox:tcp://HOST:PORT`")
         return Input(number, "outbox", str(parsed.address))
     path = place.removeprefix("//") if place.startswith("///") else place
+    if is_remote(path):
+        raise SpecError(f"`{spec}`: outboxes are in a folder of this machine, or behind `tcp://HOST:PORT`")
     if path.startswith("//"):
         raise SpecError(f"`{spec}` names a host: expected `outbox:DIR` or `outbox:tcp://HOST:PORT`")
     if not path or "\0" in path:

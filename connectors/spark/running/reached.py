@@ -13,7 +13,8 @@ from uuid import uuid4
 import msgspec
 import pyarrow as pa
 
-from tidelog.connectors.spark.running.folders import Folder, uri_of
+from tidelog.connectors.spark.places import uri_of
+from tidelog.connectors.spark.running.folders import Folder
 from tidelog.connectors.spark.running.parcels import COLUMNS, Parcels
 from tidelog.plans.errors import SpecError
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidelog.connectors.formatting import TimeFormatter
-from tidelog.connectors.spark.running.folders import is_remote
+from tidelog.connectors.spark.places import is_remote
 from tidelog.connectors.spec import open_sink, parse_spec
 from tidelog.plans.errors import SpecError
 from tidelog.plans.facts import Schema

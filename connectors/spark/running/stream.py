@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from time import perf_counter_ns
+from time import thread_time_ns
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -27,17 +27,6 @@ from tidelog.runtime.interfaces import OpenStage, Rejected, StageSession
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-STREAM_SETTINGS = {
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
-    # what changed is written with a batch, not all that there is
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # what is read once is read to its end, and lets time move on, also where an outbox is among the inputs
-    "spark.sql.streaming.triggerAvailableNowWrapper.enabled": "true",
-}
-"""What Spark has to be set to, so that it keeps state as a stream's stages want it."""
 
 _STATE = "state binary, timer bigint"
 
@@ -118,7 +107,7 @@ class StageProcessor(StatefulProcessor):
     def _step(self, bucket: int, now: int, records: list[Record], *, is_woken: bool) -> pd.DataFrame:
         """Let the bucket's session take facts, tell it the watermark, and keep its state; what it tells."""
         state, timer = self._state.get()
-        began = perf_counter_ns()
+        began = thread_time_ns()
         session = self._resume(bucket, bytes(state))
         self._parcels.letters(self._letters(session.take(records)))
         watermark = self._clock.watermark(now)
@@ -126,7 +115,7 @@ class StageProcessor(StatefulProcessor):
             session.advance(watermark)
         tell(session, self._stage, bucket, self._routes, self._parcels)
         state = session.snapshot()
-        self._parcels.count(BUSY, perf_counter_ns() - began)
+        self._parcels.count(BUSY, thread_time_ns() - began)
         self._state.update((state, now + 1))
         if timer != now + 1:
             if not is_woken:  # otherwise it would be now; the timer that has woken us goes by itself

@@ -1,0 +1,65 @@
+"""Where things are: on this machine, or in a file system that only Spark reaches."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tidelog.plans.errors import SpecError
+
+_REMOTE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def is_remote(path: str) -> bool:
+    """Whether it is a URI of another file system than this machine's."""
+    return _REMOTE.match(path) is not None
+
+
+def local_path(path: str) -> str:
+    """The absolute path of a path or of a `file:` URI."""
+    path = path.removeprefix("file:")
+    return os.path.abspath(path.removeprefix("//") if path.startswith("///") else path)
+
+
+def uri_of(path: str) -> str:
+    """What Spark calls it, whatever file system it looks at by itself."""
+    return path if is_remote(path) else f"file://{local_path(path)}"
+
+
+def on_this_machine(path: str, what: str) -> str:
+    """The absolute path; SpecError for the URI of another file system, and for what names nothing. `what` is what it is for.
+
+    >>> on_this_machine("s3a://plant/box", "outboxes")
+    Traceback (most recent call last):
+    tidelog.plans.errors.SpecError: `s3a://plant/box`: outboxes are in a folder of this machine, not behind `s3a:`
+    """
+    if is_remote(path):
+        scheme = path.partition("://")[0]
+        raise SpecError(f"`{path}`: {what} are in a folder of this machine, not behind `{scheme}:`")
+    if not path or "\0" in path:
+        raise SpecError(f"{what} need the name of a folder, got {path!r}")
+    return local_path(path)
+
+
+@contextmanager
+def held_alone(folder: str, what: str) -> Iterator[None]:
+    """A folder of this machine, made if it is not there, as that of this process alone. `what` is what it is for.
+
+    SpecError where it cannot be made, or another process has it.
+    """
+    try:
+        os.makedirs(folder, exist_ok=True)
+        lock = os.open(os.path.join(folder, ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise SpecError(f"cannot write {what} to `{folder}`: {error.strerror}") from None
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SpecError(f"another process writes the {what} in `{folder}`") from None
+        yield
+    finally:
+        os.close(lock)

@@ -1,0 +1,159 @@
+"""A program on frames that somebody else has read, and whose answers somebody else writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import msgspec
+from pyspark.sql import functions as F
+from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
+
+from tidelog.connectors.outbox_file import OutboxPredicate, describe
+from tidelog.connectors.spark.arguments import PLAIN, parse_declaration
+from tidelog.connectors.spark.columns import interval_columns
+from tidelog.connectors.spark.requirements import STREAM_SETTINGS
+from tidelog.connectors.spark.running.answer_rows import answer_rows, refuse_problems
+from tidelog.connectors.spark.running.clock import Clock
+from tidelog.connectors.spark.running.frames import rows_as_parcels
+from tidelog.connectors.spark.running.history import run_history
+from tidelog.connectors.spark.running.job import Job, job_of
+from tidelog.connectors.spark.running.locations import Input
+from tidelog.connectors.spark.running.parcels import FACT
+from tidelog.connectors.spark.running.stream import run_stream
+from tidelog.connectors.spark.running.table_rows import table_rows
+from tidelog.plans.errors import DataError, SpecError
+from tidelog.plans.plan import Plan
+from tidelog.plans.suggestions import suggest
+from tidelog.plans.times import TimeReader
+from tidelog.runtime.interfaces import OpenStage, StageMode
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_EMITS: Mapping[str, StageMode] = {"intervals": "intervals", "final": "final"}
+_BATCH_BUCKETS, _STREAM_BUCKETS = 8, 32
+"""What there is unless told otherwise. A stream's checkpoint keeps the number, whatever cluster goes on with it."""
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the caller of `tidelog.spark.reason` asks for; its docstring tells what each means."""
+
+    output: str | None
+    emit: str | None
+    start: object
+    lateness: object
+    buckets: int | None
+    problems: str
+
+
+def reason(data: Mapping[str, DataFrame], plan: Plan, wanted: Wanted, open_stage: OpenStage) -> DataFrame:
+    """The answers about these frames; see `tidelog.spark.reason`."""
+    if wanted.problems not in ("fail", "drop"):
+        raise SpecError(f"`problems` is `fail` or `drop`, got `{wanted.problems}`")
+    for frame in data.values():
+        if not isinstance(frame, ClassicFrame):
+            raise SpecError(f"expected a DataFrame of classic PySpark, got {type(frame).__module__}.{type(frame).__name__}")
+    is_stream = _is_stream(data)
+    _check_names(data, plan)
+    output = None if wanted.output is None else _output(wanted.output, plan)
+    job, lateness = _job(plan, wanted, is_stream=is_stream), _lateness(wanted.lateness, plan, is_stream=is_stream)
+    items = [Input(number, "table", name, name) for number, name in enumerate(data)]
+    inputs = [rows_as_parcels(frame, item, job) for frame, item in zip(data.values(), items, strict=True)]
+    if is_stream:
+        _check_stream(inputs[0], job)
+        told = run_stream(inputs, job, open_stage, lateness)
+    else:
+        told = run_history(inputs, job, open_stage)
+    if output is None:
+        return answer_rows(told, plan.timeline)
+    return _table(refuse_problems(told) if wanted.problems == "fail" else told, *output, plan)
+
+
+def _table(told: DataFrame, name: str, predicate: OutboxPredicate, plan: Plan) -> DataFrame:
+    """The answers of one predicate, a column for each of its fields."""
+    described = describe(plan, "", "")
+    schema = msgspec.structs.replace(described, predicates={**described.predicates, name: predicate})
+    own = told.where((F.col("kind") == FACT) & (F.col("name") == name))
+    table = table_rows(own, name, schema, plan.timeline)
+    fields = [f"arguments.`{field}`" for field in predicate.fields]
+    return table.select(*fields, *table.columns[1:]) if fields else table
+
+
+def _output(text: str, plan: Plan) -> tuple[str, OutboxPredicate]:
+    """The output predicate that the caller names, and the fields that it has: those of the program, or those in the text."""
+    name, column = parse_declaration(text) if "(" in text else (text, None)
+    if name not in plan.outputs:
+        raise SpecError(f"the program has no output `{name}`{suggest(name, plan.outputs)}")
+    told = describe(plan, "", "").predicates[name]
+    if column is not None:
+        if len(column.fields) != told.arity:
+            raise SpecError(f"`{name}` has {told.arity} arguments, and `{text}` names {len(column.fields)}")
+        told = OutboxPredicate(told.arity, column.fields, column.types)
+    clash = set(told.fields) & {name for name, *_ in interval_columns(PLAIN, dates=False)}
+    if clash:
+        raise SpecError(f"field `{min(clash)}` of `{name}` is called as a column of times: give it another name in `output`")
+    return name, told
+
+
+def _is_stream(data: Mapping[str, DataFrame]) -> bool:
+    """Whether the frames are streams: all of them, or none."""
+    if not data:
+        raise SpecError("no frame to reason about: pass a DataFrame for each predicate that the data hold")
+    kinds = {frame.isStreaming for frame in data.values()}
+    if len(kinds) > 1:
+        raise SpecError("some frames are streams and some are not: read what does not change as a stream, too")
+    return kinds.pop()
+
+
+def _check_names(data: Mapping[str, DataFrame], plan: Plan) -> None:
+    known = plan.schema.predicates
+    for name in data:
+        if name not in known:
+            raise SpecError(f"the program has no predicate `{name}`, of which there is a frame{suggest(name, known)}")
+
+
+def _job(plan: Plan, wanted: Wanted, *, is_stream: bool) -> Job:
+    start = None if wanted.start is None else _read("start", wanted.start, plan)
+    emit = wanted.emit or ("intervals" if is_stream else "final")
+    if emit not in _EMITS:
+        raise SpecError(f"`emit` is `intervals` or `final`, got `{emit}`: a table holds facts, and no points or changes")
+    buckets = (_STREAM_BUCKETS if is_stream else _BATCH_BUCKETS) if wanted.buckets is None else wanted.buckets
+    if buckets < 1:
+        raise SpecError(f"`buckets` is a positive number, got {buckets}")
+    return job_of(plan, buckets, emit=_EMITS[emit], start=start)
+
+
+def _read(name: str, value: object, plan: Plan, *, is_duration: bool = False) -> int:
+    if not isinstance(value, str | int | Fraction) or isinstance(value, bool):
+        raise SpecError(f"`{name}` is a time as data writes it, got {type(value).__name__}")
+    reader = TimeReader(plan.timeline)
+    try:
+        return (reader.duration if is_duration else reader.point)(str(value))
+    except DataError as error:
+        raise SpecError(f"`{name}`: {error}") from error
+
+
+def _lateness(value: object, plan: Plan, *, is_stream: bool) -> int:
+    lateness = _read("lateness", value, plan, is_duration=True)
+    if lateness and not is_stream:
+        raise SpecError("`lateness` is for streams: over history nothing is late")
+    if lateness > Clock.of(plan.timeline).limit:
+        raise SpecError(f"`lateness` {value} is longer than Spark can look back")
+    return lateness
+
+
+def _check_stream(frame: DataFrame, job: Job) -> None:
+    """SpecError where the session is not set up for state, or the program needs what no session alone sees."""
+    wanted = STREAM_SETTINGS[_PROVIDER]
+    if frame.sparkSession.conf.get(_PROVIDER, "") != wanted:
+        raise SpecError(
+            "Spark keeps the state of a stream in RocksDB only if it is told to: "
+            "set `tidelog.spark.STREAM_SETTINGS` in `spark.conf` before"
+        )
+    if job.start is None and any(stage.needs_start for stage in job.stages):
+        raise SpecError("`start` is needed: windows are clipped where the stream starts, which no session alone sees")

@@ -1,0 +1,76 @@
+"""tidelog in a program of PySpark: a DataFrame of facts in, a DataFrame of answers out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal
+
+from tidelog.compiling import compile
+from tidelog.connectors import spark
+from tidelog.connectors.spark.requirements import STREAM_SETTINGS
+from tidelog.plans.errors import SpecError
+from tidelog.plans.plan import Plan
+from tidelog.runtime.staged import open_stage
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from pyspark.sql import DataFrame
+
+__all__ = ["STREAM_SETTINGS", "reason"]
+
+
+def reason(  # noqa: PLR0913 - every option has a default, and names what it is
+    data: DataFrame | Mapping[str, DataFrame],
+    program: Plan | str,
+    *,
+    output: str | None = None,
+    emit: Literal["intervals", "final"] | None = None,
+    start: str | int | Fraction | None = None,
+    lateness: str | int | Fraction = 0,
+    buckets: int | None = None,
+    problems: Literal["fail", "drop"] = "fail",
+) -> DataFrame:
+    """What follows from rows by a program, in the session that the rows are of, as a batch or as a stream.
+
+    `data` has a DataFrame for each predicate whose facts its rows are; one DataFrame alone where the program reads one
+    predicate of data. Its columns are the predicate's fields and `time`, or `from` and `to` (the closed interval between
+    them), in any order; or those of the tables that tidelog writes. `program` is a text or a compiled plan.
+
+    With `output` the result is the table of that predicate. Its columns are the predicate's fields, as the program or
+    `output` itself declares them, such as `"hot(node: text, value: number)"` (without them `arguments`, an array of JSON
+    texts), and the times: `start` and `end` (exact, as text; NULL where the interval has no end), `start_time` and
+    `end_time` (timestamps where the program declares a unit, otherwise doubles), `start_open` and `end_open`. Rows that are
+    no facts, late ones and violated constraints are `problems`: they fail the query, or are dropped.
+
+    Without `output` the result is one table with all answers: `predicate`, `arguments` and the times. A problem is a row of
+    it, with a text in `problem`.
+
+    Answers are told as intervals once they are known (`emit="intervals"`, the default of a stream), or whole and maximal
+    (`"final"`, the default of a batch). `start` is when the stream starts, and `lateness` how far facts may begin before the
+    last one of their frame. Each stage of the program has so many `buckets` of keys: so many tasks can share its work
+    (8 in a batch, 32 in a stream, which keeps the number in its checkpoint).
+    Nothing runs before the result is used, but for a look at the first and the last time of a batch where it matters.
+
+    A stream keeps its state in RocksDB: set `STREAM_SETTINGS` in `spark.conf` before, and write with `outputMode("append")`.
+
+    Raises ProgramError where the program is wrong or cannot be split by keys, SpecError where frames, columns and options do
+    not fit it, ConnectorError where Spark or Java is missing.
+    """
+    plan = compile(program) if isinstance(program, str) else program
+    spark.check_requirements()
+    running = import_module("tidelog.connectors.spark.running.reasoning")  # now that PySpark is there
+    frames = data if isinstance(data, Mapping) else {_only_input(plan): data}
+    wanted = running.Wanted(output, emit, start, lateness, buckets, problems)
+    found: DataFrame = running.reason(frames, plan, wanted, open_stage)
+    return found
+
+
+def _only_input(plan: Plan) -> str:
+    """The predicate of which the data hold facts, where the program reads one alone."""
+    names = sorted({feed.name for step in plan.steps for feed in step.inputs if feed.kind == "stream"})
+    if len(names) != 1:
+        read = ", ".join(names) or "no predicate"
+        raise SpecError(f"the program reads {read} of data: pass a frame for each, such as `{{'temp': df}}`")
+    return names[0]
