@@ -29,7 +29,8 @@ from tidelog.runtime.interfaces import Batch, Rejected
 class BatchLoader:
     """Loads facts into `facts`, encoded for `timeline`, which becomes finer as they need it.
 
-    With `only`, facts of other predicates are read and not kept.
+    With `only`, facts of other predicates are read and not kept. What cannot be read is an error, unless `on_rejected` is
+    given, which is told of it.
 
     >>> import tempfile
     >>> from tidelog.plans.facts import Schema, format_record
@@ -41,7 +42,15 @@ class BatchLoader:
     ['p(b)@1/3', 'p(a)@[1,2)']
     """
 
-    def __init__(self, schema: Schema, *, only: frozenset[str] | None = None, max_line: int = MAX_LINE) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        *,
+        only: frozenset[str] | None = None,
+        max_line: int = MAX_LINE,
+        on_rejected: Callable[[Rejected], None] | None = None,
+    ) -> None:
+        self.on_rejected = on_rejected
         self.facts = FactColumns(only)
         self.timeline = schema.timeline
         self._schema = schema
@@ -161,8 +170,11 @@ class _Reader:
             self._renew(self._timeline.refined())
             batch = self._decode(framed)
         if framed.rejected or batch.rejected:
-            first = min([*framed.rejected, *batch.rejected], key=_line)
-            raise DataError(first.reason, first.place)
+            rejected = sorted([*framed.rejected, *batch.rejected], key=_line)
+            if self._loader.on_rejected is None:
+                raise DataError(rejected[0].reason, rejected[0].place)
+            for item in rejected:
+                self._loader.on_rejected(item)
         if self._timeline.resolution != self._loader.timeline.resolution:
             self._refine_all(framed)
         self._loader.facts.add(batch.records)

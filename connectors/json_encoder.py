@@ -39,6 +39,8 @@ class JsonEncoder:
             return self._encode_both(self._hypothetical, answers)
         atoms, ranges = self._atoms, self._changes if are_changes(answers) else self._ranges
         records = cast("Sequence[Record]", answers)  # a program that does not ask has no others
+        if records and hasattr(records[0], "because"):
+            return b"".join(map(self._explained, records))
         return b"".join([atoms[predicate, row] + ranges[lo, hi] for predicate, row, lo, hi in records])
 
     def _encode_both(self, hypothetical: HypotheticalEncoder, answers: Sequence[AnyAnswer]) -> bytes:
@@ -47,10 +49,20 @@ class JsonEncoder:
             if isinstance(answer, HypotheticalAnswer):
                 lines.append(hypothetical.encode(answer))
             else:
+                if hasattr(answer, "because"):
+                    lines.append(self._explained(answer))
+                    continue
                 predicate, row, lo, hi = answer
                 ranges = self._changes if isinstance(answer, ChangeRecord) else self._ranges
                 lines.append(self._atoms[predicate, row] + ranges[lo, hi])
         return b"".join(lines)
+
+    def _explained(self, change: Record) -> bytes:
+        """A change with what it follows from: null where that is not known any more."""
+        predicate, row, lo, hi = change
+        line = self._atoms[predicate, row] + self._changes[lo, hi]
+        because = msgspec.json.encode(getattr(change, "because", None))
+        return b"".join((line.removesuffix(b"}\n"), b',"because":', because, b"}\n"))
 
     def _range(self, key: tuple[int, int]) -> bytes:
         lo, hi = key

@@ -236,6 +236,8 @@ def _address(spec: str, scheme: str, rest: str) -> Address:
         raise SpecError(f"`{spec}` is not of the form `{scheme}://HOST:PORT`")
     if scheme in ("unix", "unix+listen"):
         raise SpecError(f"`{spec}` is not of the form `{scheme}:///PATH`")
+    if scheme == "parquet":
+        raise SpecError(f"`{spec}` does not name a folder: write `parquet:DIR`")
     raise SpecError(f"`{spec}` has an unknown scheme `{scheme}`: expected {ACCEPTED}{suggest(scheme, _SCHEMES)}")
 
 

@@ -48,6 +48,7 @@ _ENDS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"IMPLIES"}), "`:-`"),
     (frozenset({"COMMA", "$END"}), "`,` or the end of the statement"),
     (frozenset({"$END"}), "the end of the statement"),
+    (frozenset({"IN"}), "a window, such as `in [10]`"),
 )
 
 

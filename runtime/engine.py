@@ -66,7 +66,8 @@ class Engine:
     A source that is a `Listener` brings others while the engine runs.
 
     `emit`, `lateness`, `start`, `max_ahead`, `prospects`, `min_evidence`, `count_absences`, `warn`, `grouped`, `statuses`
-    and `max_state` are those of `Session`; what waits for the sinks counts as held. `idle_after` (seconds) tells to ignore a
+    and `max_state` are those of `Session`; what waits for the sinks counts as held. With `explain`, changes carry
+    their premises, from as many of the facts accepted last. `idle_after` (seconds) tells to ignore a
     source that has been silent for so long, until it speaks again; without it each source holds back the watermark. A source
     that is more than `max_lead` facts ahead of the slowest is not read until that one has come nearer.
     With `at_end="stop"` the end of all sources is not the stream's: nothing is claimed about times behind those that they
@@ -118,6 +119,7 @@ class Engine:
         commit_every: float = EVERY,
         keep: Keep | None = None,
         backlog: Backlog | None = None,
+        explain: int = 0,
         observer: Observer | None = None,
     ) -> None:
         check_at_end(at_end)
@@ -139,7 +141,8 @@ class Engine:
             "grouped": grouped,
             "statuses": statuses,
         }
-        self._session = Session(plan, **options, sources=self._sources.names, max_state=max_state)
+        remembered = {"remember": explain, "explain": bool(explain)}
+        self._session = Session(plan, **options, **remembered, sources=self._sources.names, max_state=max_state)
         self._at_end = at_end
         self._max_lead = max_lead
         self._ignores_silence = idle_after is not None

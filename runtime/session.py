@@ -15,12 +15,12 @@ from tidelog.operators.ask.telling import Telling
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.operators.room import NoRoomError
 from tidelog.plans.answers import Answers
-from tidelog.plans.errors import DataError, LateError, SnapshotError, StateError
-from tidelog.plans.facts import Record, ValueLike
+from tidelog.plans.errors import DataError, LateError, MethodError, SnapshotError, StateError
+from tidelog.plans.facts import Record, Schema, ValueLike
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program, format_statement
 from tidelog.plans.questions import HypotheticalAnswer, Status
-from tidelog.plans.records import RecordMaker
+from tidelog.plans.records import RecordMaker, make_record
 from tidelog.plans.saved import seal, taking, unseal
 from tidelog.plans.syntax import Ask
 from tidelog.plans.timeline import POS
@@ -38,6 +38,9 @@ from tidelog.runtime.watermarks import Watermarks
 
 if TYPE_CHECKING:
     from tidelog.runtime.frames.pushing import OnRejected
+    from tidelog.runtime.why.explain import Reason
+    from tidelog.runtime.why.memory import Memory
+    from tidelog.runtime.why.why_not import WhyNot
 
 _SOURCE = "session"
 _SNAPSHOT_VERSION = 8
@@ -77,6 +80,9 @@ class Session:
     Where what is held (stored, on its way, waiting to be pulled) grows beyond `max_state` rows, StateError is raised and
     tells what grows; the session is of no use then, unless that is what waits to be pulled. With None there is no bound.
 
+    With `remember`, so many of the facts that were accepted last are kept for `why`; with `explain`, too, changes carry the
+    premises that they follow from (`ExplainedChange`).
+
     Where several hand in facts, each with a watermark of its own, `sources` names them: then `take`, `ignore` and `end` say
     what comes from whom, in place of `push`, `advance` and `finish`, which speak for the first; `open` names further ones
     later. A part of a source (`Batch.parts`) counts as idle once more than `max_lead` facts of its others came without it.
@@ -106,6 +112,8 @@ class Session:
         statuses: Collection[Status] | None = None,
         sources: Sequence[str] = (_SOURCE,),
         max_state: int | None = MAX_STATE,
+        remember: int = 0,
+        explain: bool = False,
     ) -> None:
         self._options = {name: value for name, value in locals().items() if name not in ("self", "plan")}
         require_stream_plan(plan)
@@ -127,6 +135,8 @@ class Session:
         self._inquiries = inquiries(plan, chosen, self._times.duration(lateness), self._bound)
         self._hypothetical: list[HypotheticalAnswer] = []
         self._told = 0
+        self._memory = self._remembering(remember) if remember else None
+        self._explains = explain
 
     def push(
         self, predicate: str, row: Sequence[ValueLike] = (), time: TimeLike | None = None, interval: str | None = None
@@ -280,8 +290,43 @@ class Session:
         if answers:
             outlet.answers = []
             self._told += len(answers)
-            return answers
+            return self._memory.explained(answers) if self._explains and self._memory is not None else answers
         return []
+
+    def why(
+        self,
+        predicate: str,
+        row: Sequence[ValueLike] = (),
+        time: TimeLike | None = None,
+        interval: str | None = None,
+        *,
+        depth: int = 1,
+    ) -> Reason | WhyNot:
+        """Why a fact holds, or why not, from the facts that the session remembers (see `remember`).
+
+        Its `notes` say what is not known any more, and what is not decided yet. `depth` is how many levels are explained
+        where it does not hold. Raises DataError for what is no fact, MethodError where nothing is remembered, or where the
+        search was stopped.
+        """
+        if self._memory is None:
+            raise MethodError(
+                "the session remembers no facts: make it with `remember`, such as `Session(plan, remember=10_000)`"
+            )
+        schema = Schema(self.plan.timeline)  # also what is derived may be asked for
+        return self._memory.why(make_record(schema, self._times, predicate, row, time, interval), depth)
+
+    def _remembering(self, most: int) -> Memory:
+        from tidelog.runtime.why.memory import Memory  # noqa: PLC0415 - only who asks for reasons loads what finds them
+
+        def replay(plan: Plan, facts: Sequence[Record], start: int | None, frontier: int) -> list[Record]:
+            twin = Session(plan, lateness=math.inf, max_state=self._options["max_state"])
+            twin.begin_at(start)
+            twin.take(_SOURCE, Batch(list(facts), watermark=None if frontier >= POS else frontier))
+            if frontier >= POS:
+                twin.finish()
+            return twin.pull_records()
+
+        return Memory(self.plan, most, replay)
 
     def pull_hypothetical(self) -> list[HypotheticalAnswer]:
         """What became known of the answers to the program's questions since the last call, in order."""
@@ -333,6 +378,8 @@ class Session:
     def _deliver(self, delivery: Delivery) -> None:
         outlet, bound = self._outlet, self._bound
         waiting = len(outlet.answers)
+        if self._memory is not None:
+            self._memory.take(delivery)
         try:
             self._network.deliver(delivery)
             told = len(outlet.answers) - waiting
@@ -411,6 +458,8 @@ class Session:
         twin.begin_at(self._intake.given_start)
         with taking():
             twin._load(state)
+        if twin._memory is not None:
+            twin._memory.begin_anew(twin.frontier, twin._intake.accepted)
         vars(self).update(vars(twin))
         self._bound.watch("answers", self._holdings)  # no longer those of the twin
 

@@ -52,8 +52,7 @@ COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
-    if sys.stderr is None:  # it is closed: what is said there is lost, what is answered is not
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
+    hold_standard_descriptors()
     try:
         with stopped_by_signals():
             options = command_line().parse_args(arguments)
@@ -81,6 +80,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _interrupted.append(stopped)
         say(f"stopped by {signal.Signals(stopped.number).name} before all answers were given")
         return 128 + stopped.number
+
+
+def hold_standard_descriptors() -> None:
+    """Open those of the descriptors 0, 1 and 2 that are closed, before something else gets their numbers.
+
+    They are opened the wrong way round, so that reading standard input, or writing standard output, is an error that is
+    told; what is said on standard error is lost.
+    """
+    for descriptor, flags in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            opened = os.open(os.devnull, flags)  # the least number that is free: this one
+            if opened != descriptor:
+                os.dup2(opened, descriptor)
+                os.close(opened)
+    if sys.stdin is None:
+        sys.stdin = open(0, closefd=False)  # noqa: SIM115 - for as long as the process lives
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - as above
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115 - as above
 
 
 def program() -> NoReturn:

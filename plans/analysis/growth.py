@@ -30,11 +30,23 @@ def growth_hints(plan: Plan) -> tuple[GrowthHint, ...]:
     return tuple(hint for step in plan.steps for hint in _hints(plan, step, written[step.id]))
 
 
+def _of_dilation(step: Step, written: str) -> GrowthHint:
+    """Of an operator without an end; one that the passes have made of `since` is named as the rule has it."""
+    operator = written.partition("[")[0].partition("(")[0]
+    if operator in step.source.lower():
+        why, help = f"`{written}` keeps each of its rows for ever", "give the operator a finite interval"
+    else:
+        made_of = next((word for word in ("since", "until", "latest") if word in step.source.lower()), "the rule")
+        named = made_of if made_of == "the rule" else f"`{made_of}` without an end"
+        why = f"{named} keeps one range of each different row for ever"
+        help = "that is bounded where rows are, such as those of devices; where they are not, give it a finite interval"
+    return GrowthHint(step.id, step.source, why, help)
+
+
 def _hints(plan: Plan, step: Step, written: str) -> Iterator[GrowthHint]:
     shape = step.shape
     if isinstance(shape, DilateShape) and shape.metric.b >= POS and port_lead(step.inputs[0], plan.leads) < POS:
-        why = f"`{written}` keeps each of its rows for ever"
-        yield GrowthHint(step.id, step.source, why, "give the operator a finite interval")
+        yield _of_dilation(step, written)
     if isinstance(shape, LatestShape) and shape.size >= POS and port_lead(step.inputs[0], plan.leads) < POS:
         why = f"`{written}` holds the last value of each group for ever"
         yield GrowthHint(step.id, step.source, why, "say for how long, such as `in [1 h]`")

@@ -48,6 +48,11 @@ def _check_latest(part: syntax.Latest) -> Iterator[Diagnostic]:
         message = "`latest` is over an atom that leaves nothing open, so it is the same as `sometime`"
         help = "write a variable for what is held, such as `latest mode(S, M) by S in [5], M = on`"
         yield Diagnostic("nothing-held", message, part.span, help=help, severity="warning")
+    names = [term.name for term in part.atom.arguments if isinstance(term, syntax.Variable)]
+    if not part.by and len(names) > 1:
+        message = f"`latest` without `by` is one group: of all `{part.atom.predicate}` together the last is held"
+        help = f"for the last of each, write `by {names[0]}` behind it; name what is not wanted `_` if one group is meant"
+        yield Diagnostic("one-group", message, part.span, help=help, severity="warning")
 
 
 def _variables(terms: Iterable[syntax.Expression]) -> Iterator[syntax.Variable | syntax.Wildcard]:

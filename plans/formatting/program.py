@@ -19,7 +19,7 @@ from tidelog.plans.formatting.spacing import written
 from tidelog.plans.normal.traverse import children
 from tidelog.plans.parser import grammar, parse
 from tidelog.plans.statements import RawStatement, split_statements
-from tidelog.plans.syntax import Formula, Program, Rule, Truth
+from tidelog.plans.syntax import Aggregate, Arithmetic, Comparison, Expression, Formula, Program, Rule, Truth
 
 MAX_BLANK = 2
 """The most blank lines that stay together."""
@@ -53,7 +53,7 @@ def _require_same(program: Program, shown: str, name: str) -> None:
 
 def _lines(text: str, program: Program) -> list[Line]:
     """The lines of a program, blank ones and those of comments included."""
-    spell = frozenset(_truths(program))
+    spell = frozenset(_words(program))
     lines: list[Line] = []
     begin = 0
     for raw in split_statements(text):
@@ -64,19 +64,32 @@ def _lines(text: str, program: Program) -> list[Line]:
     return _without_ends(lines)
 
 
-def _truths(program: Program) -> Iterator[int]:
-    """Where `top` and `bottom` stand, which the parser takes for names."""
-
-    def within(formula: Formula) -> Iterator[int]:
-        if isinstance(formula, Truth):
-            yield formula.span.start
-        for child in children(formula):
-            yield from within(child)
-
+def _words(program: Program) -> Iterator[int]:
+    """Where words stand that the parser takes for names, and whose case means nothing: `top`, `bottom`, functions."""
     for statement in program.statements:
         if isinstance(statement, Rule):
             for part in (statement.head, *statement.body):
-                yield from within(part)
+                yield from _words_in(part)
+
+
+def _words_in(part: Formula) -> Iterator[int]:
+    if isinstance(part, Truth):
+        yield part.span.start
+    elif isinstance(part, Comparison):
+        yield from _functions(part.left)
+        yield from _functions(part.right)
+    elif isinstance(part, Aggregate) and part.argument is not None:
+        yield from _functions(part.argument)
+    for child in children(part):
+        yield from _words_in(child)
+
+
+def _functions(term: Expression) -> Iterator[int]:
+    if isinstance(term, Arithmetic):
+        if term.operator in ("min", "max", "abs"):
+            yield term.span.start
+        for operand in term.operands:
+            yield from _functions(operand)
 
 
 def tokens_of(text: str, raw: RawStatement) -> list[Token]:
@@ -87,7 +100,20 @@ def tokens_of(text: str, raw: RawStatement) -> list[Token]:
 
 def _statement(text: str, raw: RawStatement, spell: frozenset[int]) -> list[Line]:
     tokens = tokens_of(text, raw)
-    return lay_out(tokens, written(tokens, spell), _comments(text, tokens))
+    return lay_out(tokens, written(tokens, spell | {*_aggregates(tokens)}), _comments(text, tokens))
+
+
+def _aggregates(tokens: list[Token]) -> Iterator[int]:
+    """Where the functions of aggregates stand: names before the parentheses that `over` stands behind."""
+    opened: list[int] = []
+    for at, token in enumerate(tokens):
+        if token.type == "LPAR":
+            opened.append(at)
+        elif token.type == "RPAR" and opened:
+            begin = opened.pop()
+            is_over = at + 1 < len(tokens) and tokens[at + 1].type == "OVER"
+            if begin and is_over and tokens[begin - 1].type == "NAME":
+                yield cast(int, tokens[begin - 1].start_pos)
 
 
 def _comments(text: str, tokens: list[Token]) -> Comments:

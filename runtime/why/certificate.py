@@ -7,10 +7,10 @@ from typing import Any
 
 from tidelog.plans.facts import Row, format_constant
 from tidelog.plans.printing import format_formula, format_predicate, format_term
-from tidelog.plans.syntax import Atom, Formula
+from tidelog.plans.syntax import Aggregate, Atom, Comparison, Conjunction, Constant, Formula
 from tidelog.plans.timeline import Timeline
 from tidelog.runtime.why.proof import Proof
-from tidelog.runtime.why.support import Absence
+from tidelog.runtime.why.support import Absence, Total
 
 MOST_NODES = 2_000
 """A proof with more nodes is written as a list of lemmas."""
@@ -42,6 +42,16 @@ class Writer:
         """What was absent, and when: `q(a,_)@[1,2]`."""
         return f"{compact(absence.formula)}@{self._at(absence.lo, absence.hi)}"
 
+    def total(self, total: Total) -> str:
+        """The value of an aggregate, and when: `15 = avg(V) over temp(a, V) in [10]@[4,10]`."""
+        return f"{value_text(total.formula)}@{self._at(total.lo, total.hi)}"
+
+    def proof(self, proof: Proof) -> str:
+        """What a proof proves."""
+        if proof.total is not None:
+            return self.total(proof.total)
+        return self.fact(proof.predicate, proof.row, proof.lo, proof.hi)
+
     def times(self, lo: int, hi: int) -> str:
         """A range alone."""
         return self._at(lo, hi)
@@ -52,6 +62,15 @@ def compact(formula: Formula) -> str:
     if not isinstance(formula, Atom) or formula.at is not None or not formula.arguments:
         return format_formula(formula)
     return f"{format_predicate(formula.predicate)}({','.join(map(format_term, formula.arguments))})"
+
+
+def value_text(formula: Formula) -> str:
+    """An aggregate with its value before it, as a program could have it."""
+    match formula:
+        case Conjunction(parts=(Aggregate() as aggregate, Comparison(right=Constant() as value))):
+            text = format_formula(aggregate).removeprefix(f"{aggregate.result.name} = ")
+            return f"{format_term(value)} = {text}"
+    return format_formula(formula)
 
 
 def absent(absence: Absence, writer: Writer) -> Certificate:
@@ -72,26 +91,33 @@ def certificate(proof: Proof, writer: Writer) -> Certificate:
 
 
 def _fact(proof: Proof, writer: Writer) -> str:
-    return writer.fact(proof.predicate, proof.row, proof.lo, proof.hi)
+    return writer.proof(proof)
+
+
+def _node(proof: Proof, writer: Writer, premises: list[Certificate], by: str) -> Certificate:
+    if proof.total is None:
+        return {"fact": _fact(proof, writer), "by": by, "premises": premises}
+    more = "inf" if proof.total.more is None else proof.total.more
+    return {"aggregate": _fact(proof, writer), "premises": premises, "more": more}
 
 
 def _tree(proof: Proof | Absence, writer: Writer) -> Certificate:
     if isinstance(proof, Absence):
         return absent(proof, writer)
-    premises = [_tree(each, writer) for each in proof.premises]
-    return {"fact": _fact(proof, writer), "by": proof.by, "premises": premises}
+    return _node(proof, writer, [_tree(each, writer) for each in proof.premises], proof.by)
 
 
 def _step(proof: Proof, writer: Writer) -> Certificate:
     """One step, its derived premises known by lemmas."""
-    premises: list[Certificate] = []
-    for each in proof.premises:
-        if isinstance(each, Absence):
-            premises.append(absent(each, writer))
-        else:
-            by = LEMMA if each.is_rule else each.by
-            premises.append({"fact": _fact(each, writer), "by": by, "premises": []})
-    return {"fact": _fact(proof, writer), "by": proof.by, "premises": premises}
+    return _node(proof, writer, [_premise(each, writer) for each in proof.premises], proof.by)
+
+
+def _premise(proof: Proof | Absence, writer: Writer) -> Certificate:
+    """A premise of a step: a lemma, or what was given; of an aggregate those that it is worked out from."""
+    if isinstance(proof, Absence):
+        return absent(proof, writer)
+    below = [_premise(each, writer) for each in proof.premises] if proof.total is not None else []
+    return _node(proof, writer, below, LEMMA if proof.is_rule else proof.by)
 
 
 def _is_small(proof: Proof) -> bool:

@@ -6,15 +6,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 
+from tidelog.plans.normal.names import variables
 from tidelog.plans.normal.program import begin
 from tidelog.plans.normal.resolve_times import resolve_times
+from tidelog.plans.normal.thresholds import mark_thresholds
 from tidelog.plans.normal.traverse import children, rebuild
 from tidelog.plans.printing import format_statement
 from tidelog.plans.syntax import (
+    Aggregate,
     Atom,
     Conjunction,
     Expression,
     Formula,
+    Latest,
     Negation,
     Program,
     Rule,
@@ -73,7 +77,7 @@ def _resolved(program: Program) -> Iterator[tuple[Rule, Rule]]:
 
 def _clause(rule: Rule, written: Rule) -> Clause | None:
     numbers = count()
-    body = tuple(_named(part, numbers) for part in rule.body)
+    body = tuple(_named(part, numbers) for part in mark_thresholds(rule).body)
     reason: Formula = Conjunction(body)
     head = rule.head
     while isinstance(head, Unary):
@@ -87,6 +91,8 @@ def _clause(rule: Rule, written: Rule) -> Clause | None:
 def _named(formula: Formula, numbers: count[int]) -> Formula:
     if isinstance(formula, Atom):
         return replace(formula, arguments=tuple(_named_term(term, numbers) for term in formula.arguments))
+    if isinstance(formula, Latest):  # of what is held, `_` is no part
+        return formula
     return rebuild(formula, lambda part: _named(part, numbers))
 
 
@@ -99,6 +105,8 @@ def variables_of(formula: Formula, *, negated: bool = True) -> set[str]:
     if isinstance(formula, Negation) and not negated:
         return set()
     names: set[str] = set()
+    if isinstance(formula, Aggregate):  # its other variables are its own
+        return set(variables(formula))
     if isinstance(formula, Atom):
         names = {term.name for term in formula.arguments if isinstance(term, Variable)}
         if formula.at is not None:

@@ -18,23 +18,27 @@ from tidelog.runtime.why.proof import Proof, Prover
 from tidelog.runtime.why.ranges import covers
 from tidelog.runtime.why.search import Search
 from tidelog.runtime.why.tree import tree
-from tidelog.runtime.why.truth import Windows
 from tidelog.runtime.why.why_not import Refuter, WhyNot
+from tidelog.runtime.why.windows import Windows
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a fact holds: `proof` is the one of least height. `text`, `json` and `certificate` show it."""
+    """Why a fact holds: `proof` is the one of least height. `text`, `json` and `certificate` show it.
+
+    `notes` say what else is to be known, such as what a session has forgotten.
+    """
 
     proof: Proof
     writer: Writer
     plain: Writer
     timeline: Timeline
     holds: bool = True
+    notes: tuple[str, ...] = ()
 
     def text(self) -> str:
         """An indented tree: each fact, the rule by which it follows, its premises."""
-        return tree(self.proof, self.writer)
+        return "\n".join([tree(self.proof, self.writer), *(f"  ({note})" for note in self.notes)])
 
     def certificate(self) -> Certificate:
         """The proof as plain data, which `tidelog verify` checks."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tidelog.runtime.why.certificate import Writer
 from tidelog.runtime.why.picture import Lane
-from tidelog.runtime.why.proof import PARTS, Proof
+from tidelog.runtime.why.proof import AGGREGATE, PARTS, Proof
 from tidelog.runtime.why.ranges import Range
 from tidelog.runtime.why.support import Absence
 
@@ -20,8 +20,8 @@ def lanes_of(proof: Proof, writer: Writer) -> Iterator[Lane]:
         if isinstance(each, Absence):
             yield Lane(f"not {writer.absence(each)}", "absent", level, "absent", (each.lo, each.hi), window)
             continue
-        label = writer.fact(each.predicate, each.row, each.lo, each.hi)
-        is_given = not each.is_rule and each.by != PARTS
+        label = writer.proof(each)
+        is_given = not each.is_rule and each.by not in (PARTS, AGGREGATE)
         yield Lane(label, each.by, level, "given" if is_given else "holds", (each.lo, each.hi), window)
         if id(each) in seen:
             continue

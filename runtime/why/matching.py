@@ -11,6 +11,7 @@ from tidelog.plans.errors import MethodError
 from tidelog.plans.facts import Row
 from tidelog.plans.numerals import canonical
 from tidelog.plans.syntax import (
+    Aggregate,
     Arithmetic,
     Atom,
     Binary,
@@ -19,6 +20,7 @@ from tidelog.plans.syntax import (
     Constant,
     Expression,
     Formula,
+    Latest,
     Negation,
     TimePoint,
     Unary,
@@ -28,11 +30,12 @@ from tidelog.plans.syntax import (
 )
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.why.clauses import Clause, variables_of
+from tidelog.runtime.why.counting import opened, pairs_of, values_of
+from tidelog.runtime.why.grounding import OTHER
 from tidelog.runtime.why.ranges import Ranges
-from tidelog.runtime.why.truth import Windows
+from tidelog.runtime.why.truth import TruthTeller, place_of, row_of
+from tidelog.runtime.why.windows import Windows
 
-OTHER: Value = "\0other"
-"""The constant that occurs nowhere: it stands for all those that no fact has."""
 MOST_TIMES = 10_000
 """So many times are tried for one `@T`, at the most."""
 MOST_ROWS = 3_000_000
@@ -58,9 +61,10 @@ class Source(Protocol):
 @dataclass(frozen=True, slots=True)
 class Needed:
     """An atom that has to hold at one of the times `lo … hi` for the formula around it to hold; `free` are those on the
-    left side of since and until, which may stand for anything where nothing lies between."""
+    left side of since and until, which may stand for anything where nothing lies between. Of an aggregate and of `latest`,
+    `lo … hi` are the times at which they have to hold."""
 
-    atom: Atom
+    part: Atom | Aggregate | Latest
     lo: int
     hi: int
     free: bool = False
@@ -72,6 +76,7 @@ class Matcher:
     def __init__(self, windows: Windows, source: Source) -> None:
         self.windows = windows
         self._source = source
+        self._model = TruthTeller(windows, source, self.locals, is_final=True)
         self.tried = 0
 
     def clause(self, clause: Clause, row: Row, lo: int, hi: int) -> Iterator[Binding]:
@@ -141,8 +146,27 @@ class Matcher:
                 yield from self.needed(formula.left, min(low, lo), max(high, hi), free=True)
             case Window():
                 yield from self._needed_in(formula, lo, hi, free=free)
+            case Aggregate() | Latest():
+                yield Needed(formula, lo, hi, free)
             case _:
                 return
+
+    def used(self, formula: Formula, binding: Binding, lo: int, hi: int) -> Iterator[tuple[str, Row, int, int]]:
+        """The rows that a formula may rest on within `lo … hi` with the values of a binding, and their times."""
+        for item in self.needed(formula, lo, hi):
+            part = item.part
+            if isinstance(part, Atom):
+                place = None if part.at is None else place_of(part.at, binding)
+                if part.at is None:
+                    yield part.predicate, row_of(part, binding), item.lo, item.hi
+                elif place is not None:
+                    yield part.predicate, row_of(part, binding), place, place
+                continue
+            seen = self.windows.window_seen(part.window, item.lo, item.hi)
+            inner = opened(part) if isinstance(part, Latest) else part.operand
+            given = {name: binding[name] for name in _known_inside(part)}
+            for full in self.formula(inner, given, *seen):
+                yield from self.used(inner, full, *seen)
 
     def _needed_in(self, formula: Window, lo: int, hi: int, *, free: bool) -> Iterator[Needed]:
         if formula.window.tuples:
@@ -161,40 +185,70 @@ class Matcher:
         solved = _solved(equations, binding)
         if solved is None:
             return
-        open_ = [item for item in needed if not _is_bound(item.atom, solved)]
+        open_ = [item for item in needed if not variables_of(item.part) <= solved.keys()]
         if not open_:
             yield solved
             return
-        item = min(open_, key=lambda item: (item.free, _unbound(item.atom, solved)))
+        item = min(open_, key=lambda item: (item.free, isinstance(item.part, Aggregate), _unbound(item.part, solved)))
         rest = [other for other in open_ if other is not item]
         found = self._rows(item, solved)
         if item.free:  # nothing need lie between: whatever no other atom binds stands for what no fact has
-            names = variables_of(item.atom) - solved.keys()
+            names = variables_of(item.part) - solved.keys()
             yield from self._match(rest, equations, {**solved, **dict.fromkeys(names, OTHER)})
         for extended in found:
             yield from self._match(rest, equations, extended)
 
     def _rows(self, item: Needed, binding: dict[str, Value]) -> Iterator[dict[str, Value]]:
-        atom = item.atom
+        match item.part:
+            case Aggregate():
+                yield from self._groups(item.part, item.lo, item.hi, binding)
+            case Latest():
+                seen = self.windows.window_seen(item.part.window, item.lo, item.hi)
+                yield from self._rows_of(item.part.atom, *seen, binding)
+            case Atom():
+                yield from self._rows_of(item.part, item.lo, item.hi, binding)
+
+    def _groups(self, aggregate: Aggregate, lo: int, hi: int, binding: dict[str, Value]) -> Iterator[dict[str, Value]]:
+        """The groups of an aggregate, each with the values that it has within `lo … hi`."""
+        names = [variable.name for variable in aggregate.by]
+        seen = self.windows.window_seen(aggregate.window, lo, hi)
+        given = {name: binding[name] for name in names if name in binding}
+        every = self.formula(aggregate.operand, given, *seen)
+        groups = dict.fromkeys(tuple([full[name] for name in names]) for full in every)
+        for values in groups:
+            group = dict(zip(names, values, strict=True))
+            if aggregate.threshold is not None:
+                yield {**binding, **group}
+                continue
+            pairs = pairs_of(self._model, aggregate, group, *seen)
+            self._count(len(pairs))
+            told = values_of(self.windows, aggregate, pairs, hi)
+            for value in dict.fromkeys(value for value, times in told if times[1] >= lo):
+                yield {**binding, **group, aggregate.result.name: value}
+
+    def _count(self, rows: int) -> None:
+        self.tried += rows
+        if self.tried > MOST_ROWS:
+            raise TooManyRows(f"the search was stopped after {MOST_ROWS:,} rows had been tried")
+
+    def _rows_of(self, atom: Atom, lo: int, hi: int, binding: dict[str, Value]) -> Iterator[dict[str, Value]]:
         columns, key = _known(atom, binding)
         for row in self._source.matching(atom.predicate, columns, key):
-            self.tried += 1
-            if self.tried > MOST_ROWS:
-                raise TooManyRows(f"the search was stopped after {MOST_ROWS:,} rows had been tried")
+            self._count(1)
             extended = unified(atom.arguments, row, binding)
             if extended is None:
                 continue
             if atom.at is None or atom.at.variable.name in extended:
-                if self._source.ranges(atom.predicate, row, item.lo, item.hi, exact=False):
+                if self._source.ranges(atom.predicate, row, lo, hi, exact=False):
                     yield extended
             else:
-                for time in self._times(item, row, atom.at):
+                for time in self._times(atom, row, atom.at, lo, hi):
                     yield {**extended, atom.at.variable.name: time}
 
-    def _times(self, item: Needed, row: Row, point: TimePoint) -> Iterator[int]:
+    def _times(self, atom: Atom, row: Row, point: TimePoint, lo: int, hi: int) -> Iterator[int]:
         tried = 0
-        for lo, hi in reversed(self._source.ranges(item.atom.predicate, row, item.lo, item.hi, exact=False)):
-            first, last = (max(lo, hi - MOST_TIMES), hi) if hi < POS else (lo, lo + MOST_TIMES)
+        for low, high in reversed(self._source.ranges(atom.predicate, row, lo, hi, exact=False)):
+            first, last = (max(low, high - MOST_TIMES), high) if high < POS else (low, low + MOST_TIMES)
             if first <= NEG:
                 first, last = -MOST_TIMES, MOST_TIMES
             for time in range(last, first - 1, -1):
@@ -204,12 +258,13 @@ class Matcher:
                 yield time - point.shift
 
 
-def _unbound(atom: Atom, binding: Binding) -> int:
-    return len(variables_of(atom) - binding.keys())
+def _unbound(part: Formula, binding: Binding) -> int:
+    return len(variables_of(part) - binding.keys())
 
 
-def _is_bound(atom: Atom, binding: Binding) -> bool:
-    return variables_of(atom) <= binding.keys()
+def _known_inside(part: Aggregate | Latest) -> set[str]:
+    """The variables outside of an aggregate, or of `latest`, of which its formula knows the values."""
+    return {variable.name for variable in part.by} if isinstance(part, Aggregate) else variables_of(part)
 
 
 def _known(atom: Atom, binding: Binding) -> tuple[tuple[int, ...], Row]:

@@ -9,23 +9,28 @@ from tidelog.operators.sld.values import UNCOMPUTABLE, evaluate
 from tidelog.plans.facts import Row, format_constant
 from tidelog.plans.printing import format_formula
 from tidelog.plans.syntax import (
+    Aggregate,
     Atom,
     Binary,
     Comparison,
     Conjunction,
     Constant,
     Formula,
+    Latest,
     Negation,
     Unary,
+    Value,
     Variable,
     Window,
 )
 from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.why.certificate import Writer, compact
+from tidelog.runtime.why.certificate import Writer, compact, value_text
+from tidelog.runtime.why.counting import opened, pairs_of, rows_of, values_of
+from tidelog.runtime.why.grounding import grounded
 from tidelog.runtime.why.matching import Matcher
 from tidelog.runtime.why.model import Model
 from tidelog.runtime.why.ranges import Range, Ranges, subtracted, united
-from tidelog.runtime.why.support import Premise, Supporter, grounded
+from tidelog.runtime.why.support import Premise, Supporter
 from tidelog.runtime.why.truth import Binding, TruthTeller, atom_of, place_of, row_of
 
 MOST_ROWS = 1_000
@@ -72,8 +77,8 @@ class Misses:
                 return self._unary(formula, binding, lo, hi, anywhere=anywhere)
             case Binary():
                 return self._binary(formula, binding, lo, hi)
-            case Window():
-                return self._window(formula, binding, lo, hi)
+            case Window() | Aggregate() | Latest():
+                return self._windowed(formula, binding, lo, hi, anywhere=anywhere)
             case Conjunction():
                 for part in formula.parts:
                     if not any(self._held(part, each, lo, hi) for each in self._matcher.formula(part, binding, lo, hi)):
@@ -185,6 +190,15 @@ class Misses:
         low, high = self._windows.between(*ends)
         return self._gap(formula.left, binding, low, high) if low <= high else self._whole(formula, binding, lo, hi)
 
+    def _windowed(self, formula: Window | Aggregate | Latest, binding: Binding, lo: int, hi: int, *, anywhere: bool) -> Miss:
+        match formula:
+            case Aggregate():
+                return self._aggregate(formula, binding, lo, hi, anywhere=anywhere)
+            case Latest():
+                return self._latest(formula, binding, lo, hi)
+            case Window():
+                return self._window(formula, binding, lo, hi)
+
     def _window(self, formula: Window, binding: Binding, lo: int, hi: int) -> Miss:
         if formula.window.tuples:
             miss = self._atom(atom_of(formula), binding, lo, hi, anywhere=True)
@@ -193,6 +207,51 @@ class Misses:
         if formula.mode == "always":
             return self._gap(formula.operand, binding, max(seen[0], self._windows.start), seen[1])
         return self.of(formula.operand, binding, *seen, anywhere=formula.mode == "sometime")
+
+    # --- aggregates and held values ---------------------------------------------------------------------------------------
+
+    def _aggregate(self, formula: Aggregate, binding: Binding, lo: int, hi: int, *, anywhere: bool) -> Miss:
+        """A value that is another, or too small; or a window in which there is nothing."""
+        names = [variable.name for variable in formula.by]
+        group = {name: binding[name] for name in names if name in binding}
+        seen = self._windows.window_seen(formula.window, lo, hi)
+        if len(group) < len(names):
+            return self.of(formula.operand, group, *seen, anywhere=True)
+        pairs = pairs_of(self._teller, formula, group, *seen)
+        told = [(value, times) for value, times in values_of(self._windows, formula, pairs, hi) if times[1] >= lo]
+        if not told:
+            return self.of(formula.operand, group, *seen, anywhere=True)
+        limit = formula.threshold
+        wanted = limit.limit if limit is not None else binding.get(formula.result.name, told[0][0])
+        off = [(_distance(value, wanted), number) for number, (value, _) in enumerate(told)]
+        value, times = told[(min if anywhere or limit is None else max)(off)[1]]
+        text = f"{value_text(grounded(formula, binding))}@{self._writer.times(lo, hi)}"
+        by = "" if isinstance(value, str) or isinstance(wanted, str) else f", off by {_difference(value, wanted)!r}"
+        nearest = f"{format_constant(value)}@{self._writer.times(max(times[0], lo), min(times[1], hi))}{by}"
+        return Miss(text, nearest, (0.0, _distance(value, wanted)), times=(lo, hi), nearest_times=times)
+
+    def _latest(self, formula: Latest, binding: Binding, lo: int, hi: int) -> Miss:
+        """What is held instead of what was wanted; or a window in which there is nothing."""
+        group = {variable.name: binding[variable.name] for variable in formula.by if variable.name in binding}
+        seen = self._windows.window_seen(formula.window, lo, hi)
+        beats = [(times, full) for full, all_ in rows_of(self._teller, formula, group, *seen) for times in all_]
+        if not beats:
+            return self.of(opened(formula), group, *seen, anywhere=True)
+        (low, high), full = max(beats, key=lambda item: item[0][1])
+        atom = opened(formula)
+        nearest = self._writer.fact(atom.predicate, row_of(atom, full), low, high)
+        miss = self._whole(formula, binding, lo, hi)
+        return replace(miss, nearest=nearest, distance=(1.0, 0.0), nearest_times=(low, high))
+
+
+def _distance(value: Value, wanted: Value) -> float:
+    return (
+        0.0
+        if value == wanted
+        else 1e300
+        if isinstance(value, str) or isinstance(wanted, str)
+        else abs(float(value - wanted))
+    )
 
 
 def _difference(left: float, right: float) -> float:

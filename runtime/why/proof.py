@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tidelog.plans.facts import Row
@@ -10,11 +10,13 @@ from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.why.matching import Binding
 from tidelog.runtime.why.ranges import Range, intersected
 from tidelog.runtime.why.search import Instance, Key, Piece, Search
-from tidelog.runtime.why.support import Absence, NotSupported, Premise, Supporter
+from tidelog.runtime.why.support import Absence, NotSupported, Support, Supporter, Total
 from tidelog.runtime.why.truth import place_of
 
 PARTS = "parts"
 """What a fact follows by that holds over several ranges for several reasons."""
+AGGREGATE = "aggregate"
+"""What a value follows by that an aggregate has: by the pairs that it counts."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -34,6 +36,7 @@ class Proof:
     premises: list[Proof | Absence] = field(default_factory=list)
     windows: list[Range] = field(default_factory=list)
     is_rule: bool = False
+    total: Total | None = None
 
 
 class Prover:
@@ -100,17 +103,25 @@ class Prover:
     def _fill(self, proof: Proof, instance: Instance, height: int) -> None:
         """Add the premises, each of them lower than the proof."""
         self._search.step()
-        for item in self._premises(proof, instance, height):
+        self._add(proof, self._premises(proof, instance, height))
+
+    def _add(self, proof: Proof, items: Iterable[Support]) -> None:
+        for item in items:
             if isinstance(item, Absence):
                 proof.premises.append(item)
                 proof.windows.append((item.lo, item.hi))
-                continue
-            for below in self._proofs(item.predicate, item.row, item.lo, item.hi):
-                if below not in proof.premises:
-                    proof.premises.append(below)
-                    proof.windows.append(item.window)
+            elif isinstance(item, Total):
+                total = Proof("", (), item.lo, item.hi, AGGREGATE, total=item)
+                self._add(total, item.premises)
+                proof.premises.append(total)
+                proof.windows.append(item.window)
+            else:
+                for below in self._proofs(item.predicate, item.row, item.lo, item.hi):
+                    if below not in proof.premises:
+                        proof.premises.append(below)
+                        proof.windows.append(item.window)
 
-    def _premises(self, proof: Proof, instance: Instance, height: int) -> Iterator[Premise | Absence]:
+    def _premises(self, proof: Proof, instance: Instance, height: int) -> Iterator[Support]:
         teller = self._search.teller(height)
         clause, binding = instance.clause, instance.binding
         times = proof.lo, proof.hi

@@ -12,7 +12,8 @@ from tidelog.plans.plan import Plan
 from tidelog.plans.timeline import NEG
 from tidelog.runtime.why.explain import Reason
 from tidelog.runtime.why.model import Writing
-from tidelog.runtime.why.streamed import explainer_of_stream, telling_all
+from tidelog.runtime.why.streamed import explainer_of_stream
+from tidelog.runtime.why.told import telling_all
 
 MAX_FACTS = 20_000
 """How many facts are kept: the last ones."""

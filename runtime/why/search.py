@@ -20,13 +20,14 @@ from tidelog.operators.coverage import Bounds, merge
 from tidelog.operators.sld.values import UNCOMPUTABLE
 from tidelog.plans.errors import MethodError
 from tidelog.plans.facts import Fact, Row, format_atom
-from tidelog.plans.syntax import Atom, Binary, Conjunction, Formula, Unary, Window
+from tidelog.plans.syntax import Aggregate, Atom, Binary, Conjunction, Formula, Latest, Unary, Window
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.why.clauses import Clause, Clauses
 from tidelog.runtime.why.matching import Binding, Matcher
 from tidelog.runtime.why.model import Kind, Model, Unbounded
 from tidelog.runtime.why.ranges import Range, Ranges, among, covers, intersected, subtracted, united
-from tidelog.runtime.why.truth import TruthTeller, Windows, place_of, row_of
+from tidelog.runtime.why.truth import TruthTeller, place_of
+from tidelog.runtime.why.windows import Windows
 
 MOST_STEPS = 100_000
 """So often a substitution of a rule is looked at, at the most, until a search gives up."""
@@ -179,18 +180,11 @@ class Search:
             number = (id(clause), tuple(sorted(binding.items())))
             instance = node.instances.setdefault(number, instance)
             times = (NEG, POS) if clause.point is not None else (lo, hi)
-            for item in self.matcher.needed(clause.reason, *times):
-                if not self.is_derived(item.atom.predicate):
-                    continue
-                used = item.atom.predicate, row_of(item.atom, binding)
-                low, high = item.lo, item.hi
-                if item.atom.at is not None:
-                    place = place_of(item.atom.at, binding)
-                    if place is None:
-                        continue
-                    low = high = place
-                self._nodes.setdefault(used, _Node()).users[id(instance)] = (key, instance)
-                yield used, (low, high)
+            for predicate, row, low, high in self.matcher.used(clause.reason, binding, *times):
+                if self.is_derived(predicate):
+                    used = predicate, row
+                    self._nodes.setdefault(used, _Node()).users[id(instance)] = (key, instance)
+                    yield used, (low, high)
 
     def step(self) -> None:
         """Count a step; MethodError where there have been too many."""
@@ -278,6 +272,9 @@ def affected(windows: Windows, formula: Formula, predicate: str, lo: int, hi: in
             if inner is None or formula.window.tuples or formula.mode == "at":
                 return inner and (NEG, POS)
             return windows.window_seeing(formula.window, *inner)
+        case Aggregate(operand=operand) | Latest(atom=operand):
+            inner = affected(windows, operand, predicate, lo, hi)
+            return inner and windows.window_seeing(formula.window, *inner)
     return None
 
 

@@ -3,36 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
-from tidelog.operators.coverage import Bounds, Coverage
-from tidelog.plans.compile import compile_program
-from tidelog.plans.facts import Record, Row
-from tidelog.plans.normal.names import head_predicate
+from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
-from tidelog.plans.shapes import TOP
-from tidelog.plans.syntax import Ask, Background, Output, Program, Rule
-from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.session import Session
 from tidelog.runtime.state_bound import MAX_STATE
 from tidelog.runtime.why.explain import Explainer
-from tidelog.runtime.why.model import Arrival, Model, Writing
-
-
-def telling_all(plan: Plan) -> Plan:
-    """The plan of the same program that tells all that is derived, and checks no constraint; background stays loaded."""
-    program = plan.program
-    statements = tuple(
-        item for item in program.statements if not isinstance(item, Ask | Output) and not _is_constraint(item)
-    )
-    backgrounds = {item.predicate for item in program.statements if isinstance(item, Background)}
-    loaded = [record for record in plan.facts if record[0] in backgrounds and record[2:] == (NEG, POS)]
-    whole = compile_program(replace(program, statements=statements))
-    return replace(whole, facts=(*whole.facts, *loaded))
-
-
-def _is_constraint(statement: object) -> bool:
-    return isinstance(statement, Rule) and head_predicate(statement.head) is None
+from tidelog.runtime.why.model import Writing
+from tidelog.runtime.why.told import explainer_of
 
 
 def explainer_of_stream(
@@ -43,42 +21,5 @@ def explainer_of_stream(
     session = Session(plan, emit="final", max_state=max_state)
     session.push_records(in_order)
     session.finish()
-    known: dict[str, Coverage] = {}
-    for predicate, row, lo, hi in (*plan.facts, *in_order, *session.pull_records()):
-        if predicate != TOP:
-            known.setdefault(predicate, Coverage()).insert([(row, lo, hi)])
     start = min((record[2] for record in in_order), default=None)
-    model = Model(
-        plan.program,
-        plan.timeline,
-        {name: coverage.rows for name, coverage in known.items()},
-        _stated(plan),
-        start=start,
-        arrivals=_arrivals(plan, in_order),
-    )
-    return Explainer(plan.program, model, at)
-
-
-def _stated(plan: Plan) -> dict[str, dict[Row, Bounds]]:
-    """What is given of the predicates that rules derive: the facts of the program itself."""
-    stated: dict[str, dict[Row, Bounds]] = {}
-    for name in _derived(plan.program):
-        coverage = Coverage()
-        coverage.insert(record[1:] for record in plan.facts if record[0] == name)
-        stated[name] = coverage.rows
-    return stated
-
-
-def _derived(program: Program) -> set[str]:
-    heads = (head_predicate(item.head) for item in program.statements if isinstance(item, Rule))
-    return {name for name in heads if name is not None}
-
-
-def _arrivals(plan: Plan, in_order: Iterable[Record]) -> list[Arrival]:
-    """What tuple windows count: of equal facts the first."""
-    inputs = set(plan.normal.inputs)
-    found: dict[Arrival, None] = {}
-    for predicate, row, lo, _ in in_order:
-        if predicate in inputs and lo > NEG:
-            found.setdefault((predicate, row, lo))
-    return list(found)
+    return explainer_of(plan, in_order, session.pull_records(), start, at)

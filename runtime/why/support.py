@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tidelog.plans.facts import Row
-from tidelog.plans.normal.traverse import children, rebuild
+from tidelog.plans.normal.names import variables
+from tidelog.plans.normal.traverse import children
 from tidelog.plans.syntax import (
+    Aggregate,
     Atom,
     Binary,
     Comparison,
     Conjunction,
-    Constant,
-    Expression,
     Formula,
+    Latest,
     Negation,
+    Threshold,
     TimePoint,
     Unary,
     Value,
-    Variable,
-    Wildcard,
     Window,
 )
-from tidelog.plans.timeline import LIMIT
-from tidelog.runtime.why.matching import OTHER
-from tidelog.runtime.why.ranges import Range, united
+from tidelog.plans.timeline import LIMIT, NEG, POS
+from tidelog.runtime.why.counting import Counted, group_of, held_of, opened, pairs_of, reached, rows_of
+from tidelog.runtime.why.grounding import any_held, grounded
+from tidelog.runtime.why.ranges import Range, united, within
 from tidelog.runtime.why.truth import Binding, TruthTeller, atom_of, place_of, row_of
+
+MOST_PAIRS = 20
+"""So many facts that an aggregate counts are shown, at the most; of the others it is said how many there are."""
 
 Reach = Callable[[int, int], Range | None]
 """The times at which an operator holds for what held in a range."""
@@ -56,6 +60,24 @@ class Absence:
     times: tuple[tuple[str, Value], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The value of an aggregate throughout `lo … hi`, worked out over all pairs in its windows.
+
+    `premises` are what the pairs rest on that are shown, `more` is how many there are besides (None: endlessly many).
+    """
+
+    formula: Formula
+    lo: int
+    hi: int
+    premises: tuple[Support, ...]
+    more: int | None
+    window: Range
+
+
+Support = Premise | Absence | Total
+
+
 class NotSupported(Exception):
     """A formula does not hold where it should: what it rests on cannot be told."""
 
@@ -67,7 +89,7 @@ class Supporter:
         self._teller = teller
         self._windows = teller.windows
 
-    def support(self, formula: Formula, binding: Binding, lo: int, hi: int) -> Iterator[Premise | Absence]:
+    def support(self, formula: Formula, binding: Binding, lo: int, hi: int) -> Iterator[Support]:
         """What the formula rests on throughout `lo … hi`, in the order of the text; NotSupported where it does not hold."""
         match formula:
             case Atom():
@@ -83,6 +105,10 @@ class Supporter:
                 yield from self._since_or_until(formula, binding, lo, hi)
             case Window():
                 yield from self._window(formula, binding, lo, hi)
+            case Aggregate():
+                yield from self._aggregate(formula, binding, lo, hi)
+            case Latest():
+                yield from self._latest(formula, binding, lo, hi)
             case _:
                 return
 
@@ -94,7 +120,7 @@ class Supporter:
             return Premise(atom.predicate, row_of(atom, binding), place, place, (place, place))
         return Premise(atom.predicate, row_of(atom, binding), lo, hi, (lo, hi))
 
-    def _unary(self, formula: Unary, binding: Binding, lo: int, hi: int) -> Iterator[Premise | Absence]:
+    def _unary(self, formula: Unary, binding: Binding, lo: int, hi: int) -> Iterator[Support]:
         seen = self._windows.seen(formula, lo, hi)
         if formula.operator in ("boxminus", "boxplus"):
             yield from self.support(formula.operand, binding, *seen)
@@ -107,7 +133,7 @@ class Supporter:
 
     def _witnesses(
         self, operand: Formula, binding: Binding, goal: Range, seen: Range, reach: Reach, *, late: bool
-    ) -> Iterator[Premise | Absence]:
+    ) -> Iterator[Support]:
         """As few ranges of the operand as are enough for a diamond to hold throughout the goal."""
         held = self._teller.truth(operand, binding, *seen)
         at, end = goal
@@ -121,10 +147,10 @@ class Supporter:
                 raise NotSupported
             low, high = narrowed(reach, best, at, until, late=late)
             for premise in self.support(operand, binding, low, high):
-                yield replace(premise, window=seen) if isinstance(premise, Premise) else premise
+                yield premise if isinstance(premise, Absence) else replace(premise, window=seen)
             at = until + 1
 
-    def _since_or_until(self, formula: Binary, binding: Binding, lo: int, hi: int) -> Iterator[Premise | Absence]:
+    def _since_or_until(self, formula: Binary, binding: Binding, lo: int, hi: int) -> Iterator[Support]:
         meetings = list(self._teller.meetings(formula, binding, lo, hi))
         seen = self._windows.seen(formula, lo, hi)
         is_past = formula.operator == "since"
@@ -136,7 +162,7 @@ class Supporter:
             right, closed, (_, until) = max(usable, key=lambda item: (item[2][1], item[1] is None))
             low, high = narrowed(self._reach(formula, closed), right, at, until, late=is_past)
             for premise in self.support(formula.right, binding, low, high):
-                yield replace(premise, window=seen) if isinstance(premise, Premise) else premise
+                yield premise if isinstance(premise, Absence) else replace(premise, window=seen)
             if closed is not None:
                 first, last = self._windows.between(*((low, until) if is_past else (at, high)))
                 if first <= last:
@@ -155,7 +181,7 @@ class Supporter:
 
     # --- windows --------------------------------------------------------------------------------------------------------
 
-    def _window(self, formula: Window, binding: Binding, lo: int, hi: int) -> Iterator[Premise | Absence]:
+    def _window(self, formula: Window, binding: Binding, lo: int, hi: int) -> Iterator[Support]:
         window = formula.window
         if window.tuples:
             yield from self._in_tuples(formula, binding, lo, hi)
@@ -190,6 +216,108 @@ class Supporter:
                 raise NotSupported
             until, time = max(usable)
             yield Premise(atom.predicate, row, time, time, (time, min(until, hi)))
+            at = until + 1
+
+    # --- aggregates and held values ---------------------------------------------------------------------------------------
+
+    def _aggregate(self, formula: Aggregate, binding: Binding, lo: int, hi: int) -> Iterator[Support]:
+        seen = self._windows.window_seen(formula.window, lo, hi)
+        group = group_of(formula, binding)
+        pairs = pairs_of(self._teller, formula, group, *seen)
+        limit = formula.threshold
+        if limit is not None:
+            shown = list(self._enough(formula, limit, pairs, lo, hi))
+            if len(shown) <= MOST_PAIRS:
+                for each, low, high in shown:
+                    for premise in self.support(formula.operand, each.binding, low, high):
+                        yield premise if isinstance(premise, Absence) else replace(premise, window=seen)
+                return
+        yield self._total(formula, binding, pairs, (lo, hi), seen)
+
+    def _enough(
+        self, formula: Aggregate, limit: Threshold, pairs: Sequence[Counted], lo: int, hi: int
+    ) -> Iterator[tuple[Counted, int, int]]:
+        """Pairs that are enough for a threshold throughout `lo … hi`, each once: at each time the latest ones."""
+        taken: set[tuple[int, int, int]] = set()
+        at = lo
+        while at <= hi:
+            first, last = self._windows.window_seen(formula.window, at, at)
+            inside = [(low, high, each) for each in pairs for low, high in within(each.ranges, first, last)]
+            inside.sort(key=lambda item: (item[1], item[0]), reverse=True)
+            if formula.function == "distinct":
+                inside = list({item[2].value: item for item in reversed(inside)}.values())[::-1]
+            chosen, until = self._until_reached(formula, limit, inside, at, hi)
+            for low, high, each in chosen:
+                if (id(each), low, high) not in taken:
+                    taken.add((id(each), low, high))
+                    yield each, low, high
+            at = until + 1
+
+    def _until_reached(
+        self, formula: Aggregate, limit: Threshold, inside: Sequence[tuple[int, int, Counted]], at: int, hi: int
+    ) -> tuple[Sequence[tuple[int, int, Counted]], int]:
+        """As few of the first of some pairs as are enough at a time, and until when they are."""
+
+        def until(size: int) -> int | None:
+            some = [replace(each, ranges=[(low, high)]) for low, high, each in inside[:size]]
+            held = within(reached(self._windows, formula, limit, some, hi), at, hi)
+            return held[0][1] if held and held[0][0] == at else None
+
+        low, high = 1, len(inside)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if until(middle) is not None else (middle + 1, high)
+        found = until(low) if inside else None
+        if found is None:
+            raise NotSupported
+        if formula.function in ("min", "max"):
+            return inside[low - 1 : low], found
+        return inside[:low], found
+
+    def _total(self, formula: Aggregate, binding: Binding, pairs: Sequence[Counted], goal: Range, seen: Range) -> Total:
+        value = binding.get(formula.result.name) if formula.threshold is None else None
+        spells = [(each.value != value, -high, low, each) for each in pairs for low, high in each.ranges]
+        spells.sort(key=lambda item: item[:3])
+        shown = sorted(spells[:MOST_PAIRS], key=lambda item: (item[2], -item[1]))
+        premises: list[Support] = []
+        for _, high, low, each in shown:
+            premises += self.support(formula.operand, each.binding, low, -high)
+        rest = [-high - low + 1 for _, high, low, _ in spells[MOST_PAIRS:]]
+        more = None if any(-high >= POS or low <= NEG for _, high, low, _ in spells[MOST_PAIRS:]) else sum(rest)
+        return Total(grounded(formula, binding), *goal, tuple(premises), more, seen)
+
+    def _latest(self, formula: Latest, binding: Binding, lo: int, hi: int) -> Iterator[Support]:
+        """What is held, at its last time or where it holds itself; and that nothing of its group came since."""
+        holds = held_of(self._teller, self._teller.in_the_end(), formula, binding, lo, hi)
+        seen = self._windows.window_seen(formula.window, lo, hi)
+        at = lo
+        while at <= hi:
+            usable = [hold for hold in holds if hold.times[0] <= at <= hold.times[1]]
+            if not usable:
+                raise NotSupported
+            best = min(usable, key=lambda hold: (hold.silence is not None, -hold.times[1]))
+            until = min(best.times[1], hi)
+            if best.silence is None:
+                source = self._windows.window_end(formula.window, at), self._windows.window_end(formula.window, until)
+                yield from self._held(formula, binding, *source, seen)
+            else:
+                yield from self._held(formula, binding, *best.source, seen)
+                silent = best.silence[0], self._windows.window_end(formula.window, until)
+                yield Absence(any_held(formula, binding), *silent)
+            at = until + 1
+
+    def _held(self, formula: Latest, binding: Binding, lo: int, hi: int, seen: Range) -> Iterator[Premise]:
+        """Rows that hold throughout `lo … hi`, of those that `latest` tells alike."""
+        own = {name: binding[name] for name in variables(formula.atom)}
+        atom = opened(formula)
+        rows = list(rows_of(self._teller, formula, own, lo, hi))
+        at = lo
+        while at <= hi:
+            usable = [(high, full) for full, ranges in rows for low, high in ranges if low <= at <= high]
+            if not usable:
+                raise NotSupported
+            until, full = max(usable, key=lambda item: item[0])
+            yield Premise(atom.predicate, row_of(atom, full), at, until, seen)
             at = until + 1
 
     # --- absence --------------------------------------------------------------------------------------------------------
@@ -267,21 +395,3 @@ def _first(enough: Callable[[int], bool], low: int, high: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle + 1, high)
     return low
-
-
-def grounded(formula: Formula, binding: Binding) -> Formula:
-    """The formula with values for its variables, and wildcards for those that have none."""
-    if isinstance(formula, Atom):
-        return replace(formula, arguments=tuple(_grounded_term(term, binding) for term in formula.arguments))
-    if isinstance(formula, Comparison):
-        return replace(formula, left=_grounded_term(formula.left, binding), right=_grounded_term(formula.right, binding))
-    return rebuild(formula, lambda part: grounded(part, binding))
-
-
-def _grounded_term(term: Expression, binding: Binding) -> Expression:
-    if isinstance(term, Variable):
-        value: Value = binding.get(term.name, OTHER)
-        return Wildcard() if value == OTHER else Constant(value)
-    if isinstance(term, Constant | Wildcard):
-        return term
-    return replace(term, operands=tuple(_grounded_term(each, binding) for each in term.operands))

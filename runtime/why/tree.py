@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from tidelog.plans.facts import format_constant
 from tidelog.runtime.why.certificate import Writer
-from tidelog.runtime.why.matching import OTHER
+from tidelog.runtime.why.grounding import OTHER
 from tidelog.runtime.why.proof import PARTS, Proof
-from tidelog.runtime.why.support import Absence
+from tidelog.runtime.why.support import Absence, Total
 
 _DEEPEST = 30
 """What lies deeper is not moved further to the right."""
@@ -29,8 +29,11 @@ def _lines(proof: Proof, writer: Writer) -> Iterator[str]:
             where = "".join(f", {name} = {value}" for name, value in each.times)
             yield f"{indent}not {writer.absence(each)}  (absent{where})"
             continue
-        fact = writer.fact(each.predicate, each.row, each.lo, each.hi)
-        if not each.is_rule and each.by != PARTS:
+        fact = writer.proof(each)
+        if each.total is not None:
+            yield f"{indent}{fact}{_more(each.total)}"
+            waiting += [(below, level + 1) for below in reversed(each.premises)]
+        elif not each.is_rule and each.by != PARTS:
             yield f"{indent}{fact}  ({each.by})"
         elif id(each) in shown:
             yield f"{indent}{fact}  (shown above)"
@@ -42,6 +45,13 @@ def _lines(proof: Proof, writer: Writer) -> Iterator[str]:
             yield f"{indent}{fact}"
             yield f"{indent}  by {each.by}{_values(each)}"
             waiting += [(below, level + 1) for below in reversed(each.premises)]
+
+
+def _more(total: Total) -> str:
+    """What an aggregate is worked out from besides what is shown."""
+    if total.more is None:
+        return "  (of these, and of more that go on for ever)"
+    return f"  (of these and {total.more:,} more)" if total.more else ""
 
 
 def _values(proof: Proof) -> str:

@@ -5,38 +5,35 @@ Nothing is stored: an operator asks its operand for the times that it looks at, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
-from tidelog.operators.pairing import dilated, dilated_back, without_left
 from tidelog.operators.sld.values import UNCOMPUTABLE, evaluate, holds
 from tidelog.plans.errors import MethodError
 from tidelog.plans.facts import Row
 from tidelog.plans.printing import format_formula
 from tidelog.plans.syntax import (
+    Aggregate,
     Atom,
     Binary,
     Comparison,
     Conjunction,
     Formula,
-    Interval,
+    Latest,
     Negation,
     TimePoint,
     Truth,
     Unary,
     Value,
     Window,
-    WindowSize,
 )
-from tidelog.plans.timeline import NEG, POS, Metric, Timeline
-from tidelog.runtime.why.model import Arrival
+from tidelog.runtime.why.counting import aggregated, held_of
 from tidelog.runtime.why.ranges import Range, Ranges, intersected, subtracted, united, within
+from tidelog.runtime.why.windows import Windows
 
 Binding = Mapping[str, Value]
 Locals = Callable[[Formula, Binding, int, int], Iterator[Binding]]
-"""The bindings of a negation's own variables under which its operand may hold within some times."""
-
-_PAST = ("diamondminus", "boxminus", "since")
+"""The bindings of a formula's own variables under which it may hold within some times."""
 
 
 class Holding(Protocol):
@@ -44,121 +41,6 @@ class Holding(Protocol):
 
     def ranges(self, predicate: str, row: Row, lo: int, hi: int, *, exact: bool = True) -> Ranges:
         """When a row holds, within `lo … hi`."""
-
-
-class Windows:
-    """What an operator or a window looks at, on one timeline."""
-
-    def __init__(self, timeline: Timeline, start: int, arrivals: Sequence[Arrival] = ()) -> None:
-        self.timeline = timeline
-        self.start = start
-        self._arrivals = arrivals
-        self._metrics: dict[Interval, Metric] = {}
-        self._counted: dict[WindowSize, list[Arrival]] = {}
-
-    def metric(self, interval: Interval) -> Metric:
-        """An operator's interval, encoded."""
-        found = self._metrics.get(interval)
-        if found is None:
-            found = self._metrics[interval] = self.timeline.encode_metric(interval)
-        return found
-
-    def seen(self, formula: Unary | Binary, lo: int, hi: int) -> Range:
-        """All times that the operator looks at from `lo … hi`."""
-        metric = self.metric(formula.interval)
-        return (dilated_back if formula.operator in _PAST else dilated)(metric, lo, hi)
-
-    def seeing(self, formula: Unary | Binary, lo: int, hi: int) -> Range:
-        """All times from which the operator looks at one of `lo … hi`."""
-        metric = self.metric(formula.interval)
-        return (dilated if formula.operator in _PAST else dilated_back)(metric, lo, hi)
-
-    def alone(self, formula: Binary, lo: int, hi: int) -> Range | None:
-        """The times at which the right side, held in `lo … hi`, is enough for since or until."""
-        metric = without_left(self.metric(formula.interval), self.timeline.touch)
-        if metric is None:
-            return None
-        return (dilated if formula.operator == "since" else dilated_back)(metric, lo, hi)
-
-    def closure(self, lo: int, hi: int) -> Range:
-        """A run of the left side of since or until with its ends: all times between two of these lie in the run."""
-        if self.timeline.touch:
-            return lo - 1 if lo > NEG else NEG, hi + 1 if hi < POS else POS
-        return (lo - (lo & 1) if lo > NEG else NEG), (hi + (hi & 1) if hi < POS else POS)
-
-    def between(self, lo: int, hi: int) -> Range:
-        """The times that lie strictly between one of the first and one of the last of `lo … hi`; empty if none do."""
-        if self.timeline.touch:
-            return lo + 1 if lo > NEG else NEG, hi - 1 if hi < POS else POS
-        return (lo + 1 - (lo & 1) if lo > NEG else NEG), (hi - 1 + (hi & 1) if hi < POS else POS)
-
-    def size(self, window: WindowSize) -> int:
-        """How far a time window reaches back, encoded."""
-        return self.metric(Interval(window.size - window.size, window.size)).b
-
-    def window_seen(self, window: WindowSize, lo: int, hi: int) -> Range:
-        """All times that lie in the time windows of `lo … hi`."""
-        return self._back(self.window_end(window, lo), self.size(window)), self.window_end(window, hi)
-
-    def window_end(self, window: WindowSize, time: int) -> int:
-        """Where the window of a time ends."""
-        if window.step is None or not NEG < time < POS:
-            return time
-        step = int(window.step)
-        return time // step * step
-
-    def window_seeing(self, window: WindowSize, lo: int, hi: int) -> Range | None:
-        """The times whose window holds one of `lo … hi`; None if there is none."""
-        size = self.size(window)
-        first, last = lo, hi if hi >= POS or size >= POS else hi + size
-        return self._ending_in(window, first, POS if size >= POS else last)
-
-    def window_inside(self, window: WindowSize, lo: int, hi: int) -> Range | None:
-        """The times whose window, clipped where the stream starts, ends in `lo … hi` and lies in it."""
-        begin = self.start if lo <= self.start else lo + self.size(window)
-        return self._ending_in(window, max(begin, self.start), hi)
-
-    def _ending_in(self, window: WindowSize, lo: int, hi: int) -> Range | None:
-        """The times whose window ends in `lo … hi`."""
-        if window.step is not None:
-            step = int(window.step)
-            lo = -(-lo // step) * step if NEG < lo < POS else lo
-            hi = hi // step * step + step - 1 if NEG < hi < POS else hi
-        return (lo, hi) if lo <= hi else None
-
-    @staticmethod
-    def _back(time: int, size: int) -> int:
-        return NEG if time <= NEG or size >= POS else time - size
-
-    # --- tuple windows --------------------------------------------------------------------------------------------------
-
-    def counted(self, window: WindowSize) -> list[Arrival]:
-        """The arrivals that a tuple window counts, in their order."""
-        found = self._counted.get(window)
-        if found is None:
-            found = [arrival for arrival in self._arrivals if not window.of or arrival[0] in window.of]
-            self._counted[window] = found
-        return found
-
-    def stays(self, window: WindowSize, predicate: str, row: Row) -> Iterator[tuple[int, Range]]:
-        """When each arrival of a row came, and how long it is among the last ones."""
-        counted, size = self.counted(window), int(window.size)
-        for i, (name, values, time) in enumerate(counted):
-            if name == predicate and values == row:
-                end = counted[i + size][2] - 1 if i + size < len(counted) else POS
-                if time <= end:
-                    yield time, (time, end)
-
-    def runs(self, window: WindowSize, predicate: str, row: Row) -> Iterator[Range]:
-        """For each time at which a row holds at all times of the tuple window: the window's first time, and this one."""
-        counted, size = self.counted(window), int(window.size)
-        times = {time for name, values, time in counted if name == predicate and values == row}
-        for time in sorted(times):
-            past = [arrival for arrival in counted if arrival[2] <= time][-size:]
-            first = past[0][2] if len(past) == size else self.start
-            inside = {at for name, values, at in past if name == predicate and values == row}
-            if first > NEG and len(inside) >= time - first + 1:
-                yield first, time
 
 
 def row_of(atom: Atom, binding: Binding) -> Row:
@@ -182,11 +64,21 @@ def place_of(point: TimePoint, binding: Binding) -> int | None:
 class TruthTeller:
     """Tells when formulas hold, whose variables (but those of negations alone) are bound."""
 
-    def __init__(self, windows: Windows, holding: Holding, locals_: Locals) -> None:
+    def __init__(self, windows: Windows, holding: Holding, locals_: Locals, *, is_final: bool = False) -> None:
         self.windows = windows
         self._holding = holding
         self._locals = locals_
-        self._is_negated = False
+        self._is_final = is_final
+
+    def instances(self, formula: Formula, binding: Binding, lo: int, hi: int) -> Iterator[Binding]:
+        """The bindings of a formula's own variables under which it may hold within `lo … hi`."""
+        return self._locals(formula, binding, lo, hi)
+
+    def in_the_end(self) -> TruthTeller:
+        """Tells what holds in the end, as negations see it: what they and aggregates look at has to be all there is."""
+        if self._is_final:
+            return self
+        return TruthTeller(self.windows, self._holding, self._locals, is_final=True)
 
     def truth(self, formula: Formula, binding: Binding, lo: int, hi: int) -> Ranges:
         """When the formula holds, within `lo … hi`."""
@@ -207,8 +99,8 @@ class TruthTeller:
                 return self._unary(formula, binding, lo, hi)
             case Binary():
                 return united(met for _, _, met in self.meetings(formula, binding, lo, hi))
-            case Window():
-                return self._window(formula, binding, lo, hi)
+            case Window() | Aggregate() | Latest():
+                return self._windowed(formula, binding, lo, hi)
         raise MethodError(f"`{format_formula(formula)}` cannot be explained yet")
 
     def _atom(self, atom: Atom, binding: Binding, lo: int, hi: int) -> Ranges:
@@ -217,9 +109,9 @@ class TruthTeller:
         except UNCOMPUTABLE:
             return []
         if atom.at is None:
-            return self._holding.ranges(atom.predicate, row, lo, hi, exact=self._is_negated)
+            return self._holding.ranges(atom.predicate, row, lo, hi, exact=self._is_final)
         place = place_of(atom.at, binding)
-        if place is None or not self._holding.ranges(atom.predicate, row, place, place, exact=self._is_negated):
+        if place is None or not self._holding.ranges(atom.predicate, row, place, place, exact=self._is_final):
             return []
         return [(lo, hi)]
 
@@ -236,12 +128,9 @@ class TruthTeller:
 
     def denied(self, formula: Negation, binding: Binding, lo: int, hi: int) -> Ranges:
         """When the operand of a negation holds, whatever its own variables stand for."""
-        before, self._is_negated = self._is_negated, True
-        try:
-            every = self._locals(formula.operand, binding, lo, hi)
-            return united(each for full in every for each in self.truth(formula.operand, full, lo, hi))
-        finally:
-            self._is_negated = before
+        teller = self.in_the_end()
+        every = self._locals(formula.operand, binding, lo, hi)
+        return united(each for full in every for each in teller.truth(formula.operand, full, lo, hi))
 
     def _unary(self, formula: Unary, binding: Binding, lo: int, hi: int) -> Ranges:
         seen = self.windows.seen(formula, lo, hi)
@@ -272,6 +161,15 @@ class TruthTeller:
                     yield (low, high), closed, (first, last)
 
     # --- windows --------------------------------------------------------------------------------------------------------
+
+    def _windowed(self, formula: Window | Aggregate | Latest, binding: Binding, lo: int, hi: int) -> Ranges:
+        match formula:
+            case Aggregate():
+                return aggregated(self, self.in_the_end(), formula, binding, lo, hi)
+            case Latest():
+                return united(hold.times for hold in held_of(self, self.in_the_end(), formula, binding, lo, hi))
+            case Window():
+                return self._window(formula, binding, lo, hi)
 
     def _window(self, formula: Window, binding: Binding, lo: int, hi: int) -> Ranges:
         window = formula.window

@@ -9,17 +9,18 @@ from itertools import islice
 
 from tidelog.plans.errors import MethodError
 from tidelog.plans.facts import Record, Row, format_constant
-from tidelog.plans.syntax import Comparison, Formula, Negation, Unary
+from tidelog.plans.syntax import Atom, Comparison, Formula, Negation, Unary, Variable
 from tidelog.plans.timeline import NEG, POS, Timeline
-from tidelog.runtime.why.certificate import Certificate, Writer, compact
+from tidelog.runtime.why.certificate import Certificate, Writer, compact, value_text
 from tidelog.runtime.why.clauses import Clause, Clauses, variables_of
+from tidelog.runtime.why.grounding import grounded
 from tidelog.runtime.why.matching import Matcher, TooManyRows, expression_names, unified
 from tidelog.runtime.why.misses import Miss, Misses, first_time
 from tidelog.runtime.why.model import Model, Unbounded
 from tidelog.runtime.why.picture import Lane, draw
 from tidelog.runtime.why.ranges import Range, Ranges, intersected, subtracted
-from tidelog.runtime.why.support import grounded
-from tidelog.runtime.why.truth import Binding, TruthTeller, Windows
+from tidelog.runtime.why.truth import Binding, TruthTeller
+from tidelog.runtime.why.windows import Windows
 
 MOST_STATES = 200
 """So many substitutions of a rule are followed from premise to premise, at the most."""
@@ -62,6 +63,7 @@ class WhyNot:
     writer: Writer
     timeline: Timeline
     holds: bool = False
+    notes: tuple[str, ...] = ()
 
     def text(self) -> str:
         """The rules, each with the first premise that fails and what came nearest to it."""
@@ -75,6 +77,7 @@ class WhyNot:
         yield from _shown(self.attempts, 1)
         if self.stopped:
             yield "  (the search was stopped: there may be substitutions that come nearer)"
+        yield from (f"  ({note})" for note in self.notes)
 
     def certificate(self) -> Certificate:
         """What failed as plain data."""
@@ -226,7 +229,11 @@ class Refuter:
             gaps = subtracted([(lo, hi)], self._model.ranges(predicate, row, lo, hi, exact=False))
             if gaps:
                 below = tuple(self._attempts(predicate, row, self._first(gaps), depth - 1))
-        return Attempt(clause.text, binding, compact(grounded(premise, binding)), miss, below)
+        return Attempt(clause.text, binding, _text(grounded(premise, binding)), miss, below)
+
+
+def _text(premise: Formula) -> str:
+    return compact(premise) if isinstance(premise, Atom) else value_text(premise)
 
 
 def _in_order(body: Sequence[Formula], start: Binding) -> Iterator[Formula]:
@@ -246,7 +253,8 @@ def _needs(part: Formula, bound: set[str]) -> bool:
         return {name for name in variables_of(part) if name[0] != "_"} <= bound
     if isinstance(part, Comparison):
         left, right = expression_names(part.left), expression_names(part.right)
-        return left | right <= bound or (part.operator == "=" and (left <= bound or right <= bound))
+        binds = (isinstance(part.left, Variable) and right <= bound) or (isinstance(part.right, Variable) and left <= bound)
+        return left | right <= bound or (part.operator == "=" and binds)
     return True
 
 

@@ -75,3 +75,25 @@ def test_it_is_a_filter() -> None:
         [sys.executable, "-m", "tidelog", "fmt", "-"], input=UNTIDY, capture_output=True, text=True, check=True
     )
     assert (done.stdout, done.stderr) == (TIDY, "")
+
+
+def test_a_missing_file_does_not_stop_the_rest(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The others are formatted; the exit code is that of a file that cannot be read."""
+    path = tmp_path / "p.tide"
+    path.write_text("b:-a.")
+    assert main(["fmt", str(tmp_path / "nowhere.tide"), str(path)]) == 2
+    assert path.read_text() == "b :- a.\n"
+    assert "cannot read" in capfd.readouterr().err
+
+
+def test_functions_are_written_in_lower_case(tmp_path: Path) -> None:
+    """Those of aggregates and of arithmetic, whose case means nothing; names of predicates stay as they are."""
+    path = tmp_path / "p.tide"
+    path.write_text(
+        "timeline integer. Hot(S, A) :- A = AVG(V) over P(S, V) in [3] by S, COUNT() over q in [2] > Min(1, ABS(2))."
+    )
+    assert main(["fmt", str(path)]) == 0
+    text = path.read_text()
+    assert "A = avg(V) over P(S, V)" in text
+    assert "count() over q in [2] > min(1, abs(2))" in text
+    assert "Hot(S, A)" in text

@@ -8,6 +8,7 @@ import tidelog
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.parser import parse
 from tidelog.plans.printing import format_statement
+from tidelog.plans.syntax import Rule
 
 READ = [
     ("a(S, A) :- A = avg(V) over t(S, V) in [5] by S.", "a(S, A) :- A = avg(V) over t(S, V) in [5] by S."),
@@ -126,3 +127,24 @@ def test_an_aggregate_under_not_leans_on_nothing() -> None:
         tidelog.compile("timeline integer. a(X) :- p(X), l(L), not count() over q(X) in [1] by X > L.")
     (problem,) = caught.value.diagnostics
     assert problem.message == "an aggregate under `not` is compared with `L`, which stands outside"
+
+
+def test_an_atom_without_arguments_may_follow_by() -> None:
+    """A lower-case name behind the comma is the next premise, not a variable of `by`."""
+    (_, rule) = parse("timeline integer. x(X) :- N = count() over p(X) in [5] by X, r.").statements
+    assert isinstance(rule, Rule)
+    assert [type(part).__name__ for part in rule.body] == ["Aggregate", "Atom"]
+
+
+@pytest.mark.parametrize("body", ["N = count() over p(S) by S", "count() over p(S) >= 3", "latest p(S) by S"])
+def test_a_missing_window_is_named(body: str) -> None:
+    """What is expected is a window, and how one is written."""
+    with pytest.raises(ProgramError, match=r"expected a window, such as `in \[10\]`"):
+        parse(f"timeline integer. a(S) :- {body}.")
+
+
+def test_latest_of_one_group_is_warned_of() -> None:
+    """Without `by`, the last row of all is held: seldom what is meant where there are several columns."""
+    warned = tidelog.compile("timeline integer. a(S,V) :- latest p(S,V) in [5].").warnings
+    assert [warning.code for warning in warned] == ["one-group"]
+    assert not tidelog.compile("timeline integer. a(S,V) :- latest p(S,V) by S in [5].").warnings

@@ -94,7 +94,7 @@ def test_drawn_programs_have_one_form(data: st.DataObject) -> None:
         ("p:-boxminus( 0 ,5 s](a,b),c since [ 1 , 2 ] ( d , e )", "p :- boxminus(0,5s] (a, b), c since[1,2] (d, e).\n"),
         ("p:-q in[# 5 of q,r],q in[10 min step 5min]", "p :- q in [#5 of q, r], q in [10 min step 5 min].\n"),
         ("BOTTOM:-Top, p(Top)", "bottom :- top, p(Top).\n"),
-        ("p :- MIN(X, 2) < 3, q (X)", "p :- MIN(X, 2) < 3, q(X).\n"),
+        ("p :- MIN(X, 2) < 3, q (X)", "p :- min(X, 2) < 3, q(X).\n"),
         ("Timeline Integer,Unit 5min,Round Down", "timeline integer, unit 5 min, round down.\n"),
         ("INPUT t( a:Text,b )  delay 2s", "input t(a: text, b) delay 2 s.\n"),
         ('Background g FROM "a  b.csv"', 'background g from "a  b.csv".\n'),

@@ -85,6 +85,36 @@ WHOLE = {
     "recursion through time": Case("boxplus[1,1] b :- b, a.", ("b@0", "a@[0,3]"), "b@4"),
 }
 
+COUNTED = {
+    "count": Case("b(X,N) :- N = count() over a(X,_) in [2] by X.", ("a(x,1)@1", "a(x,2)@[2,3]", "a(y,2)@2"), "b(x,3)@3"),
+    "mean": Case("b(X,10) :- 10 = avg(V) over a(X,V) in [2] by X.", ("a(x,5)@1", "a(x,15)@3", "a(y,2)@2"), "b(x,10)@3"),
+    "sum of an expression": Case(
+        "b(50) :- 50 = sum(V*2) over (a(V), c) in [4 step 5].", ("a(10)@1", "a(15)@3", "c@[0,9]"), "b(50)@[5,9]"
+    ),
+    "greatest": Case(
+        "b(X,V) :- V = max(W) over a(X,W) in [2] by X.", ("a(x,5)@1", "a(x,15)@3", "a(y,20)@2"), "b(x,15)@[3,5]"
+    ),
+    "median": Case(
+        "b(X,V) :- V = quantile(0.5, W) over a(X,W) in [2] by X.", ("a(x,10)@1", "a(x,50)@2", "a(x,20)@3"), "b(x,20)@3"
+    ),
+    "mean of what is held": Case(
+        "b(X,V) :- V = avg(W) over (latest a(X,W) by X in [5]) in [2] by X.", ("a(x,10)@1", "a(x,50)@2"), "b(x,50)@[4,7]"
+    ),
+    "threshold": Case("b(X) :- count() over a(X,_) in [2] by X >= 2.", ("a(x,1)@1", "a(x,2)@3", "a(y,2)@2"), "b(x)@3"),
+    "threshold of a sum": Case(
+        "b(X) :- sum(V) over (a(X,V), V >= 0) in [2] by X > 60.", ("a(x,11)@1", "a(x,50)@3"), "b(x)@3"
+    ),
+    "threshold in recursion": Case(
+        "b(X) :- c(X). b(X) :- count() over (a(X,Y), b(Y)) in [2] by X >= 2.",
+        ("c(x)@[0,9]", "a(y,x)@1", "a(y,x)@2", "a(z,y)@2", "a(z,y)@3"),
+        "b(z)@[3,4]",
+    ),
+    "latest": Case("b(X,V) :- latest a(X,V) by X in [5].", ("a(x,10)@1", "a(x,50)@3", "a(y,1)@4"), "b(x,50)@[3,8]"),
+    "no count": Case(
+        "b(X) :- c(X), not count() over a(X,_) in [2] by X > 1.", ("c(x)@[0,9]", "a(x,1)@3", "a(x,2)@4"), "b(x)@[6,9]"
+    ),
+}
+
 CASES = RATIONAL | {
-    f"whole: {name}": case._replace(program=f"timeline integer. {case.program}") for name, case in WHOLE.items()
+    f"whole: {name}": case._replace(program=f"timeline integer. {case.program}") for name, case in (WHOLE | COUNTED).items()
 }

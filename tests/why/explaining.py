@@ -12,7 +12,8 @@ from tidelog.plans.facts import Record, Schema
 from tidelog.plans.parser import parse
 from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.why.explain import Explainer, Reason
-from tidelog.runtime.why.streamed import explainer_of_stream, telling_all
+from tidelog.runtime.why.streamed import explainer_of_stream
+from tidelog.runtime.why.told import telling_all
 from tidelog.runtime.why.why_not import WhyNot
 from tidelog.verifier.certificate import Verifier
 from tidelog.verifier.times import Refused

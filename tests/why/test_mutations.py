@@ -26,6 +26,7 @@ def mutants(certificate: dict[str, Any], rules: list[str]) -> Iterator[Mutant]:
         yield from _renamed(certificate, path)
         yield from _swapped(certificate, path, rules)
         yield from _circular(certificate, path)
+        yield from _counted_otherwise(certificate, path)
 
 
 def _paths(node: dict[str, Any], path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
@@ -54,7 +55,7 @@ def _dropped(certificate: dict[str, Any], path: tuple[int, ...]) -> Iterator[Mut
 def _widened(certificate: dict[str, Any], path: tuple[int, ...]) -> Iterator[Mutant]:
     """The conclusion by the least there is at either end, what is given or absent for ever."""
     _, node = _at(certificate, path)
-    name = "absent" if "absent" in node else "fact"
+    name = _said(node)
     text, _, time = node[name].rpartition("@")
     for wider in _wider(time) if not path else ("(-inf,inf)",):
         copy, node = _at(certificate, path)
@@ -63,6 +64,10 @@ def _widened(certificate: dict[str, Any], path: tuple[int, ...]) -> Iterator[Mut
             copy["fact"] = node[name]
         if wider != time:
             yield f"widened {name}", copy
+
+
+def _said(node: dict[str, Any]) -> str:
+    return next(name for name in ("absent", "aggregate", "fact") if name in node)
 
 
 def _begin(time: str) -> str:
@@ -84,7 +89,7 @@ def _wider(time: str) -> Iterator[str]:
 
 def _renamed(certificate: dict[str, Any], path: tuple[int, ...]) -> Iterator[Mutant]:
     copy, node = _at(certificate, path)
-    name = "absent" if "absent" in node else "fact"
+    name = _said(node)
     for old, new in (("(x", "(w"), ("(10)", "(11)"), ("(50)", "(51)")):
         if old in node[name]:
             node[name] = node[name].replace(old, new)
@@ -116,7 +121,7 @@ def _is_same(rule: str, other: str) -> bool:
 def _circular(certificate: dict[str, Any], path: tuple[int, ...]) -> Iterator[Mutant]:
     """A step that rests on its own conclusion: as a premise, in place of its premises, as a lemma."""
     _, node = _at(certificate, path)
-    if not node.get("premises") or node["by"] == "parts":
+    if not node.get("premises") or node.get("by", "parts") == "parts":
         return
     own = {"fact": node["fact"], "by": node["by"], "premises": []}
     copy, changed = _at(certificate, path)
@@ -132,6 +137,34 @@ def _circular(certificate: dict[str, Any], path: tuple[int, ...]) -> Iterator[Mu
     yield "circular proof", copy
 
 
+def _counted_otherwise(certificate: dict[str, Any], path: tuple[int, ...]) -> Iterator[Mutant]:
+    """Another value of an aggregate, another group, another function, more pairs than there are or fewer."""
+    _, node = _at(certificate, path)
+    if "aggregate" not in node:
+        return
+    value, _, rest = node["aggregate"].partition(" = ")
+    for text in (
+        f"{float(value) + 1:g} = {rest}",
+        node["aggregate"].replace("(x", "(y"),
+        node["aggregate"].replace("[2]", "[1]"),
+    ):
+        copy, changed = _at(certificate, path)
+        changed["aggregate"] = text
+        if text != node["aggregate"]:
+            yield "other value", copy
+    for more in (node["more"] + 1, node["more"] - 1, "inf", None):
+        copy, changed = _at(certificate, path)
+        changed["more"] = more
+        yield "other number of pairs", copy
+    for number in range(len(node["premises"])):
+        for old, new in (("x", "y"), ("10", "11"), ("1)@", "2)@")):
+            copy, changed = _at(certificate, path)
+            premise = changed["premises"][number]
+            premise.update({name: premise[name].replace(old, new) for name in ("fact", "absent") if name in premise})
+            if copy != certificate:
+                yield "other pair", copy
+
+
 LEAST = {
     "dropped premise": 100,
     "widened fact": 200,
@@ -139,6 +172,10 @@ LEAST = {
     "other constant": 40,
     "swapped rule": 600,
     "circular proof": 200,
+    "widened aggregate": 6,
+    "other value": 12,
+    "other number of pairs": 24,
+    "other pair": 12,
 }
 """So many mutants of a kind there are, at least, over all cases."""
 

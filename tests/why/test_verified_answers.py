@@ -19,7 +19,7 @@ from drawing import drawn
 from oracle.agreement import records_of
 from oracle.evaluate import GroundFact, rules_of
 from oracle.grounding import head_atom
-from oracle.lars_programs import lars_programs, lars_streams
+from oracle.lars_programs import AGGREGATES, COUNTED, HELD, lars_programs, lars_streams
 from oracle.programs import Features, Kind
 from tidelog.plans.errors import MethodError
 from tidelog.plans.facts import Record
@@ -27,7 +27,8 @@ from tidelog.plans.printing import format_program
 from tidelog.plans.syntax import Program
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.why.explain import Explainer, Reason
-from tidelog.runtime.why.streamed import explainer_of_stream, telling_all
+from tidelog.runtime.why.streamed import explainer_of_stream
+from tidelog.runtime.why.told import telling_all
 from tidelog.verifier.certificate import Verifier
 from why.explaining import refusal
 
@@ -112,3 +113,24 @@ def test_answers_of_streams_are_proved(data: st.DataObject, form: str) -> None:
     assume(derived)
     for fact in data.draw(st.lists(st.sampled_from(derived), min_size=1, max_size=3)):
         assert verify(explainer, program, facts, cut(data, fact))
+
+
+COUNTING = {"aggregates": AGGREGATES, "held": HELD, "counted": COUNTED}
+
+
+@drawn(60)
+@given(st.data(), st.sampled_from(sorted(COUNTING)))
+def test_answers_of_aggregates_are_proved(data: st.DataObject, form: str) -> None:
+    """So are answers that rest on aggregates, thresholds (in recursion, too) and held values, and what they lack is told."""
+    program = data.draw(lars_programs(COUNTING[form]))
+    plan = telling_all(compiled_stream(program))
+    facts = data.draw(lars_streams())
+    explainer = explainer_of_stream(plan, records_of(plan, facts))
+    rows = [(name, row) for name in heads_of(program) for row in sorted(explainer.model.rows(name), key=repr)]
+    assume(rows)
+    for name, row in data.draw(st.lists(st.sampled_from(rows), min_size=1, max_size=3)):
+        times = data.draw(st.sampled_from(explainer.model.ranges(name, row, NEG, POS)))
+        assert verify(explainer, program, facts, cut(data, (name, row, *times)))
+        point = data.draw(st.integers(-3, 30))
+        holds = bool(explainer.model.ranges(name, row, point, point))
+        assert verify(explainer, program, facts, (name, row, point, point)) == holds

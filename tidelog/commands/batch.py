@@ -21,6 +21,7 @@ from tidelog.plans.timeline import Timeline
 from tidelog.runtime.batch.decision import METHODS
 from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.collecting import collect_seldom
+from tidelog.runtime.interfaces import Rejected
 from tidelog.runtime.state_bound import MAX_STATE_IN_BATCH
 from tidelog.runtime.violations import Violation
 
@@ -58,12 +59,17 @@ def parse_facts(specs: Sequence[str]) -> list[Spec]:
 
 
 def load(
-    plan: BatchPlan, timeline: Timeline, specs: Sequence[Spec], progress: Progress, only: frozenset[str] | None = None
+    plan: BatchPlan,
+    timeline: Timeline,
+    specs: Sequence[Spec],
+    progress: Progress,
+    only: frozenset[str] | None = None,
+    on_rejected: Callable[[Rejected], None] | None = None,
 ) -> BatchLoader:
     """The facts of some inputs, at least as fine as `timeline`; DataError for the first that cannot be read."""
     collect_seldom()
     schema = replace(plan.schema, timeline=timeline)
-    loader = BatchLoader(schema, only=only)
+    loader = BatchLoader(schema, only=only, on_rejected=on_rejected)
     progress.expect(spec.path for spec in specs)
     for spec in specs:
         loader.load(spec, progress.read)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from difflib import unified_diff
 from pathlib import Path
 
-from tidelog.commands.outcome import BAD, DONE, count, say, show_diagnostics, write_out
+from tidelog.commands.outcome import BAD, DONE, USAGE, count, say, show_diagnostics, write_out
 from tidelog.commands.replacing import replace_file
 from tidelog.compiling import read_program
 from tidelog.plans.errors import DataError, ProgramError, SpecError, TidelogError
@@ -28,8 +28,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Format each file; one that cannot be read as a program is left as it is, and makes the exit code 1."""
-    wrong = changed = 0
+    """Format each file. One that is no program is left as it is: the exit code is 1, or 2 where a file cannot be read."""
+    wrong = changed = unreadable = 0
     for path in options.programs:
         try:
             changed += _format(path, options)
@@ -37,12 +37,13 @@ def run(options: argparse.Namespace) -> int:
             show_diagnostics(error.diagnostics, error.name, error.text)
             wrong += 1
         except TidelogError as error:
-            if isinstance(error, SpecError):
-                raise
             say(f"error: {error}")
             wrong += 1
+            unreadable += isinstance(error, SpecError)
     if options.check and changed:
         say(f"{count(changed, 'file')} would change: `tidelog fmt` without `--check` does it")
+    if unreadable:
+        return USAGE
     return BAD if wrong or (options.check and changed) else DONE
 
 
@@ -67,7 +68,10 @@ def _format(path: str, options: argparse.Namespace) -> bool:
 def _read(path: str) -> str:
     """The text of a file; SpecError where there is none, DataError where it is not UTF-8."""
     if path == _STANDARD:
-        data = sys.stdin.buffer.read(MAX_PROGRAM + 1)
+        try:
+            data = sys.stdin.buffer.read(MAX_PROGRAM + 1)
+        except OSError as error:
+            raise SpecError(f"cannot read standard input: {os.strerror(error.errno or 0)}") from error
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from tidelog.commands.batch import load_batch_plan
 from tidelog.commands.batch_progress import Progress
+from tidelog.commands.outcome import count, say
 from tidelog.compiling import compile_path
 from tidelog.connectors.batch_files import BatchLoader, parse_batch_spec
 from tidelog.connectors.fact_columns import FactColumns
@@ -17,10 +18,30 @@ from tidelog.plans.facts import Record, Schema
 from tidelog.plans.plan import Plan
 from tidelog.plans.timeline import Timeline
 from tidelog.runtime.collecting import collect_seldom
-from tidelog.runtime.why.streamed import telling_all
+from tidelog.runtime.interfaces import Rejected
+from tidelog.runtime.why.told import telling_all
 
 _FOR_STREAMS = frozenset({"not-in-batch"})
 """What is wrong with a program for batch reasoning alone."""
+
+
+class DeadLetters:
+    """Counts what cannot be read, and says it on standard error: the first `MOST_SHOWN` with reason and place."""
+
+    MOST_SHOWN = 10
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def __call__(self, rejected: Rejected) -> None:
+        self.number += 1
+        if self.number <= self.MOST_SHOWN:
+            say(f"{rejected.place}: {rejected.reason}")
+
+    def close(self) -> None:
+        """Say how many there were."""
+        if self.number:
+            say(f"note: {count(self.number, 'record')} could not be used")
 
 
 class _InOrder(FactColumns):
@@ -65,13 +86,22 @@ def open_to_all(schema: Schema) -> Schema:
     return replace(schema, predicates=predicates)
 
 
-def load_given(schema: Schema, specs: Sequence[str], progress: Progress, only: frozenset[str] | None = None) -> GivenFacts:
-    """The facts of some inputs, those of `only` if it is given; DataError for the first that cannot be read."""
+def load_given(
+    schema: Schema,
+    specs: Sequence[str],
+    progress: Progress,
+    only: frozenset[str] | None = None,
+    letters: DeadLetters | None = None,
+) -> GivenFacts:
+    """The facts of some inputs, those of `only` if it is given.
+
+    With `letters`, what cannot be read is a dead letter, as in a stream; without, DataError for the first.
+    """
     parsed = [parse_batch_spec(spec) for spec in specs]
     if sum(spec.scheme == "-" for spec in parsed) > 1:
         raise SpecError("standard input can be read once only")
     collect_seldom()
-    loader = BatchLoader(schema, only=only)
+    loader = BatchLoader(schema, only=only, on_rejected=letters)
     kept = _InOrder(only)
     if schema.timeline.is_integer:
         loader.facts = kept

@@ -9,13 +9,14 @@ from operator import itemgetter
 
 from tidelog.commands.batch import add_batch_arguments, go_on, load, load_batch_plan, parse_facts, say_inconsistent
 from tidelog.commands.batch_progress import Progress
+from tidelog.commands.given_facts import DeadLetters
 from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import BAD, DONE, load_plan, show_diagnostics, write_out
 from tidelog.connectors.batch_files import BatchLoader
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.spec import Spec
 from tidelog.plans.batch import BatchPlan
-from tidelog.plans.errors import ConnectorError, DataError, ProgramError, SpecError
+from tidelog.plans.errors import DataError, ProgramError, SpecError
 from tidelog.plans.facts import Record
 from tidelog.plans.pictures.picture import Picture
 from tidelog.plans.pictures.timeline import WIDTH
@@ -60,7 +61,9 @@ def run(options: argparse.Namespace) -> int:
     except ProgramError as error:
         return _run_as_stream(options, specs, error)
     with Progress() as progress:
-        loader = load(plan, plan.timeline, specs, progress)
+        letters = DeadLetters()
+        loader = load(plan, plan.timeline, specs, progress, on_rejected=letters)
+        letters.close()
         done = Materialisation(refined(plan, loader.timeline), "seminaive", options.until, options.max_state)
         done.load(loader.drain())
         go_on(done, progress)
@@ -81,9 +84,11 @@ def _run_as_stream(options: argparse.Namespace, specs: Sequence[Spec], error: Pr
     if options.until is not None:
         raise SpecError("--until is for programs that batch reasoning can take: `--end` tells where the picture ends")
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
-    loader = BatchLoader(plan.schema)
+    letters = DeadLetters()
+    loader = BatchLoader(plan.schema, on_rejected=letters)
     for spec in specs:
         loader.load(spec)
+    letters.close()
     facts = sorted(loader.drain(), key=itemgetter(2))
     records = [*facts, *_answers(plan, facts, options.max_state)]
     _write(options, lambda predicates, how: plot(records, plan.schema, plan.program, predicates, **how), plan)
@@ -122,4 +127,4 @@ def _write(
     try:
         picture.save(options.out)
     except OSError as error:
-        raise ConnectorError(f"cannot write `{options.out}`: {os.strerror(error.errno or 0)}") from error
+        raise SpecError(f"cannot write `{options.out}`: {os.strerror(error.errno or 0)}") from error

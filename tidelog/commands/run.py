@@ -6,10 +6,16 @@ import argparse
 from functools import partial
 
 from tidelog.commands.http import add_http_options
+from tidelog.commands.numbers import positive
 from tidelog.commands.outbox import add_outbox_options, outbox_of, refuse_outbox_options, run_with_outbox
 from tidelog.commands.outcome import load_plan
 from tidelog.commands.streaming import add_stream_options, stream
+from tidelog.connectors.spec import parse_spec
+from tidelog.plans.errors import SpecError
 from tidelog.runtime.engine import Engine
+
+REMEMBERED = 10_000
+"""From so many facts, at the most, answers are explained, unless it is said otherwise."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +29,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="when answers are told: at once, once they can grow no more, when they begin and when they end, or at each "
         "time point (default intervals)",
     )
+    parser.add_argument(
+        "--explain",
+        nargs="?",
+        type=positive,
+        const=REMEMBERED,
+        metavar="N",
+        help=f"with `--emit changes`: say what each answer follows from, by the last N facts (default {REMEMBERED:,})",
+    )
     parser.add_argument("--no-prospects", action="store_true", help="let nothing sleep while it cannot hold")
     add_outbox_options(parser)
     add_http_options(parser)
@@ -32,8 +46,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run a program over its sources until they end, or until a signal asks to stop."""
     plan = load_plan(options.program)
+    _check_explained(options)
     outbox = outbox_of(plan, options)
     if outbox is not None:
         return run_with_outbox(plan, options, outbox)
     refuse_outbox_options(options)
-    return stream(plan, options, partial(Engine, emit=options.emit, prospects=not options.no_prospects))
+    engine = partial(Engine, emit=options.emit, prospects=not options.no_prospects, explain=options.explain or 0)
+    return stream(plan, options, engine)
+
+
+def _check_explained(options: argparse.Namespace) -> None:
+    if options.explain is None:
+        return
+    if options.emit != "changes":
+        raise SpecError("--explain: reasons are told of changes: add `--emit changes`")
+    if any(parse_spec(spec, allow_remote=True).format != "jsonl" for spec in options.sinks or ()):
+        raise SpecError("--explain: reasons are written in JSON lines alone, such as `--out -`")

@@ -30,7 +30,7 @@ from tidelog.connectors.framing import MAX_LINE
 from tidelog.connectors.outbox_spec import is_outbox
 from tidelog.connectors.spec import open_sink, open_source, parse_spec
 from tidelog.plans.errors import DataError, SpecError
-from tidelog.plans.plan import Plan
+from tidelog.plans.plan import AggregateShape, Plan
 from tidelog.plans.stopping import Stopped
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.clock import Clock
@@ -227,8 +227,18 @@ class _Run:
             say(f"note: {unused_note(intake.unused, intake.unused_names, self._plan.schema)}")
         if self._engine.rejected:
             say(f"note: {count(self._engine.rejected, 'record')} could not be used")
+        self._say_failed(self._engine)
         if intake.held:
             say(f"note: {count(intake.held, 'first fact')} held: no other has come that agrees on the time")
+
+    def _say_failed(self, engine: Running) -> None:
+        """Say which aggregates had no value: what was no number, or a result beyond all numbers."""
+        steps = engine.statistics().steps
+        for step in self._plan.steps:
+            failed = steps[step.id].failed_evaluations if step.id in steps else 0
+            if isinstance(step.shape, AggregateShape) and failed:
+                what = "text where a number was wanted, or a result beyond what a number can be"
+                say(f"note: {count(failed, 'value')} passed over by an aggregate ({what}): {step.source}")
 
 
 def _check_times(plan: Plan, options: argparse.Namespace) -> None:

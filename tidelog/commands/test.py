@@ -6,6 +6,7 @@ import argparse
 import os
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -94,7 +95,8 @@ class _Testing:
             outcome = runner.run(test)
             outcomes.append(outcome)
             self._fired.setdefault(program, Counter()).update(outcome.fired)
-            self._tell(suite, outcome)
+            if not self._options.update:
+                self._tell(suite, outcome)
             if self.is_over:
                 break
         if self._options.update:
@@ -118,10 +120,15 @@ class _Testing:
         lines = [f"{'error  ' if outcome.error else 'failed '} {name}", *failure_lines(outcome)]
         write_out("".join(f"{line}\n" for line in lines))
 
-    def _update(self, suite: TestSuite, outcomes: Sequence[Outcome]) -> None:
-        text = updated(suite, outcomes)
+    def _update(self, suite: TestSuite, outcomes: list[Outcome]) -> None:
+        """Write what was told, and say of each test whether that could be done."""
+        text, problems = updated(suite, outcomes)
         if text != suite.text:
             replace_file(suite.path, text.replace("\n", suite.line_end))
+        for number, outcome in enumerate(outcomes):
+            if outcome.test.name in problems:
+                outcomes[number] = replace(outcome, error=problems[outcome.test.name], differences=())
+            self._tell(suite, outcomes[number])
         self._updated += sum(bool(item.differences or item.test.expects_nothing) and not item.error for item in outcomes)
 
     def close(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from tidelog.commands.batch import write_lines
 from tidelog.commands.batch_progress import Progress
-from tidelog.commands.given_facts import load_any_plan, load_given
+from tidelog.commands.given_facts import DeadLetters, load_any_plan, load_given
 from tidelog.commands.outcome import BAD, DONE, say
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.syntax import Background
@@ -37,7 +37,9 @@ def run(options: argparse.Namespace) -> int:
     certificates = list(_certificates(options.certificate))
     with Progress() as progress:
         plan = load_any_plan(options.program)
-        given = load_given(plan.schema, options.facts, progress)
+        letters = DeadLetters()
+        given = load_given(plan.schema, options.facts, progress, letters=letters)
+        letters.close()
         backgrounds = {item.predicate for item in plan.program.statements if isinstance(item, Background)}
         verifier = Verifier(
             plan.program.text,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -11,7 +12,7 @@ from itertools import islice
 from tidelog.commands.asked_fact import Once, read_fact
 from tidelog.commands.batch import add_iso, go_on, write_lines
 from tidelog.commands.batch_progress import Progress
-from tidelog.commands.given_facts import GivenFacts, load_any_plan, load_given, open_to_all
+from tidelog.commands.given_facts import DeadLetters, GivenFacts, load_any_plan, load_given, open_to_all
 from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import BAD, DONE, USAGE, add_max_state, say
 from tidelog.connectors.formatting import TimeFormatter
@@ -33,6 +34,8 @@ from tidelog.runtime.why.streamed import explainer_of_stream
 from tidelog.runtime.why.why_not import WhyNot
 
 Answer = Reason | WhyNot
+_VARIABLE = re.compile(r"[(,]\s*([A-Z][A-Za-z0-9_]*|_)\s*(?=[,)])")
+"""What would be a variable in a rule."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -65,6 +68,8 @@ def run(options: argparse.Namespace) -> int:
             explainer, fact = _explained(plan, options, progress)
             progress.clear()
             holds = explainer.holds(fact)
+            if not holds:
+                _note_variables(options.fact)
             write_lines(_shown(explainer, fact, options, holds=holds))
         except (EndlessError, MethodError) as error:
             progress.clear()
@@ -79,6 +84,8 @@ def _check(options: argparse.Namespace) -> None:
         raise SpecError(f"--state: `{shorten(options.state)}` holds no journal, for runs keep none yet; {hint}")
     if options.program is None:
         raise SpecError("expected the file of a program: `tidelog why PROGRAM FACTS… --fact F`")
+    if not options.facts:
+        say("note: no facts are given, so there are those of the program alone: name files of facts behind it")
     if options.all is not None and options.format == "svg":
         raise SpecError("--all shows text or JSON: an SVG is one picture")
 
@@ -89,14 +96,18 @@ def _check(options: argparse.Namespace) -> None:
 def _explained(plan: BatchPlan | Plan, options: argparse.Namespace, progress: Progress) -> tuple[Explainer, Record]:
     schema = open_to_all(plan.schema)
     (predicate, *_), timeline = read_fact(schema, options.fact)
+    letters = DeadLetters()
     if isinstance(plan, Plan):
-        given = load_given(plan.schema, options.facts, progress)
+        given = load_given(plan.schema, options.facts, progress, letters=letters)
+        letters.close()
         _note_unknown(plan, predicate, given)
         fact, _ = read_fact(schema, options.fact)
         return explainer_of_stream(plan, given.records, _writing(plan.timeline, options), options.max_state), fact
     rules = (item for item in plan.program.statements if not _is_constraint(item))
     part = rebuilt(plan, rules, predicate)
-    given = load_given(replace(plan.schema, timeline=timeline), options.facts, progress, predicates_read(part, predicate))
+    schema_of_facts, read = replace(plan.schema, timeline=timeline), predicates_read(part, predicate)
+    given = load_given(schema_of_facts, options.facts, progress, read, letters)
+    letters.close()
     _note_unknown(plan, predicate, given)
     part = refined(part, given.timeline)
     fact, _ = read_fact(replace(schema, timeline=given.timeline), options.fact)
@@ -132,6 +143,11 @@ def _note_unknown(plan: BatchPlan | Plan, predicate: str, given: GivenFacts) -> 
     if predicate not in plan.schema.predicates and predicate not in given.predicates:
         name = f"`{shorten(predicate)}`{suggest(predicate, plan.schema.predicates)}"
         say(f"note: neither the program nor the data has a predicate {name}")
+
+
+def _note_variables(fact: str) -> None:
+    for name in _VARIABLE.findall(fact.partition("@")[0]):
+        say(f"note: `{name}` is a constant here, as any name in a fact is: `--fact` asks for one fact, without variables")
 
 
 # --- what is shown ------------------------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tidelog.connectors.text_decoder import TextDecoder
@@ -30,11 +30,13 @@ Sign = Literal[" ", "-", "+"]
 class Difference:
     """One expectation that was not met: its name (`expect`, `at 5`, `asks`), and its lines, each with its sign.
 
-    `record` of a line is what it stands for, where it is a fact: what a reason can be asked for.
+    `record` of a line is what it stands for, where it is a fact: what a reason can be asked for. `reasons` are those that
+    have been found, as lines.
     """
 
     what: str
     lines: tuple[tuple[Sign, str, Record | None], ...]
+    reasons: Mapping[Record, tuple[str, ...]] = field(default_factory=dict)
 
 
 def compare(what: str, expected: Iterable[Record], told: Iterable[Record], encoder: TextEncoder) -> Difference | None:
@@ -102,8 +104,9 @@ def coalesced(records: Iterable[Record]) -> list[Record]:
 class Expectations:
     """Reads what a test expects; DataError, with its place, for a line that is none of a program's answers."""
 
-    def __init__(self, schema: Schema, outputs: Iterable[str], path: str) -> None:
+    def __init__(self, schema: Schema, outputs: Iterable[str], path: str, *, is_part: bool = False) -> None:
         self._outputs, self._path = (*outputs, VIOLATED), path
+        self._kind = "is none of the outputs of `only`" if is_part else "is no output of the program"
         open_to_all = Schema(schema.timeline)
         self._decoder = TextDecoder(open_to_all, path)
         self._timeless = TextDecoder(open_to_all, path, timeless=True)
@@ -162,5 +165,5 @@ class Expectations:
             raise DataError(rejected.reason, place)
         for record in batch.records:
             if record[0] not in self._outputs:
-                raise DataError(f"`{record[0]}` is no output of the program{suggest(record[0], self._outputs)}", place)
+                raise DataError(f"`{record[0]}` {self._kind}{suggest(record[0], self._outputs)}", place)
         return batch.records

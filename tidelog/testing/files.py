@@ -24,6 +24,7 @@ MAX_FILE = 16 * 1024 * 1024
 SUFFIX = ".tide.toml"
 """How the names of files end that are found in folders."""
 _POSITION = re.compile(r"(.*) \(at line (\d+), column (\d+)\)\Z", re.DOTALL)
+_KEYS = ("name", "facts", "start", "lateness", "emit", "only", "expect", "at", "asks")
 _EMIT: tuple[str, ...] = get_args(EmitMode)
 
 
@@ -45,7 +46,8 @@ class Lines:
 class RuleTest:
     """One test: facts in the order of their arrival, and what is expected of them; None where nothing is said of it.
 
-    `expect` is what is told in the form of `emit`, `at` what holds at single times, `asks` lines of `ask`.
+    `expect` is what is told in the form of `emit`, `at` what holds at single times, `asks` lines of `ask`. With `only`,
+    nothing but these outputs is compared. `places` are the numbers of the lines in which the values of keys stand.
     """
 
     name: str
@@ -58,6 +60,8 @@ class RuleTest:
     expect: Lines | None = None
     at: Mapping[str, Lines] = field(default_factory=dict)
     asks: Lines | None = None
+    only: tuple[str, ...] | None = None
+    places: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def expects_nothing(self) -> bool:
@@ -140,7 +144,7 @@ class _Reader:
     def _test(self, data: dict[str, Any], number: int) -> RuleTest:
         path = ("test", number)
         before = len(self._problems)
-        self._check_keys(data, ("name", "facts", "start", "lateness", "emit", "expect", "at", "asks"), path, "a test")
+        self._check_keys(data, _KEYS, path, "a test")
         for key in ("name", "facts"):
             if key not in data:
                 self._problem(path, "bad-test", f"a test needs `{key}`")
@@ -159,6 +163,8 @@ class _Reader:
             expect=self._lines(data["expect"], (*path, "expect")) if "expect" in data else None,
             at=self._at(data.get("at", {}), (*path, "at")),
             asks=self._asks(data["asks"], (*path, "asks")) if "asks" in data else None,
+            only=self._only(data["only"], (*path, "only")) if "only" in data else None,
+            places=self._lines_of(data, path),
         )
         is_misspelt = any(problem.code == "unknown-key" for problem in self._problems[before:])
         if test.expects_nothing and not self._updates and not is_misspelt:
@@ -166,11 +172,25 @@ class _Reader:
             self._problem(path, "bad-test", "a test has to say what it expects", help)
         return test
 
+    def _lines_of(self, data: dict[str, Any], path: tuple[str | int, ...]) -> dict[str, int]:
+        """The number of the line of each value; those of `at` as `at TIME`."""
+        found = {key: (*path, key) for key in data}
+        at = data.get("at")
+        found |= {f"at {time}": (*path, "at", time) for time in (at if isinstance(at, dict) else ())}
+        return {key: self._line(self._place(where).start) for key, where in found.items()}
+
     def _at(self, data: Any, path: tuple[str | int, ...]) -> dict[str, Lines]:
         if not isinstance(data, dict):
             self._problem(path, "bad-test", "`at` is told for single times", 'such as `at."5" = "alarm(p1)"`')
             return {}
         return {time: self._lines(value, (*path, time)) for time, value in data.items()}
+
+    def _only(self, value: Any, path: tuple[str | int, ...]) -> tuple[str, ...]:
+        """Names of outputs."""
+        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        self._problem(path, "bad-test", '`only` is an array of outputs, such as `only = ["alarm"]`')
+        return ()
 
     def _asks(self, value: Any, path: tuple[str | int, ...]) -> Lines:
         """Lines of `ask`: texts, or tables of TOML's with the same fields."""

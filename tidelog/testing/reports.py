@@ -32,13 +32,15 @@ def _diff(difference: Difference) -> Iterator[str]:
     lines = difference.lines
     near = {at + step for at, line in enumerate(lines) if line[0] != " " for step in range(-_AROUND, _AROUND + 1)}
     skipped = 0
-    for at, (sign, text, _) in enumerate(lines):
+    for at, (sign, text, record) in enumerate(lines):
         if at not in near:
             skipped += 1
             continue
         yield from _skipped(skipped)
         skipped = 0
         yield f"{sign} {text}"
+        if sign != " " and record is not None:
+            yield from (f"      {reason}" for reason in difference.reasons.get(record, ()))
     yield from _skipped(skipped)
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -25,6 +26,7 @@ from tidelog.runtime.violations import Violation
 from tidelog.testing.comparing import VIOLATED, Difference, Expectations, coalesced, compare, compare_texts, line_of
 from tidelog.testing.coverage import fired_rules
 from tidelog.testing.files import Lines, RuleTest, TestSuite
+from tidelog.testing.reasons import with_reasons
 
 _SOURCE = "facts"
 _DATE = re.compile(r"[@\[(,\"]\s*\d{4}-\d\d-\d\d")
@@ -65,6 +67,7 @@ class Outcome:
 class _Run:
     """What one session has given."""
 
+    accepted: list[Record] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
     hypothetical: list[HypotheticalAnswer] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
@@ -102,22 +105,57 @@ class SuiteRunner:
             outcome = Outcome(test, Told(), error=f"{place}{error}")
         return replace(outcome, seconds=time.perf_counter() - begin)
 
+    def _check(self, test: RuleTest) -> None:
+        """DataError, at its place, for a value that the program has no use for."""
+        times = TimeReader(self.plan.timeline)
+        with self._at(test, "start"):
+            if test.start is not None:
+                times.point(test.start)
+        with self._at(test, "lateness"):
+            times.duration(test.lateness)
+        with self._at(test, "only"):
+            for name in test.only or ():
+                if name not in self.plan.outputs:
+                    raise DataError(f"`{name}` is no output of the program{suggest(name, self.plan.outputs)}")
+        with self._at(test, "asks"):
+            if test.asks is not None and not self._asked.questions:
+                raise DataError("the program asks nothing: `asks` needs a query in it, such as `ask alarm(X)@T.`")
+
+    @contextmanager
+    def _at(self, test: RuleTest, key: str) -> Iterator[None]:
+        """Give what is wrong with the value of a key its place."""
+        try:
+            yield
+        except (DataError, TypeError) as error:
+            if isinstance(error, DataError) and error.place:
+                raise
+            reason = error.reason if isinstance(error, DataError) else str(error)
+            raise DataError(reason, f"{self.suite.path}:{test.places.get(key, test.line)}") from error
+
     def _run(self, test: RuleTest) -> Outcome:
+        self._check(test)
         wants_facts = test.expect is not None or test.expects_nothing
         run = self._session(self.plan, test, test.emit)
         final = run if test.emit == "final" or not test.at else self._session(self.plan, test, "final")
         asked = self._session(self._asked, test, test.emit) if test.asks is not None else None
-        expectations = Expectations(self.plan.schema, self.plan.outputs, self.suite.path)
+        outputs = self.plan.outputs if test.only is None else test.only
+        expectations = Expectations(self.plan.schema, outputs, self.suite.path, is_part=test.only is not None)
         encoder = TextEncoder(self.plan.schema, iso=_has_dates(test.expect or test.facts))
-        records = [*(coalesced(run.records) if test.emit == "intervals" else run.records), *_violated(run.violations)]
+        told = [record for record in run.records if test.only is None or record[0] in test.only]
+        records = [*(coalesced(told) if test.emit == "intervals" else told), *_violated(run.violations)]
         differences: list[Difference | None] = []
         if wants_facts or run.violations:
             expected = [] if test.expect is None else expectations.told(test.expect, test.emit)
             differences.append(compare("expect", expected, records, encoder))
         at: dict[str, tuple[str, ...]] = {}
         for when, lines in test.at.items():
-            point = self._point(when)
-            holding = [(name, row, point, point) for name, row, lo, hi in final.records if lo <= point <= hi]
+            with self._at(test, f"at {when}"):
+                point = self._point(when)
+            holding = [
+                (name, row, point, point)
+                for name, row, lo, hi in final.records
+                if lo <= point <= hi and (test.only is None or name in test.only)
+            ]
             differences.append(compare(f"at {when}", expectations.at(lines, point), holding, encoder))
             at[when] = tuple(sorted(line_of(record, encoder).rpartition("@")[0] for record in holding))
         asks = None
@@ -126,7 +164,7 @@ class SuiteRunner:
             differences.append(compare_texts("asks", expectations.asks(test.asks), asks))
         expect = tuple(line_of(record, encoder) for record in records) if wants_facts else None
         notes = tuple(_notes(run if asked is None or wants_facts else asked, self.plan))
-        found = tuple(item for item in differences if item is not None)
+        found = tuple(with_reasons(item, self.plan, run.accepted) for item in differences if item is not None)
         return Outcome(test, Told(expect, at, asks), found, "", notes, run.fired)
 
     def _session(self, plan: Plan, test: RuleTest, emit: EmitMode) -> _Run:
@@ -137,7 +175,9 @@ class SuiteRunner:
         for batch in _batches(decoder, test.facts):
             for rejected in batch.rejected:
                 raise DataError(rejected.reason, rejected.place)
-            run.refused += session.take(_SOURCE, batch)
+            refused = session.take(_SOURCE, batch)
+            run.refused += refused
+            run.accepted += [] if refused else batch.records
             self._pull(session, run)
         run.refused += session.end(_SOURCE)
         self._pull(session, run)

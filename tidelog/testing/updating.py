@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from tidelog.plans.errors import DataError
 from tidelog.testing.files import TestSuite
@@ -12,17 +13,21 @@ from tidelog.testing.running import Outcome
 from tidelog.testing.toml_places import Path, find_entries
 
 
-def updated(suite: TestSuite, outcomes: Iterable[Outcome]) -> str:
+def updated(suite: TestSuite, outcomes: Iterable[Outcome]) -> tuple[str, dict[str, str]]:
     """The text of the file with what was told in place of what was expected, in the tests that failed.
 
-    A test that expects nothing gets an `expect`. DataError where a value stands where it cannot be replaced, as in tables
-    within a line.
+    A test that expects nothing gets an `expect`. With it, by the names of tests, why they could not be written: a value
+    stands where it cannot be replaced, as in tables within a line.
     """
-    values: dict[Path, str] = {}
+    problems: dict[str, str] = {}
     for outcome in outcomes:
-        if not outcome.error and (outcome.differences or outcome.test.expects_nothing):
-            values.update(_values(outcome))
-    return _put(suite, values)
+        if outcome.error or not (outcome.differences or outcome.test.expects_nothing):
+            continue
+        try:
+            suite = replace(suite, text=_put(suite, _values(outcome)))
+        except DataError as error:
+            problems[outcome.test.name] = str(error)
+    return suite.text, problems
 
 
 def _values(outcome: Outcome) -> dict[Path, str]:

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.parser import parse
-from tidelog.plans.syntax import Conjunction, FactStatement, Formula, Rule, Value
+from tidelog.plans.syntax import (
+    Aggregate,
+    Comparison,
+    Conjunction,
+    Constant,
+    FactStatement,
+    Formula,
+    Rule,
+    Value,
+    Variable,
+)
+from tidelog.verifier.counting import mentions, with_thresholds
 from tidelog.verifier.matching import substitutions
-from tidelog.verifier.terms import Row, grounded, head_predicate, is_ahead, numbered, predicates_in, value_of
+from tidelog.verifier.terms import (
+    Row,
+    grounded,
+    head_predicate,
+    is_ahead,
+    numbered,
+    of_group,
+    predicates_in,
+    value_of,
+)
 from tidelog.verifier.theory import Given, Theory
 from tidelog.verifier.times import Refused, Times, both, contains, union
 from tidelog.verifier.world import World
@@ -70,6 +91,10 @@ class Verifier:
             if "absent" in told:
                 self._check_absence(told)
                 continue
+            if "aggregate" in told:
+                self._check_total(told)
+                waiting += [(each, above) for each in _list(told.get("premises", []))]
+                continue
             claim, by, premises = self._claim(told.get("fact")), str(told.get("by")), _list(told.get("premises", []))
             if by == "parts":
                 waiting += [(each, above) for each in self._parts_of(claim, premises)]
@@ -95,37 +120,97 @@ class Verifier:
                 raise Refused("a fact rests on itself")
 
     def _check_step(self, claim: Claim, rule: Rule, premises: list[Any]) -> None:
-        world = World(True)
-        for each in map(_object, premises):
-            if "absent" in each:
-                world.absent.append(self._absence(each))
-            else:
-                world.add(*self._claim(each.get("fact")))
+        world = self._world_of(premises)
         predicate, row, times = claim
         given = [each for found, held in self._theory.derived(rule, world, (row, times)) if found == row for each in held]
         if head_predicate(rule) != predicate or not contains(union(given), times):
             raise Refused(f"`{predicate}` does not follow by its rule from these premises alone")
 
+    def _world_of(self, premises: list[Any]) -> World:
+        """What premises say, and nothing else."""
+        world = World(True)
+        waiting = list(premises)
+        while waiting:
+            each = _object(waiting.pop())
+            if "absent" in each:
+                world.absent += self._absences(each)
+            elif "aggregate" in each:
+                world.totals.append(self._total(each))
+                waiting += _list(each.get("premises", []))
+            else:
+                world.add(*self._claim(each.get("fact")))
+        return world
+
+    def _check_total(self, told: Mapping[str, Any]) -> None:
+        """The value of an aggregate, worked out over all pairs, and that those that are not shown are as many as is said."""
+        said, value, times = self._total(told)
+        (aggregate,) = (each for each in numbered([said]) if isinstance(each, Aggregate))
+        model = self._theory.model(predicates_in([aggregate.operand]), times[-1][1][0])
+        every = self._theory.evaluator(model)
+        if not contains(every.truth(aggregate, {aggregate.result.name: value} if value is not None else {}), times):
+            raise Refused(f"`{told['aggregate']}` is not the value")
+        window = every.window_of(aggregate, times)
+        shown = self._theory.evaluator(self._world_of(_list(told.get("premises", []))))
+        there = [both(each, window) for _, each in every.pairs(aggregate, {})]
+        given = [both(each, window) for _, each in shown.pairs(aggregate, {})]
+        more = told.get("more", 0)
+        if size(there) == math.inf:
+            is_right = more == "inf" or (more == 0 and sorted(filter(None, there)) == sorted(filter(None, given)))
+        else:
+            is_right = size(there) - size(given) == more
+        if not is_right:
+            raise Refused(f"`{told['aggregate']}` is worked out from other facts than those that are shown, and {more} more")
+
+    def _total(self, told: Mapping[str, Any]) -> tuple[Aggregate, Value | None, Times]:
+        text, _, time = str(told["aggregate"]).rpartition("@")
+        body = self._body(text)
+        marked = with_thresholds(body, [])
+        match tuple(map(self._theory.read, numbered(marked))):
+            case (Aggregate() as aggregate,) if aggregate.threshold is not None and not aggregate.by:
+                value = None
+            case (Aggregate() as aggregate, Comparison("=", Constant() as constant, Variable() as result)) if (
+                result == aggregate.result and not aggregate.by
+            ):
+                value = value_of(constant, {})
+            case _:
+                raise Refused(f"`{told['aggregate']}` is no value of an aggregate with its time")
+        return of_group(aggregate, {}), value, self._claim(f"x@{time}")[2]
+
+    def _body(self, text: str) -> tuple[Formula, ...]:
+        try:
+            (rule,) = parse(f"x :- {text}.").statements
+        except (ProgramError, ValueError):
+            raise Refused(f"`{text}` is no formula") from None
+        if not isinstance(rule, Rule):
+            raise Refused(f"`{text}` is no formula")
+        return rule.body
+
     def _check_absence(self, told: Mapping[str, Any]) -> None:
-        formula, times, where = self._absence(told)
+        formula, times, where = self._absences(told)[0]
         (ready,) = numbered([formula])
         world = self._theory.model(predicates_in([formula]), times[-1][1][0] if not is_ahead(formula) else math.inf)
         evaluator = self._theory.evaluator(world)
-        held = (each for binding in substitutions(world, [ready], dict(where)) for each in evaluator.truth(ready, binding))
+        held = (
+            each for binding in substitutions(evaluator, [ready], dict(where)) for each in evaluator.truth(ready, binding)
+        )
         if both(union(held), times):
             raise Refused(f"`{told['absent']}` is not absent")
 
-    def _absence(self, told: Mapping[str, Any]) -> tuple[Formula, Times, dict[str, Value]]:
+    def _absences(self, told: Mapping[str, Any]) -> list[tuple[Formula, Times, dict[str, Value]]]:
+        """What is said to be absent: as it is written, and with thresholds in its aggregates."""
         text, where = str(told["absent"]), _object(told.get("where", {}))
         formula, _, time = text.rpartition("@")
-        try:
-            (rule,) = parse(f"x :- {formula}.").statements
-        except (ProgramError, ValueError):
-            raise Refused(f"`{text}` is no absence") from None
-        if not isinstance(rule, Rule) or not all(isinstance(value, int) for value in where.values()):
+        if not all(isinstance(value, int) for value in where.values()):
             raise Refused(f"`{text}` is no absence")
-        body = rule.body[0] if len(rule.body) == 1 else Conjunction(rule.body)
-        return self._theory.read(grounded(body, {})), self._claim(f"x@{time}")[2], where
+        body = self._body(formula)
+        times = self._claim(f"x@{time}")[2]
+        found = []
+        for parts in dict.fromkeys([body, with_thresholds(body, [])]):
+            names = Counter(name for part in parts for name in mentions(part))
+            (whole,) = numbered([parts[0] if len(parts) == 1 else Conjunction(parts)])
+            kept = {name for name, uses in names.items() if uses > 1}
+            found.append((self._theory.read(grounded(whole, {}, kept)), times, where))
+        return found
 
     def _claim(self, text: object) -> Claim:
         """A fact of the certificate: its predicate, its row, its times."""
@@ -139,6 +224,11 @@ class Verifier:
         if not times:
             raise Refused(f"`{text}` has no times")
         return fact.atom.predicate, tuple(value_of(term, {}) for term in fact.atom.arguments), times
+
+
+def size(pairs: Iterable[Times]) -> float:
+    """How many pairs of a row and a time point there are."""
+    return float(sum(high - low for times in pairs for (low, _), (high, _) in times))
 
 
 def _object(value: object) -> dict[str, Any]:

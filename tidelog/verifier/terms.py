@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any
 
 from tidelog.plans.syntax import (
+    Aggregate,
     Arithmetic,
     Atom,
     Binary,
@@ -17,6 +18,7 @@ from tidelog.plans.syntax import (
     Constant,
     Expression,
     Formula,
+    Latest,
     Negation,
     Rule,
     Unary,
@@ -104,14 +106,21 @@ def compares(comparison: Comparison, binding: Binding) -> bool:
     return _ordered(comparison.operator, left, right)
 
 
+def may_compare(comparison: Comparison, binding: Binding) -> bool:
+    """Whether one side of a comparison stands for anything."""
+    return any(binding.get(name) == ANY for name in names_in(comparison.left) | names_in(comparison.right))
+
+
 def _ordered(sign: str, left: Any, right: Any) -> bool:
     return bool({"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[sign])
 
 
 def parts_of(formula: Formula) -> tuple[Formula, ...]:
     match formula:
-        case Unary() | Window() | Negation():
+        case Unary() | Window() | Negation() | Aggregate():
             return (formula.operand,)
+        case Latest():
+            return (formula.atom,)
         case Binary():
             return formula.left, formula.right
         case Conjunction():
@@ -129,15 +138,19 @@ def variables(formula: Formula, *, negated: bool) -> set[str]:
     """The variables of a formula's atoms, of those below negations too if `negated`."""
     if isinstance(formula, Negation) and not negated:
         return set()
+    if isinstance(formula, Aggregate):  # all others are its own
+        return {each.name for each in (*formula.by, *([formula.result] if formula.threshold is None else []))}
     found: set[str] = set()
     if isinstance(formula, Atom):
         found = found.union(*map(names_in, formula.arguments)) | ({formula.at.variable.name} if formula.at else set())
     return found.union(*(variables(part, negated=negated) for part in parts_of(formula)))
 
 
-def binding_parts(formula: Formula, *, left: bool = False) -> Iterator[tuple[Atom | Comparison, bool]]:
-    """The atoms and equations that bind variables, and whether they stand on the left of since or until."""
-    if isinstance(formula, Atom) or (isinstance(formula, Comparison) and formula.operator == "=" and not left):
+def binding_parts(formula: Formula, *, left: bool = False) -> Iterator[tuple[Atom | Comparison | Aggregate, bool]]:
+    """What binds variables, and whether it stands on the left of since or until: atoms, equations, aggregates."""
+    if isinstance(formula, Latest):
+        yield formula.atom, left
+    elif isinstance(formula, Atom | Aggregate) or (isinstance(formula, Comparison) and formula.operator == "=" and not left):
         yield formula, left
     elif isinstance(formula, Binary):
         yield from binding_parts(formula.right, left=left)
@@ -147,8 +160,35 @@ def binding_parts(formula: Formula, *, left: bool = False) -> Iterator[tuple[Ato
             yield from binding_parts(part, left=left)
 
 
+def bound(formula: Formula) -> set[str]:
+    """The variables that a formula binds by itself."""
+    found = [item for item, is_left in binding_parts(formula) if not is_left]
+    names = set().union(*(variables(item, negated=False) for item in found if not isinstance(item, Comparison)))
+    for _ in found:
+        for item in found:
+            if isinstance(item, Comparison):
+                for one, other in ((item.left, item.right), (item.right, item.left)):
+                    if isinstance(one, Variable) and names_in(other) <= names:
+                        names.add(one.name)
+    return names
+
+
+def rebuilt(formula: Formula, inner: Any) -> Formula:
+    """The formula with its direct parts changed."""
+    match formula:
+        case Unary() | Window() | Negation() | Aggregate():
+            return replace(formula, operand=inner(formula.operand))
+        case Latest():
+            return replace(formula, atom=inner(formula.atom))
+        case Binary():
+            return replace(formula, left=inner(formula.left), right=inner(formula.right))
+        case Conjunction():
+            return replace(formula, parts=tuple(map(inner, formula.parts)))
+    return formula
+
+
 def changed(formula: Formula, term: Any, interval: Any, window: Any) -> Formula:
-    """The formula with its terms, intervals and windows changed."""
+    """The formula with its terms, intervals and windows changed; of what `latest` holds the terms stay."""
 
     def inner(part: Formula) -> Formula:
         return changed(part, term, interval, window)
@@ -158,32 +198,129 @@ def changed(formula: Formula, term: Any, interval: Any, window: Any) -> Formula:
             return replace(formula, arguments=tuple(map(term, formula.arguments)))
         case Comparison():
             return replace(formula, left=term(formula.left), right=term(formula.right))
-        case Unary():
-            return replace(formula, interval=interval(formula.interval), operand=inner(formula.operand))
-        case Binary():
-            left, right = inner(formula.left), inner(formula.right)
-            return replace(formula, interval=interval(formula.interval), left=left, right=right)
-        case Window():
-            return replace(formula, operand=inner(formula.operand), window=window(formula.window))
-        case Conjunction():
-            return replace(formula, parts=tuple(map(inner, formula.parts)))
-        case Negation():
-            return replace(formula, operand=inner(formula.operand))
-    return formula
+        case Latest():
+            return replace(formula, window=window(formula.window))
+        case Unary() | Binary():
+            formula = replace(formula, interval=interval(formula.interval))
+        case Window() | Aggregate():
+            formula = replace(formula, window=window(formula.window))
+    return rebuilt(formula, inner)
 
 
-def grounded(formula: Formula, binding: Binding) -> Formula:
-    """The formula with values for variables, and `_` for those without one."""
+def grounded(formula: Formula, binding: Binding, kept: Iterable[str] = ()) -> Formula:
+    """The formula with values for variables, and `_` for those without one, but for results of aggregates and what is kept.
 
-    def term(each: Expression) -> Expression:
-        if isinstance(each, Variable):
-            value = binding.get(each.name, OTHER)
-            return Wildcard() if value in (OTHER, ANY) else Constant(value)
-        if isinstance(each, Arithmetic):
-            return replace(each, operands=tuple(map(term, each.operands)))
-        return Constant(plain(each.value)) if isinstance(each, Constant) else each
+    What is local to an aggregate, and what `latest` holds, keeps its name.
+    """
+    names = {*kept, *_results(formula)}
 
-    return changed(formula, term, lambda interval: interval, lambda window: window)
+    def ground(part: Formula) -> Formula:
+        match part:
+            case Atom():
+                return replace(part, arguments=tuple(_with_value(each, binding, names) for each in part.arguments))
+            case Comparison():
+                left, right = _with_value(part.left, binding, names), _with_value(part.right, binding, names)
+                return replace(part, left=left, right=right)
+            case Aggregate():
+                found = grounded_aggregate(part, binding)
+                return _with_equations(found, [] if part.threshold else [part.result.name], binding)
+            case Latest():
+                held = grounded_latest(part, binding)
+                return _with_equations(held, sorted_names(held.atom), binding)
+        return rebuilt(part, ground)
+
+    return ground(formula)
+
+
+def _results(formula: Formula) -> set[str]:
+    own = {formula.result.name} if isinstance(formula, Aggregate) else set()
+    return own.union(*map(_results, parts_of(formula)))
+
+
+def sorted_names(atom: Atom) -> list[str]:
+    """The variables of an atom in their order."""
+    return list(dict.fromkeys(term.name for term in atom.arguments if isinstance(term, Variable)))
+
+
+def _with_equations(formula: Formula, names: Iterable[str], binding: Binding) -> Formula:
+    values = [(name, binding.get(name, OTHER)) for name in names]
+    known = [Comparison("=", Variable(name), Constant(value)) for name, value in values if value not in (OTHER, ANY)]
+    return Conjunction((formula, *known)) if known else formula
+
+
+def grounded_aggregate(part: Aggregate, binding: Binding) -> Aggregate:
+    """The aggregate with the values of its group."""
+    group = _group(part.by, binding)
+    argument = None if part.argument is None else _of_group(part.argument, group)
+    by = tuple(each for each in part.by if each.name not in group)
+    return replace(part, operand=_inside(part.operand, group), argument=argument, by=by)
+
+
+def of_group(part: Aggregate, binding: Binding) -> Aggregate:
+    """The same, whatever its value is called."""
+    return replace(grounded_aggregate(part, binding), result=Variable("\0"))
+
+
+def grounded_latest(part: Latest, binding: Binding) -> Latest:
+    """The same of `latest`."""
+    group = _group(part.by, binding)
+    atom = replace(part.atom, arguments=tuple(_of_group(each, group) for each in part.atom.arguments))
+    return replace(part, atom=atom, by=tuple(each for each in part.by if each.name not in group))
+
+
+def with_names(atom: Atom) -> Atom:
+    """The atom of a `latest` with a variable for each `_`."""
+    terms = enumerate(atom.arguments)
+    return replace(
+        atom, arguments=tuple(Variable(f"_held{at}") if isinstance(term, Wildcard) else term for at, term in terms)
+    )
+
+
+def any_held(part: Latest, group: Binding) -> Atom:
+    """The atom of a `latest` for its group, whatever it holds: `_` for each variable that stands there once."""
+    terms = grounded_latest(part, group).atom.arguments
+    open_ = (Wildcard() if isinstance(term, Variable) and terms.count(term) == 1 else term for term in terms)
+    return replace(part.atom, arguments=tuple(open_))
+
+
+def _group(by: Iterable[Variable], binding: Binding) -> dict[str, Value]:
+    return {each.name: binding[each.name] for each in by if binding.get(each.name, OTHER) not in (OTHER, ANY)}
+
+
+def _inside(formula: Formula, group: Binding) -> Formula:
+    match formula:
+        case Atom():
+            return replace(formula, arguments=tuple(_of_group(each, group) for each in formula.arguments))
+        case Comparison():
+            return replace(formula, left=_of_group(formula.left, group), right=_of_group(formula.right, group))
+        case Aggregate():
+            return grounded_aggregate(formula, group)
+        case Latest():
+            found = grounded_latest(formula, group)
+            return _with_equations(found, sorted_names(found.atom), group)
+    return rebuilt(formula, lambda part: _inside(part, group))
+
+
+def _of_group(term: Expression, group: Binding) -> Expression:
+    """A term with the values of a group; a variable that was a `_` is one again, all others stay."""
+    if isinstance(term, Variable):
+        if term.name in group:
+            return Constant(group[term.name])
+        return Wildcard() if term.name[0] == "_" and term.name[1:].isdigit() else term
+    if isinstance(term, Arithmetic):
+        return replace(term, operands=tuple(_of_group(each, group) for each in term.operands))
+    return Constant(plain(term.value)) if isinstance(term, Constant) else term
+
+
+def _with_value(term: Expression, binding: Binding, kept: set[str]) -> Expression:
+    if isinstance(term, Variable):
+        value = binding.get(term.name, OTHER)
+        if value in (OTHER, ANY):
+            return term if term.name in kept else Wildcard()
+        return Constant(value)
+    if isinstance(term, Arithmetic):
+        return replace(term, operands=tuple(_with_value(each, binding, kept) for each in term.operands))
+    return Constant(plain(term.value)) if isinstance(term, Constant) else term
 
 
 def numbered(body: Sequence[Formula]) -> Iterator[Formula]:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.parser import parse
 from tidelog.plans.syntax import Atom, Conjunction, FactStatement, Formula, Interval, Rule, Time, Unary, Value, WindowSize
+from tidelog.verifier.counting import with_thresholds
 from tidelog.verifier.evaluation import Evaluator
 from tidelog.verifier.matching import substitutions, unified, whole_times
 from tidelog.verifier.terms import (
@@ -67,7 +68,8 @@ class Theory:
 
     def _read(self, rule: Rule) -> Rule:
         """A rule with a variable for each `_`, its intervals as the timeline has them."""
-        return Rule(self.read(rule.head), tuple(map(self.read, numbered(rule.body))), rule.span)
+        body = with_thresholds(rule.body, [rule.head])
+        return Rule(self.read(rule.head), tuple(map(self.read, numbered(body))), rule.span)
 
     def read(self, formula: Formula) -> Formula:
         def window(size: WindowSize) -> WindowSize:
@@ -101,7 +103,7 @@ class Theory:
             return
         evaluator = self.evaluator(world)
         for given in self._starts(head, wanted):
-            for binding in substitutions(world, rule.body, given):
+            for binding in substitutions(evaluator, rule.body, given):
                 try:
                     times = evaluator.truth(Conjunction(rule.body), binding)
                     row = tuple(value_of(term, binding) for term in head.arguments)

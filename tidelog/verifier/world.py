@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tidelog.plans.syntax import Atom, Constant, Formula, Value, Wildcard
+from tidelog.plans.syntax import Aggregate, Atom, Constant, Formula, Value, Wildcard
 from tidelog.verifier.terms import ANY, Row
 from tidelog.verifier.times import Times, complement, union
 
@@ -12,11 +12,12 @@ from tidelog.verifier.times import Times, complement, union
 @dataclass
 class World:
     """What is known of rows: when they hold, and, where not everything is known (`is_open`), what is absent
-    (a formula, when, and the values of the time variables left in it)."""
+    (a formula, when, and the values of the time variables left in it), and the values of aggregates."""
 
     is_open: bool
     held: dict[str, dict[Row, Times]] = field(default_factory=dict)
     absent: list[tuple[Formula, Times, dict[str, Value]]] = field(default_factory=list)
+    totals: list[tuple[Aggregate, Value | None, Times]] = field(default_factory=list)
     indexes: dict[tuple[str, tuple[int, ...]], dict[Row, list[Row]]] = field(default_factory=dict)
 
     def add(self, predicate: str, row: Row, times: Times) -> bool:

@@ -1,0 +1,77 @@
+"""What is told of a program by a stream of facts, as a model that can be explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tidelog.operators.coverage import Bounds, Coverage
+from tidelog.plans.compile import compile_program
+from tidelog.plans.facts import Record, Row
+from tidelog.plans.normal.names import head_predicate
+from tidelog.plans.plan import Plan
+from tidelog.plans.shapes import TOP
+from tidelog.plans.syntax import Ask, Background, Output, Program, Rule
+from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.why.explain import Explainer
+from tidelog.runtime.why.model import Arrival, Model, Writing
+
+
+def telling_all(plan: Plan) -> Plan:
+    """The plan of the same program that tells all that is derived, and checks no constraint; background stays loaded."""
+    program = plan.program
+    statements = tuple(
+        item for item in program.statements if not isinstance(item, Ask | Output) and not _is_constraint(item)
+    )
+    backgrounds = {item.predicate for item in program.statements if isinstance(item, Background)}
+    loaded = [record for record in plan.facts if record[0] in backgrounds and record[2:] == (NEG, POS)]
+    whole = compile_program(replace(program, statements=statements))
+    return replace(whole, facts=(*whole.facts, *loaded))
+
+
+def _is_constraint(statement: object) -> bool:
+    return isinstance(statement, Rule) and head_predicate(statement.head) is None
+
+
+def explainer_of(
+    plan: Plan, given: Sequence[Record], told: Iterable[Record], start: int | None = None, at: Writing = None
+) -> Explainer:
+    """Explains what a plan that tells all has told of facts; these are in the order in which tuple windows count them."""
+    known: dict[str, Coverage] = {}
+    for predicate, row, lo, hi in (*plan.facts, *given, *told):
+        if predicate != TOP:
+            known.setdefault(predicate, Coverage()).insert([(row, lo, hi)])
+    model = Model(
+        plan.program,
+        plan.timeline,
+        {name: coverage.rows for name, coverage in known.items()},
+        _stated(plan),
+        start=start,
+        arrivals=_arrivals(plan, given),
+    )
+    return Explainer(plan.program, model, at)
+
+
+def _stated(plan: Plan) -> dict[str, dict[Row, Bounds]]:
+    """What is given of the predicates that rules derive: the facts of the program itself."""
+    stated: dict[str, dict[Row, Bounds]] = {}
+    for name in _derived(plan.program):
+        coverage = Coverage()
+        coverage.insert(record[1:] for record in plan.facts if record[0] == name)
+        stated[name] = coverage.rows
+    return stated
+
+
+def _derived(program: Program) -> set[str]:
+    heads = (head_predicate(item.head) for item in program.statements if isinstance(item, Rule))
+    return {name for name in heads if name is not None}
+
+
+def _arrivals(plan: Plan, in_order: Iterable[Record]) -> list[Arrival]:
+    """What tuple windows count: of equal facts the first."""
+    inputs = set(plan.normal.inputs)
+    found: dict[Arrival, None] = {}
+    for predicate, row, lo, _ in in_order:
+        if predicate in inputs and lo > NEG:
+            found.setdefault((predicate, row, lo))
+    return list(found)
