@@ -141,7 +141,7 @@ class Engine:
             "grouped": grouped,
             "statuses": statuses,
         }
-        remembered = {"remember": explain, "explain": bool(explain)}
+        remembered: dict[str, Any] = {"remember": explain, "explain": bool(explain)}
         self._session = Session(plan, **options, **remembered, sources=self._sources.names, max_state=max_state)
         self._at_end = at_end
         self._max_lead = max_lead
