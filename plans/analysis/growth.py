@@ -30,10 +30,14 @@ def growth_hints(plan: Plan) -> tuple[GrowthHint, ...]:
     return tuple(hint for step in plan.steps for hint in _hints(plan, step, written[step.id]))
 
 
+_MADE = ("diamondminus", "diamondplus")
+"""What the passes make of other operators."""
+
+
 def _of_dilation(step: Step, written: str) -> GrowthHint:
     """Of an operator without an end; one that the passes have made of `since` is named as the rule has it."""
     operator = written.partition("[")[0].partition("(")[0]
-    if operator in step.source.lower():
+    if operator not in _MADE or operator in step.source.lower():
         why, help = f"`{written}` keeps each of its rows for ever", "give the operator a finite interval"
     else:
         made_of = next((word for word in ("since", "until", "latest") if word in step.source.lower()), "the rule")

@@ -157,3 +157,10 @@ def test_stages_as_text_and_as_fields() -> None:
     crossing = {"name": "s", "predicate": "s", "stage": 1, "key": None, "rekeyed": True, "delay": "3"}
     assert second["inputs"][1] == crossing
     assert second["program"][-1] == "p(X, Y) :- s(X), q(Y, Z), Z > X."
+
+
+def test_growth_names_since_where_the_rule_has_it() -> None:
+    """What the passes make of `since` is not told: it is no operator of the user's."""
+    shown = format_analysis(analyse(tidelog.compile("a(S) :- not off(S) since on(S).")))
+    assert "  `since` without an end keeps one range of each different row for ever" in shown
+    assert "`diamondminus[1,inf)` keeps each of its rows" not in shown

@@ -12,6 +12,7 @@ from tidelog.plans.plan import Plan
 from tidelog.plans.timeline import POS
 from tidelog.runtime.why.explain import Explainer, Reason
 from tidelog.runtime.why.misses import first_time
+from tidelog.runtime.why.proof import PARTS
 from tidelog.runtime.why.streamed import explainer_of_stream
 from tidelog.runtime.why.told import telling_all
 from tidelog.runtime.why.why_not import WhyNot
@@ -51,10 +52,11 @@ def _reason(explainer: Explainer, record: Record) -> Iterator[str]:
 
 
 def _proof(reason: Reason) -> Iterator[str]:
-    """The rule and its premises: what is below the first line of the text, one level deep."""
+    """The rule and its premises, one level deep; of a fact that holds for one reason after the other, those of each part."""
+    deepest = 4 if reason.proof.by == PARTS else 2
     for line in reason.text().split("\n")[1:]:
-        if len(line) - len(line.lstrip()) <= 2:
-            yield line.strip()
+        if len(line) - len(line.lstrip()) <= deepest:
+            yield line[2:] if deepest == 4 else line.strip()
 
 
 def _attempts(answer: WhyNot) -> Iterator[str]:
