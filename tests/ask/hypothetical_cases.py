@@ -258,7 +258,7 @@ def instances(case: Case, triple: Triple, known: Collection[Fact], watermark: in
     times = sorted({*range(watermark - 3, watermark + 9), *behind})  # a variable may stand beside an offset
     constants = {value for fact in case.everything for value in fact[1]}
     numbers = {number for value in constants if isinstance(value, int) for number in (value - 1, value, value + 1)}
-    values = [*sorted(constants | numbers | bounds | {0, 5}, key=repr), "fresh", "again"]
+    values = [*sorted(constants | numbers | bounds | behind | {0, 5}, key=repr), "fresh", "again"]
     for chosen in product(*(times if is_time else values for is_time in names.values())):
         given = dict(zip(names, chosen, strict=True))
         if fulfils(triple.where, given):
