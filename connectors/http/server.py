@@ -6,6 +6,7 @@ It runs on trio alone.
 from __future__ import annotations
 
 import logging
+import socket
 import ssl
 from collections.abc import Sequence
 from dataclasses import replace
@@ -120,6 +121,7 @@ class _Plain:
     def __init__(self, connection: Connection, stream: ByteStream, write: float) -> None:
         self._connection, self._stream, self._write = connection, stream, write
         raw = connection.stream.extra(SocketAttribute.raw_socket)
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # headers and body are sent apart, and neither shall wait
         self.socket: Any = raw
         self._scope: anyio.CancelScope | None = None
         self._is_aborted = False

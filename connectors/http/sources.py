@@ -38,14 +38,16 @@ class Heard:
         """It has brought so many facts, of which these records are accepted."""
         self.facts += facts
         self.moment = moment
-        last = self.last
-        for record in records[-MAX_FACTS:]:
-            row = record[1]
-            key = (record[0], row[0] if row else None)
-            last.pop(key, None)
-            last[key] = (record, moment)
-        while len(last) > MAX_FACTS:
-            del last[next(iter(last))]
+        found: dict[tuple[str, Value | None], Record] = {}
+        for record in reversed(records):
+            key = (record[0], record[1][0] if record[1] else None)
+            if key not in found:
+                found[key] = record
+        for key, record in reversed(found.items()):
+            self.last.pop(key, None)
+            self.last[key] = (record, moment)
+        while len(self.last) > MAX_FACTS:
+            del self.last[next(iter(self.last))]
 
     def refuse(self, refused: Sequence[Rejected]) -> None:
         """So much of what it said could not be used."""

@@ -174,7 +174,7 @@ def sign(key: bytes, name: str, moment: str, body: bytes) -> str:
     """The signature of a message: `v1,` and base64.
 
     >>> sign(b"key", "msg_1", "1614265330", b"{}")
-    'v1,4RwWwFLbJBctAxJ2ePIkkl7m7f6MLxk0Jap4ExGlq0g='
+    'v1,Wo+qtMQnbmveDsu4SsHR+c75JsfXPSB8xTnErzORHxw='
     """
     return "v1," + base64.b64encode(hmac.digest(key, f"{name}.{moment}.".encode() + body, "sha256")).decode()
 

@@ -64,7 +64,7 @@ async def serving(
     sinks: Sequence[Sink] = (),
     settings: Callable[[TcpAddress], HttpSettings] = HttpSettings,
     kept: int = 1000,
-    verify: ssl.SSLContext | bool = True,
+    verify: ssl.SSLContext | bool = False,
     is_durable: bool = False,
     **options: Any,
 ) -> AsyncIterator[Serving]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from functools import partial
 from pathlib import Path
@@ -169,3 +170,14 @@ async def test_on_another_loop_it_says_so() -> None:
     with pytest.raises(SpecError, match="on trio alone"):
         async with HttpServer([Watch(tidelog.compile(PROGRAM))], HttpSettings(TcpAddress("127.0.0.1", 0))):
             pass
+
+
+async def test_no_answer_waits_for_an_acknowledgement() -> None:
+    """Headers and body leave at once: a small answer does not wait until the client has acknowledged its headers."""
+    async with serving() as run:
+        client = await anyio.connect_tcp("127.0.0.1", run.server.port or 0)
+        await client.send(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await client.receive()
+        assert all(stream.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for stream in run.server._open)
+        assert run.server._open
+        await client.aclose()

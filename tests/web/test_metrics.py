@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tidelog.connectors.http.lanes import MAX_BARS, MAX_LANES, Lanes
 from tidelog.connectors.http.possible import Possible
+from tidelog.connectors.http.sources import MAX_FACTS, Heard
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import TidelogError
 from tidelog.plans.questions import HypotheticalAnswer
@@ -124,6 +125,18 @@ async def test_why_an_answer_holds_is_told() -> None:
         assert "does not follow from what is known" in wrong.json()["error"]
         for bad in ({"row": "["}, {"row": '[{"a":1}]'}, {"range": "1"}, {"range": "9:1"}):
             assert (await run.client.get("/api/why", params={**asked, **bad})).status_code == 400
+
+
+def test_the_fact_that_came_last_stands_last() -> None:
+    """Of each device the last fact of a batch is kept, in the order in which these came; of too many the oldest go."""
+    heard = Heard()
+    heard.hear(3, [("p", ("a", 1), 1, 1), ("p", ("b", 2), 2, 2), ("p", ("a", 3), 3, 3)], 0.0)
+    assert [record[1] for record, _ in heard.last.values()] == [("b", 2), ("a", 3)]
+    heard.hear(1, [("p", ("b", 4), 4, 4)], 1.0)
+    assert [record[1] for record, _ in heard.last.values()] == [("a", 3), ("b", 4)]
+    heard.hear(MAX_FACTS, [("q", (i,), 5, 5) for i in range(MAX_FACTS)], 2.0)
+    assert len(heard.last) == MAX_FACTS
+    assert ("p", "b") not in heard.last
 
 
 def test_lanes_hold_maximal_intervals_however_they_are_told() -> None:

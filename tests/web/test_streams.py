@@ -105,6 +105,7 @@ async def test_only_so_many_listen_and_places_become_free() -> None:
         await until(lambda: run.server.metrics.listeners == 0)
 
 
+@pytest.mark.slow
 async def test_a_listener_that_takes_nothing_holds_up_neither_the_run_nor_its_end() -> None:
     """A client that never reads costs its buffers: others are answered, and the server ends at once."""
     async with serving(kept=100_000) as run:

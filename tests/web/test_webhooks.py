@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -74,6 +75,17 @@ def test_what_is_sent_is_signed(secret: str, key: bytes) -> None:
     assert headers["webhook-signature"] == sign(key, headers["webhook-id"], headers["webhook-timestamp"], request.content)
     assert headers["x-plant"] == "7"
     assert "webhook-signature" not in unsigned.requests[0][1].headers
+
+
+def test_the_signature_is_that_of_the_specification() -> None:
+    """The example that the libraries of Standard Webhooks are tested with."""
+    receiver = Receiver()
+    deliver(receiver, secret="whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")  # noqa: S106 - the specification's
+    key = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    signature = sign(key, "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", b'{"test": 2432232314}')
+    assert signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+    headers, content = receiver.requests[0][1].headers, receiver.requests[0][1].content
+    assert headers["webhook-signature"] == sign(key, headers["webhook-id"], headers["webhook-timestamp"], content)
 
 
 def test_what_is_not_taken_is_sent_again_with_growing_pauses() -> None:

@@ -1,0 +1,64 @@
+"""`tidelog run --http`: the page beside any run."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from children import WAIT, child
+from tidelog.cli import main
+from web.serving import PROGRAM, fact
+
+COMMAND = [sys.executable, "-m", "tidelog", "run"]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    """The program of these tests, as a file."""
+    path = tmp_path / "plant.tide"
+    path.write_text(PROGRAM, "utf-8")
+    return str(path)
+
+
+@pytest.mark.slow
+def test_a_run_is_served_until_a_signal_ends_it(program: str) -> None:
+    """It takes what is posted, tells it on standard output, and leaves cleanly while somebody listens."""
+    command = [*COMMAND, program, "--http", "127.0.0.1:0", "--out", "facts+-"]
+    with child(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stderr is not None
+        assert run.stdout is not None
+        said = run.stderr.readline()
+        url = said.partition("note: ")[2].strip()
+        assert url.startswith("http://127.0.0.1:"), said
+        with httpx.Client(base_url=url, timeout=WAIT, trust_env=False) as client:
+            assert client.post("/ingest", content=fact("a", 90, 1)).status_code == 202
+            assert run.stdout.readline() == "hot(a)@1\n"
+            assert client.get("/ready").status_code == 200
+            assert 'program="plant"' in client.get("/metrics").text
+            with client.stream("GET", "/events"):
+                run.send_signal(signal.SIGTERM)
+                assert run.wait(WAIT) == 143
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--http", "8080"], "expected HOST:PORT"),
+        (["--http", "127.0.0.1:99999"], "expected HOST:PORT"),
+        (["--http", "0.0.0.0:8080"], "needs TLS and a token"),
+        (["--http", "127.0.0.1:0", "--backend", "asyncio"], "on trio alone"),
+        (["--http", "127.0.0.1:0", "--tls-cert", "a.pem"], "belong together"),
+        (["--http", "127.0.0.1:0", "--serve-outbox", "tcp+listen://127.0.0.1:0"], "needs an outbox"),
+    ],
+)
+def test_what_cannot_be_served_is_a_mistake_in_usage(
+    program: str, options: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Said before anything runs, with exit code 2."""
+    assert main(["run", program, *options]) == 2
+    assert reason in capsys.readouterr().err
