@@ -57,8 +57,8 @@ REPLAY_SECONDS = 2.0
 MOST_REPLAYED = 2_000_000
 """How many facts a run that goes on is told again at most."""
 _PAUSE = 9
-"""A commit is followed by a pause of so many times what it computes at least: it takes a tenth of a core at most. Waiting for
-the disk is no cost: others go on meanwhile."""
+"""A commit is followed by a pause of so many times what it computes at least: it takes a tenth of a core at most. To wait
+for the disk is no cost: others go on meanwhile."""
 _REPLAYED = 10
 """A snapshot is taken once a replay would cost so many times as much."""
 _LEAST_WAIT = 0.05

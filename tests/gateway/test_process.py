@@ -63,6 +63,10 @@ def test_a_service_lives(tmp_path: Path) -> None:
                 assert tap.stdout is not None
                 assert json.loads(tap.stdout.readline())["topic"].startswith("cold/")
                 tap.terminate()
+            with child([*TIDELOG, "gateway", str(file), "--tap", "warm"], stdout=subprocess.PIPE) as tap:
+                assert tap.stdout is not None
+                assert json.loads(tap.stdout.readline())["step"] == "warm"
+                tap.terminate()
             program.write_text(program.read_text() + "wrong(\n")
             gateway.send_signal(signal.SIGHUP)
             hear(heard, "RELOADING=1")
