@@ -45,7 +45,7 @@ docs: $(VENV)/docs.stamp pictures
 
 # The playground alone, in build/site/playground.
 playground: $(VENV)/demo.stamp
-	@.ci/pyodide
+	@PYTHON=$(BIN)/python .ci/pyodide
 	@$(BIN)/python -m pages playground
 
 # A wheel and a source distribution of what is committed, in build/package/dist, and the tests on them.

@@ -153,7 +153,8 @@ class Join(Operator):
             return 0
         if latest > self._ends[port]:
             self._ends[port] = latest
-            self._met = self._least_of_others(self._ends)
+            for other in self._others[port]:
+                self._met[other] = min([self._ends[i] for i in self._others[other]])
         lasting = facts if least > bound else [fact for fact in facts if fact[2] > bound]
         if self._code.whole[port] and self._code.looked_up[port]:
             self.stores[port].extend(lasting)

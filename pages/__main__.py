@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from pages.playground.building import build_playground
-from pages.recipes import ROOT, write_recipes
+from pages.recipes import ROOT, put, write_recipes
 
 BUILD = ROOT / "build"
 _MADE = {
@@ -32,8 +32,8 @@ def write_sources(folder: Path) -> None:
     """Write the recipes' programs and facts, and the facts of the examples that make them up."""
     write_recipes(folder)
     for name, command in _MADE.items():
-        with (folder / f"example-{name}.txt").open("wb") as file:
-            subprocess.run([sys.executable, *command], cwd=ROOT, stdout=file, check=True)
+        made = subprocess.run([sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE, check=True)
+        put(folder / f"example-{name}.txt", made.stdout)
 
 
 if __name__ == "__main__":

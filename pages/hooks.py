@@ -12,6 +12,7 @@ from pages.command_line import command_reference
 
 ROOT = Path(__file__).resolve().parent.parent
 _LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+_PLAYGROUND = "<!-- a link to the playground -->"
 _COMMANDS = "<!-- the options of each command -->"
 
 
@@ -20,6 +21,8 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
     folder = Path(config.docs_dir, page.file.src_uri).parent
     if _COMMANDS in markdown:
         markdown = markdown.replace(_COMMANDS, command_reference())
+    if _PLAYGROUND in markdown:
+        markdown = markdown.replace(_PLAYGROUND, _button("playground/index.html", "Open the playground"))
     markdown = _LINK.sub(lambda link: _to_repository(link, folder, config), markdown)
     if "/recipes/" in page.file.src_uri and page.file.name != "index":
         markdown = _with_button(markdown, page.file.name)
@@ -37,12 +40,14 @@ def _to_repository(link: re.Match[str], folder: Path, config: Any) -> str:
     if target.is_relative_to(config.docs_dir) or not target.exists():
         return link[0]  # MkDocs checks it
     kind = "tree" if target.is_dir() else "blob"
-    return f"]({config.repo_url}/{kind}/main/{os.path.relpath(target, ROOT)}{link[2] or ''})"
+    return f"]({config.extra['repository']}/{kind}/main/{os.path.relpath(target, ROOT)}{link[2] or ''})"
 
 
 def _with_button(markdown: str, name: str) -> str:
     """A recipe with a link to the playground below its title."""
     title, _, rest = markdown.partition("\n")
-    return (
-        f'{title}\n\n<a class="md-button" href="../../playground/index.html#recipe={name}">Run it in the browser</a>\n{rest}'
-    )
+    return f"{title}\n\n{_button(f'../../playground/index.html#recipe={name}', 'Run it in the browser')}\n{rest}"
+
+
+def _button(address: str, text: str) -> str:
+    return f'<a class="md-button" href="{address}">{text}</a>'

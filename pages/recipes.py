@@ -6,6 +6,7 @@ import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from pages.blocks import blocks
 
@@ -70,5 +71,14 @@ def write_recipes(folder: Path) -> None:
     """Write each recipe's program and facts as files, for commands that read files."""
     folder.mkdir(parents=True, exist_ok=True)
     for recipe in recipes():
-        (folder / f"{recipe.name}.tide").write_text(recipe.program, "utf-8")
-        (folder / f"{recipe.name}.txt").write_text(recipe.facts, "utf-8")
+        put(folder / f"{recipe.name}.tide", recipe.program.encode())
+        put(folder / f"{recipe.name}.txt", recipe.facts.encode())
+
+
+def put(path: Path, content: bytes) -> None:
+    """Write a file in one step, if it is not there as it should be: others may read it meanwhile."""
+    if path.is_file() and path.read_bytes() == content:
+        return
+    with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(content)
+    Path(file.name).replace(path)

@@ -39,6 +39,7 @@ from tidelog.runtime.interfaces import (
     DeadLetters,
     EmitMode,
     Listener,
+    Observer,
     Rejected,
     Sink,
     SinkStatistics,
@@ -76,7 +77,7 @@ class Engine:
     due `commit_every` seconds after the last one, once something happens. `keep` says how long input stays in the journal,
     `backlog` how much may wait for sinks. A sink that is away is then tried again without end, unless `restarts` says so.
     `dead_letters` takes what could not be read or was refused; `on_violation` is told when a constraint begins to be
-    violated. Raises TypeError, ValueError or DataError for an option that is none.
+    violated, `observer` of all that is done. Raises TypeError, ValueError or DataError for an option that is none.
 
     Building an engine starts nothing. Memory is bounded by the plan and the channels: a slow sink slows down the sources.
 
@@ -117,6 +118,7 @@ class Engine:
         commit_every: float = EVERY,
         keep: Keep | None = None,
         backlog: Backlog | None = None,
+        observer: Observer | None = None,
     ) -> None:
         check_at_end(at_end)
         check_seconds("commit_every", commit_every)
@@ -150,6 +152,7 @@ class Engine:
         self._alignment: Alignment
         self._dead_letters = dead_letters
         self._on_violation = on_violation
+        self._observer = observer
         self._scope: anyio.CancelScope | None = None
         self._grace = math.inf
         self.rejected = 0
@@ -213,6 +216,10 @@ class Engine:
     def sink_statistics(self) -> list[tuple[str, SinkStatistics]]:
         """For each sink, with its name: how often it broke, and how many answers may be lost or there twice for that."""
         return [(sink.name, sink.statistics()) for sink in self._sinks]
+
+    def waiting(self) -> list[tuple[str, int]]:
+        """For each sink, with its name: how many answers wait for it."""
+        return [(sink.name, self._way.waiting(sink)) for sink in self._sinks]
 
     def unfinished(self) -> list[str]:
         """What is recursive without an end, and was followed only as far as the stream went, or as it was told to."""
@@ -292,6 +299,8 @@ class Engine:
             if self._on_violation is not None:
                 self._on_violation(violation)
         answers: list[AnyAnswer] = [*session.pull_records(), *session.pull_hypothetical()]
+        if answers and self._observer is not None:
+            self._observer.told(answers)
         await self._way.tell(answers, session.frontier)
 
     async def _take(self, name: str, event: Batch | Tick | str, moment: float) -> None:
@@ -322,6 +331,8 @@ class Engine:
                 refused = session.ignore(name, moment)
         if noted is not None:
             way.note(noted, position)
+        if self._observer is not None:
+            self._observer.took(name, event if isinstance(event, Batch) else None, refused)
         if refused:
             await self._reject(refused)
 

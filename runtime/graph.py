@@ -17,7 +17,7 @@ from tidelog.plans.places import place_of
 from tidelog.plans.plan import Plan, Step
 from tidelog.runtime.deploy import Patience, build_operator, consumers_of, ports_fed_by
 from tidelog.runtime.intake import Delivery
-from tidelog.runtime.loop_control import MOST_VALUES, RELEASE, LoopControl, LoopMessage
+from tidelog.runtime.loop_control import MOST_VALUES, LoopControl
 from tidelog.runtime.prospects import Watch
 from tidelog.runtime.state_bound import ON_THE_WAY, Holding, StateBound
 
@@ -59,7 +59,6 @@ class Graph:
             operator.room = self.bound.room
         self.watched = set(plan.outputs.values()) | set(plan.constraints)
         self.controls = [LoopControl(loop, plan, self.operators) for loop in plan.loops]
-        self.loop_of = {step.id: None if step.loop is None else self.controls[step.loop] for step in plan.steps}
         self.inner: dict[str, list[Port]] = {}
         self.outer: dict[str, list[Port]] = {}
         for name, ports in consumers_of(plan).items():
@@ -144,19 +143,12 @@ class Graph:
             self.bound.moved(len(out))
         return out
 
-    def receive_in_loop(self, message: LoopMessage) -> list[Fact]:
-        """Let a step inside a loop take a message, facts or a release."""
-        name, port, facts, time = message
-        if port == RELEASE:
-            operator = self.operators[name]
-            released = operator.release(time) if isinstance(operator, Hold) else []
-            self.bound.moved(len(released))
-            return released
-        out = self.receivers[name](port, facts, time)
-        loop = self.loop_of[name]
-        if loop is not None and out and loop.note_sent(len(out)):
-            raise self._creates_values(loop, name, out[-1])
-        return out
+    def release(self, name: str, time: int) -> list[Fact]:
+        """Let a hold inside a loop pass what begins by a time."""
+        operator = self.operators[name]
+        released = operator.release(time) if isinstance(operator, Hold) else []
+        self.bound.moved(len(released))
+        return released
 
     def _failure(self, name: str, port: int, facts: Sequence[Fact], error: Exception) -> TidelogError:
         """Name the fact on which an operator fails, by feeding it one by one; the engine stops, so its state may suffer."""
@@ -192,7 +184,8 @@ class Graph:
         what, place = self._tell(self.plan.outputs[output])
         return Holding(rows, lambda: (f"answers that wait to be told, of {what}", place))
 
-    def _creates_values(self, control: LoopControl, name: str, fact: Fact) -> OperatorError:
+    def creates_values(self, control: LoopControl, name: str, fact: Fact) -> OperatorError:
+        """The error for a loop that computes new values without end."""
         step = self.steps[control.loop.creates_values[0]]
         text = format_record((self.steps[name].predicate, *fact), self.plan.timeline)
         reason = f"the recursion creates new values without end (more than {MOST_VALUES:,} facts in one go)"

@@ -140,7 +140,7 @@ class Intake:
         `moment` is when the batch came, by any clock, for `ignore`.
         """
         if len(batch.records) == 1 and batch.parts is None and batch.watermark is None:
-            lone = self._take_lone(source, batch.records[0], moment)
+            lone = self.take_one(source, batch.records[0], moment)
             if lone is not None:
                 return lone
         delivery = Delivery()
@@ -150,13 +150,8 @@ class Intake:
         self._bring(state, self._admitting.admit(state, batch, moment), delivery)
         return self._close(delivery)
 
-    def take_one(self, source: str, record: Record) -> Delivery:
-        """Take a fact by itself: as a batch of one."""
-        lone = self._take_lone(source, record, 0.0)
-        return self.take(source, Batch([record])) if lone is None else lone
-
-    def _take_lone(self, source: str, record: Record, moment: float) -> Delivery | None:
-        """Take a fact that comes by itself, by a short way; None where there is something to be found out."""
+    def take_one(self, source: str, record: Record, moment: float = 0.0) -> Delivery | None:
+        """Take a fact that comes by itself, by a short way; None, and nothing done, where something is to be found out."""
         predicate, row, lo, hi = record
         marks = self.watermarks
         state = marks.sources.get(source)

@@ -48,7 +48,8 @@ class Batch:
     `watermark`, an encoded time, is a promise of the source's own: no later fact of it begins at or before that time.
     `places`, where given, names the place of each record (for a late fact's dead letter). `position` is where a source
     stands behind this batch that can be read again from there: plain data, for its `resume`. `parts`, where given, says for
-    each record which part of the source it comes from: each part has a watermark of its own.
+    each record which part of the source it comes from: each part has a watermark of its own. `received` is when the engine
+    got the batch, by `time.monotonic`.
     """
 
     records: list[Record] = field(default_factory=list)
@@ -57,6 +58,7 @@ class Batch:
     places: Sequence[str] | None = None
     position: dict[str, Any] | None = None
     parts: Sequence[Part] | None = None
+    received: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,3 +301,22 @@ class DeadLetters(Protocol):
     """Where records go that could not be used, each with its reason and its place."""
 
     async def send(self, rejected: Sequence[Rejected]) -> None: ...
+
+
+class Observer(Protocol):
+    """Is told what an engine does, as it does it. Its methods return at once, and keep nothing that grows for ever."""
+
+    def took(self, source: str, batch: Batch | None, refused: Sequence[Rejected]) -> None:
+        """The operators have taken a batch; `refused` is all that could not be used of it.
+
+        Without a batch, these are facts that had waited for others.
+        """
+        ...
+
+    def told(self, answers: Sequence[AnyAnswer]) -> None:
+        """These answers became known, and go to the sinks now."""
+        ...
+
+    def committed(self, seconds: float) -> None:
+        """All that was taken so far is stored for good, which took so long. An engine that stores nothing never says so."""
+        ...

@@ -67,9 +67,13 @@ class LoopControl:
             if feed.kind == "step" and feed.name in members
         ]
 
+    def begin(self) -> None:
+        """A message from outside is admitted: count anew what is sent for it."""
+        self._sent = 0
+
     def admit(self, step: str, port: int, facts: Sequence[Fact], frontier: int) -> Iterator[list[LoopMessage]]:
         """Take one message from outside; yields what to send, and expects the loop to be idle when resumed."""
-        self._sent = 0
+        self.begin()
         moved = self._advance((step, port), frontier)
         if self._holds and self._come(facts):
             yield self._release()

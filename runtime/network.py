@@ -23,7 +23,7 @@ from tidelog.runtime.deploy import Patience
 from tidelog.runtime.graph import Graph, Message
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.outlet import Outlet
-from tidelog.runtime.readers import Readers
+from tidelog.runtime.readers import Readers, constants
 from tidelog.runtime.state_bound import Holding, StateBound
 from tidelog.runtime.units import LoopUnit, StepUnit, Unit
 
@@ -76,6 +76,16 @@ class Network:
             steps.setdefault(unit.index, []).append(name)
         for unit in self._units:
             self._place(unit, steps[unit.index])
+        for name, unit in self._unit_of.items():
+            self._line_up(name, unit)
+
+    def _line_up(self, name: str, unit: Unit) -> None:
+        """Join a quiet unit with the only one that reads it, if that is quiet, too, and reads all of it."""
+        ports = self.graph.outer[name]
+        if isinstance(unit, StepUnit) and unit.is_quiet and len(ports) == 1:
+            after = self._unit_of[ports[0][0]]
+            if isinstance(after, StepUnit) and after.is_quiet and not constants(self.graph, *ports[0]):
+                unit.go_on_with(after, ports[0][1], self._agenda)
 
     def _place(self, unit: Unit, names: Sequence[str]) -> None:
         feeds = [feed for name in names for feed in self.graph.steps[name].inputs]

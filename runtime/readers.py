@@ -32,7 +32,7 @@ class Readers:
         tables: dict[tuple[int, ...], dict[Value | tuple[Value, ...], list[Reader]]] = {}
         for step, port in ports:
             reader = (unit_of[step], step, port)
-            found = _constants(graph, step, port)
+            found = constants(graph, step, port)
             if not found:
                 self._all.append(reader)
                 continue
@@ -69,7 +69,7 @@ class Readers:
                 heappush(self._agenda, unit.index)
 
 
-def _constants(graph: Graph, step: str, port: int) -> dict[int, Value]:
+def constants(graph: Graph, step: str, port: int) -> dict[int, Value]:
     """The constants in the atom at a port of a join, by their positions."""
     shape = graph.steps[step].shape
     if not isinstance(shape, JoinShape):

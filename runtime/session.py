@@ -136,12 +136,12 @@ class Session:
         Raises DataError for a row or a time that the program cannot take, LateError for a fact behind the watermark, or
         behind the stream's end; what was pushed before is not affected.
         """
-        if self._intake.watermarks.watermark >= POS:
-            raise _finished()
-        delivery = self._intake.take_one(self._source, self._records.make(predicate, row, time, interval))
-        self._deliver(delivery)
-        if delivery.late or delivery.ahead or delivery.long:
-            _raise_refused(delivery)
+        record = self._records.make(predicate, row, time, interval)
+        delivery = self._intake.take_one(self._source, record)
+        if delivery is None:
+            self.push_records([record])
+        else:
+            self._deliver(delivery)
 
     def push_records(self, records: Iterable[Record]) -> None:
         """Hand in facts that are encoded already, as `Plan.record` makes them.
@@ -323,7 +323,7 @@ class Session:
 
     def _check_open(self) -> None:
         if self._intake.watermarks.watermark >= POS:
-            raise _finished()
+            raise LateError("the stream has finished")
 
     def _hand_in(self, batch: Batch) -> Delivery:
         delivery = self._intake.take(self._source, batch)
@@ -431,10 +431,6 @@ class Session:
         for inquiry, saved in zip(self._inquiries, state["questions"], strict=True):
             inquiry.restore(saved)
         self._hypothetical.clear()
-
-
-def _finished() -> LateError:
-    return LateError("the stream has finished")
 
 
 def _raise_refused(*deliveries: Delivery) -> None:

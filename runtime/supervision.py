@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
@@ -240,6 +241,7 @@ class SourceActor:
             raise TypeError(f"source `{self._source.name}`: `receive` returns a Batch, or None at the end, got {kind}")
         if batch is not None:
             self._attempts.succeeded()
+            batch.received = time.monotonic()
         return batch
 
     async def _pass_on(self, events: MemoryObjectSendStream[SourceEvent], news: Batch | Literal["opened", "ended"]) -> None:

@@ -1,7 +1,7 @@
 """Units: what a network runs as one, a step by itself or the steps of a loop together.
 
-A unit is not told of each moment. What it has to take lies in `pending`; how far its ports have come is looked up when it
-matters (`Network`), and `deadline` tells until when it may be left alone.
+A unit is not told of each moment. What it has to take lies in `pending`; how far its ports have come follows from
+the watermark (`Network`), and `deadline` tells until when it may be left alone.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from heapq import heappush
 
 from tidelog.operators.hold import Hold
 from tidelog.operators.operator import Operator
@@ -37,7 +38,8 @@ class Unit(ABC):
     it catches up only to forget. `version` is the move of the watermark up to which it has caught up, `due` the watermark at
     which the network looks at it by itself; without `waits` it has none. `is_irregular` tells that its frontier may be
     further than the plan's lead says, so that nobody knows beforehand when something is due; one that `is_steady` is known
-    just as far as that, once all that is due has run. `watched` are its steps of which the outlet takes what they send.
+    just as far as that, once all that is due has run. One that `is_quiet` needs no look once it has run.
+    `watched` are its steps of which the outlet takes what they send.
     """
 
     __slots__ = (
@@ -137,7 +139,7 @@ class Unit(ABC):
 class StepUnit(Unit):
     """A step outside loops."""
 
-    __slots__ = ("_ahead", "_bring", "_feeds", "_gates", "_operator", "_receive", "_step")
+    __slots__ = ("_after", "_agenda", "_ahead", "_bring", "_feeds", "_gates", "_operator", "_port", "_receive", "_step")
 
     def __init__(self, index: int, graph: Graph, tell: Tell, step: Step) -> None:
         super().__init__(index, graph, tell)
@@ -149,29 +151,49 @@ class StepUnit(Unit):
             (port, gate) for port in range(len(step.inputs)) if (gate := graph.gates.get((step.id, port))) is not None
         ]
         self._receive = graph.receivers[step.id]
+        self._after: StepUnit | None = None
+        self._port, self._agenda = 0, list[int]()
         self._ahead: list[int] | None = None  # of the watermark, what feeds each port, if that is known of all
 
     def connect(self, brings: Mapping[str, Bring], watched: Sequence[str]) -> None:
         super().connect(brings, watched)
         self._bring = brings.get(self._step.id)
 
+    def go_on_with(self, after: StepUnit, port: int, agenda: list[int]) -> None:
+        """Nobody but this unit reads what the step sends; it does so at once where nobody on the agenda comes before."""
+        self._after, self._port, self._agenda = after, port, agenda
+
     def take(self) -> None:
         pending, self.pending = self.pending, []
-        receive = self._receive
         if len(pending) == 1:
             _, port, facts = pending[0]
             self.credit += len(facts)
-            out = receive(port, facts, NEG)
+            out = self._receive(port, facts, NEG)
         else:
             out = []
             for _, port, facts in pending:
                 self.credit += len(facts)
-                out += receive(port, facts, NEG)
+                out += self._receive(port, facts, NEG)
         if out:
-            if self._bring is not None:
-                self._bring(out)
-            if self.watched:
-                self._tell(self._step.id, out, self._operator.frontier)
+            self._pass_on(out)
+
+    def _pass_on(self, facts: list[Fact]) -> None:
+        """Leave what has been sent with those who read it; along a line of quiet units go on as long as it goes."""
+        unit: StepUnit = self
+        while facts:
+            if unit.watched:
+                unit._tell(unit._step.id, facts, unit._operator.frontier)
+            after, agenda = unit._after, unit._agenda
+            if after is None or after.queued or (agenda and agenda[0] <= after.index):
+                if unit._bring is not None:
+                    unit._bring(facts)
+                return
+            after.credit += len(facts)
+            facts = after._receive(unit._port, facts, NEG)
+            if after.credit >= after.cost:  # it has much to forget
+                after.queued = True
+                heappush(agenda, after.index)
+            unit = after
 
     def follow(self, leads: Mapping[Feed, int]) -> None:
         super().follow(leads)
@@ -228,7 +250,11 @@ class LoopUnit(Unit):
         pending, self.pending = self.pending, []
         for step, port, facts in pending:
             self.credit += len(facts)
-            self._admit(step, port, facts, NEG)
+            if self._holds:
+                self._admit(step, port, facts, NEG)
+            else:  # the control has nothing to say to it
+                self._control.begin()
+                self._follow([(step, port, facts, NEG)])
 
     def settle(self, watermark: int | None, reach: Reach) -> None:
         for step, port, feed in self._entries:
@@ -240,12 +266,37 @@ class LoopUnit(Unit):
     def _admit(self, step: str, port: int, facts: Sequence[Fact], frontier: int) -> None:
         """Let the loop take a message from outside, and run it until nothing is in flight, as its control says."""
         for messages in self._control.admit(step, port, facts, frontier):
-            if not self._control.withholding:
+            if self._withheld and not self._control.withholding:
                 self._send_withheld()
-            in_flight = self._in_flight
-            in_flight.extend(messages)
-            while in_flight:
-                self._handle(in_flight.popleft())
+            self._follow(messages)
+
+    def _follow(self, messages: Sequence[LoopMessage]) -> None:
+        """Handle messages until nothing is in flight: what a step sends to others inside is, too."""
+        in_flight, inner, receivers = self._in_flight, self._graph.inner, self._graph.receivers
+        in_flight.extend(messages)
+        while in_flight:
+            step, port, facts, time = in_flight.popleft()
+            if port < 0:
+                out = self._obey(step, port, time)
+            else:
+                out = receivers[step](port, facts, time)
+                if out and self._control.note_sent(len(out)):
+                    raise self._graph.creates_values(self._control, step, out[-1])
+            if not out:
+                continue
+            if self._control.withholding:
+                self._withheld.append((step, out))
+            else:
+                self.send(step, out)
+            for reader, at in inner[step]:
+                in_flight.append((reader, at, out, NEG))
+
+    def _obey(self, step: str, port: int, time: int) -> list[Fact]:
+        """A message of the control: a step is known up to a time, or a hold lets pass what begins by then."""
+        if port == SETTLED:
+            self._told[step] = max(self._told[step], time)
+            return []
+        return self._graph.release(step, time)
 
     def count_waiting(self, counts: Counter[str]) -> None:
         super().count_waiting(counts)
@@ -260,22 +311,6 @@ class LoopUnit(Unit):
         withheld, self._withheld = self._withheld, []
         for name, out in withheld:
             self.send(name, out)
-
-    def _handle(self, message: LoopMessage) -> None:
-        """One handler in the loop: what it sends to others inside is in flight; what goes outside is sent, or withheld."""
-        step, port = message[0], message[1]
-        if port == SETTLED:
-            self._told[step] = max(self._told[step], message[3])
-            return
-        out = self._graph.receive_in_loop(message)
-        if not out:
-            return
-        if self._control.withholding:
-            self._withheld.append((step, out))
-        else:
-            self.send(step, out)
-        for reader, at in self._graph.inner[step]:
-            self._in_flight.append((reader, at, out, NEG))
 
     def frontier(self, step: str) -> int:
         return self._told[step]

@@ -1,4 +1,4 @@
-"""The values of expressions, and what comparisons say of them (docs/language.md, comparison and arithmetic)."""
+"""The values of expressions, and what comparisons say of them (docs/reference/language.md, comparison and arithmetic)."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from tidelog.plans.pictures.paint import Theme, fitted, label, number, picture, text_of, tone_class, width_of
@@ -13,6 +13,8 @@ _MARGIN, _LINE, _PAD = 16.0, 15.0, 9.0
 _ACROSS, _DOWN = 46.0, 14.0
 """The room between columns, and between boxes under each other."""
 _WIDEST = 260.0
+_ROOM = "000/s · 0000 rows · 00 s behind"
+"""What a live box has room for."""
 _BOLD = 1.12
 """How much wider the first line is, which is bold."""
 _TURNS = 12
@@ -74,19 +76,31 @@ class _Layout:
     courses: list[tuple[Edge, list[str]]] = field(default_factory=list)
 
 
-def draw_graph(graph: Graph, *, theme: Theme = "auto") -> str:
+def draw_graph(graph: Graph, *, theme: Theme = "auto", live: frozenset[str] | None = None) -> str:
     """The graph as an SVG document.
+
+    With `live`, it is for a page that has the style, and fills in a last line of these boxes: `data-box` names each of them.
 
     >>> draw_graph(Graph([Box("a", ["one"]), Box("b", ["two"])], [Edge("a", "b")])).count("<rect")
     3
     """
-    layout = _lay_out(graph)
+    live_boxes = live or frozenset()
+    layout = _lay_out(_with_room(graph, live_boxes))
     shown = [place for place in layout.places.values() if place.box is not None]
     width = max((place.x + place.width for place in shown), default=100.0) + _MARGIN
     height = max((place.y + place.height for place in shown), default=20.0) + _MARGIN
     parts = [_draw_edge(edge, [layout.places[name] for name in course]) for edge, course in layout.courses]
-    parts += [_draw_box(place, place.box) for place in shown if place.box is not None]
-    return picture(width, height, "".join(parts), title=graph.title, theme=theme)
+    parts += [_draw_box(place, place.box, is_live=place.box.id in live_boxes) for place in shown if place.box is not None]
+    return picture(width, height, "".join(parts), title=graph.title, theme=theme, is_styled=live is None)
+
+
+def _with_room(graph: Graph, live: frozenset[str]) -> Graph:
+    """The same with one more line in the boxes that are live, which is wide enough for what is filled in."""
+    boxes = [
+        replace(box, lines=[*box.lines, _ROOM], text=box.text or "\n".join(box.lines)) if box.id in live else box
+        for box in graph.boxes
+    ]
+    return replace(graph, boxes=boxes)
 
 
 def _lay_out(graph: Graph) -> _Layout:
@@ -172,7 +186,7 @@ def _place(layout: _Layout) -> None:
         x += width + _ACROSS
 
 
-def _draw_box(place: _Placed, box: Box) -> str:
+def _draw_box(place: _Placed, box: Box, *, is_live: bool) -> str:
     x, y = number(place.x), number(place.y)
     size = f'width="{number(place.width)}" height="{number(place.height)}"'
     whole = box.text or "\n".join(box.lines)
@@ -182,11 +196,14 @@ def _draw_box(place: _Placed, box: Box) -> str:
         stripe = f'<rect class="{kind}" stroke-width="0" x="{x}" y="{y}" width="4" height="{number(place.height)}" rx="2"/>'
     lines = [
         label(place.x + _PAD, place.y + _LINE * (i + 1) - 0.5, fitted(line, _WIDEST), "tl-name" if i == 0 else "tl-soft")
-        for i, line in enumerate(box.lines)
+        for i, line in enumerate(box.lines[:-1] if is_live else box.lines)
     ]
-    return (
-        f'<g><title>{text_of(whole)}</title><rect class="tl-box" x="{x}" y="{y}" {size} rx="4"/>{stripe}{"".join(lines)}</g>'
-    )
+    mark = ""
+    if is_live:
+        lines.append(label(place.x + _PAD, place.y + _LINE * len(box.lines) - 0.5, "", "tl-live"))
+        mark = f' data-box="{text_of(box.id)}"'
+    frame = f'<rect class="tl-box" x="{x}" y="{y}" {size} rx="4"/>'
+    return f"<g{mark}><title>{text_of(whole)}</title>{frame}{stripe}{''.join(lines)}</g>"
 
 
 def _draw_edge(edge: Edge, course: Sequence[_Placed]) -> str:

@@ -29,13 +29,17 @@ _DARK: _Palette = (
 TONES = len(_LIGHT[1]) - 1
 
 
-def picture(width: float, height: float, body: str, *, title: str, theme: Theme = "auto") -> str:
-    """A whole SVG document. Its classes begin with `tl-`, so that several can stand in one page."""
+def picture(width: float, height: float, body: str, *, title: str, theme: Theme = "auto", is_styled: bool = True) -> str:
+    """A whole SVG document. Its classes begin with `tl-`, so that several can stand in one page.
+
+    Unless it `is_styled`, the page that shows it has the style of these classes.
+    """
     size = f'width="{number(width)}" height="{number(height)}" viewBox="0 0 {number(width)} {number(height)}"'
     named = f"<title>{text_of(title)}</title>" if title else ""
+    style, sheet = (' style="max-width:100%"', f"<style>{_sheet(theme)}</style>") if is_styled else ("", "")
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="tl-{theme}" {size} role="img" style="max-width:100%">'
-        f"{named}<style>{_sheet(theme)}</style>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="tl-{theme}" {size} role="img"{style}>'
+        f"{named}{sheet}"
         f'<rect class="tl-ground" width="{number(width)}" height="{number(height)}" rx="6"/>{body}</svg>\n'
     )
 

@@ -11,6 +11,8 @@ SLOWEST = ("docs/reference/asking.md", "docs/reference/batch.md", "docs/tutorial
 """Those that are left to `make test-all`; tests/playground runs the recipes in `make test`, too."""
 TEXTS = ("/index.md", "docs/glossary.md", "docs/background/", "docs/reference/commands.md", "docs/reference/api.md")
 """Those that need no example of their own: what is told there is shown elsewhere, or generated."""
+_LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.slow
@@ -30,10 +32,21 @@ def test_document_has_something_to_run(document: str) -> None:
     assert any(block.language in ("python", "console") for block in blocks_of(document))
 
 
-@pytest.mark.parametrize("document", [*DOCUMENTS, "CHANGELOG.md", "examples/weather/SOURCE.md"])
+@pytest.mark.parametrize("document", [*DOCUMENTS, "CHANGELOG.md", "ARCHITECTURE.md", "examples/weather/SOURCE.md"])
 def test_links_lead_somewhere(document: str) -> None:
-    """Every link to a file of the repository names one that is there."""
-    text = (ROOT / document).read_text("utf-8")
-    targets = [link for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text) if "://" not in link]
-    missing = [link for link in targets if not ((ROOT / document).parent / link).exists()]
+    """Every link to a file of the repository names one that is there, and a heading that it has."""
+    links = _LINK.findall(_FENCED.sub("", (ROOT / document).read_text("utf-8")))
+    missing = []
+    for name, anchor in links:
+        target = (ROOT / document).parent / name if name else ROOT / document
+        if "://" in name or name.startswith("mailto:"):
+            continue
+        if not target.exists() or (anchor and anchor not in _anchors(target)):
+            missing.append(f"{name}#{anchor}")
     assert not missing
+
+
+def _anchors(page: Path) -> set[str]:
+    """The names of a page's headings, as GitHub and the site have them."""
+    headings = re.findall(r"^#+ (.+)$", _FENCED.sub("", page.read_text("utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

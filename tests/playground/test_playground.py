@@ -7,6 +7,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -16,7 +17,6 @@ from pages.__main__ import BUILD
 from pages.playground.building import build_playground
 from pages.recipes import recipes
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 LONGEST = 1000 * WAIT
 
@@ -47,7 +47,7 @@ def browser() -> Iterator[Any]:
     """The system's Chromium."""
     path = shutil.which("chromium")
     assert path, "run `make chromium` first"
-    with sync_api.sync_playwright() as playwright:
+    with import_module("playwright.sync_api").sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser
         browser.close()
@@ -90,6 +90,21 @@ def test_playground_runs_in_the_browser(browser: Any, address: str) -> None:
     other.close()
     assert errors == []
     assert [url for url in asked if not url.startswith((address, "about:"))] == []
+
+
+def test_playground_runs_each_recipe(browser: Any, address: str) -> None:
+    """Each recipe that is chosen gives the answers of its page, with a timeline."""
+    page = browser.new_page()
+    page.goto(f"{address}index.html")
+    done(page)
+    for recipe in recipes():
+        page.select_option("#recipe", recipe.name)
+        done(page)
+        told = page.text_content("#answers").splitlines()
+        shown = [line for line in recipe.answers.splitlines() if not line.startswith(("tidelog:", f"{recipe.name}.txt:"))]
+        assert (recipe.name, sorted(told)) == (recipe.name, sorted(shown))
+        assert page.frame_locator("#picture").locator("svg").count() == 1
+    page.close()
 
 
 def test_playground_tells_mistakes_and_can_be_stopped(browser: Any, address: str) -> None:

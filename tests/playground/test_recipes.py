@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
+
 import pytest
 
+from pages import blocks
 from pages.command_line import command_reference
 from pages.playground.running import Options, run
 from pages.recipes import Recipe, recipes
@@ -63,3 +66,8 @@ def test_command_reference_names_every_command() -> None:
     assert [name for name in COMMANDS if f"## tidelog {name}" not in text] == []
     assert "`--lateness" in text
     assert "%(" not in text
+
+
+def test_blocks_are_found_as_their_example_says() -> None:
+    """The example in the module that reads code blocks gives what it says."""
+    assert doctest.testmod(blocks) == doctest.TestResults(failed=0, attempted=1)

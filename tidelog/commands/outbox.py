@@ -30,7 +30,9 @@ def add_outbox_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--serve-outbox", metavar="SPEC", help="serve the outbox at tcp+listen://HOST:PORT")
     parser.add_argument("--tls-cert", metavar="F", help="the server's certificate (PEM), to serve beyond this machine")
     parser.add_argument("--tls-key", metavar="F", help="the key of the certificate (PEM)")
-    parser.add_argument("--token-file", metavar="F", help="a file with the token that clients of the outbox have to know")
+    parser.add_argument(
+        "--token-file", metavar="F", help="a file with the token that clients (of the outbox, of HTTP) have to know"
+    )
 
 
 def outbox_of(plan: Plan, options: argparse.Namespace) -> OutboxSpec | None:
@@ -38,6 +40,8 @@ def outbox_of(plan: Plan, options: argparse.Namespace) -> OutboxSpec | None:
     sinks = [spec for spec in options.sinks or () if is_outbox(spec)]
     if not sinks:
         return None
+    if options.http is not None:
+        raise SpecError("`--http` does not go with an outbox: it shows what an engine without one does")
     if len(sinks) > 1:
         raise SpecError("a run has one outbox")
     if plan.questions:
@@ -78,8 +82,8 @@ def server_of(options: argparse.Namespace, folder: str) -> OutboxServer | None:
 
 
 def refuse_outbox_options(options: argparse.Namespace) -> None:
-    """SpecError where options of an outbox are given, and there is none."""
-    for name in ("serve_outbox", "tls_cert", "tls_key", "token_file"):
+    """SpecError where options of an outbox are given, and there is none; `--http` takes a certificate and a token, too."""
+    for name in ("serve_outbox",) if options.http is not None else ("serve_outbox", "tls_cert", "tls_key", "token_file"):
         if getattr(options, name) is not None:
             raise SpecError(f"`--{name.replace('_', '-')}` needs an outbox: `--out spark+outbox:DIR`")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
+from tidelog.commands.http import add_http_options
 from tidelog.commands.outbox import add_outbox_options, outbox_of, refuse_outbox_options, run_with_outbox
 from tidelog.commands.outcome import load_plan
 from tidelog.commands.streaming import add_stream_options, stream
@@ -24,6 +25,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-prospects", action="store_true", help="let nothing sleep while it cannot hold")
     add_outbox_options(parser)
+    add_http_options(parser)
     parser.set_defaults(run=run)
 
 

@@ -14,6 +14,7 @@ import anyio
 
 from tidelog.commands.durable import add_state_options, state_of
 from tidelog.commands.ends import client_limits, show_ends
+from tidelog.commands.http import Served
 from tidelog.commands.numbers import number_of_bytes, positive, seconds
 from tidelog.commands.outcome import BAD, DONE, add_max_state, count, say, show_diagnostics
 from tidelog.commands.overlap import check_overlap
@@ -132,10 +133,12 @@ class _Run:
         self.state: dict[str, Any] = {}
         self._times = TimeFormatter(plan.timeline, options.iso)
         schema, remote, clients = plan.schema, options.allow_remote, client_limits(options)
-        specs = parse_sources(options.sources or ["-"], allow_remote=remote)
+        self._served = None if getattr(options, "http", None) is None else Served(plan, options)
+        specs = parse_sources(options.sources or ([] if self._served else ["-"]), allow_remote=remote)
         self._sources = [
             open_source(spec, schema, allow_remote=remote, max_line=options.max_line, clients=clients) for spec in specs
         ]
+        self._sources += [self._served.watch.ingest] if self._served else []
         self.sinks: list[Sink] = [
             open_sink(spec, schema, iso=options.iso, allow_remote=remote, clients=clients, outputs=plan.outputs)
             for spec in sinks
@@ -163,9 +166,12 @@ class _Run:
                 on_violation=self._show_violation,
                 max_state=self._options.max_state,
                 **self.state,
+                **({"observer": self._served.watch} if self._served else {}),
             )
             self._note_recorded()
             self._stopping.is_storing = lambda: engine.is_storing
+            if self._served is not None:
+                await stack.enter_async_context(self._served.beside(engine))
             await stack.enter_async_context(self._beside(engine))
             try:
                 await engine.run()
@@ -189,6 +195,8 @@ class _Run:
 
     def _show_violation(self, violation: Violation) -> None:
         say(violation.told(self._times.at(violation.lo, violation.hi)))
+        if self._served is not None:
+            self._served.watch.violated(violation)
 
     def _note_recorded(self) -> None:
         """Say that with `--clock` files are read first, by their own times."""

@@ -1,0 +1,212 @@
+"""The application: which address is answered by whom."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import aclosing
+from importlib.resources import files
+from typing import Any
+from urllib.parse import parse_qs
+
+import anyio
+import anyio.to_thread
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.types import ASGIApp
+from starlette.websockets import WebSocket
+
+from tidelog.connectors.http.access import COOKIE, Access
+from tidelog.connectors.http.guard import Guard
+from tidelog.connectors.http.metrics import Metrics
+from tidelog.connectors.http.posting import Posting
+from tidelog.connectors.http.settings import HttpSettings
+from tidelog.connectors.http.state import View
+from tidelog.connectors.http.streams import Streams
+from tidelog.connectors.http.watch import Watch
+from tidelog.plans.errors import TidelogError
+from tidelog.plans.facts import Record
+from tidelog.plans.pictures.graph import draw_graph
+from tidelog.plans.showing.graphs import graph_of
+from tidelog.plans.timeline import POS
+
+Action = Callable[[], Awaitable[object]]
+_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_LOGIN_BYTES = 8192
+_PAUSE = 1.0
+"""How many seconds a wrong token is answered late."""
+_REASONS_AT_ONCE = 1
+"""How many reasons are looked for at once, beside the event loop."""
+
+
+class App:
+    """The application over some watches, by their names, the first of which is shown unless told otherwise."""
+
+    def __init__(self, settings: HttpSettings, watches: MutableMapping[str, Watch], actions: dict[str, Action]) -> None:
+        self._settings, self._watches, self._actions = settings, watches, actions
+        self._access = Access(settings)
+        self._posting = Posting(settings)
+        self._streams = Streams(settings.max_listeners, settings.keep_alive_seconds)
+        self._threads: anyio.CapacityLimiter | None = None
+        self.metrics = Metrics(watches, lambda: self._streams.count, lambda: self._posting.count)
+
+    def build(self) -> ASGIApp:
+        """The application as ASGI."""
+        routes: list[Route | WebSocketRoute] = [
+            Route("/", self._page),
+            Route("/static/{name}", self._static),
+            Route("/favicon.svg", self._icon),
+            Route("/login", self._login, methods=["GET", "POST"]),
+            Route("/api/state", self._of_program(self._state)),
+            Route("/api/graph", self._of_program(self._graph)),
+            Route("/api/why", self._of_program(self._why)),
+            Route("/events", self._of_program(self._streams.events)),
+            WebSocketRoute("/ws", self._socket),
+            Route("/ingest", self._of_program(self._posting.answer), methods=["POST"]),
+            Route("/metrics", self._metrics),
+            Route("/healthz", self._health),
+            Route("/ready", self._ready),
+            Route("/-/{action}", self._act, methods=["POST"]),
+        ]
+        inner = Starlette(routes=routes)
+        inner.router.redirect_slashes = False
+        return Guard(inner, self._access, self._settings.max_header, self.metrics.count)
+
+    # --- the page -------------------------------------------------------------------------------------------------------
+
+    async def _page(self, request: Request) -> Response:
+        return _file("index.html")
+
+    async def _icon(self, request: Request) -> Response:
+        return _file("favicon.svg")
+
+    async def _static(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        known = ("page.css", "page.js", "timeline.js", "graph.js", "format.js")
+        return _file(name) if name in known else JSONResponse({"error": "there is no such file"}, 404)
+
+    async def _login(self, request: Request) -> Response:
+        """A form for the token; who tells it gets a cookie, and is led back to the page."""
+        if request.method == "GET":
+            return _file("login.html")
+        body = bytearray()
+        with anyio.move_on_after(self._settings.body_seconds):
+            async with aclosing(request.stream()) as chunks:
+                async for chunk in chunks:
+                    body += chunk
+                    if len(body) > _LOGIN_BYTES:
+                        break
+        told = parse_qs(bytes(body[:_LOGIN_BYTES]).decode("latin-1")).get("token", [""])[0].strip()
+        if not self._access.is_token(told):
+            await anyio.sleep(_PAUSE)
+            return _file("login.html", 403)
+        answer = RedirectResponse("/", 303)
+        secure = self._settings.tls is not None
+        answer.set_cookie(COOKIE, self._access.cookie, httponly=True, samesite="strict", secure=secure, max_age=30 * 86400)
+        return answer
+
+    async def _state(self, request: Request, watch: Watch) -> Response:
+        versions = {name: _number(request.query_params.get(name)) for name in ("lanes", "letters")}
+        state = View(watch).state(**versions)
+        state["programs"] = list(self._watches)
+        state["writable"] = self._settings.token is not None and self._access.is_known(request.headers, request.cookies)
+        state["locked"] = self._settings.token is not None and not state["writable"]
+        state["takes_posts"] = watch.ingest.is_open
+        return JSONResponse(state)
+
+    async def _graph(self, request: Request, watch: Watch) -> Response:
+        graph = graph_of(watch.plan)
+        live = frozenset(box.id for box in graph.boxes if box.id.startswith(("step ", "output ")))
+        return Response(draw_graph(graph, live=live), media_type="image/svg+xml")
+
+    async def _why(self, request: Request, watch: Watch) -> Response:
+        """Why an answer begins to hold: `name`, `row` (JSON) and `range` (`lo:hi`) are those of a bar."""
+        if watch.explain is None:
+            return JSONResponse({"error": "this run does not explain"}, 404)
+        fact = _fact(request)
+        if fact is None:
+            return JSONResponse({"error": "expected `name`, `row` and `range`"}, 400)
+        self._threads = self._threads or anyio.CapacityLimiter(_REASONS_AT_ONCE)
+        try:
+            told = await anyio.to_thread.run_sync(watch.explain.why, fact, limiter=self._threads)
+        except TidelogError as error:
+            return JSONResponse({"error": str(error)}, 409)
+        return JSONResponse({"text": told.text, "svg": told.svg, "note": told.note})
+
+    # --- for machines ---------------------------------------------------------------------------------------------------
+
+    async def _socket(self, socket: WebSocket) -> None:
+        watch = self._watch(socket)
+        if watch is None:
+            await socket.close(1008)
+            return
+        await self._streams.socket(socket, watch)
+
+    async def _metrics(self, request: Request) -> Response:
+        text, kind = self.metrics.exposition(request.headers.get("accept", ""))
+        return Response(text, headers={"content-type": kind})
+
+    async def _health(self, request: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def _ready(self, request: Request) -> Response:
+        waiting = [watch.name for watch in self._watches.values() if not watch.is_ready]
+        if waiting:
+            return PlainTextResponse(f"not ready: {', '.join(waiting)}\n", 503)
+        return PlainTextResponse("ready\n")
+
+    async def _act(self, request: Request) -> Response:
+        action = self._actions.get(request.path_params["action"])
+        if action is None:
+            return JSONResponse({"error": "there is no such action", "actions": sorted(self._actions)}, 404)
+        try:
+            told = await action()
+        except TidelogError as error:
+            return JSONResponse({"error": str(error)}, 409)
+        return JSONResponse({"done": request.path_params["action"], "told": told})
+
+    # --- which program --------------------------------------------------------------------------------------------------
+
+    def _watch(self, connection: HTTPConnection) -> Watch | None:
+        name = connection.query_params.get("program")
+        if name is None:
+            return next(iter(self._watches.values()), None)
+        return self._watches.get(name)
+
+    def _of_program(
+        self, answer: Callable[[Request, Watch], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Answers for the program that `?program=` names, or for the first."""
+
+        async def of_program(request: Request) -> Response:
+            watch = self._watch(request)
+            if watch is None:
+                return JSONResponse({"error": "there is no such program", "programs": list(self._watches)}, 404)
+            return await answer(request, watch)
+
+        return of_program
+
+
+def _file(name: str, status: int = 200) -> Response:
+    kind = _TYPES[name.rpartition(".")[2]]
+    return Response(files(__package__).joinpath("page", name).read_bytes(), status, media_type=kind)
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 19 else -1
+
+
+def _fact(request: Request) -> Record | None:
+    """The fact at whose begin an answer is explained."""
+    asked = request.query_params
+    try:
+        row: Any = json.loads(asked.get("row", ""))
+        lo, hi = map(int, asked.get("range", "").split(":"))
+    except (ValueError, RecursionError):
+        return None
+    is_row = isinstance(row, list) and all(isinstance(value, str | int | float) for value in row)
+    if not is_row or "name" not in asked or not -POS < lo < POS or lo > hi:
+        return None
+    return asked["name"], tuple(row), lo, lo

@@ -1,0 +1,264 @@
+// The page: asks for the state once a second while it is seen, and shows what has changed.
+
+import { align, duration, element, number, rate, reference, span, when } from "./format.js";
+import { Graph } from "./graph.js";
+import { Timeline } from "./timeline.js";
+
+const INTERVAL = 1000;
+const LATEST = 8; // so many last facts of a source are shown
+const $ = (selector) => document.querySelector(selector);
+
+const graph = new Graph($("#graph"));
+const timeline = new Timeline($("#timeline"), (lane, bar) => explain(lane, bar));
+const kept = { lanes: [], letters: [], lanesVersion: -1, lettersVersion: -1 };
+let program = new URLSearchParams(location.search).get("program");
+let before = null;
+let state = null;
+
+// --- asking
+
+async function poll() {
+  if (!document.hidden) await refresh();
+  setTimeout(poll, state === null ? 300 : INTERVAL);
+}
+
+async function refresh() {
+  try {
+    await ask();
+  } catch {
+    lost();
+    return;
+  }
+  try {
+    show();
+  } catch (error) {
+    console.error(error);
+  }
+}
+
+async function ask() {
+  const asked = new URLSearchParams({ lanes: kept.lanesVersion, letters: kept.lettersVersion });
+  if (program !== null) asked.set("program", program);
+  const answer = await fetch(`/api/state?${asked}`, { signal: AbortSignal.timeout(10000) });
+  if (answer.status === 401) location.href = "/login";
+  if (!answer.ok) throw new Error(`${answer.status}`);
+  before = state;
+  state = await answer.json();
+  if (before !== null && before.program !== state.program) before = null;
+  if (state.lanes !== undefined) kept.lanes = state.lanes;
+  if (state.letters !== undefined) kept.letters = state.letters;
+  [kept.lanesVersion, kept.lettersVersion] = [state.lanes_version, state.letters_version];
+  await graph.load(state.program);
+}
+
+function lost() {
+  const status = $("#status");
+  status.className = "bad";
+  status.textContent = state === null ? "no connection" : `no connection since ${when(state, state.now)}`;
+}
+
+// --- showing
+
+function show() {
+  timeline.state = state;
+  const held = kept.lanes.flatMap((lane) => lane.bars.filter((bar) => timeline.isOn(bar) || bar[1] === null).slice(-1).map((bar) => ({ lane, bar })));
+  held.sort((one, other) => (other.bar[0] ?? 0) - (one.bar[0] ?? 0));
+  list("#now", held.map(holding), (item) => item.key, nowRow);
+  $("#possible").hidden = state.possible.length === 0 && !("possible" in $("#possible").dataset);
+  if (state.possible.length) $("#possible").dataset.possible = "";
+  head(held.length);
+  list("#possible", state.possible.map(possible), (item) => item.key, possibleRow);
+  list("#sources", state.sources.map(source), (item) => item.name, sourceRow);
+  list("#letters", kept.letters.map((item, i) => ({ ...item, key: `${item.at} ${item.place} ${i}` })), (item) => item.key, letterRow);
+  list("#violations", state.violations, (item) => `${item.at} ${item.rule}`, violationRow);
+  $("#violations").hidden = state.violated === 0;
+  $("#letters .count").textContent = state.letters_version ? number(state.letters_version) : "";
+  $("#history .count").textContent = kept.lanes.length ? kept.lanes.length === 1 ? "1 lane" : `${kept.lanes.length} lanes` : "";
+  $("#history .empty").hidden = kept.lanes.length > 0;
+  $("#timeline").hidden = kept.lanes.length === 0;
+  timeline.show(state, kept.lanes);
+  graph.show(state);
+  $("#write").hidden = !(state.writable && state.takes_posts);
+}
+
+function head(held) {
+  $("#name").textContent = state.program;
+  document.title = held ? `(${held}) ${state.program}` : state.program;
+  const status = $("#status");
+  status.className = state.ready ? "good" : "";
+  status.textContent = state.ready ? "running" : "not ready";
+  $("#sign-in").hidden = !state.locked;
+  const figures = [["time", state.present === null ? "–" : when(state, state.present)]];
+  if (state.facts !== null) {
+    const speed = before?.facts ? speedOf(state.facts.accepted - before.facts.accepted) : null;
+    figures.push(["facts", `${number(state.facts.accepted)}${speed > 0 ? ` · ${rate(speed)}` : ""}`]);
+    if (state.facts.late) figures.push(["late", number(state.facts.late), "bad"]);
+  }
+  const waiting = Object.values(state.queues).reduce((sum, each) => sum + each, 0);
+  if (waiting) figures.push(["waiting", number(waiting)]);
+  $("#figures").replaceChildren(...figures.map(([name, value, kind]) =>
+    element("div", { class: kind ?? null }, element("dt", {}, name), element("dd", {}, value))));
+  programs();
+}
+
+function speedOf(more) {
+  const seconds = state.now - before.now;
+  return seconds > 0 ? more / seconds : null;
+}
+
+function programs() {
+  const select = $("#programs");
+  select.hidden = state.programs.length < 2;
+  if (select.options.length !== state.programs.length) {
+    select.replaceChildren(...state.programs.map((name) => element("option", { value: name }, name)));
+  }
+  if (document.activeElement !== select) select.value = state.program;
+}
+
+function list(section, items, key, fill) {
+  const place = $(`${section} .rows`);
+  align(place, items, key, fill);
+  const empty = $(`${section} .empty`);
+  if (empty !== null) empty.hidden = items.length > 0;
+  const count = $(`${section} .count`);
+  if (count !== null) count.textContent = items.length ? number(items.length) : "";
+}
+
+function holding({ lane, bar }) {
+  const long = bar[0] === null ? "" : span(state, Math.max(0, reference(state) - bar[0]));
+  return { key: lane.text, lane: { name: lane.name, row: lane.row, raw: lane.raw, text: lane.text }, bar, since: when(state, bar[0]), long };
+}
+
+function nowRow(item) {
+  return element("li", {},
+    element("span", { class: "what" }, element("b", {}, item.lane.name), " ", item.lane.row.join(", ")),
+    element("span", { class: "aside since" }, item.since && `since ${item.since}`),
+    element("span", { class: "aside long" }, element("b", {}, item.long)),
+    state.explains ? element("button", { type: "button", "aria-label": `Why ${item.lane.text}`, onclick: () => explain(item.lane, item.bar) }, "why") : "");
+}
+
+function possible(item) {
+  const at = item.time === null ? "" : when(state, item.time);
+  const told = item.left === null ? "no deadline" : `${span(state, Math.max(0, item.left))} left`;
+  return { ...item, key: `${item.query} ${item.answer} ${at}`, at, told };
+}
+
+function possibleRow(item, was) {
+  const [has, lacks] = [item.evidence.length + item.more_evidence, item.hypotheses.length + item.more_hypotheses];
+  const premises = element("div", { class: "premises" },
+    ...item.evidence.map((text) => element("div", { class: "has" }, text)),
+    item.more_evidence ? element("div", { class: "has" }, `and ${item.more_evidence} more`) : "",
+    ...item.hypotheses.map((text) => element("div", { class: "lacks" }, text)),
+    item.more_hypotheses ? element("div", { class: "lacks" }, `and ${item.more_hypotheses} more`) : "",
+    ...item.where.map((text) => element("div", {}, `where ${text}`)));
+  return element("details", { class: "folded", open: was?.open ?? false },
+    element("summary", {},
+      element("span", { class: "what" }, element("b", {}, item.query), ` ${item.answer}`),
+      item.at ? element("span", { class: "aside" }, `at ${item.at}`) : "",
+      element("span", { class: "aside" }, element("progress", { max: has + lacks, value: has, "aria-label": "evidence" }), ` ${has} of ${has + lacks}`),
+      element("span", { class: "aside left" }, item.told)),
+    premises);
+}
+
+function source(item) {
+  const then = before?.sources.find((each) => each.name === item.name);
+  const speed = then ? speedOf(item.facts - then.facts) : null;
+  const last = item.last.slice(0, LATEST).map((each) => ({ ...each, silence: `${duration(each.silence)} ago` }));
+  return { ...item, last, speed: speed > 0 ? rate(speed) : "", silence: item.silence === null ? null : duration(item.silence) };
+}
+
+function sourceRow(item, was) {
+  const dead = Object.entries(item.dead).map(([why, count]) => `${number(count)} ${why}`).join(", ");
+  const state_ = { counts: "", silent: "has said nothing", idle: "idle", ended: "ended" }[item.state];
+  const lag = item.lag === null ? "" : ` · ${span(state, item.lag)} behind`;
+  const summary = element("summary", {},
+    element("span", { class: "what" }, element("b", {}, item.name), state_ ? element("span", { class: "state" }, ` ${state_}`) : "",
+      item.last.length ? element("span", { class: "below" }, item.last[0].text) : "",
+      dead ? element("span", { class: "below bad" }, dead) : ""),
+    element("span", { class: "aside" }, `${number(item.facts)}${item.speed ? ` · ${item.speed}` : ""}${lag}`),
+    item.silence === null ? "" : element("span", { class: "aside" }, `${item.silence} ago`));
+  const rows = item.last.map((each) => element("tr", {}, element("td", {}, each.text), element("td", {}, when(state, each.at)), element("td", {}, each.silence)));
+  return element("details", { class: "folded source", open: was?.open ?? false }, summary, element("table", {}, element("tbody", {}, ...rows)));
+}
+
+function letterRow(item) {
+  return element("li", {},
+    element("span", { class: "what" }, item.raw, element("span", { class: "below" }, `${item.place}: ${item.reason}`)),
+    element("span", { class: "aside" }, new Date(item.at * 1000).toLocaleTimeString(document.documentElement.dataset.locale, { hour12: false })));
+}
+
+function violationRow(item) {
+  return element("li", {}, element("span", { class: "what" }, element("b", {}, item.facts.join(", ")), element("span", { class: "below mono" }, item.rule)),
+    element("span", { class: "aside" }, when(state, item.time)));
+}
+
+// --- why
+
+async function explain(lane, bar) {
+  if (!state.explains) return;
+  const dialog = $("#why");
+  $("#why-title").textContent = `Why ${lane.text}`;
+  dialog.querySelector("pre").textContent = "…";
+  dialog.querySelector(".note").textContent = "";
+  dialog.querySelector("details").hidden = true;
+  if (!dialog.open) dialog.showModal();
+  const asked = new URLSearchParams({ program: state.program, name: lane.name, row: lane.raw, range: bar[3] });
+  try {
+    const answer = await fetch(`/api/why?${asked}`);
+    const told = await answer.json();
+    dialog.querySelector("pre").textContent = told.text ?? told.error;
+    dialog.querySelector(".note").textContent = told.note ?? "";
+    if (told.svg) {
+      dialog.querySelector("img").src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(told.svg)}`;
+      dialog.querySelector("details").hidden = false;
+    }
+  } catch {
+    dialog.querySelector("pre").textContent = "no connection";
+  }
+}
+
+// --- hands
+
+$("#programs").addEventListener("change", (event) => {
+  program = event.target.value;
+  history.replaceState(null, "", `?program=${encodeURIComponent(program)}`);
+  kept.lanesVersion = kept.lettersVersion = -1;
+  refresh();
+});
+
+for (const button of document.querySelectorAll("[data-zoom]")) {
+  button.addEventListener("click", () => timeline.act(button.dataset.zoom));
+}
+
+$("#fit").addEventListener("click", () => graph.fit(!graph.place.classList.contains("fit")));
+
+$("#write form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const output = $("#write output");
+  try {
+    const answer = await fetch(`/ingest?wait=taken&program=${encodeURIComponent(state.program)}`, {
+      method: "POST", headers: { "content-type": "application/x-ndjson" }, body: $("#fact").value,
+    });
+    const told = await answer.json();
+    output.textContent = told.errors ? told.errors[0].reason : told.error ?? `${told.accepted} taken`;
+  } catch {
+    output.textContent = "no connection";
+  }
+});
+
+const SECTIONS = ["now", "possible", "history", "sources", "letters", "rules", "write"];
+document.addEventListener("keydown", (event) => {
+  const isWriting = event.target.closest("input, textarea, select, dialog") !== null;
+  if (isWriting || event.ctrlKey || event.metaKey || event.altKey) return;
+  const section = $(`#${SECTIONS[Number(event.key) - 1] ?? "none"}`);
+  if (section === null || section.hidden) return;
+  event.preventDefault();
+  section.scrollIntoView({ block: "start" });
+  (section.querySelector(".rows button, .rows summary, [tabindex='0'], textarea") ?? section).focus({ preventScroll: true });
+});
+
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) refresh();
+});
+
+poll();

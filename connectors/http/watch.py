@@ -1,0 +1,131 @@
+"""One program as HTTP shows it: told by the engine what it does, it keeps a bounded amount of everything."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from tidelog.connectors.http.feed import Feed
+from tidelog.connectors.http.ingest import Ingest, Posted, Ticket
+from tidelog.connectors.http.lanes import Lanes
+from tidelog.connectors.http.measures import Durations
+from tidelog.connectors.http.possible import Possible
+from tidelog.connectors.http.sources import REASONS, Sources, kind_of, source_name
+from tidelog.connectors.http.watched import Reasons, Violated, Watched
+from tidelog.connectors.json_encoder import JsonEncoder
+from tidelog.plans.facts import Record, format_record
+from tidelog.plans.plan import Plan
+from tidelog.plans.questions import HypotheticalAnswer
+from tidelog.runtime.interfaces import AnyAnswer, Batch, Rejected
+
+MAX_LETTERS = 200
+MAX_VIOLATIONS = 100
+"""How many dead letters and violations are kept: the last ones."""
+MAX_TICKETS = 1024
+"""How many posts may wait for a commit."""
+KEPT_ANSWERS, KEPT_BYTES = 10_000, 8 << 20
+"""How many answers are kept for those who listen, unless told otherwise."""
+
+
+class Watch:
+    """The observer of one engine. `ingest` is a source for it, of what is posted; `explain` finds reasons.
+
+    `kept_answers` and `kept_bytes` bound the answers that are there for a client that is slow, or comes back. `now` is the
+    time of day (seconds since 1970), `clock` what durations are measured by.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        name: str | None = None,
+        explain: Reasons | None = None,
+        kept_answers: int = KEPT_ANSWERS,
+        kept_bytes: int = KEPT_BYTES,
+        now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.name = plan.name if name is None else name
+        self.ingest = Ingest()
+        self.feed = Feed(kept_answers, kept_bytes)
+        self.now, self.clock = now, clock
+        self.is_ready = self.is_durable = False
+        self.engine: Watched | None = None
+        self.latency, self.commits = Durations(), Durations()
+        self.told_counts: dict[str, int] = {}
+        self.letters: deque[tuple[float, str, Rejected]] = deque(maxlen=MAX_LETTERS)
+        self.letters_count = self.violation_count = 0
+        self.violations: deque[tuple[float, Violated]] = deque(maxlen=MAX_VIOLATIONS)
+        self.lanes, self.possible, self.sources = Lanes(), Possible(), Sources(clock)
+        self._tickets: deque[Ticket] = deque()
+        self.replace(plan, explain)
+
+    def replace(self, plan: Plan, explain: Reasons | None = None) -> None:
+        """Another program runs now, in the same place: what was seen of the old one stays."""
+        self.plan, self.explain = plan, explain
+        self._encoder = JsonEncoder(plan.schema)
+
+    def attach(self, engine: Watched, *, is_durable: bool = False) -> None:
+        """This engine is watched; `is_durable` tells that it says when it has stored something."""
+        self.engine, self.is_durable = engine, is_durable
+
+    # --- what the engine tells ------------------------------------------------------------------------------------------
+
+    def took(self, source: str, batch: Batch | None, refused: Sequence[Rejected]) -> None:
+        """The operators have taken a batch, but for what was refused."""
+        accepted = [] if batch is None else self._accepted(batch.records, refused)
+        self.sources.took(source, batch, accepted, refused)
+        moment = self.now()
+        name = source_name(source)
+        self.letters.extend((moment, name, item) for item in refused)
+        self.letters_count += len(refused)
+        if batch is None:
+            return
+        if batch.received is not None and batch.records:
+            self.latency.observe(self.clock() - batch.received)
+        if self.explain is not None and accepted:
+            self.explain.took(accepted)
+        if isinstance(batch, Posted) and batch.ticket is not None:
+            self._taken(batch.ticket, refused)
+
+    def told(self, answers: Sequence[AnyAnswer]) -> None:
+        """Answers became known, and go to the sinks now."""
+        for answer in answers:
+            if isinstance(answer, HypotheticalAnswer):
+                name = f"ask {answer.query}"
+                self.possible.add(answer)
+            else:
+                name = answer[0]
+                self.lanes.add(answer)
+            self.told_counts[name] = self.told_counts.get(name, 0) + 1
+        for answer, line in zip(answers, self._encoder.encode(answers).splitlines(), strict=True):
+            name = answer.query if isinstance(answer, HypotheticalAnswer) else answer[0]
+            self.feed.append(name, line.decode())
+        self.feed.wake()
+
+    def committed(self, seconds: float) -> None:
+        """All that was taken is stored: whoever posted it is told."""
+        self.commits.observe(seconds)
+        while self._tickets:
+            self._tickets.popleft().stored.set()
+
+    def violated(self, violation: Violated) -> None:
+        """A constraint begins to be violated."""
+        self.violation_count += 1
+        self.violations.append((self.now(), violation))
+
+    def _accepted(self, records: list[Record], refused: Sequence[Rejected]) -> list[Record]:
+        """The facts of a batch without those that were refused, which are known by their text."""
+        texts = {item.raw for item in refused if kind_of(item) in REASONS}
+        if not texts:
+            return records
+        return [record for record in records if format_record(record, self.plan.timeline).encode() not in texts]
+
+    def _taken(self, ticket: Ticket, refused: Sequence[Rejected]) -> None:
+        ticket.refused = list(refused)
+        ticket.taken.set()
+        if self.is_durable:
+            self._tickets.append(ticket)
+            while len(self._tickets) > MAX_TICKETS:  # told that it is taken alone
+                self._tickets.popleft()

@@ -1,0 +1,101 @@
+"""What a watch asks of those whom it watches, and who explain: shapes alone, so that nothing of the engine is known here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from tidelog.plans.facts import Record
+from tidelog.runtime.interfaces import SinkStatistics
+
+
+class IntakeCounts(Protocol):
+    """What the intake counts."""
+
+    @property
+    def accepted(self) -> int: ...
+    @property
+    def unused(self) -> int: ...
+    @property
+    def late(self) -> int: ...
+
+
+class StepCounts(Protocol):
+    """What a step has done, and stores."""
+
+    @property
+    def received(self) -> int: ...
+    @property
+    def sent(self) -> int: ...
+    @property
+    def entries(self) -> int: ...
+
+
+class SourceCounts(Protocol):
+    """What is counted of a source, and how far it has come."""
+
+    @property
+    def watermark(self) -> int: ...
+    @property
+    def lead(self) -> int: ...
+    @property
+    def parts(self) -> Mapping[str | int | float | None, object]: ...
+    @property
+    def has_ended(self) -> bool: ...
+
+
+class RunCounts(Protocol):
+    """What a run has done."""
+
+    @property
+    def intake(self) -> IntakeCounts: ...
+    @property
+    def steps(self) -> Mapping[str, StepCounts]: ...
+    @property
+    def sources(self) -> Mapping[str, SourceCounts]: ...
+
+
+class Watched(Protocol):
+    """What runs, and tells what it has done."""
+
+    def statistics(self) -> RunCounts: ...
+
+    def waiting(self) -> list[tuple[str, int]]: ...
+
+    def sink_statistics(self) -> list[tuple[str, SinkStatistics]]: ...
+
+
+class Reason(Protocol):
+    """A reason: as text, as SVG, and what it does not know (empty, if nothing)."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def svg(self) -> str: ...
+    @property
+    def note(self) -> str: ...
+
+
+class Reasons(Protocol):
+    """Finds out why an answer holds, over what is still known."""
+
+    def took(self, records: Sequence[Record]) -> None:
+        """These facts were accepted."""
+        ...
+
+    def why(self, fact: Record) -> Reason:
+        """Why a fact holds; may take long. A TidelogError where that cannot be told."""
+        ...
+
+
+class Violated(Protocol):
+    """A constraint that is violated from some time on."""
+
+    @property
+    def lo(self) -> int: ...
+    @property
+    def hi(self) -> int: ...
+    @property
+    def rule(self) -> str: ...
+    @property
+    def facts(self) -> tuple[str, ...]: ...

@@ -1,0 +1,191 @@
+"""Webhooks: a sink that posts each answer, and tries again until it is taken.
+
+What is sent follows the Standard Webhooks specification: the headers `webhook-id`, `webhook-timestamp` and
+`webhook-signature`, which is `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. The same answer has the same id,
+however often it is sent, also by a later run: so a receiver can tell what it has already.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import logging
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+import anyio
+import httpx
+
+from tidelog.connectors.json_encoder import JsonEncoder
+from tidelog.plans.errors import SpecError
+from tidelog.plans.facts import Schema
+from tidelog.runtime.interfaces import AnyAnswer
+from tidelog.version import VERSION
+
+logger = logging.getLogger("tidelog")
+
+_AGAIN = {408, 409, 425, 429}
+"""Answers of a receiver below 500 after which it is tried again."""
+_TOLD_EVERY = 60.0
+"""How many seconds lie at least between two warnings of one kind."""
+_SECRET = "whsec_"  # noqa: S105 - what a secret begins with that stands in base64
+_MOST_TEXT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How long to wait before the next attempt: `first` seconds, doubled each time up to `longest`, less a part by chance.
+
+    `attempts` is how often one answer is tried at most; None: until it is taken. ValueError for what is no such number.
+    """
+
+    first: float = 0.5
+    longest: float = 60.0
+    attempts: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.first <= self.longest:
+            raise ValueError(f"`first` is above 0 s, and not above `longest`, got {self.first}")
+        if self.attempts is not None and self.attempts < 1:
+            raise ValueError(f"`attempts` is 1 or more, got {self.attempts}")
+
+    def wait_before(self, attempt: int, told: float | None, chance: float) -> float:
+        """The seconds to wait before an attempt (the second is 1); `told` is what the receiver asks for."""
+        waited = min(self.longest, self.first * 2.0 ** min(attempt - 1, 60))
+        return max(min(told or 0.0, self.longest), waited * (1 - chance / 2))
+
+
+class WebhookSink:
+    """Posts each answer as JSON, in order, one after the other. While the receiver takes none, it waits: the backpressure.
+
+    A receiver that says that it will not take an answer (4xx, but for 408, 409, 425, 429) loses this one: it is counted in
+    `refused`, logged, and handed to `on_refused`. `secret` signs what is sent: text, or `whsec_` and base64. `headers` are
+    sent along. SpecError for an address that is none of HTTP.
+    """
+
+    def __init__(  # noqa: PLR0913 - every option has a default, and names what it is
+        self,
+        url: str,
+        schema: Schema,
+        *,
+        name: str | None = None,
+        secret: str | None = None,
+        headers: dict[str, str] | None = None,
+        retries: Retries | None = None,
+        timeout: float = 10.0,
+        iso: bool = False,
+        on_refused: Callable[[AnyAnswer, str], None] | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise SpecError(f"`{url}` is no address of a webhook: expected `https://HOST/PATH`")
+        self.name = name or f"{parts.scheme}://{parts.hostname}{parts.path}"  # not what may be secret in the address
+        self.sent = self.refused = self.attempts = 0
+        self._url, self._timeout, self._transport = url, timeout, transport
+        self._headers = {"user-agent": f"tidelog/{VERSION}", **(headers or {}), "content-type": "application/json"}
+        self._key = None if secret is None else _key(secret)
+        self._retries = retries or Retries()
+        self._encoder = JsonEncoder(schema, iso=iso)
+        self._on_refused = on_refused
+        self._told = 0.0
+        self._client: httpx.AsyncClient | None = None
+
+    async def __aenter__(self) -> WebhookSink:
+        self._client = httpx.AsyncClient(timeout=self._timeout, transport=self._transport, follow_redirects=False)
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    async def send(self, answers: Sequence[AnyAnswer]) -> None:
+        """Returns once each of these is taken, or refused for good."""
+        for answer, line in zip(answers, self._encoder.encode(answers).splitlines(), strict=True):
+            reason = await self._deliver(line)
+            if reason is None:
+                self.sent += 1
+                continue
+            self.refused += 1
+            self._warn(f"an answer was refused: {reason}")
+            if self._on_refused is not None:
+                self._on_refused(answer, reason)
+
+    async def _deliver(self, body: bytes) -> str | None:
+        """Post it until it is taken; why it is not, if it never will be."""
+        name = f"msg_{hashlib.sha256(body).hexdigest()[:32]}"
+        attempt = 0
+        while True:
+            attempt += 1
+            self.attempts += 1
+            reason, told, is_final = await self._post(name, body)
+            if reason is None or is_final:
+                return reason
+            if self._retries.attempts is not None and attempt >= self._retries.attempts:
+                return f"{reason}, {attempt} times"
+            wait = self._retries.wait_before(attempt, told, random.random())  # noqa: S311 - spreads attempts, guards nothing
+            self._warn(f"{reason}; trying again in {wait:.1f} s")
+            await anyio.sleep(wait)
+
+    async def _post(self, name: str, body: bytes) -> tuple[str | None, float | None, bool]:
+        """One attempt: why it failed, after how many seconds to come again, and whether there is any use in it."""
+        if self._client is None:
+            raise RuntimeError("the sink has not been entered")
+        try:
+            with anyio.fail_after(self._timeout * 2):  # of a body that never ends
+                async with self._client.stream("POST", self._url, content=body, headers=self._signed(name, body)) as answer:
+                    status, told = answer.status_code, _retry_after(answer.headers.get("retry-after", ""))
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
+            return f"{type(error).__name__}: {error}"[:_MOST_TEXT].rstrip(": "), None, False
+        if 200 <= status < 300:
+            return None, None, True
+        return f"status {status}", told, status < 500 and status not in _AGAIN
+
+    def _signed(self, name: str, body: bytes) -> dict[str, str]:
+        moment = str(int(time.time()))
+        headers = {**self._headers, "webhook-id": name, "webhook-timestamp": moment}
+        if self._key is not None:
+            headers["webhook-signature"] = sign(self._key, name, moment, body)
+        return headers
+
+    def _warn(self, text: str) -> None:
+        """Log it, but not too often."""
+        moment = time.monotonic()
+        if not self._told or moment - self._told >= _TOLD_EVERY:
+            self._told = moment
+            logger.warning("%s: %s", self.name, text)
+
+
+def sign(key: bytes, name: str, moment: str, body: bytes) -> str:
+    """The signature of a message: `v1,` and base64.
+
+    >>> sign(b"key", "msg_1", "1614265330", b"{}")
+    'v1,Wo+qtMQnbmveDsu4SsHR+c75JsfXPSB8xTnErzORHxw='
+    """
+    return "v1," + base64.b64encode(hmac.digest(key, f"{name}.{moment}.".encode() + body, "sha256")).decode()
+
+
+def _key(secret: str) -> bytes:
+    if not secret.startswith(_SECRET):
+        return secret.encode()
+    try:
+        return base64.b64decode(secret.removeprefix(_SECRET), validate=True)
+    except binascii.Error:
+        raise SpecError("the secret of a webhook begins with `whsec_`, but base64 does not follow") from None
+
+
+def _retry_after(text: str) -> float | None:
+    """The seconds that a receiver asks for, as a number or as a date."""
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        return None

@@ -1,0 +1,162 @@
+"""`/metrics`, `/healthz`, `/ready`, actions, and what the page is told."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tidelog.connectors.http.lanes import MAX_BARS, MAX_LANES, Lanes
+from tidelog.connectors.http.possible import Possible
+from tidelog.plans.changes import ChangeRecord
+from tidelog.plans.errors import TidelogError
+from tidelog.plans.questions import HypotheticalAnswer
+from tidelog.plans.timeline import POS
+from tidelog.version import VERSION
+from web.serving import Serving, fact, serving, until
+
+pytestmark = pytest.mark.anyio
+
+
+async def samples(run: Serving) -> dict[tuple[str, ...], float]:
+    """All samples by name and the values of their labels, but for the program's."""
+    answer = await run.client.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain")
+    found: dict[tuple[str, ...], float] = {}
+    for family in text_string_to_metric_families(answer.text):
+        for sample in family.samples:
+            labels = [value for name, value in sorted(sample.labels.items()) if name != "program"]
+            found[sample.name, *labels] = sample.value
+    return found
+
+
+async def test_metrics_count_what_a_run_does() -> None:
+    """Facts by source, dead letters by reason, answers by output, rows by step, latency, requests, the process."""
+    async with serving() as run:
+        await run.post(fact("a", 90, 100) + fact("a", 91, 101) + fact("a", 20, 50) + "nonsense\n" + fact("b", 140, 102))
+        found = await samples(run)
+        assert found["tidelog_facts_received_total", "http"] == 4
+        assert found["tidelog_facts_accepted_total", "http"] == 3
+        assert found["tidelog_facts_late_total", "http"] == 1
+        assert found["tidelog_dead_letters_total", "late", "http"] == 1
+        assert found["tidelog_dead_letters_total", "unreadable", "http"] == 1
+        assert found["tidelog_answers_total", "hot"] == 3
+        assert found["tidelog_violations_total",] == 1
+        assert found["tidelog_step_received_total", "hot"] == 3
+        assert found["tidelog_step_rows", "hot"] >= 0
+        assert found["tidelog_event_latency_seconds_count",] == 1
+        assert found["tidelog_queue_length", "http"] == 0
+        assert found["tidelog_watermark_lag_seconds", "http"] > 1e9  # these facts are of 1970
+        assert found["tidelog_ready",] == 1
+        assert found["tidelog_http_requests_total", "POST", "/ingest", "400"] == 1
+        assert found["process_resident_memory_bytes",] > 0
+        assert found["tidelog_build_info", platform.python_version(), VERSION] == 1
+
+
+async def test_commits_are_measured() -> None:
+    """An engine that stores tells how long that took."""
+    async with serving(is_durable=True) as run:
+        run.watch.committed(0.02)
+        found = await samples(run)
+        assert found["tidelog_commit_seconds_count",] == 1
+        assert found["tidelog_commit_seconds_bucket", "0.025"] == 1
+        assert found["tidelog_commit_seconds_bucket", "0.01"] == 0
+
+
+async def test_it_is_ready_once_the_state_is_there() -> None:
+    """`/ready` names who is not; `/healthz` says that the process answers."""
+    async with serving() as run:
+        assert (await run.client.get("/ready")).text == "ready\n"
+        run.watch.is_ready = False
+        answer = await run.client.get("/ready")
+        assert (answer.status_code, answer.text) == (503, "not ready: plant\n")
+        assert (await run.client.get("/healthz")).status_code == 200
+
+
+async def test_actions_are_called_and_their_errors_told() -> None:
+    """`POST /-/reload` calls what it was given; an error leaves things as they are, and is told."""
+    async with serving() as run:
+
+        async def reload() -> object:
+            return {"steps": 3}
+
+        async def fail() -> object:
+            raise TidelogError("line 3 is wrong")
+
+        run.server.actions.update(reload=reload, fail=fail)
+        assert (await run.client.post("/-/reload")).json() == {"done": "reload", "told": {"steps": 3}}
+        failed = await run.client.post("/-/fail")
+        assert (failed.status_code, failed.json()) == (409, {"error": "line 3 is wrong"})
+        unknown = await run.client.post("/-/other")
+        assert (unknown.status_code, unknown.json()["actions"]) == (404, ["fail", "reload"])
+
+
+async def test_the_page_is_told_what_changes() -> None:
+    """What holds, with its range; sources with their last accepted facts; letters; and not again what it has already."""
+    async with serving(emit="changes") as run:
+        await run.post(fact("a", 90, 100) + fact("b", 20, 101) + "nonsense\n")
+        state: dict[str, Any] = (await run.client.get("/api/state")).json()
+        assert [(lane["text"], lane["bars"][0][:2]) for lane in state["lanes"]] == [("hot(a)", [100.0, None])]
+        assert state["present"] == 101
+        [source] = state["sources"]
+        assert [(last["text"], last["at"]) for last in source["last"]] == [("temp(b,20)", 101.0), ("temp(a,90)", 100.0)]
+        assert source["dead"] == {"unreadable": 1}
+        assert state["letters"][0]["raw"] == "nonsense"
+        known = {"lanes": state["lanes_version"], "letters": state["letters_version"]}
+        again = (await run.client.get("/api/state", params=known)).json()
+        assert not {"lanes", "letters"} & set(again)
+
+
+async def test_why_an_answer_holds_is_told() -> None:
+    """The tree and the picture of `tidelog why`, over the facts that are known; 409 where it does not follow from them."""
+    async with serving() as run:
+        await run.post(fact("a", 90, 100))
+        await until(lambda: run.watch.feed.last == 1)
+        bar = (await run.client.get("/api/state")).json()["lanes"][0]
+        asked = {"name": "hot", "row": bar["raw"], "range": bar["bars"][0][3]}
+        told = (await run.client.get("/api/why", params=asked)).json()
+        assert "by hot(M) :- temp(M, C), C >= 80." in told["text"]
+        assert told["svg"].startswith("<svg")
+        wrong = await run.client.get("/api/why", params={**asked, "row": '["z"]'})
+        assert wrong.status_code == 409
+        assert "does not follow from what is known" in wrong.json()["error"]
+        for bad in ({"row": "["}, {"row": '[{"a":1}]'}, {"range": "1"}, {"range": "9:1"}):
+            assert (await run.client.get("/api/why", params={**asked, **bad})).status_code == 400
+
+
+def test_lanes_hold_maximal_intervals_however_they_are_told() -> None:
+    """Ranges that touch are one; a change that ends takes the place of the one that began."""
+    lanes = Lanes()
+    for lo, hi in ((5, 6), (1, 2), (3, 4), (9, 9)):
+        lanes.add(("p", (), lo, hi))
+    lanes.add(ChangeRecord("q", (), 1, POS))
+    lanes.add(ChangeRecord("q", (), 1, 4))
+    lanes.add(ChangeRecord("q", (), 5, POS))
+    assert [lane.bars for lane in lanes] == [[(1, 6), (9, 9)], [(1, 4), (5, POS)]]
+
+
+def test_lanes_are_bounded() -> None:
+    """Of too many, those go that ended first; what holds on stays."""
+    lanes = Lanes()
+    lanes.add(ChangeRecord("on", (), 0, POS))
+    for i in range(MAX_LANES + 10):
+        lanes.add(("p", (i,), 0, 1))
+    assert (len(list(lanes)), lanes.dropped) == (MAX_LANES, 11)
+    assert next(iter(lanes)).predicate == "on"
+    for i in range(MAX_BARS + 5):
+        lanes.add(("on", (), 10 * i + 10, 10 * i + 11))
+    assert len(list(lanes)[-1].bars) <= MAX_BARS
+
+
+def test_what_may_follow_goes_once_it_is_decided() -> None:
+    """A later line takes the place of an earlier one; a final one, or a deadline that has passed, ends it."""
+    possible = Possible()
+    possible.add(HypotheticalAnswer("m", {"X": "a", "T": 1}, "possible", at=1, deadline=3))
+    possible.add(HypotheticalAnswer("m", {"X": "b", "T": 1}, "possible", at=1, deadline=2))
+    possible.add(HypotheticalAnswer("m", {"X": "a", "T": 1}, "possible", at=2, deadline=3))
+    assert [item.answer["X"] for item in possible.at(2)] == ["b", "a"]
+    assert [item.answer["X"] for item in possible.at(3)] == ["a"]
+    possible.add(HypotheticalAnswer("m", {"X": "a", "T": 1}, "certain", at=3))
+    assert possible.at(0)[0].answer["X"] == "b"

@@ -1,0 +1,117 @@
+"""Webhooks: what is posted, how it is signed, and what happens where the receiver does not take it. Time is virtual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import httpx
+import msgspec
+import pytest
+import trio
+from trio.testing import MockClock
+
+import tidelog
+from tidelog.connectors.http import WebhookSink
+from tidelog.connectors.http.webhook import Retries, sign
+from tidelog.plans.errors import SpecError
+from tidelog.runtime.interfaces import AnyAnswer
+
+PLAN = tidelog.compile("timeline integer. input p(x). q(X) :- p(X).")
+ANSWERS: list[AnyAnswer] = [("q", (i,), i, i) for i in range(3)]
+URL = "https://receiver.example/hook?key=hidden"
+Answer = Callable[[httpx.Request], httpx.Response]
+
+
+class Receiver:
+    """Answers in turn as it is told to, and keeps what it was sent."""
+
+    def __init__(self, *statuses: int, headers: dict[str, str] | None = None) -> None:
+        self.requests: list[tuple[float, httpx.Request]] = []
+        self._statuses, self._headers = list(statuses), headers or {}
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append((trio.current_time(), request))
+        status = self._statuses.pop(0) if self._statuses else 204
+        if status == 0:
+            raise httpx.ConnectError("refused")
+        return httpx.Response(status, headers=self._headers)
+
+
+def deliver(receiver: Answer, **options: object) -> WebhookSink:
+    """Send three answers, in virtual time."""
+    sink = WebhookSink(URL, PLAN.schema, transport=httpx.MockTransport(receiver), **options)  # type: ignore[arg-type]
+
+    async def main() -> None:
+        async with sink:
+            await sink.send(ANSWERS)
+
+    trio.run(main, clock=MockClock(autojump_threshold=0))
+    return sink
+
+
+def test_each_answer_is_posted_in_order() -> None:
+    """The body is the JSON that a run prints; the id is that of the answer, and the same in a later run."""
+    receiver, later = Receiver(), Receiver()
+    sink = deliver(receiver)
+    deliver(later)
+    assert [msgspec.json.decode(request.content)["args"] for _, request in receiver.requests] == [[0], [1], [2]]
+    ids = [request.headers["webhook-id"] for _, request in receiver.requests]
+    assert len(set(ids)) == 3
+    assert ids == [request.headers["webhook-id"] for _, request in later.requests]
+    assert (sink.sent, sink.refused, sink.attempts) == (3, 0, 3)
+    assert "hidden" not in sink.name
+
+
+@pytest.mark.parametrize(("secret", "key"), [("plain secret", b"plain secret"), ("whsec_AAEC", b"\x00\x01\x02")])
+def test_what_is_sent_is_signed(secret: str, key: bytes) -> None:
+    """HMAC-SHA256 over id, time and body, as Standard Webhooks has it; without a secret there is no signature."""
+    receiver, unsigned = Receiver(), Receiver()
+    deliver(receiver, secret=secret, headers={"x-plant": "7"})
+    deliver(unsigned)
+    request = receiver.requests[0][1]
+    headers = request.headers
+    assert headers["webhook-signature"] == sign(key, headers["webhook-id"], headers["webhook-timestamp"], request.content)
+    assert headers["x-plant"] == "7"
+    assert "webhook-signature" not in unsigned.requests[0][1].headers
+
+
+def test_what_is_not_taken_is_sent_again_with_growing_pauses() -> None:
+    """Without a connection, after an error, or where it is too much: again, with the same id, until it is taken."""
+    receiver = Receiver(0, 500, 503, 429, 408, 0)
+    sink = deliver(receiver, retries=Retries(first=1, longest=4))
+    moments = [moment for moment, _ in receiver.requests[:7]]
+    pauses = [after - before for before, after in pairwise(moments)]
+    assert len({request.headers["webhook-id"] for _, request in receiver.requests[:7]}) == 1
+    assert all(most / 2 <= pause <= most for pause, most in zip(pauses, [1, 2, 4, 4, 4, 4], strict=True))
+    assert (sink.sent, sink.attempts) == (3, 9)
+
+
+def test_a_receiver_says_when_to_come_again() -> None:
+    """Retry-After is followed, as far as `longest` goes."""
+    receiver = Receiver(503, headers={"retry-after": "20"})
+    deliver(receiver, retries=Retries(first=0.1, longest=30))
+    assert receiver.requests[1][0] - receiver.requests[0][0] == pytest.approx(20)
+
+
+def test_what_is_refused_for_good_is_counted_and_costs_no_other() -> None:
+    """4xx and redirections are no matter of time: the answer goes to `on_refused`, and the next one is sent."""
+    lost: list[tuple[AnyAnswer, str]] = []
+    sink = deliver(Receiver(400, 302), on_refused=lambda answer, reason: lost.append((answer, reason)))
+    assert lost == [(ANSWERS[0], "status 400"), (ANSWERS[1], "status 302")]
+    assert (sink.sent, sink.refused) == (1, 2)
+
+
+def test_attempts_can_be_bounded() -> None:
+    """With `attempts`, an answer that is not taken so often is refused."""
+    sink = deliver(Receiver(*[500] * 4), retries=Retries(attempts=2))
+    assert (sink.sent, sink.refused, sink.attempts) == (1, 2, 5)
+
+
+def test_an_address_that_is_none_is_refused() -> None:
+    """SpecError for what is not of HTTP, and for a secret that is no base64."""
+    for url in ("ftp://a/b", "receiver.example", "https://"):
+        with pytest.raises(SpecError, match="is no address of a webhook"):
+            WebhookSink(url, PLAN.schema)
+    with pytest.raises(SpecError, match="base64 does not follow"):
+        WebhookSink(URL, PLAN.schema, secret="whsec_*")  # noqa: S106 - of this test
