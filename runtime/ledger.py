@@ -320,8 +320,8 @@ class Ledger:
         await self.commit(is_last=True)
 
     def waiting(self, sink: SinkActor) -> int:
-        """How many answers this sink is owed."""
-        return max(0, self._owed.told - self.feed(sink).given)
+        """How many answers wait for a sink."""
+        return self._owed.told - self.feed(sink).done if self._feeds else 0
 
     @property
     def untaken(self) -> int:
@@ -413,17 +413,17 @@ class Ledger:
 
 
 class OwedFeed:
-    """Brings a sink what it is owed. `given` is the number of the last answer that it was given."""
+    """Brings a sink what it is owed. `given` and `done` are the last answers that it was given, and took."""
 
     def __init__(self, owed: Owed, taken: int, actor: SinkActor, progress: Callable[[], None]) -> None:
         self.given = taken
-        self._begin = self._done = taken
+        self._begin = self.done = taken
         self._owed, self._actor, self._progress = owed, actor, progress
 
     async def receive(self) -> Sequence[tuple[Heading | None, Sequence[AnyAnswer]]]:
         """Wait for answers that are committed: all that are at hand. EndOfStream once there will be none."""
-        if self._done < self.given:
-            self._done = self.given
+        if self.done < self.given:
+            self.done = self.given
             self._progress()
         groups: list[tuple[Heading, Sequence[AnyAnswer]]] = []
         while not groups:
@@ -442,13 +442,13 @@ class OwedFeed:
             count = last - self.given
             logger.warning("%s: %d answers were dropped, since too many waited for it", self._actor.name, count)
             self._actor.drop(count)
-            self.given = self._begin = self._done = last
+            self.given = self._begin = self.done = last
 
     def standing(self, name: str) -> SinkStanding:
         """How far the sink has come."""
         sink = self._actor.sink
         if not isinstance(sink, Confirming):
-            return SinkStanding(name, self._done)
+            return SinkStanding(name, self.done)
         taken = max(self._begin, sink.confirmed())
         is_kept = isinstance(sink, Keeping) and promise_of(sink) == "exactly once"
         return SinkStanding(name, taken, sink.standing() if is_kept and isinstance(sink, Keeping) else None)
