@@ -93,10 +93,6 @@ class Direct:
         """How many answers every sink has taken."""
         return min((sink.taken for sink in self._sinks), default=0)
 
-    def waiting(self, sink: SinkActor) -> int:
-        """How many answers wait for a sink."""
-        return self.told - sink.taken
-
     @property
     def untaken(self) -> int:
         """How many answers wait for the slowest sink, in memory."""
