@@ -165,8 +165,8 @@ class _Run:
                 dead_letters=letters,
                 on_violation=self._show_violation,
                 max_state=self._options.max_state,
-                **({"observer": self._served.watch} if self._served else {}),
                 **self.state,
+                **({"observer": self._served.watch} if self._served else {}),
             )
             self._note_recorded()
             self._stopping.is_storing = lambda: engine.is_storing
