@@ -88,6 +88,7 @@ async def test_messages_become_facts(tmp_path: Path, version: str) -> None:
             assert await take(source, 20) == list(range(20))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["3.1.1", "5"])
 async def test_a_broker_that_is_killed_costs_nothing(tmp_path: Path, version: str) -> None:
     """Both ends connect again, subscriptions are there, and what was sent meanwhile arrives, all of it, in order."""
@@ -210,6 +211,7 @@ def certificates(folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 async def test_tls_with_a_user_and_a_certificate(tmp_path: Path, anyio_backend: str) -> None:
     """The broker asks for a certificate and a password; without either, and by another authority, nobody comes in."""
     folder = tmp_path / "broker"
