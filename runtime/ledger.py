@@ -270,12 +270,16 @@ class Ledger:
     async def keep_going(self) -> None:
         """Commit whenever there is something to, but not too often."""
         while True:
-            with anyio.move_on_after(max(self._every, _LEAST_WAIT)):
+            with anyio.move_on_after(max(self._every, _LEAST_WAIT if self._is_owing() else EVERY)):
                 await self._work.wait()
             await self._in_thread(self._check)
             await self.commit()
             with anyio.move_on_after(max(self._every, _PAUSE * self._cost)):
                 await self._hurry.wait()
+
+    def _is_owing(self) -> bool:
+        """Whether a sink may tell at any time that it has taken something; otherwise there is little to look at."""
+        return any(feed.standing(name).taken < self._head.answers for name, feed in self._feeds.items())
 
     def _check(self) -> None:
         """See that what is stored is still there."""

@@ -101,6 +101,7 @@ def test_a_service_lives(tmp_path: Path) -> None:
     assert (tmp_path / "new/alarms.jsonl").exists()
 
 
+@pytest.mark.long
 def test_nobody_to_listen_to(tmp_path: Path) -> None:
     """`--tap` of a gateway that does not run says so."""
     start(tmp_path / "new")
