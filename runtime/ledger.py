@@ -274,7 +274,8 @@ class Ledger:
                 await self._work.wait()
             await self._in_thread(self._check)
             await self.commit()
-            with anyio.move_on_after(max(self._every, _PAUSE * self._cost)):
+            # whoever wants a commit without delay has it, whatever it costs
+            with anyio.move_on_after(max(self._every, _PAUSE * self._cost) if self._every else 0):
                 await self._hurry.wait()
 
     def _is_owing(self) -> bool:
