@@ -65,7 +65,8 @@ def test_no_option_may_be_shortened() -> None:
         (["chek", "p.tide"], "did you mean `check`?"),
         (["run", "p.tide", "--emit", "finl"], "invalid choice: 'finl' (choose from"),
         (["run", "p.tide", "--emit", "finl"], "did you mean `final`?"),
-        (["run", "p.tide", "q.tide"], "unexpected argument `q.tide`"),
+        (["run", "p.tide", "f.txt"], "unexpected argument `f.txt`; facts are named with `--in f.txt`"),
+        (["check", "p.tide", "q.tide"], "unexpected argument `q.tide`\n"),
         (["check", "p.tide", "--zzz\x1b[2J"], r"unknown option `--zzz\x1b[2J`"),
     ],
 )

@@ -60,7 +60,8 @@ class Parser(argparse.ArgumentParser):
         name = text.partition("=")[0]
         if name.startswith("-"):
             self.error(f"unknown option `{name}`{_nearest(name, self._option_string_actions)}")
-        self.error(f"unexpected argument `{text}`")
+        hint = f"; facts are named with `--in {text}`" if "--in" in self._option_string_actions else ""
+        self.error(f"unexpected argument `{text}`{hint}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
