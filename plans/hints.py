@@ -118,7 +118,7 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         "p(S) :- q(S, V), V > 80 for 5 min.",
         r"for\s+(?P<time>[0-9.]+(?:\s*(?:us|ms|s|min|h|d)\b)?)",
-        "give what has to last a rule of its own, such as `high(X) :- value(X, V), V > 80`, and write `boxminus[0,{time}] high(X)`",
+        "write a rule for what has to last, such as `high(X) :- value(X, V), V > 80`, and then `boxminus[0,{time}] high(X)`",
     ),
     Hint(
         "p(S) :- diamondminus 5 q(S).",
