@@ -189,6 +189,16 @@ def test_mistakes_of_a_table_name_it(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert "source `plant`: the program has no predicate `tmp`; did you mean `temp`?" in capfd.readouterr().err
 
 
+def test_a_certificate_that_is_not_there_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """`--check` reads what TLS needs, so that it is not found missing at the first connection."""
+    main(["init", str(tmp_path / "new")])
+    file = tmp_path / "new/plant.toml"
+    broker = 'type = "mqtt"\nurl = "mqtts://broker"\nca = "nowhere.pem"'
+    file.write_text(file.read_text().replace('type = "replay"\nfile = "messages.jsonl"', broker))
+    assert main(["gateway", str(file), "--check"]) == 1
+    assert "`plant`: TLS: No such file or directory; looked at `ca`" in capfd.readouterr().err
+
+
 # --- logs, systemd ------------------------------------------------------------------------------------------------------
 
 
