@@ -189,6 +189,15 @@ def test_mistakes_of_a_table_name_it(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert "source `plant`: the program has no predicate `tmp`; did you mean `temp`?" in capfd.readouterr().err
 
 
+def test_a_webhook_may_be_tried_again_soon(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The longest pause may be shorter than the first one is otherwise."""
+    main(["init", str(tmp_path / "new")])
+    file = tmp_path / "new/plant.toml"
+    hook = '[[sink]]\nname = "hook"\ntype = "webhook"\nurl = "http://host/"\nretry_longest = 0.1\n'
+    file.write_text(file.read_text() + hook)
+    assert main(["gateway", str(file), "--check"]) == 0, capfd.readouterr().err
+
+
 def test_a_certificate_that_is_not_there_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """`--check` reads what TLS needs, so that it is not found missing at the first connection."""
     main(["init", str(tmp_path / "new")])
