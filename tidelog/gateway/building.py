@@ -211,7 +211,8 @@ def _sink(sink: AnySink, plan: Plan, settings: GatewaySettings, folder: Path) ->
         return _webhook(sink, plan, folder, iso=iso)
     spec = parse_spec(sink.spec, allow_remote=True)
     clients = ClientLimits(settings.limits.clients)
-    return open_sink(_from(folder, sink.spec, spec.path), plan.schema, iso=iso, clients=clients, outputs=plan.outputs)
+    path = _from(folder, sink.spec, spec.path)
+    return open_sink(path, plan.schema, iso=iso, clients=clients, outputs=plan.outputs, keeps_file=True)
 
 
 def _webhook(sink: WebhookSinkSettings, plan: Plan, folder: Path, *, iso: bool) -> WebhookSink:
