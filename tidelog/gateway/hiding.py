@@ -20,7 +20,7 @@ def hide_secrets(text: str) -> str:
     All other places stay as they are. It need not be TOML.
 
     >>> hide_secrets('pasword = "a b" # me')
-    'pasword = ********* * **'
+    'pasword = ** ** * **'
     >>> hide_secrets('password = { env = "NAME" }, url = "mqtt://u:pw@host"')
     'password = { env = "NAME" }, url = "mqtt://****@host"'
     """
