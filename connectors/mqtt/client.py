@@ -338,4 +338,4 @@ class MqttClient:
 
 def _reason(error: BaseException) -> str:
     text = getattr(error, "strerror", None) or str(error) or "connection lost"
-    return text[:1].lower() + text[1:]
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]

@@ -251,3 +251,10 @@ def test_a_snapshot_of_an_engine_is_that_of_a_session(plan: Plan) -> None:
     session = Session(plan, sources=["0:memory"])
     session.restore(engine.snapshot())
     assert session.statistics() == engine.statistics()
+
+
+def test_a_state_that_lies_in_a_folder_within_is_named(tmp_path: Path) -> None:
+    """Of a gateway's directory, which has a folder for each program, the message says where the states are."""
+    StateDirectory(str(tmp_path / "state/plant")).close()
+    with pytest.raises(SpecError, match=r"there is no state in `[^`]*state`; there is one in `[^`]*state/plant`$"):
+        StateDirectory(str(tmp_path / "state"), read_only=True)

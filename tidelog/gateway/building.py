@@ -18,6 +18,7 @@ from tidelog.connectors.http.webhook import Retries, WebhookSink
 from tidelog.connectors.mapping.mapper import LineMapper, MapMapper, Mapper
 from tidelog.connectors.mapping.templates import Template, TemplateEncoder, TopicTemplate
 from tidelog.connectors.mapping.topics import TopicPattern
+from tidelog.connectors.mqtt.client import FIRST_PAUSE
 from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.mqtt.source import MqttSource
 from tidelog.connectors.outbox_server import check_token, load_certificate
@@ -210,7 +211,8 @@ def _sink(sink: AnySink, plan: Plan, settings: GatewaySettings, folder: Path) ->
         return _webhook(sink, plan, folder, iso=iso)
     spec = parse_spec(sink.spec, allow_remote=True)
     clients = ClientLimits(settings.limits.clients)
-    return open_sink(_from(folder, sink.spec, spec.path), plan.schema, iso=iso, clients=clients, outputs=plan.outputs)
+    path = _from(folder, sink.spec, spec.path)
+    return open_sink(path, plan.schema, iso=iso, clients=clients, outputs=plan.outputs, keeps_file=True)
 
 
 def _webhook(sink: WebhookSinkSettings, plan: Plan, folder: Path, *, iso: bool) -> WebhookSink:
@@ -222,7 +224,7 @@ def _webhook(sink: WebhookSinkSettings, plan: Plan, folder: Path, *, iso: bool) 
         name=sink.name,
         secret=None if sink.secret is None else sink.secret.reveal(folder),
         headers=headers,
-        retries=Retries(longest=sink.retry_longest),
+        retries=Retries(first=min(FIRST_PAUSE, sink.retry_longest), longest=sink.retry_longest),
         timeout=sink.timeout,
         encoder=TemplateEncoder(Template(plan.schema, sink.payload, iso=iso, outputs=told)),
         predicates=frozenset(told),
