@@ -192,7 +192,7 @@ def test_the_oldest_answers_may_be_dropped(tmp_path: Path, plan: Plan, monkeypat
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(engine.run)
             await until(lambda: engine.statistics().intake.accepted == len(given))
-            await until(lambda: engine._way._owed.first_kept > 1)  # the oldest are gone: the sink hears of it when it is back
+            await until(lambda: engine._way._owed.first_kept > 1)  # the sink hears of it when it is back
             away.is_away = False
         return engine
 
