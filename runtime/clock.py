@@ -8,10 +8,10 @@ source: a silent one holds back nothing behind it. The clock is looked at when a
 * While a source has more to say than the engine takes, the clock stands still: what came in time is never late because the
   engine is slow.
 
-A run that goes on after an outage has heard nothing meanwhile, which says nothing about what was. So its clock goes on from
-where it stood, at its pace, once sources had as long to come back as their facts may take; until each source has brought something of the time since the restart, has ended or is idle, or
-until as much time has passed as the outage took: what a source brings of the outage counts, and silence counts only while
-somebody listened.
+A run that goes on after an outage has heard nothing meanwhile, which says nothing about what was. So its clock stands for
+`behind`, until sources are back, and then goes on from where it stood, at its pace, until each source has brought something of
+the time since the restart, has ended or is idle, or until as much time has passed as the outage took. What a source brings of
+the outage counts, and silence counts only while somebody listened.
 """
 
 from __future__ import annotations
