@@ -9,9 +9,9 @@ source: a silent one holds back nothing behind it. The clock is looked at when a
   engine is slow.
 
 A run that goes on after an outage has heard nothing meanwhile, which says nothing about what was. So its clock stands for
-`behind`, until sources are back, and then goes on from where it stood, at its pace, until each source has brought something of
-the time since the restart, has ended or is idle, or until as much time has passed as the outage took. What a source brings of
-the outage counts, and silence counts only while somebody listened.
+`behind`, until sources are back, and then goes on from where it stood, at its pace. It does so until each source has brought
+something of the time since the restart, has ended or is idle, or until as much time has passed as the outage took. What a
+source brings of the outage counts, and silence counts only while somebody listened.
 """
 
 from __future__ import annotations
