@@ -173,6 +173,8 @@ class Engine:
         a state, how many are stored. SpecError or SnapshotError where the state is that of another run, or damaged.
         """
         await self._way.begin()
+        if self._clock is not None:
+            self._clock.go_on(self._session.watermarks.floor)
         self._session.watch("sinks", self._holdings)
         self._alignment = Alignment(self._session.watermarks, self._sources.actors, self._max_lead)
         cause: BaseException | None = None
@@ -341,6 +343,8 @@ class Engine:
                 refused = session.ignore(name, moment)
         if noted is not None:
             way.note(noted, position)
+        if self._clock is not None:
+            self._clock.heard(name, event, moment)
         if self._observer is not None:
             self._observer.took(name, event if isinstance(event, Batch) else None, refused)
         if refused:

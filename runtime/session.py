@@ -308,12 +308,17 @@ class Session:
         where it does not hold. Raises DataError for what is no fact, MethodError where nothing is remembered, or where the
         search was stopped.
         """
+        schema = Schema(self.plan.timeline)  # also what is derived may be asked for
+        return self.memory.why(make_record(schema, self._times, predicate, row, time, interval), depth)
+
+    @property
+    def memory(self) -> Memory:
+        """The facts that the session remembers; MethodError where it remembers none."""
         if self._memory is None:
             raise MethodError(
                 "the session remembers no facts: make it with `remember`, such as `Session(plan, remember=10_000)`"
             )
-        schema = Schema(self.plan.timeline)  # also what is derived may be asked for
-        return self._memory.why(make_record(schema, self._times, predicate, row, time, interval), depth)
+        return self._memory
 
     def _remembering(self, most: int) -> Memory:
         from tidelog.runtime.why.memory import Memory  # noqa: PLC0415 - only who asks for reasons loads what finds them

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import MethodError
@@ -21,10 +22,13 @@ from tidelog.runtime.intake import Delivery
 from tidelog.runtime.why.certificate import Writer, in_order
 from tidelog.runtime.why.explain import Explainer, Reason
 from tidelog.runtime.why.misses import first_time
+from tidelog.runtime.why.model import Writing
 from tidelog.runtime.why.proof import PARTS, Proof
 from tidelog.runtime.why.support import Absence
 from tidelog.runtime.why.told import explainer_of, telling_all
 from tidelog.runtime.why.why_not import WhyNot
+
+Answer = TypeVar("Answer", bound=Reason | WhyNot)
 
 Replay = Callable[[Plan, Sequence[Record], int | None, int], list[Record]]
 """What a plan tells of facts, from a start on, if the stream is complete up to a time."""
@@ -41,9 +45,9 @@ class ExplainedChange(ChangeRecord):
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """How many facts are not known any more, and up to when one of them held, encoded."""
+    """How many facts are not known any more (None: nobody knows), and up to when one of them held, encoded."""
 
-    facts: int
+    facts: int | None
     until: int
 
 
@@ -60,6 +64,8 @@ class Memory:
         self._start: int | None = None
         self._frontier = NEG
         self._explainer: Explainer | None = None
+        self.at: Writing = None
+        """How reasons write times."""
 
     def __len__(self) -> int:
         return len(self._facts)
@@ -80,7 +86,13 @@ class Memory:
             self._forget(self._facts.popleft())
 
     def _forget(self, record: Record) -> None:
-        self._forgotten = Forgotten(self._forgotten.facts + 1, max(self._forgotten.until, record[3]))
+        before = self._forgotten.facts
+        self._forgotten = Forgotten(None if before is None else before + 1, max(self._forgotten.until, record[3]))
+
+    @property
+    def facts(self) -> Sequence[Record]:
+        """What is remembered, in the order in which tuple windows count it."""
+        return sorted(self._facts, key=lambda record: record[2])
 
     def begin_anew(self, frontier: int, accepted: int) -> None:
         """The session goes on from a snapshot: the facts before it are not known."""
@@ -89,11 +101,25 @@ class Memory:
         self._frontier = frontier
         self._forgotten = Forgotten(accepted, frontier)
 
+    def forget_before(self, until: int) -> None:
+        """There were facts before all that is told, nobody knows how many, which held up to this time."""
+        self._forgotten = Forgotten(None, until)
+
     # --- reasons ----------------------------------------------------------------------------------------------------------
 
     def why(self, fact: Record, depth: int) -> Reason | WhyNot:
         """Why a fact holds, or why not, with what is not known of it."""
-        answer = self._known().why(fact, depth)
+        return self._noted(self._known().why(fact, depth), fact)
+
+    def holds(self, fact: Record) -> bool:
+        """Whether a fact holds at all its times."""
+        return self._known().holds(fact)
+
+    def reasons(self, fact: Record) -> Iterator[Reason]:
+        """All reasons for which a fact holds, that of least height first, each with what is not known."""
+        return (self._noted(reason, fact) for reason in self._known().reasons(fact))
+
+    def _noted(self, answer: Answer, fact: Record) -> Answer:
         return replace(answer, notes=tuple(self._notes(answer, fact)))
 
     def explained(self, answers: Sequence[Record]) -> list[Record]:
@@ -122,9 +148,9 @@ class Memory:
     def _known(self) -> Explainer:
         if self._explainer is None:
             self._whole = self._whole or telling_all(self._plan)
-            facts = sorted(self._facts, key=lambda record: record[2])
+            facts = self.facts
             told = self._replay(self._whole, facts, self._start, self._frontier)
-            self._explainer = explainer_of(self._whole, facts, told, self._start)
+            self._explainer = explainer_of(self._whole, facts, told, self._start, self.at)
         return self._explainer
 
     def _is_doubtful(self, reason: Reason) -> bool:
@@ -139,12 +165,14 @@ class Memory:
 
     def _notes(self, answer: Reason | WhyNot, fact: Record) -> Iterator[str]:
         at = self._plan.timeline.format_point
-        if self._forgotten.facts:
+        count = self._forgotten.facts
+        if count != 0:
             until = self._forgotten.until
+            earlier = "earlier facts" if count is None else f"{count:,} earlier facts"
             when = "always" if until >= POS else f"up to {at(until)}"
             doubt = not isinstance(answer, Reason) or self._is_doubtful(answer)
             beside = ": one of them might change this" if doubt else ""
-            yield f"{self._forgotten.facts:,} earlier facts, which held {when}, are not known any more{beside}"
+            yield f"{earlier}, which held {when}, are not known any more{beside}"
         if isinstance(answer, WhyNot) and fact[3] > self._frontier:
             known = f"up to {at(self._frontier)} alone" if self._frontier > NEG else "at no time yet"
             yield f"the stream is complete {known}: it may still come to hold later"

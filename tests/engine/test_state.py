@@ -236,12 +236,26 @@ def test_only_the_same_run_goes_on(tmp_path: Path, plan: Plan) -> None:
     with StateDirectory(str(tmp_path)) as store:
         go(plan, store, ReplayableSource(given), MemorySink())
         for other, options, message in (
-            (plan_of(PROGRAM + "more(X) :- hot(X)."), {}, "was stored by another program"),
+            (plan_of(PROGRAM + "more(X) :- hot(X)."), {}, r"by another program \(`more\(X\) :- hot\(X\).` is new\)"),
+            (plan_of(PROGRAM.replace("V > 22", "V > 23")), {}, r"\(`hot\(X\) :- temp\(X, ?V\), V > 22.` is gone\)"),
             (plan, {"lateness": 5}, "was stored with another `lateness`"),
             (plan, {"emit": "final"}, "was stored with another `emit`"),
         ):
             with pytest.raises(SpecError, match=message):
                 go(other, store, ReplayableSource(given), MemorySink(), **options)
+
+
+def test_comments_and_spaces_change_nothing(tmp_path: Path, plan: Plan) -> None:
+    """A run goes on, from its snapshot, with a program that says the same."""
+    given = facts(plan)
+    sinks = [MemorySink(), MemorySink()]
+    same = plan_of("% hot pumps\n" + PROGRAM.replace(":- ", ":-   ").replace(".\n", ". % as before\n\n"))
+    for program, count, sink in ((plan, 20, sinks[0]), (same, 40, sinks[1])):
+        with StateDirectory(str(tmp_path)) as store:
+            go(program, store, ReplayableSource(given[:count]), sink, at_end="stop", emit="final")
+    expected = MemorySink()
+    anyio.run(Engine(plan, [MemorySource(given)], [expected], emit="final", at_end="stop").run, backend="trio")
+    assert sorted(sinks[0].answers + sinks[1].answers) == sorted(expected.answers)
 
 
 def test_a_snapshot_of_an_engine_is_that_of_a_session(plan: Plan) -> None:
