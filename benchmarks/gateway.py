@@ -4,8 +4,8 @@
 
 A gateway runs as a process of its own, on one core; this process publishes, with the broker, on the others. Each message is
 JSON of a machine's temperature, with QoS 1, and each is told again as an alarm, at a topic that this process reads.
-Beside the gateway's latency stands that of a bare echo: a process that publishes what it gets and does nothing else, with the
-same library, broker and rate. So much is the machine's own, as busy as it is.
+Beside the gateway's latency stands that of a bare echo: a process that publishes what it gets and does nothing else, with
+the same library, broker and rate. So much is the machine's own, as busy as it is.
 """
 
 from __future__ import annotations
@@ -94,9 +94,7 @@ class Plant:
         self.client.max_inflight_messages_set(1000)
         self.client.max_queued_messages_set(0)
         self.client.on_message = self._hear
-        self.client.on_socket_open = lambda _client, _data, link: link.setsockopt(
-            socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
-        )
+        self.client.on_socket_open = lambda _client, _data, link: link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.client.connect("127.0.0.1", port)
         self.client.subscribe("alarms/#", 0)
         self.client.loop_start()
