@@ -111,7 +111,7 @@ def test_nobody_to_listen_to(tmp_path: Path) -> None:
 
 
 def test_what_is_not_used_is_not_loaded() -> None:
-    """A gateway without `[http]` and webhooks does not load what serves and calls over HTTP, which is a third of its memory."""
+    """Without `[http]` and webhooks, a gateway does not load what HTTP needs, which is a third of its memory."""
     code = "import sys, tidelog.commands.gateway_run; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=WAIT).stdout
     assert not {"httpx", "starlette", "hypercorn", "prometheus_client"} & set(loaded.split())
