@@ -48,6 +48,7 @@ class _BufferingClient(Client):
 
     def _create_socket(self) -> Any:
         plain = cast("socket.socket", super()._create_socket())
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or the system holds back small ones for up to 40 ms
         if self.tls is None:
             return BufferedSocket(plain)
         secure = None

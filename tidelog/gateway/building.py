@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 
 from tidelog.compiling import compile_path
+from tidelog.connectors import http as over_http  # loads what it needs once it is used
 from tidelog.connectors.acceptor import ClientLimits
 from tidelog.connectors.addresses import parse_host_port
 from tidelog.connectors.formats import make_decoder
 from tidelog.connectors.http.settings import HttpSettings
-from tidelog.connectors.http.webhook import Retries, WebhookSink
 from tidelog.connectors.mapping.mapper import LineMapper, MapMapper, Mapper
 from tidelog.connectors.mapping.templates import Template, TemplateEncoder, TopicTemplate
 from tidelog.connectors.mapping.topics import TopicPattern
@@ -215,16 +215,16 @@ def _sink(sink: AnySink, plan: Plan, settings: GatewaySettings, folder: Path) ->
     return open_sink(path, plan.schema, iso=iso, clients=clients, outputs=plan.outputs, keeps_file=True)
 
 
-def _webhook(sink: WebhookSinkSettings, plan: Plan, folder: Path, *, iso: bool) -> WebhookSink:
+def _webhook(sink: WebhookSinkSettings, plan: Plan, folder: Path, *, iso: bool) -> over_http.WebhookSink:
     told = chosen(sink.predicates, plan)
     headers = {name: text if isinstance(text, str) else text.reveal(folder) for name, text in sink.headers.items()}
-    return WebhookSink(
+    return over_http.WebhookSink(
         sink.url,
         plan.schema,
         name=sink.name,
         secret=None if sink.secret is None else sink.secret.reveal(folder),
         headers=headers,
-        retries=Retries(first=min(FIRST_PAUSE, sink.retry_longest), longest=sink.retry_longest),
+        retries=over_http.Retries(first=min(FIRST_PAUSE, sink.retry_longest), longest=sink.retry_longest),
         timeout=sink.timeout,
         encoder=TemplateEncoder(Template(plan.schema, sink.payload, iso=iso, outputs=told)),
         predicates=frozenset(told),
