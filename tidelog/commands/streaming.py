@@ -107,6 +107,8 @@ def stream(
             cause = first_cause(group)
         if isinstance(cause, Stopped):
             run.say_notes()
+            if run.state:
+                say("note: what was taken since the last commit is not stored: the next run takes it again")
         raise cause
 
 
