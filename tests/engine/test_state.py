@@ -16,7 +16,7 @@ from tidelog.connectors.state_store import StateDirectory
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
 from tidelog.runtime import channels, ledger, owed
-from tidelog.runtime.durability import Backlog, Changes, Kept
+from tidelog.runtime.durability import Backlog, Changes, Kept, Told
 from tidelog.runtime.interfaces import Batch
 from tidelog.runtime.told import Group, pack_told, unpack_told
 
@@ -201,6 +201,29 @@ def test_the_oldest_answers_may_be_dropped(tmp_path: Path, plan: Plan, monkeypat
     ((_, found),) = engine.sink_statistics()
     assert found.dropped > 0
     assert found.dropped + len(away.answers) == len(expected)
+
+
+@pytest.mark.parametrize("found", [None, Told(4, 6, b"")])
+def test_what_is_dropped_while_it_is_read_is_passed_over(found: Told | None) -> None:
+    """A sink that reads an answer from the disk while a commit drops it hears that it is gone, and does not fail."""
+
+    async def main() -> None:
+        async def read(number: int) -> Told | None:
+            return found
+
+        waiting = owed.Owed("run", read, Backlog(1, "drop-oldest"))
+        waiting.begin()
+        waiting.go_on(6)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(drop, waiting)
+            assert await waiting.behind(0) == []
+        assert waiting.first_kept == 4
+
+    async def drop(waiting: owed.Owed) -> None:
+        await anyio.wait_all_tasks_blocked()
+        waiting.stored([], Kept(4, 1))
+
+    anyio.run(main, backend="trio")
 
 
 def test_a_full_backlog_may_stop_the_run(tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
