@@ -89,9 +89,16 @@ class AntiJoin(Operator):
                 out.append((row, begin, OPEN))
         if hi > known:
             key = self._key(row)
-            self.announced.setdefault(key, []).append((row, known + 1 if begin is None else begin, hi, begin is not None))
-            self._opened += 1
-            self._schedule(key, hi, begin is not None)
+            lo = self._freed(key, known) if begin is None else begin
+            if lo <= hi:
+                self.announced.setdefault(key, []).append((row, lo, hi, begin is not None))
+                self._opened += 1
+                self._schedule(key, hi, begin is not None)
+
+    def _freed(self, key: Row, known: int) -> int:
+        """From when on what is kept from holding may hold: what keeps it is forgotten before it is looked at again."""
+        bounds = self.negative.rows.get(key, [])
+        return max([known, *(bounds[i + 1] for i in overlapping(bounds, known, known))]) + 1
 
     def _schedule(self, key: Row, hi: int, is_open: bool) -> None:
         """Look at the facts of a key again when something happens to them; entries that are void do not pile up."""

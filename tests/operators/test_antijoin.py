@@ -67,6 +67,18 @@ def test_without_a_promise_nothing_is_decided() -> None:
     assert operator.receive(NEGATIVE, [(row, NEG, 4)], 5) == [(row, 5, 5)]
 
 
+def test_what_has_kept_a_row_from_holding_is_not_forgotten_too_early() -> None:
+    """N holds until 3, and is forgotten there; M goes on until 4, and holds at 4 alone."""
+    operator = antijoin()
+    row = ("a", 1)
+    operator.receive(POSITIVE, [(row, 0, 4)], NEG)
+    operator.receive(NEGATIVE, [(row, 0, 3)], 0)
+    operator.receive(POSITIVE, [], 3)
+    operator.receive(NEGATIVE, [], 3)
+    operator.receive(POSITIVE, [], POS)
+    assert operator.receive(NEGATIVE, [], POS) == [(row, 4, 4)]
+
+
 @pytest.mark.slow
 @given(data=st.data())
 def test_definition(data: st.DataObject) -> None:

@@ -93,6 +93,7 @@ def torment(kills: int, outbox: str, arguments: list[str], draw: random.Random) 
 if __name__ == "__main__":
     read_pieces()
     ledger._PAUSE = 0
+    ledger.EVERY = ledger._LEAST_WAIT = 0.002
     seed, kills, program, outbox, *sources = sys.argv[1:]
     draw = random.Random(int(seed))
     inputs = [text for source in sources for text in ("--in", source)]
