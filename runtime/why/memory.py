@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import MethodError
@@ -21,6 +22,7 @@ from tidelog.runtime.intake import Delivery
 from tidelog.runtime.why.certificate import Writer, in_order
 from tidelog.runtime.why.explain import Explainer, Reason
 from tidelog.runtime.why.misses import first_time
+from tidelog.runtime.why.model import Writing
 from tidelog.runtime.why.proof import PARTS, Proof
 from tidelog.runtime.why.support import Absence
 from tidelog.runtime.why.told import explainer_of, telling_all
@@ -51,15 +53,13 @@ class Memory:
     """The last accepted facts of a session, and the reasons that follow from them."""
 
     def __init__(self, plan: Plan, most: int, replay: Replay) -> None:
-        self._plan = plan
-        self._most = most
-        self._replay = replay
+        self._most, self._replay = most, replay
         self._facts: deque[Record] = deque()
+        self._whole = _Whole(plan)
         self._forgotten = Forgotten(0, NEG)
-        self._whole: Plan | None = None
         self._start: int | None = None
         self._frontier = NEG
-        self._explainer: Explainer | None = None
+        self._known: Known | None = None
 
     def __len__(self) -> int:
         return len(self._facts)
@@ -73,7 +73,7 @@ class Memory:
         if delivery.start is not None:
             self._start = delivery.start
         if records or delivery.frontier > self._frontier:
-            self._explainer = None
+            self._known = None
         self._frontier = max(self._frontier, delivery.frontier)
         self._facts += records
         while len(self._facts) > self._most:
@@ -85,16 +85,16 @@ class Memory:
     def begin_anew(self, frontier: int, accepted: int) -> None:
         """The session goes on from a snapshot: the facts before it are not known."""
         self._facts.clear()
-        self._explainer = None
+        self._known = None
         self._frontier = frontier
         self._forgotten = Forgotten(accepted, frontier)
 
-    # --- reasons ----------------------------------------------------------------------------------------------------------
-
-    def why(self, fact: Record, depth: int) -> Reason | WhyNot:
-        """Why a fact holds, or why not, with what is not known of it."""
-        answer = self._known().why(fact, depth)
-        return replace(answer, notes=tuple(self._notes(answer, fact)))
+    def known(self) -> Known:
+        """What is known now, which stays as it is while the session goes on."""
+        if self._known is None:
+            facts = tuple(self._facts)
+            self._known = Known(self._whole, facts, self._forgotten, self._start, self._frontier, self._replay)
+        return self._known
 
     def explained(self, answers: Sequence[Record]) -> list[Record]:
         """The same answers, changes among them with their premises."""
@@ -102,15 +102,50 @@ class Memory:
 
     def _explained(self, change: ChangeRecord) -> ExplainedChange:
         told = ExplainedChange(*change)
-        told.because = self._because(change)
+        told.because = self.known().because(change)
         return told
 
-    def _because(self, change: ChangeRecord) -> tuple[str, ...] | None:
+
+class _Whole:
+    """The plan that tells all that is derived; it is made when it is first asked for."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    @cached_property
+    def telling(self) -> Plan:
+        return telling_all(self.plan)
+
+
+class Known:
+    """What a session remembers at some moment, and the reasons that follow from it; another thread may ask for these."""
+
+    def __init__(
+        self,
+        whole: _Whole,
+        facts: Sequence[Record],
+        forgotten: Forgotten,
+        start: int | None,
+        frontier: int,
+        replay: Replay,
+    ) -> None:
+        self._whole, self._facts, self._forgotten = whole, facts, forgotten
+        self._start, self._frontier, self._replay = start, frontier, replay
+        self._timeline = whole.plan.timeline
+
+    def why(self, fact: Record, depth: int = 1, at: Writing = None) -> Reason | WhyNot:
+        """Why a fact holds, or why not, with what is not known of it; `at` writes times."""
+        explainer = self._explainer if at is None else self._explained_by(at)
+        answer = explainer.why(fact, depth)
+        return replace(answer, notes=tuple(self._notes(answer, fact)))
+
+    def because(self, change: ChangeRecord) -> tuple[str, ...] | None:
+        """The premises of a change, one level deep; None where they are not known any more."""
         predicate, row, lo, hi = change
         if not change.has_ended:
-            lo, hi = first_time([(lo, POS)], is_integer=self._plan.timeline.is_integer)
+            lo, hi = first_time([(lo, POS)], is_integer=self._timeline.is_integer)
         try:
-            answer = self._known().why((predicate, row, lo, hi))
+            answer = self._explainer.why((predicate, row, lo, hi))
         except MethodError:
             return None
         if not isinstance(answer, Reason) or self._is_doubtful(answer):
@@ -119,13 +154,15 @@ class Memory:
         more = len(texts) - MOST_PREMISES
         return (*texts[:MOST_PREMISES], *([f"and {more} more"] if more > 0 else []))
 
-    def _known(self) -> Explainer:
-        if self._explainer is None:
-            self._whole = self._whole or telling_all(self._plan)
-            facts = sorted(self._facts, key=lambda record: record[2])
-            told = self._replay(self._whole, facts, self._start, self._frontier)
-            self._explainer = explainer_of(self._whole, facts, told, self._start)
-        return self._explainer
+    @cached_property
+    def _explainer(self) -> Explainer:
+        return self._explained_by(None)
+
+    def _explained_by(self, at: Writing) -> Explainer:
+        plan = self._whole.telling
+        facts = sorted(self._facts, key=lambda record: record[2])
+        told = self._replay(plan, facts, self._start, self._frontier)
+        return explainer_of(plan, facts, told, self._start, at)
 
     def _is_doubtful(self, reason: Reason) -> bool:
         """Whether something that is said to be absent, or to be all there is, may be among what was forgotten."""
@@ -138,7 +175,7 @@ class Memory:
         )
 
     def _notes(self, answer: Reason | WhyNot, fact: Record) -> Iterator[str]:
-        at = self._plan.timeline.format_point
+        at = self._timeline.format_point
         if self._forgotten.facts:
             until = self._forgotten.until
             when = "always" if until >= POS else f"up to {at(until)}"

@@ -165,7 +165,7 @@ class _Run:
                 dead_letters=letters,
                 on_violation=self._show_violation,
                 max_state=self._options.max_state,
-                **({"observer": self._served.watch} if self._served else {}),
+                **(self._served.watching if self._served else {}),
                 **self.state,
             )
             self._note_recorded()
