@@ -9,7 +9,20 @@ from __future__ import annotations
 import argparse
 import sys
 
-from benchmarks import aggregates, asking, events, frames, hot, latency, memory, operators, rules, shortstop, windows
+from benchmarks import (
+    aggregates,
+    asking,
+    durable,
+    events,
+    frames,
+    hot,
+    latency,
+    memory,
+    operators,
+    rules,
+    shortstop,
+    windows,
+)
 from benchmarks.batch import suite as batch
 from benchmarks.figures import Figure, keep, print_table
 from benchmarks.hand import suite as hand
@@ -43,7 +56,8 @@ def main() -> None:
 
 def _run_own() -> None:
     figures: list[Figure] = []
-    for benchmark in (shortstop, windows, rules, events, hand, latency, memory, operators, aggregates, frames, asking, hot):
+    own = (shortstop, windows, rules, events, hand, latency, memory, operators, aggregates, frames, asking, hot, durable)
+    for benchmark in own:
         print(f"{benchmark.__name__} …", file=sys.stderr, flush=True)
         figures += benchmark.run()
     keep(figures)

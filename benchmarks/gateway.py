@@ -4,6 +4,8 @@
 
 A gateway runs as a process of its own, on one core; this process publishes, with the broker, on the others. Each message is
 JSON of a machine's temperature, with QoS 1, and each is told again as an alarm, at a topic that this process reads.
+Beside the gateway's latency stands that of a bare echo: a process that publishes what it gets and does nothing else, with
+the same library, broker and rate. So much is the machine's own, as busy as it is.
 """
 
 from __future__ import annotations
@@ -52,7 +54,23 @@ BROKER = """listener {port} 127.0.0.1
 allow_anonymous true
 max_inflight_messages 0
 max_queued_messages 0
+set_tcp_nodelay true
 user root
+"""
+
+ECHO = """import sys
+from paho.mqtt.client import Client
+from paho.mqtt.enums import CallbackAPIVersion
+
+def answer(client, data, message):
+    number = message.payload.partition(b'"n":')[2].partition(b",")[0]
+    client.publish("alarms/echo", b'{"args":["echo",' + number + b"]}", 0)
+
+client = Client(CallbackAPIVersion.VERSION2, client_id="echo")
+client.on_message = answer
+client.on_connect = lambda client, *_: client.subscribe("echo/#", 1)
+client.connect("127.0.0.1", int(sys.argv[1]))
+client.loop_forever()
 """
 
 
@@ -66,7 +84,8 @@ def free_port() -> int:
 class Plant:
     """Publishes messages of which one in `hot_every` is an alarm, and notes when each alarm is told."""
 
-    def __init__(self, port: int, hot_every: int) -> None:
+    def __init__(self, port: int, hot_every: int, topic: str = "plant") -> None:
+        self._topic = topic
         self.sent: dict[int, float] = {}
         self.told: dict[int, float] = {}
         self._hot_every = hot_every
@@ -75,6 +94,7 @@ class Plant:
         self.client.max_inflight_messages_set(1000)
         self.client.max_queued_messages_set(0)
         self.client.on_message = self._hear
+        self.client.on_socket_open = lambda _client, _data, link: link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.client.connect("127.0.0.1", port)
         self.client.subscribe("alarms/#", 0)
         self.client.loop_start()
@@ -90,7 +110,7 @@ class Plant:
         payload = b'{"celsius":%.1f,"n":%d,"t":%d}' % (celsius, number, time.time() * 1000)
         if celsius > 80:
             self.sent[number] = time.perf_counter()
-        self.client.publish(f"plant/m{number % 100}/temp", payload, qos)
+        self.client.publish(f"{self._topic}/m{number % 100}/temp", payload, qos)
 
     def wait(self, seconds: float = 300) -> None:
         """Until all alarms are told."""
@@ -120,6 +140,7 @@ def measure(count: int, rate: int, seconds: float, *, with_state: bool) -> None:
             _throughput(port, count, gateway.pid)
             _latency(port, rate, seconds, gateway.pid)
             _idle(gateway.pid)
+            _echo(port, rate, seconds)
         finally:
             gateway.send_signal(signal.SIGINT)
             gateway.wait(30)
@@ -127,9 +148,9 @@ def measure(count: int, rate: int, seconds: float, *, with_state: bool) -> None:
             broker.wait(30)
 
 
-def _wait_ready(port: int) -> None:
+def _wait_ready(port: int, topic: str = "plant") -> None:
     """Until an alarm comes through."""
-    plant = Plant(port, 1)
+    plant = Plant(port, 1, topic)
     for number in range(600):
         plant.publish(-1 - number)
         plant.wait(0.1)
@@ -160,8 +181,19 @@ def _throughput(port: int, count: int, pid: int) -> None:
     plant.client.loop_stop()
 
 
-def _latency(port: int, rate: int, seconds: float, pid: int) -> None:
-    plant = Plant(port, 1)
+def _echo(port: int, rate: int, seconds: float) -> None:
+    """What the machine, the broker and the library take by themselves, now."""
+    echo = subprocess.Popen([sys.executable, "-c", ECHO, str(port)])
+    try:
+        _wait_ready(port, "echo")
+        _latency(port, rate, seconds, echo.pid, "echo")
+    finally:
+        echo.kill()
+        echo.wait(30)
+
+
+def _latency(port: int, rate: int, seconds: float, pid: int, topic: str = "plant") -> None:
+    plant = Plant(port, 1, topic)
     time.sleep(0.5)
     began, cpu = time.perf_counter(), _cpu(pid)
     for number in range(int(rate * seconds)):
@@ -174,7 +206,8 @@ def _latency(port: int, rate: int, seconds: float, pid: int) -> None:
     delays = sorted(told - plant.sent[number] for number, told in plant.told.items())
     p50, p99 = (delays[int(len(delays) * share)] * 1000 for share in (0.5, 0.99))
     missing = len(plant.sent) - len(delays)
-    print(f"  at {rate}/s, all of them alarms: p50 {p50:.1f} ms, p99 {p99:.1f} ms, CPU {used:.0%}; {missing} missing")
+    what = "all of them alarms" if topic == "plant" else "a bare echo"
+    print(f"  at {rate}/s, {what}: p50 {p50:.1f} ms, p99 {p99:.1f} ms, CPU {used:.0%}; {missing} missing")
     plant.client.disconnect()
     plant.client.loop_stop()
 

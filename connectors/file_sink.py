@@ -32,14 +32,17 @@ class _Standing(Saved):
 class FileSink(OutgoingSink):
     """Writes a file: created, or emptied when first entered; entered again, it goes on at the end.
 
+    With `is_kept` what the file holds already stays, and answers go behind it.
+
     A FIFO whose reader has gone goes on, for the next one, with the first line that was not read whole. In a durable run a
     regular file holds each answer exactly once: it is cut back to what was committed, and goes on there.
     """
 
-    def __init__(self, path: str, encoder: Encoder, *, name: str | None = None) -> None:
+    def __init__(self, path: str, encoder: Encoder, *, name: str | None = None, is_kept: bool = False) -> None:
         super().__init__(encoder, name or path)
         self._path = path
-        self._beginning = os.O_TRUNC
+        self._is_kept = is_kept
+        self._beginning = os.O_APPEND if is_kept else os.O_TRUNC
         self._length: int | None = None  # of what was committed, where the run is durable
         self._secured = 0
         self._fd = -1
@@ -57,8 +60,9 @@ class FileSink(OutgoingSink):
 
         SnapshotError where it holds less.
         """
-        length = 0 if standing is None else read_saved(standing, _Standing).length
         found = os.stat(self._path).st_size if os.path.exists(self._path) else 0
+        begin = found if self._is_kept else 0
+        length = begin if standing is None else read_saved(standing, _Standing).length
         if found < length:
             raise SnapshotError(f"`{self._path}` has {found} bytes, and had {length} when its answers were committed")
         self._length, self._confirmed, self._beginning = length, taken, _CUT

@@ -10,12 +10,15 @@ before the comma, the second as an object with this one member. Two such halves 
 twice in it, since the second key may not stand in the first half. Where first halves do not repeat, the caches are left
 alone for a while.
 
+A last member `"id":["RUN",17]`, which at-least-once sinks add, is cut off before the rest is read.
+
 What these ways cannot prove goes to `json_exact`, which is slower, knows every rule and gives the reasons.
 """
 
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -40,6 +43,9 @@ _PAUSE = 32
 """So many batches are read without the caches after one in which most first halves were new."""
 _UNPROVEN = (msgspec.MsgspecError, DataError, UnicodeDecodeError, RecursionError)
 """What the fast paths raise: the exact path then says why, or reads what only it can."""
+
+_ID = re.compile(rb',"id":\["[0-9A-Za-z]+",(?:0|[1-9][0-9]*)\]}\s*\Z')
+"""The id of an answer as sinks write it, behind the fact."""
 
 _decode_text = msgspec.json.Decoder(str).decode
 _decode_number: Callable[[bytes], int | float] = msgspec.json.Decoder(int | float).decode
@@ -126,7 +132,7 @@ class JsonDecoder:
             try:
                 append(read(line))
             except _UNPROVEN:
-                self._decode_exactly(line, collector)
+                self._decode_other(line, collector)
 
     def _decode_known(self, lines: Sequence[bytes], collector: Collector) -> None:
         """Lines whose halves are known; those that are not are remembered."""
@@ -150,9 +156,9 @@ class JsonDecoder:
             self._pause = _PAUSE
 
     def _decode_other(self, line: bytes, collector: Collector) -> None:
-        """A line whose time does not stand last, or that only the exact path understands, or a wrong one."""
+        """A line whose time does not stand last, that has an id, or that only the exact path understands, or a wrong one."""
         try:
-            collector.records.append(self._read_line(line))
+            collector.records.append(self._read_line(_without_id(line)))
         except _UNPROVEN:
             self._decode_exactly(line, collector)
 
@@ -253,6 +259,12 @@ class JsonDecoder:
     def _read_range(self, tail: bytes) -> tuple[int, int]:
         """The interval in a second half, such as `"[1,2)"}`."""
         return self._reader.read_interval(_decode_text(_member(tail)))
+
+
+def _without_id(line: bytes) -> bytes:
+    """A line without the id that a sink has added."""
+    found = _ID.search(line) if line.rstrip().endswith(b"]}") else None
+    return line if found is None or b'"id"' in line[: found.start()] else line[: found.start()] + b"}"
 
 
 def _member(tail: bytes) -> bytes:

@@ -41,6 +41,8 @@ class ExactJson:
         document = load(line)
         if not isinstance(document, dict):
             raise DataError(f"expected an object, got {kind(document)}")
+        if _is_id(document.get("id")):
+            del document["id"]
         if "predicate" in document:
             predicate, values = _plain_atom(document)
         else:
@@ -88,6 +90,11 @@ class ExactJson:
         declared = [known for known, schema in self._schema.predicates.items() if schema.fields]
         near = suggest(name, declared if isinstance(document[name], dict) else [*KEYS, *declared])  # no key holds an object
         return DataError(f"`{shorten(name)}` is neither a key of a fact nor an input with named fields{near}")
+
+
+def _is_id(value: object) -> bool:
+    """Whether this is the id of an answer, `["RUN",17]`, which tells a receiver what it has already."""
+    return isinstance(value, list) and [type(item) for item in value] == [str, _Number] and str(value[1]).isdigit()
 
 
 def _plain_atom(document: dict[str, object]) -> tuple[str, tuple[object, ...]]:

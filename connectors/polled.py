@@ -14,6 +14,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
+from tidelog.connectors.bounds import UInt16
 from tidelog.connectors.mapping.mapper import Mapper
 from tidelog.connectors.messages import Message
 from tidelog.plans.errors import SpecError
@@ -27,7 +28,7 @@ class RegisterSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
     """A value in a device's registers. `name` is the topic of its messages, `address` counts from 0."""
 
     name: str
-    address: int
+    address: UInt16
     table: Literal["holding", "input", "coil", "discrete"] = "holding"
     type: Literal["int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"] = "uint16"
     words: Literal["big", "little"] = "big"

@@ -122,10 +122,12 @@ def open_sink(
     allow_remote: bool = False,
     clients: ClientLimits | None = None,
     outputs: Iterable[str] = (),
+    keeps_file: bool = False,
 ) -> Sink:
     """The sink that a SPEC names, not yet entered; SpecError as for `open_source`, and for `iso` without a unit.
 
-    `outputs` are the predicates of which a folder of tables has one each, also where there are no answers.
+    `outputs` are the predicates of which a folder of tables has one each, also where there are no answers. With `keeps_file`
+    a file is not emptied first: answers go behind what it holds.
     """
     parsed = parse_spec(spec, allow_remote=allow_remote)
     if parsed.format == "parquet":
@@ -141,7 +143,7 @@ def open_sink(
     if parsed.scheme == "-":
         return StdoutSink(encoder)
     _check_writable(parsed.path)
-    return FileSink(parsed.path, encoder)
+    return FileSink(parsed.path, encoder, is_kept=keeps_file)
 
 
 def _open_tables(text: str, spec: Spec, schema: Schema, outputs: Iterable[str]) -> Sink:

@@ -8,6 +8,7 @@ disk gives back is what was written, or is told to be damaged.
 
 from __future__ import annotations
 
+import glob
 import os
 import sqlite3
 import zlib
@@ -24,6 +25,8 @@ _WAITING = 30.0
 """How many seconds one transaction waits for another: both are short."""
 _WAL_BYTES = 64_000_000
 """To what size the write-ahead log is cut once all of it has been taken over."""
+_MOST_NAMED = 5
+"""How many folders a message names."""
 META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value, checksum INTEGER NOT NULL) WITHOUT ROWID"
 """What else there is to know, by name: a table that each file has."""
 
@@ -54,7 +57,7 @@ class StoredFile:
         self.is_new = False
         """Whether it has no tables yet."""
         if not create and not os.path.isfile(path):
-            raise SpecError(f"there is no {self.what} in `{folder}`")
+            raise self._missing()
         with self.watched():
             self._connection = sqlite3.connect(path, timeout=_WAITING, isolation_level=None, check_same_thread=False)
             try:
@@ -62,6 +65,12 @@ class StoredFile:
             except BaseException:
                 self._connection.close()
                 raise
+
+    def _missing(self) -> SpecError:
+        """Says that it is not there, and which folders within the folder have one: a gateway has one for each program."""
+        within = sorted(os.path.dirname(path) for path in glob.iglob(os.path.join(glob.escape(self.folder), "*", self.file)))
+        told = f"; there is one in {', '.join(f'`{path}`' for path in within[:_MOST_NAMED])}" if within else ""
+        return SpecError(f"there is no {self.what} in `{self.folder}`{told}")
 
     def _configure(self, create: bool) -> None:
         if create and self.execute("PRAGMA journal_mode=WAL").fetchone() != ("wal",):
@@ -73,7 +82,7 @@ class StoredFile:
         tables = self.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL ORDER BY name").fetchall()
         self.is_new = not tables
         if self.is_new and not create:  # the process that was to make it has not come so far
-            raise SpecError(f"there is no {self.what} in `{self.folder}`")
+            raise self._missing()
         if tables:
             self._check_format(tables)
         self._identities = {path: identity(path) for path in self._paths}

@@ -113,7 +113,12 @@ HINTS: tuple[Hint, ...] = (
         "p(S) :- q(S) for 5 min.",
         r"for\s+(?P<time>[0-9.]+(?:\s*(?:us|ms|s|min|h|d)\b)?)",
         "write `boxminus[0,{time}] {atom}`",
-        before=r"(?P<atom>\w+(?:\([^()]*\))?)\s*",
+        before=r"(?P<atom>(?<![\w.])[a-z_]\w*(?:\([^()]*\))?)\s*",
+    ),
+    Hint(
+        "p(S) :- q(S, V), V > 80 for 5 min.",
+        r"for\s+(?P<time>[0-9.]+(?:\s*(?:us|ms|s|min|h|d)\b)?)",
+        "write a rule for what has to last, such as `high(X) :- value(X, V), V > 80`, and then `boxminus[0,{time}] high(X)`",
     ),
     Hint(
         "p(S) :- diamondminus 5 q(S).",
@@ -141,6 +146,7 @@ HINTS: tuple[Hint, ...] = (
     Hint("p :- q(X)).", r"\)|\]", "no bracket is open here: take it away", before=r"[\w)\]]\s*"),
     Hint("p(X) :- q(X), .", r"\Z", "take the last `,` away, or write what follows it", before=r",\s*"),
     Hint("p(a) q(b)", r"[A-Za-z']", "a full stop or a line end separates statements", before=r"\A[^:]*\)\s*"),
+    Hint("p(X) :- q(X), X > −5.", r"[−–—]", "a minus is written `-`"),
     Hint("p(é).", r"[^\x00-\x7f]", "names hold letters a to z, digits and `_`; any other text stands in quotes"),
 )
 

@@ -162,7 +162,9 @@ class TimeReader:
     def _interval(self, text: str) -> Interval:
         low, comma, high = text[1:-1].partition(",")
         if text[:1] not in ("[", "(") or text[-1:] not in ("]", ")") or not comma or "," in high:
-            raise DataError(f"interval `{shorten(text)}` is not of the form `[1,2)`")
+            has_dots = ".." in text or text.endswith(".")
+            hint = "; `..` is for the begins that `--emit changes` tells" if has_dots else ""
+            raise DataError(f"interval `{shorten(text)}` is not of the form `[1,2)`{hint}")
         return Interval(self._end(low.strip()), self._end(high.strip()), text[0] == "(", text[-1] == ")")
 
     def _end(self, text: str) -> Time:

@@ -7,12 +7,17 @@ source: a silent one holds back nothing behind it. The clock is looked at when a
 * What is recorded (files) is read first: its facts are old, and none of them is late by the clock.
 * While a source has more to say than the engine takes, the clock stands still: what came in time is never late because the
   engine is slow.
+
+A run that goes on after an outage has heard nothing meanwhile, which says nothing about what was. So its clock stands for
+`behind`, until sources are back, and then goes on from where it stood, at its pace. It does so until each source has brought
+something of the time since the restart, has ended or is idle, or until as much time has passed as the outage took. What a
+source brings of the outage counts, and silence counts only while somebody listened.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from fractions import Fraction
 
@@ -25,7 +30,7 @@ from tidelog.plans.errors import DataError
 from tidelog.plans.timeline import NEG, Timeline
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.channels import Channel
-from tidelog.runtime.interfaces import Tick
+from tidelog.runtime.interfaces import Batch, Tick
 from tidelog.runtime.listening import ListenerActor
 from tidelog.runtime.supervision import SourceActor, SourceEvent
 
@@ -39,6 +44,34 @@ _LAG = 0.001
 """How long behind a tick's end the clock is looked at: a fact that is exactly `behind` old is in time."""
 _MOMENTS = 5
 """How often other tasks get their turn while it is seen whether a source has more to say."""
+
+
+class Outage:
+    """How far the clock lags, because nobody listened for `length` units, until it read `end`.
+
+    First it stands for `grace` units: so long sources have to come back. What lies behind `since` (encoded) is of now.
+    """
+
+    def __init__(self, length: Fraction, end: Fraction, grace: Fraction, since: int, silent: Iterable[str]) -> None:
+        self._length, self._end, self._grace, self._since = length, end, grace, since
+        self._silent = set(silent)
+
+    def heard(self, name: str, event: Batch | Tick | str, moment: float) -> None:
+        """A source has said something. Only what lies behind the outage shows that it has caught up."""
+        if isinstance(event, Batch):
+            known = max((record[2] for record in event.records), default=NEG)
+            if max(known, NEG if event.watermark is None else event.watermark) >= self._since:
+                self._silent = {silent for silent in self._silent if name != silent and not name.startswith(f"{silent} #")}
+        elif event == "ended" or (event == "idle" and moment < math.inf):
+            self._silent.discard(name)
+
+    def lag(self, time: Fraction) -> Fraction:
+        """By how many units the clock lags when it reads `time`; once it is 0, it stays so."""
+        passed = time - self._end
+        if not self._silent or passed >= self._length + self._grace:
+            self._silent.clear()
+            return Fraction(0)
+        return self._length + min(passed, self._grace)
 
 
 class Clock:
@@ -57,11 +90,22 @@ class Clock:
         self._behind = TimeReader(timeline).length(behind)
         self._now = now
         self._told = NEG
+        self._stood = NEG
+        self._outage: Outage | None = None
         self._actors: Mapping[str, SourceActor] = {}
         self._left: list[SourceActor | ListenerActor] = []
         self._recorded: list[SourceActor | ListenerActor] = []
         self._is_read: anyio.Event
         self._scope: anyio.CancelScope | None = None
+
+    def go_on(self, stood: int) -> None:
+        """To be called before `start`: an earlier run was told the watermark `stood` last; NEG where there was none."""
+        self._stood = stood
+
+    def heard(self, name: str, event: Batch | Tick | str, moment: float) -> None:
+        """The session is told this by a source, or a listener's connection."""
+        if self._outage is not None:
+            self._outage.heard(name, event, moment)
 
     def start(
         self,
@@ -79,6 +123,7 @@ class Clock:
         self._is_read, self._scope = anyio.Event(), anyio.CancelScope()
         if not actors:
             return
+        self._outage = self._outage_before([actor.name for actor in actors])
         sender = events.sender()
         if not self._recorded:
             sender.send_nowait((NAME, self._tick(self._units()), 0.0))
@@ -115,7 +160,9 @@ class Clock:
                     if tick.watermark > self._told:
                         self._told = tick.watermark
                         await events.send((NAME, tick, 0.0))
-                    wait = min(LONGEST, max(SHORTEST, self._until_next(time) + _LAG))
+                    wait = min(LONGEST, max(SHORTEST, self._until_next(time - self._lag(time)) + _LAG))
+                    if self._outage is not None:
+                        wait = min(wait, 1.0)  # sources may have caught up by then
                 await anyio.sleep(wait)
 
     async def _is_quiet(self) -> bool:
@@ -134,7 +181,23 @@ class Clock:
 
     def _tick(self, time: Fraction) -> Tick:
         earliest = self._timeline.earliest
-        return Tick(earliest(time - self._behind) - 1, earliest(time))
+        return Tick(earliest(time - self._behind - self._lag(time)) - 1, earliest(time))
+
+    def _outage_before(self, names: Sequence[str]) -> Outage | None:
+        """What has passed since an earlier run was told the time, if there was one."""
+        if self._stood <= NEG:
+            return None
+        time = self._units()
+        length = time - self._behind - self._timeline.decode_point(self._stood + 1)
+        since = self._timeline.earliest(time - self._behind)
+        return Outage(length, time, self._behind, since, names) if length > 0 else None
+
+    def _lag(self, time: Fraction) -> Fraction:
+        """By how many units it lags behind what it reads."""
+        lag = Fraction(0) if self._outage is None else self._outage.lag(time)
+        if not lag:
+            self._outage = None
+        return lag
 
     def _until_next(self, time: Fraction) -> float:
         """The seconds until the watermark can move."""

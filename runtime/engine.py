@@ -56,6 +56,7 @@ from tidelog.runtime.violations import Violation
 
 if TYPE_CHECKING:
     from tidelog.runtime.why.memory import Known
+    from tidelog.runtime.why.model import Writing
 
 logger = logging.getLogger("tidelog")
 
@@ -179,6 +180,8 @@ class Engine:
         a state, how many are stored. SpecError or SnapshotError where the state is that of another run, or damaged.
         """
         await self._way.begin()
+        if self._clock is not None:
+            self._clock.go_on(self._session.watermarks.floor)
         self._session.watch("sinks", self._holdings)
         self._alignment = Alignment(self._session.watermarks, self._sources.actors, self._max_lead)
         cause: BaseException | None = None
@@ -242,9 +245,12 @@ class Engine:
         """Whether facts are remembered, so that there is something to explain by."""
         return self._remembers
 
-    def known(self) -> Known:
-        """What is remembered now, to explain by it: `Session.known`. Within the event loop, if it runs."""
-        return self._session.known()
+    def known(self, at: Writing = None) -> Known:
+        """What is remembered now; another thread may explain by it while the engine runs. `at` writes times.
+
+        To be called within the event loop; MethodError where nothing is remembered.
+        """
+        return self._session.memory.known(at)
 
     def unfinished(self) -> list[str]:
         """What is recursive without an end, and was followed only as far as the stream went, or as it was told to."""
@@ -356,6 +362,8 @@ class Engine:
                 refused = session.ignore(name, moment)
         if noted is not None:
             way.note(noted, position)
+        if self._clock is not None:
+            self._clock.heard(name, event, moment)
         if self._observer is not None:
             self._observer.took(name, event if isinstance(event, Batch) else None, refused)
         if refused:

@@ -7,9 +7,11 @@ from typing import Any
 
 import msgspec
 
-from tidelog.plans.errors import SnapshotError, SpecError
+from tidelog.plans.errors import ProgramError, SnapshotError, SpecError
+from tidelog.plans.numerals import shorten
+from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
-from tidelog.plans.printing import format_program
+from tidelog.plans.printing import format_program, format_statement
 from tidelog.plans.saved import Natural, Saved
 from tidelog.runtime.watermarks import plain_name
 
@@ -82,7 +84,8 @@ def fingerprint(plan: Plan) -> str:
 def check_same(head: Head, now: Head, place: str) -> None:
     """SpecError unless a stored run can go on with this program, these options, sources and sinks."""
     if head.fingerprint != now.fingerprint:
-        raise SpecError(f"state `{place}` was stored by another program: choose another directory")
+        changed = _changed(head.text, now.text)
+        raise SpecError(f"state `{place}` was stored by another program{changed}: choose another directory")
     before, names = [source.name for source in head.sources], [source.name for source in now.sources]
     if before != names:
         told = ", ".join(map(plain_name, before))
@@ -96,3 +99,16 @@ def check_same(head: Head, now: Head, place: str) -> None:
         if owed > 0 and sink.name not in here:
             told = "1 answer" if owed == 1 else f"{owed} answers"
             raise SpecError(f"state `{place}` owes {told} to `{plain_name(sink.name)}`: go on with this sink, too")
+
+
+def _changed(before: str, now: str) -> str:
+    """What tells two programs apart: a statement that one has and the other has not, or else their order or background."""
+    try:
+        was, known = ([format_statement(item) for item in parse(text).statements] for text in (before, now))
+    except ProgramError:  # another version of the language
+        return ""
+    for one, other, what in ((was, known, "is gone"), (known, was, "is new")):
+        found = next((item for item in one if item not in other), None)
+        if found is not None:
+            return f" (`{shorten(found)}` {what})"
+    return " (its statements stand in another order)" if was != known else " (its background, or what is asked, has changed)"

@@ -8,6 +8,7 @@ that goes on takes the last snapshot, and is told the events behind it again. Wh
 from __future__ import annotations
 
 import logging
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -56,7 +57,8 @@ REPLAY_SECONDS = 2.0
 MOST_REPLAYED = 2_000_000
 """How many facts a run that goes on is told again at most."""
 _PAUSE = 9
-"""A commit is followed by a pause of so many times its own length at least: it costs a tenth of the time at most."""
+"""A commit is followed by a pause of so many times what it computes at least: it takes a tenth of a core at most. To wait
+for the disk is no cost: others go on meanwhile."""
 _REPLAYED = 10
 """A snapshot is taken once a replay would cost so many times as much."""
 _LEAST_WAIT = 0.05
@@ -268,12 +270,17 @@ class Ledger:
     async def keep_going(self) -> None:
         """Commit whenever there is something to, but not too often."""
         while True:
-            with anyio.move_on_after(max(self._every, _LEAST_WAIT)):
+            with anyio.move_on_after(max(self._every, _LEAST_WAIT if self._is_owing() else EVERY)):
                 await self._work.wait()
             await self._in_thread(self._check)
             await self.commit()
-            with anyio.move_on_after(max(self._every, _PAUSE * self._cost)):
+            # whoever wants a commit without delay has it, whatever it costs
+            with anyio.move_on_after(max(self._every, _PAUSE * self._cost) if self._every else 0):
                 await self._hurry.wait()
+
+    def _is_owing(self) -> bool:
+        """Whether a sink may tell at any time that it has taken something; otherwise there is little to look at."""
+        return any(feed.standing(name).taken < self._head.answers for name, feed in self._feeds.items())
 
     def _check(self) -> None:
         """See that what is stored is still there."""
@@ -300,9 +307,9 @@ class Ledger:
             finally:
                 self.is_storing = False
             self._is_broken = False
-            self._cost = anyio.current_time() - began
+            took = anyio.current_time() - began
         if self._observed is not None:
-            self._observed(self._cost)
+            self._observed(took)
         await self._give_receipts()
 
     async def finish(self) -> None:
@@ -318,8 +325,8 @@ class Ledger:
         await self.commit(is_last=True)
 
     def waiting(self, sink: SinkActor) -> int:
-        """How many answers this sink is owed."""
-        return max(0, self._owed.told - self.feed(sink).given)
+        """How many answers wait for a sink."""
+        return self._owed.told - self.feed(sink).done if self._feeds else 0
 
     @property
     def untaken(self) -> int:
@@ -354,19 +361,27 @@ class Ledger:
         self, head: Head, first: int, events: list[Event], groups: list[Group], parts: dict[str, bytes | None] | None
     ) -> Kept:
         """Store a commit, in a worker thread."""
+        began = time.thread_time()
+        try:
+            return self._store.commit(self._changes(head, first, events, groups, parts))
+        finally:
+            self._cost = time.thread_time() - began
+
+    def _changes(
+        self, head: Head, first: int, events: list[Event], groups: list[Group], parts: dict[str, bytes | None] | None
+    ) -> Changes:
+        """What a commit stores."""
         journal = [Input(first, head.events, count_facts(events), 0, pack_events(events))] if events else []
         taken = min((sink.taken for sink in head.sinks), default=head.answers)
-        return self._store.commit(
-            Changes(
-                pack_head(head),
-                journal,
-                blocks_of(groups),
-                parts,
-                journal_from=head.snapshot + 1,
-                answers_from=taken + 1,
-                answers_most=self._owed.most,
-                keep=self._keep,
-            )
+        return Changes(
+            pack_head(head),
+            journal,
+            blocks_of(groups),
+            parts,
+            journal_from=head.snapshot + 1,
+            answers_from=taken + 1,
+            answers_most=self._owed.most,
+            keep=self._keep,
         )
 
     def _is_unsaved(self) -> bool:
@@ -403,17 +418,17 @@ class Ledger:
 
 
 class OwedFeed:
-    """Brings a sink what it is owed. `given` is the number of the last answer that it was given."""
+    """Brings a sink what it is owed. `given` and `done` are the last answers that it was given, and took."""
 
     def __init__(self, owed: Owed, taken: int, actor: SinkActor, progress: Callable[[], None]) -> None:
         self.given = taken
-        self._begin = self._done = taken
+        self._begin = self.done = taken
         self._owed, self._actor, self._progress = owed, actor, progress
 
     async def receive(self) -> Sequence[tuple[Heading | None, Sequence[AnyAnswer]]]:
         """Wait for answers that are committed: all that are at hand. EndOfStream once there will be none."""
-        if self._done < self.given:
-            self._done = self.given
+        if self.done < self.given:
+            self.done = self.given
             self._progress()
         groups: list[tuple[Heading, Sequence[AnyAnswer]]] = []
         while not groups:
@@ -432,13 +447,13 @@ class OwedFeed:
             count = last - self.given
             logger.warning("%s: %d answers were dropped, since too many waited for it", self._actor.name, count)
             self._actor.drop(count)
-            self.given = self._begin = self._done = last
+            self.given = self._begin = self.done = last
 
     def standing(self, name: str) -> SinkStanding:
         """How far the sink has come."""
         sink = self._actor.sink
         if not isinstance(sink, Confirming):
-            return SinkStanding(name, self._done)
+            return SinkStanding(name, self.done)
         taken = max(self._begin, sink.confirmed())
         is_kept = isinstance(sink, Keeping) and promise_of(sink) == "exactly once"
         return SinkStanding(name, taken, sink.standing() if is_kept and isinstance(sink, Keeping) else None)

@@ -111,22 +111,31 @@ class Owed:
         return self._backlog.full
 
     async def behind(self, after: int) -> list[tuple[Heading, Sequence[AnyAnswer]]]:
-        """Wait for answers behind this number: all that are at hand, by groups. EndOfStream where there will be none."""
+        """Wait for answers behind this number: all that are at hand, by groups; none where the first was dropped meanwhile.
+
+        EndOfStream where there will be none.
+        """
         while after >= self.committed:
             if self._is_closed:
                 raise anyio.EndOfStream
             await self._changed.wait()
         groups = list(takewhile(lambda group: group.last > after, reversed(self._recent)))[::-1]
-        if not groups or groups[0].first > after + 1:
+        if self.first_kept <= after + 1 and (not groups or groups[0].first > after + 1):
             groups = [group for group in await self._from_store(after + 1) if group.last > after]
+        if self.first_kept > after + 1:
+            return []
         first = groups[0]
         rest = first.answers[after + 1 - first.first :]
         headed = [(Heading(self.run, after + 1, first.frontier), rest)]
         return headed + [(Heading(self.run, group.first, group.frontier), group.answers) for group in groups[1:]]
 
     async def _from_store(self, number: int) -> list[Group]:
+        changed = self._changed
         block = await self._read(number)
-        if block is None:
+        if (block is None or block.first > number) and self.most is not None:
+            await changed.wait()  # the commit that drops it has been written, and is about to be known here
+            return []
+        if block is None or block.first > number:
             raise ConnectorError(f"answer number {number} is owed, and not stored")
         return unpack_told(block.data)
 

@@ -11,11 +11,11 @@ import msgspec
 from tidelog.plans.analysis.notation import decode_distance
 from tidelog.plans.errors import SpecError
 from tidelog.plans.plan import Plan
-from tidelog.plans.timeline import Timeline
+from tidelog.plans.timeline import NEG, Timeline
 from tidelog.runtime.durability import StateStore
 from tidelog.runtime.events import Event, Taken, tell, unpack_events
 from tidelog.runtime.head import Head, unpack_head
-from tidelog.runtime.interfaces import AnyAnswer, EmitMode
+from tidelog.runtime.interfaces import AnyAnswer
 from tidelog.runtime.session import Session
 
 
@@ -46,21 +46,30 @@ def events_of(store: StateStore) -> Iterator[tuple[int, Event]]:
         yield from enumerate(unpack_events(block.data), block.first)
 
 
-def replay(
-    store: StateStore, plan: Plan, timeline: Timeline, emit: EmitMode | None, until: int, done: Replayed
-) -> Iterator[list[AnyAnswer]]:
-    """What a program tells when it is told a journal again, without facts that begin behind `until` (encoded).
+def session_for(head: Head, plan: Plan, timeline: Timeline, **options: Any) -> Session:
+    """A session with the options of a run, but for `options`, to replay its journal with this plan.
 
-    `timeline` is that of the program that the facts were read for, `emit` in which form answers are told, by default as
-    then. SpecError where times of the two programs are not the same.
+    `timeline` is that of the program that the facts were read for. SpecError where the plan has another.
     """
     if plan.timeline != timeline:
         raise SpecError("the program counts time in another way than that for which the journal was written")
+    stored: dict[str, Any] = {}
+    for name, value in head.options.items():
+        encoded = name in ("lateness", "max_ahead", "warn") and value is not None
+        stored[name] = decode_distance(value, plan.timeline) if encoded else value
+    start = stored.pop("start")
+    session = Session(plan, **(stored | options), sources=[source.name for source in head.sources])
+    if start is not None:
+        session.begin_at(start)
+    return session
+
+
+def replay(store: StateStore, session: Session, until: int, done: Replayed) -> Iterator[list[AnyAnswer]]:
+    """What a session tells when it is told a journal again, without facts that begin behind `until` (encoded)."""
     head = head_of(store)
-    session = _session(head, plan, emit)
     yield from _begin(session, store, head, done)
     for _, event in events_of(store):
-        wanted = _wanted(event, plan, until, done) if isinstance(event, Taken) else event
+        wanted = _wanted(event, session.plan, until, done) if isinstance(event, Taken) else event
         if isinstance(event, Taken) and event.source not in session.watermarks.sources and not _is_fixed(head, event.source):
             session.open(event.source)
         try:
@@ -71,6 +80,18 @@ def replay(
     if not session.is_finished:
         session.rest()
     yield _told(session)
+
+
+def forget_before_journal(session: Session, store: StateStore) -> None:
+    """Tell a session that remembers that the facts before the journal are not known: they may have held up to its first."""
+    events = events_of(store)
+    number, event = next(events, (1, None))
+    if number == 1:
+        return
+    while event is not None and not (isinstance(event, Taken) and event.records):
+        _, event = next(events, (0, None))
+    until = NEG if event is None else min(lo for _, _, lo, _ in event.records)
+    session.memory.forget_before(until)
 
 
 def _begin(session: Session, store: StateStore, head: Head, done: Replayed) -> Iterator[list[AnyAnswer]]:
@@ -107,20 +128,6 @@ def _wanted(event: Taken, plan: Plan, until: int, done: Replayed) -> Taken:
     parts = None if event.parts is None else [event.parts[i] for i in keep]
     watermark = None if event.watermark is None else min(event.watermark, until)
     return msgspec.structs.replace(event, records=[event.records[i] for i in keep], parts=parts, watermark=watermark)
-
-
-def _session(head: Head, plan: Plan, emit: EmitMode | None) -> Session:
-    options: dict[str, Any] = {}
-    for name, value in head.options.items():
-        encoded = name in ("lateness", "max_ahead", "warn") and value is not None
-        options[name] = decode_distance(value, plan.timeline) if encoded else value
-    start = options.pop("start")
-    if emit is not None:
-        options["emit"] = emit
-    session = Session(plan, **options, sources=[source.name for source in head.sources])
-    if start is not None:
-        session.begin_at(start)
-    return session
 
 
 def _told(session: Session) -> list[AnyAnswer]:

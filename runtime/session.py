@@ -39,7 +39,7 @@ from tidelog.runtime.watermarks import Watermarks
 if TYPE_CHECKING:
     from tidelog.runtime.frames.pushing import OnRejected
     from tidelog.runtime.why.explain import Reason
-    from tidelog.runtime.why.memory import Known, Memory
+    from tidelog.runtime.why.memory import Memory
     from tidelog.runtime.why.why_not import WhyNot
 
 _SOURCE = "session"
@@ -308,20 +308,17 @@ class Session:
         where it does not hold. Raises DataError for what is no fact, MethodError where nothing is remembered, or where the
         search was stopped.
         """
-        known = self.known()
         schema = Schema(self.plan.timeline)  # also what is derived may be asked for
-        return known.why(make_record(schema, self._times, predicate, row, time, interval), depth)
+        return self.memory.known().why(make_record(schema, self._times, predicate, row, time, interval), depth)
 
-    def known(self) -> Known:
-        """What the session remembers now: it explains encoded facts, also in another thread, while the session goes on.
-
-        MethodError where nothing is remembered.
-        """
+    @property
+    def memory(self) -> Memory:
+        """The facts that the session remembers; MethodError where it remembers none."""
         if self._memory is None:
             raise MethodError(
                 "the session remembers no facts: make it with `remember`, such as `Session(plan, remember=10_000)`"
             )
-        return self._memory.known()
+        return self._memory
 
     def _remembering(self, most: int) -> Memory:
         from tidelog.runtime.why.memory import Memory  # noqa: PLC0415 - only who asks for reasons loads what finds them

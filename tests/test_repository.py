@@ -27,6 +27,7 @@ def test_public_names_are_pinned() -> None:
     """The front door exports these names, and no others."""
     assert sorted(tidelog.__all__) == [
         "Answer",
+        "Backlog",
         "BatchPlan",
         "Change",
         "ConnectorError",
@@ -37,6 +38,7 @@ def test_public_names_are_pinned() -> None:
         "Engine",
         "GroundLiteral",
         "HypotheticalAnswer",
+        "Keep",
         "LateError",
         "Materialisation",
         "MaterialisationStatistics",
@@ -51,6 +53,7 @@ def test_public_names_are_pinned() -> None:
         "Session",
         "SnapshotError",
         "SpecError",
+        "StateDirectory",
         "StateError",
         "TidelogError",
         "Violation",

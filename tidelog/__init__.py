@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from tidelog.compiling import compile, compile_batch, compile_batch_path, compile_path
     from tidelog.connectors.memory import MemorySink, MemorySource, PushSource
     from tidelog.connectors.spec import open_sink, open_source
+    from tidelog.connectors.state_store import StateDirectory
     from tidelog.plans.batch import BatchPlan
     from tidelog.plans.changes import Change
     from tidelog.plans.errors import (
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tidelog.runtime.batch.decision import Decision
     from tidelog.runtime.batch.entailment import consistent, entails
     from tidelog.runtime.batch.materialisation import Materialisation, MaterialisationStatistics
+    from tidelog.runtime.durability import Backlog, Keep
     from tidelog.runtime.engine import Engine
     from tidelog.runtime.frames.entry import materialise, read_frame
     from tidelog.runtime.session import Session
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "Backlog",
     "BatchPlan",
     "Change",
     "ConnectorError",
@@ -47,6 +50,7 @@ __all__ = [
     "Engine",
     "GroundLiteral",
     "HypotheticalAnswer",
+    "Keep",
     "LateError",
     "Materialisation",
     "MaterialisationStatistics",
@@ -61,6 +65,7 @@ __all__ = [
     "Session",
     "SnapshotError",
     "SpecError",
+    "StateDirectory",
     "StateError",
     "TidelogError",
     "Violation",
@@ -80,6 +85,7 @@ _HOMES = {
     "compiling": ("compile", "compile_batch", "compile_batch_path", "compile_path"),
     "connectors.memory": ("MemorySink", "MemorySource", "PushSource"),
     "connectors.spec": ("open_sink", "open_source"),
+    "connectors.state_store": ("StateDirectory",),
     "plans.batch": ("BatchPlan",),
     "plans.changes": ("Change",),
     "plans.errors": (
@@ -101,6 +107,7 @@ _HOMES = {
     "runtime.batch.decision": ("Decision",),
     "runtime.batch.entailment": ("consistent", "entails"),
     "runtime.batch.materialisation": ("Materialisation", "MaterialisationStatistics"),
+    "runtime.durability": ("Backlog", "Keep"),
     "runtime.engine": ("Engine",),
     "runtime.frames.entry": ("materialise", "read_frame"),
     "runtime.session": ("Session",),

@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from tidelog.connectors.http.server import HttpServer
     from tidelog.connectors.http.settings import HttpSettings
     from tidelog.connectors.http.watch import Watch
-    from tidelog.connectors.http.webhook import WebhookSink
+    from tidelog.connectors.http.webhook import Retries, WebhookSink
 
-__all__ = ["HttpServer", "HttpSettings", "Watch", "WebhookSink"]
+__all__ = ["HttpServer", "HttpSettings", "Retries", "Watch", "WebhookSink"]
 
 _HOMES = {
     "server": ("HttpServer",),
     "settings": ("HttpSettings",),
     "watch": ("Watch",),
-    "webhook": ("WebhookSink",),
+    "webhook": ("Retries", "WebhookSink"),
 }
 
 if not TYPE_CHECKING:  # a checker would take it that every name is there

@@ -130,11 +130,11 @@ class App:
         fact = _fact(request)
         if fact is None:
             return JSONResponse({"error": "expected `name`, `row` and `range`"}, 400)
+        timeline = watch.plan.timeline
         self._threads = self._threads or anyio.CapacityLimiter(_REASONS_AT_ONCE)
         try:
-            told = await anyio.to_thread.run_sync(
-                _told, watch.engine.known(), watch.plan.timeline, fact, limiter=self._threads
-            )
+            known = watch.engine.known(TimeFormatter(timeline, iso=timeline.unit is not None).at)
+            told = await anyio.to_thread.run_sync(_told, known, timeline, fact, limiter=self._threads)
         except TidelogError as error:
             return JSONResponse({"error": str(error)}, 409)
         return JSONResponse(told, 409 if "error" in told else 200)
@@ -195,7 +195,7 @@ class App:
 
 def _told(known: Reasons, timeline: Timeline, fact: Record) -> dict[str, str]:
     """A reason as the page shows it; an error where the fact does not hold by what is known."""
-    reason = known.why(fact, at=TimeFormatter(timeline, iso=timeline.unit is not None).at)
+    reason = known.why(fact)
     note = "; ".join(reason.notes)
     if reason.holds:
         return {"text": reason.text(), "svg": reason.svg(), "note": note}

@@ -86,6 +86,8 @@ class BodyDecoder:
     def _array(self, body: bytes, predicate: str | None) -> Iterator[Batch]:
         try:
             elements: Sequence[bytes] = [bytes(element) for element in _elements(body)]
+        except RecursionError:
+            raise DataError("not a JSON array: nested too deeply") from None
         except msgspec.MsgspecError as error:
             raise DataError(f"not a JSON array: {str(error)[:1].lower()}{str(error)[1:]}") from None
         decoder = self._decoder("json", predicate)

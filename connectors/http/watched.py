@@ -70,8 +70,8 @@ class Reason(Protocol):
 class Reasons(Protocol):
     """Finds out why an answer holds, over what is remembered; in a thread of its own."""
 
-    def why(self, fact: Record, depth: int = 1, at: Callable[[int, int], str] | None = None) -> Reason:
-        """Why a fact holds; may take long. A TidelogError where that cannot be told. `at` writes times."""
+    def why(self, fact: Record) -> Reason:
+        """Why a fact holds; may take long. A TidelogError where that cannot be told."""
         ...
 
 
@@ -87,7 +87,7 @@ class Watched(Protocol):
     @property
     def remembers(self) -> bool: ...
 
-    def known(self) -> Reasons: ...
+    def known(self, at: Callable[[int, int], str] | None = None) -> Reasons: ...
 
 
 class Violated(Protocol):

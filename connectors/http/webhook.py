@@ -13,11 +13,12 @@ import hashlib
 import hmac
 import logging
 import random
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import anyio
 import httpx
@@ -37,6 +38,8 @@ _TOLD_EVERY = 60.0
 """How many seconds lie at least between two warnings of one kind."""
 _SECRET = "whsec_"  # noqa: S105 - what a secret begins with that stands in base64
 _MOST_TEXT = 200
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"(?:[!-~](?:[\t -~]*[!-~])?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +65,35 @@ class Retries:
         return max(min(told or 0.0, self.longest), waited * (1 - chance / 2))
 
 
+def _parts(url: str) -> SplitResult:
+    """An address taken apart. What may be secret in it is not shown."""
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets, or a port, that are none
+        is_address = False
+    if not is_address:
+        shown = "the text" if "@" in url or "?" in url else f"`{url}`"
+        raise SpecError(f"{shown} is no address of a webhook: expected `https://HOST/PATH`")
+    return parts
+
+
+def _check_headers(headers: Mapping[str, str]) -> None:
+    """SpecError for a header that HTTP does not have; its value, which may be secret, is not shown."""
+    for name, value in headers.items():
+        if not _HEADER_NAME.fullmatch(name):
+            raise SpecError(f"`{name}` is no name of a header")
+        if not _HEADER_VALUE.fullmatch(value):
+            raise SpecError(f"the header `{name}` cannot be sent: expected one line of ASCII, without space around it")
+
+
 class WebhookSink:
     """Posts each answer as JSON, in order, one after the other. While the receiver takes none, it waits: the backpressure.
 
     A receiver that says that it will not take an answer (4xx, but for 408, 409, 425, 429) loses this one: it is counted in
     `refused`, logged, and handed to `on_refused`. `secret` signs what is sent: text, or `whsec_` and base64. `headers` are
     sent along. `encoder` writes each answer as a line, in place of that of JSON lines; with `predicates`, answers of these
-    alone are posted. SpecError for an address that is none of HTTP.
+    alone are posted. SpecError for an address that is none of HTTP, and for headers that cannot be sent.
     """
 
     def __init__(  # noqa: PLR0913 - every option has a default, and names what it is
@@ -87,9 +112,8 @@ class WebhookSink:
         on_refused: Callable[[AnyAnswer, str], None] | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise SpecError(f"`{url}` is no address of a webhook: expected `https://HOST/PATH`")
+        parts = _parts(url)
+        _check_headers(headers or {})
         self.name = name or f"{parts.scheme}://{parts.hostname}{parts.path}"  # not what may be secret in the address
         self.sent = self.refused = self.attempts = 0
         self._url, self._timeout, self._transport = url, timeout, transport

@@ -63,8 +63,12 @@ class MapMapper:
                 continue
             try:
                 payload = decode(message.payload)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                self._reject(found, message, f'the payload is no JSON: {error}; for plain text say `format = "text"`')
+            except RecursionError:
+                self._reject(found, message, "the payload is nested too deeply")
+                continue
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                told = str(error).partition(" - at `$")[0]
+                self._reject(found, message, f'the payload is no JSON: {told}; for plain text say `format = "text"`')
                 continue
             for one, levels in maps:
                 self._take(found, message, one, payload, levels)

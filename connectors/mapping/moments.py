@@ -8,6 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
+import msgspec
+
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.numerals import read_fraction, shorten
 from tidelog.plans.timeline import Timeline
@@ -68,4 +70,4 @@ def _count(value: object, format: str) -> Fraction:
 
 
 def _shown(value: object) -> str:
-    return "nothing" if value is None else shorten(repr(value))
+    return "nothing" if value is None else shorten(msgspec.json.encode(value).decode())

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import random
 import socket
+import ssl
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -42,8 +43,23 @@ _LOOK_SECONDS = 5.0
 class _BufferingClient(Client):
     """Reads and writes in large pieces: four system calls a message become one for hundreds of them."""
 
+    tls: ssl.SSLContext | None = None
+    """With it the connection is encrypted, and the broker's certificate looked at."""
+
     def _create_socket(self) -> Any:
-        return BufferedSocket(cast("socket.socket", super()._create_socket()))
+        plain = cast("socket.socket", super()._create_socket())
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or the system holds back small ones for up to 40 ms
+        if self.tls is None:
+            return BufferedSocket(plain)
+        secure = None
+        try:
+            secure = self.tls.wrap_socket(plain, server_hostname=self.host, do_handshake_on_connect=False)
+            secure.settimeout(CONNECT_SECONDS)
+            secure.do_handshake()
+        except BaseException:
+            (secure or plain).close()
+            raise
+        return BufferedSocket(secure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +219,8 @@ class MqttClient:
         try:
             if self._settings.user:
                 self._client.username_pw_set(self._settings.user, self._password())
-            if self.broker.is_tls and self._client._ssl_context is None:
-                self._client.tls_set_context(tls_context(self._settings, self._folder))
+            if self.broker.is_tls:
+                self._client.tls = tls_context(self._settings, self._folder)
             await anyio.to_thread.run_sync(self._client.reconnect, abandon_on_cancel=True)
         except (OSError, ValueError, SpecError) as error:
             return _reason(error)
@@ -323,4 +339,4 @@ class MqttClient:
 
 def _reason(error: BaseException) -> str:
     text = getattr(error, "strerror", None) or str(error) or "connection lost"
-    return text[:1].lower() + text[1:]
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]

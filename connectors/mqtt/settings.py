@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from tidelog.connectors.bounds import Positive, UInt16, UInt16From1, UInt32
 from tidelog.connectors.secret import Secret
 from tidelog.plans.errors import SpecError
 
@@ -41,14 +42,14 @@ class BrokerSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     """A file with the certificates that are trusted; those of the system, unless told."""
     certificate: str = ""
     key: str = ""
-    keep_alive: int = 30
+    keep_alive: UInt16 = 30
     """Seconds."""
-    session_expiry: int = 7 * 24 * 3600
+    session_expiry: UInt32 = 7 * 24 * 3600
     """For how many seconds a broker keeps the session of a gateway that is away (MQTT 5)."""
-    max_inflight: int = MAX_INFLIGHT
+    max_inflight: UInt16From1 = MAX_INFLIGHT
     will: WillSettings | None = None
     birth: WillSettings | None = None
-    retry_longest: float = 60.0
+    retry_longest: Positive = 60.0
     """The longest pause, in seconds, between two attempts to connect."""
 
 

@@ -40,24 +40,25 @@ class _Position(msgspec.Struct):
 class _Taken:
     """The messages of QoS 1 that the broker may send once more, by their number in its session.
 
-    A number is used again for another message, so what it held is kept, too, as a digest.
+    A number is used again for another message, so what it held is kept, too, as a digest. Entries are held as they are
+    stored, since each batch has a position.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._digests: OrderedDict[int, bytes] = OrderedDict()
+        self._entries: OrderedDict[int, bytes] = OrderedDict()
         self._acknowledged: deque[tuple[float, int, bytes]] = deque()
         self._open: set[int] = set()
 
     def has(self, mid: int, digest: bytes) -> bool:
-        return self._digests.get(mid) == digest
+        return self._entries.get(mid) == _ENTRY.pack(mid, digest)
 
     def add(self, mid: int, digest: bytes) -> None:
-        self._digests[mid] = digest
-        self._digests.move_to_end(mid)
+        self._entries[mid] = _ENTRY.pack(mid, digest)
+        self._entries.move_to_end(mid)
         self._open.add(mid)
-        while len(self._digests) > self._most:
-            self._open.discard(self._digests.popitem(last=False)[0])
+        while len(self._entries) > self._most:
+            self._open.discard(self._entries.popitem(last=False)[0])
 
     def is_open(self, mid: int) -> bool:
         """Whether it was not acknowledged yet."""
@@ -65,22 +66,22 @@ class _Taken:
 
     def acknowledge(self, mid: int, now: float) -> None:
         self._open.discard(mid)
-        self._acknowledged.append((now, mid, self._digests.get(mid, b"")))
+        self._acknowledged.append((now, mid, self._entries.get(mid, b"")))
 
     def forget(self, before: float) -> None:
         """Let go of what was acknowledged before that."""
         while self._acknowledged and self._acknowledged[0][0] < before:
-            _, mid, digest = self._acknowledged.popleft()
-            if self._digests.get(mid) == digest:
-                del self._digests[mid]
+            _, mid, entry = self._acknowledged.popleft()
+            if self._entries.get(mid) == entry:
+                del self._entries[mid]
 
     def clear(self) -> None:
-        self._digests.clear()
+        self._entries.clear()
         self._acknowledged.clear()
         self._open.clear()
 
     def dump(self) -> bytes:
-        return b"".join([_ENTRY.pack(mid, digest) for mid, digest in self._digests.items()])
+        return b"".join(self._entries.values())
 
     def load(self, data: bytes, now: float) -> None:
         for mid, digest in _ENTRY.iter_unpack(data):

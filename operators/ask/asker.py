@@ -144,6 +144,8 @@ class Asker(Teller):
             self._note_failed(answer, failed.literal(binding, partial.pattern.names), self._telling.evidence(partial))
 
     def _note_failed(self, answer: Answer, literal: GroundLiteral, evidence: Proof) -> None:
+        if answer.certain:
+            return  # what speaks for it stays as it was told
         if not answer.told:
             answer.failed = literal
             return

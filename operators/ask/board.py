@@ -124,6 +124,8 @@ class Board(ABC):
         if answer.certain:
             return None
         partial = Partial(pattern, binding, missing, pending, answer, parent)
+        if parent is not None and parent.told is not None and parent.answer is answer and _adds_own(partial, parent):
+            partial.told = parent.told
         if self._open >= self._most_open:
             raise NoRoomError(self._open + 1)
         self._open += 1
@@ -373,3 +375,9 @@ def _is_for_sure(concern: Concern) -> bool:
     if i >= len(pattern.premises):
         return pattern.runs[i - len(pattern.premises)].item.is_ground(partial.binding)
     return i >= 0 and pattern.premises[i].is_ground(partial.binding)
+
+
+def _adds_own(partial: Partial, parent: Partial) -> bool:
+    """Whether all values that a partial answer has beside its parent's are of variables that nothing else needs."""
+    pairs = enumerate(zip(partial.binding, parent.binding, strict=True))
+    return all(i in partial.pattern.own for i, (value, before) in pairs if before is None and value is not None)

@@ -23,7 +23,7 @@ MOST_PERIOD = 500
 class Condition:
     """A comparison that waits for its variables."""
 
-    __slots__ = ("_left", "_operator", "_right", "comparison", "left_names", "names", "right_names")
+    __slots__ = ("_left", "_open", "_operator", "_right", "comparison", "left_names", "names", "right_names")
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
@@ -34,6 +34,14 @@ class Condition:
             set(expression_variables(comparison.right)),
         )
         self.names = self.left_names | self.right_names
+        self._open = self._given({})
+
+    def open(self, values: Mapping[str, Value]) -> Comparison:
+        """It, with the values that are known put in."""
+        return self._open if self.names.isdisjoint(values) else self._given(values)
+
+    def _given(self, values: Mapping[str, Value]) -> Comparison:
+        return _solved(replace(self.comparison, left=put_in(self._left, values), right=put_in(self._right, values)))
 
     def settle(self, values: dict[str, Value]) -> bool | None:
         """Whether it holds; None while that is open. An equation with one unknown variable gives it its value.
@@ -192,8 +200,7 @@ class Conditions:
 
     def open(self, values: Mapping[str, Value]) -> list[Comparison]:
         """What is not decided yet, with the values that are known put in."""
-        waiting = [each.comparison for each in self._conditions if not each.names <= values.keys()]
-        return [_solved(replace(c, left=put_in(c.left, values), right=put_in(c.right, values))) for c in waiting]
+        return [each.open(values) for each in self._conditions if not each.names <= values.keys()]
 
 
 def _steps(comparison: Comparison) -> Iterator[int]:

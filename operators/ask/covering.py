@@ -181,15 +181,15 @@ def _divided_literals(partial: Partial) -> tuple[list[GroundLiteral], list[Groun
 
 
 def _literals(pattern: Pattern, binding: Binding) -> Iterator[tuple[int, GroundLiteral]]:
+    alone = pattern.all
     for run in pattern.runs:
         if run.item.is_ground(binding):
+            alone &= ~run.mask
             row, first = run.item.fact(binding)
             for offset, i in run.places.items():
                 yield i, _fact(run.item.premise.predicate, row, first - run.item.offset + offset)
-    for i, item in enumerate(pattern.premises):
-        run_of = pattern.run_of(i, binding)
-        if run_of is None or not run_of.item.is_ground(binding):
-            yield i, _literal(item, binding, pattern)
+    for i, item in pattern.missing(alone):
+        yield i, _literal(item, binding, pattern)
     for i, item in enumerate(pattern.negated):
         yield -1 - i, item.literal(binding, pattern.names)
 
@@ -216,7 +216,8 @@ def _divided(literal: GroundLiteral, passed: int) -> tuple[list[GroundLiteral], 
 
 
 def _stretch(literal: GroundLiteral, first: int, last: int) -> GroundLiteral:
-    return replace(literal, time=first, until=last if last > first else None)
+    until = last if last > first else None
+    return GroundLiteral(literal.predicate, literal.arguments, first, literal.negated, literal.shown, until)
 
 
 def facts_of(partial: Partial) -> Literals:
@@ -224,6 +225,7 @@ def facts_of(partial: Partial) -> Literals:
     return frozenset(literal for literal in literals_of(partial)[0] if not literal.negated)
 
 
+@lru_cache(_KEPT_LITERALS)
 def order(literal: GroundLiteral) -> tuple[bool, int, bool, str, tuple[str, ...]]:
     """By time, what is open last."""
     time = literal.time
@@ -277,7 +279,8 @@ def _conditions(one: Support, other: Support, names: _Names) -> list[Comparison]
     found = [_renamed_all(condition, known) for condition in (*one.conditions, *equal)]
     if any(not _is_told(name, known) for item in (*one.conditions, *equal) for name in _variables(item)):
         return None
-    return [condition for condition in found if condition.left != condition.right or condition.operator != "="]
+    told = other.conditions
+    return [each for each in found if each not in told and (each.left != each.right or each.operator != "=")]
 
 
 def _renamed_all(condition: Comparison, names: Mapping[str, object]) -> Comparison:
@@ -319,6 +322,8 @@ def _unified(literal: GroundLiteral, candidate: GroundLiteral, found: _Embedding
     if (literal.predicate, literal.negated, literal.shown) != (candidate.predicate, candidate.negated, candidate.shown):
         return None
     if (literal.until is None) != (candidate.until is None):
+        return None
+    if literal.time != candidate.time and isinstance(literal.time, int) and isinstance(candidate.time, int):
         return None
     names, equal = dict(found.names), list(found.equal)
     for one, other in zip(_terms(literal), _terms(candidate), strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
+from operator import itemgetter
 
 from tidelog.operators.ask.covering import literals_of, order
 from tidelog.operators.ask.outlook import Outlook
@@ -26,8 +27,9 @@ class Lines:
     def in_order(self, lines: Iterable[HypotheticalAnswer]) -> list[HypotheticalAnswer]:
         """By the times of the answers that lines are about, those that are open last; and by what they say."""
         ordered = []
-        for _, same in groupby(sorted(lines, key=_answer), key=_answer):
-            found = list(same)
+        keyed = sorted([(_answer(line), line) for line in lines], key=_key)
+        for _, same in groupby(keyed, key=_key):
+            found = [line for _, line in same]
             ordered += found if len(found) == 1 else sorted(found, key=_content)
         return ordered
 
@@ -84,6 +86,9 @@ class Lines:
     ) -> HypotheticalAnswer:
         values = dict(zip(self._columns, answer.columns, strict=True))
         return HypotheticalAnswer(self._name, values, status, tuple(evidence), tuple(hypotheses or ()), at)
+
+
+_key = itemgetter(0)
 
 
 def _answer(line: HypotheticalAnswer) -> tuple[int, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from tidelog.operators.ask.answers import Query
 from tidelog.operators.ask.awaited import Awaited, Binding
@@ -118,10 +118,10 @@ class Outlook:
                 found = max(found, Partial(pattern, binding, pattern.all, pattern.all_negated, answer).last_deadline())
         return max([found, *(partial.last_deadline() for partial in self.general(answer))])
 
-    def general(self, answer: Answer) -> Iterator[Partial]:
-        """The partial answers with open columns that may become this answer, as they would then be."""
+    def general(self, answer: Answer, concerns: Callable[[Partial], bool] | None = None) -> Iterator[Partial]:
+        """The partial answers with open columns that may become this answer, as they would then be; those it `concerns`."""
         for general in self.queries[answer.query].covering(answer.columns):
-            for partial in general.supports:
+            for partial in general.supports if concerns is None else filter(concerns, general.supports):
                 pattern = partial.pattern
                 binding = pattern.binding_of(answer.columns, partial.binding)
                 if binding is None or not pattern.settle(binding, self.start):

@@ -87,9 +87,10 @@ class Partial:
     """A partial answer ⟨θ, E, H⟩: a pattern, the values bound so far, which premises are `missing`, what absences `pending`.
 
     `literals` are the premises in the public form, once they were needed; `divided` has them as evidence and hypotheses, and
-    the state at which that was so. `told` is what was missing when it was told last. `watched` are the absences that are
-    waited for. `parent` is the partial answer of which a fact has made this one by giving open variables values. `threads`
-    are those in which it stands: the last one, and those before it that were told, until a line is told of this one again.
+    the state at which that was so. `told` is what was missing when it was told last, or its parent, where nothing else needs
+    the values that it has beside that one's. `watched` are the absences that are waited for. `parent` is the partial answer
+    of which a fact has made this one by giving open variables values. `threads` are those in which it stands: the last one,
+    and those before it that were told, until a line is told of this one again.
     """
 
     __slots__ = (

@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 from tidelog.operators.ask.awaited import Awaited, Binding, sum_of
 from tidelog.operators.ask.conditions import Conditions
-from tidelog.operators.ask.runs import Run, runs_of
+from tidelog.operators.ask.runs import Run, lasting, own_variables, runs_of
 from tidelog.plans.facts import Row
 from tidelog.plans.preconditions import START, Argument, Precondition, Premise, Slot, UnfoldedQuery
 from tidelog.plans.questions import NEVER, GroundLiteral, Question
@@ -23,8 +23,8 @@ class Pattern:
 
     __slots__ = (
         *("_run_of", "_upper", "all", "all_negated", "answer", "asks_start", "came", "clashes", "conditions"),
-        *("deadlines", "first", "is_connected", "last", "names", "negated", "number", "passed", "premises", "query"),
-        *("rivals", "runs", "start", "stretches", "time", "times", "twins"),
+        *("deadlines", "first", "is_connected", "last", "lasting", "names", "negated", "number", "own", "passed"),
+        *("premises", "query", "rivals", "runs", "start", "stretches", "time", "times", "twins"),
     )
 
     def __init__(
@@ -49,6 +49,8 @@ class Pattern:
         self.deadlines = [item.offset + item.delay for item in self.premises]
         self.stretches = [item for item in self.negated if item.width]
         self.runs = runs_of(self.premises)
+        self.own = own_variables(source)
+        self.lasting = lasting(self.premises, self.own)
         self._run_of = {i: run for run in self.runs for i in run.places.values()}
         times = {item.time for item in (*self.premises, *self.negated) if item.time is not None}
         self.conditions = Conditions(source.comparisons, [self.names[i] for i in times | {self.time} if i is not None])

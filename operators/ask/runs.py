@@ -1,11 +1,14 @@
-"""Premises that are one fact at time points in a row: a partial answer waits for all of them at once."""
+"""Premises that are one fact at time points in a row: they are waited for at once, and told as one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from tidelog.operators.ask.awaited import Awaited, Binding
+from tidelog.plans.normal.names import expression_variables
+from tidelog.plans.preconditions import Precondition, Slot
 from tidelog.plans.stretches import SHORTEST
 
 
@@ -38,11 +41,50 @@ class Run:
 
 def runs_of(premises: Iterable[Awaited]) -> list[Run]:
     """The runs among premises, where they are long enough to be worth it."""
+    return [Run(number, members) for number, members in enumerate(_in_rows(premises, frozenset()))]
+
+
+def lasting(premises: Iterable[Awaited], own: Container[int]) -> list[list[int]]:
+    """The premises that are told as one: each wants the row that the one before it wants, but for variables of its `own`."""
+    return [[i for i, _ in members] for members in _in_rows(premises, own)]
+
+
+def goes_on(stretches: Iterable[Sequence[int]], told: int, missing: int) -> bool:
+    """Whether of what was missing when it was told there has come a part of a stretch alone, which still lacks some."""
+    come = told & ~missing
+    for stretch in stretches:
+        part = count = 0
+        for i in (*stretch, None):
+            if i is not None and told >> i & 1:
+                part |= 1 << i
+                count += 1
+                continue
+            if count >= SHORTEST and part & missing:
+                come &= ~part
+            part = count = 0
+    return not come
+
+
+def own_variables(source: Precondition) -> frozenset[int]:
+    """The variables that stand in one premise alone, and are compared with constants alone."""
+    together: set[str] = set()
+    for comparison in source.comparisons:
+        names = {*expression_variables(comparison.left), *expression_variables(comparison.right)}
+        together |= names if len(names) > 1 else set()
+    terms = [*source.answer]
+    for premise in (*source.premises, *source.negated):
+        terms += (*premise.arguments, premise.time)
+    counts = Counter(term.variable for term in terms if isinstance(term, Slot))
+    return frozenset(i for i, count in counts.items() if count == 1 and source.variables[i] not in together)
+
+
+def _in_rows(premises: Iterable[Awaited], own: Container[int]) -> Iterator[list[tuple[int, Awaited]]]:
     groups: dict[object, dict[int, tuple[int, Awaited]]] = {}
     for i, item in enumerate(premises):
-        groups.setdefault((item.premise.predicate, item.premise.arguments, item.time), {})[item.offset] = (i, item)
-    found = [members for group in groups.values() for members in _in_a_row(group) if len(members) >= SHORTEST]
-    return [Run(number, members) for number, members in enumerate(found)]
+        terms = item.premise.arguments
+        row = tuple(None if isinstance(term, Slot) and term.variable in own else term for term in terms)
+        groups.setdefault((item.premise.predicate, row, item.time), {})[item.offset] = (i, item)
+    return (members for group in groups.values() for members in _in_a_row(group) if len(members) >= SHORTEST)
 
 
 def _in_a_row(group: dict[int, tuple[int, Awaited]]) -> Iterable[list[tuple[int, Awaited]]]:

@@ -9,6 +9,7 @@ from tidelog.operators.ask.board import Board
 from tidelog.operators.ask.covering import Support, support_of
 from tidelog.operators.ask.lines import Lines
 from tidelog.operators.ask.partials import Answer, Columns, Partial, Thread
+from tidelog.operators.ask.runs import goes_on
 from tidelog.operators.ask.shown import as_ways
 from tidelog.operators.ask.situations import Situations
 from tidelog.operators.ask.supports import Comparison
@@ -24,7 +25,8 @@ class Teller(Board):
     """Partial answers of which a change of meaning makes a line.
 
     There is one when an answer becomes possible, when another fact speaks for it, when a way to it is lost that was told,
-    and, if that is wanted, when its deadline comes near.
+    and, if that is wanted, when its deadline comes near. What is needed at three time points in a row is told as one, and
+    has its next line once all of it has come.
     """
 
     def __init__(self, question: Question, unfolding: Unfolding, lateness: int, telling: Telling) -> None:
@@ -41,6 +43,7 @@ class Teller(Board):
     def _tell_possible(self, answer: Answer) -> None:
         """Tell what is new: another support, or more facts that speak for it; or that one is lost, and what is left."""
         news = [partial for partial in self._minimal(answer) if self._is_news(partial)]
+        news = [partial for partial in news if not self._goes_on(partial)]
         lost, answer.lost = answer.lost, None
         is_reminded = answer in self._reminded and not news
         for way in as_ways(news):
@@ -55,6 +58,16 @@ class Teller(Board):
             lost = None
         if (lost is not None or is_reminded) and (left := self._nearest(answer)) is not None:
             self._tell(answer, [left], lost)
+
+    def _goes_on(self, partial: Partial) -> bool:
+        """Whether only a part of a stretch has come, of which a line told: the partial answer stands for that line."""
+        if partial.told is None or not goes_on(partial.pattern.lasting, partial.told, partial.missing):
+            return False
+        partial.fill()
+        if not partial.threads:
+            partial.enter(Thread())
+        partial.tell()
+        return True
 
     def _tell(self, answer: Answer, way: list[Partial], lost: GroundLiteral | None = None) -> None:
         answer.told = True

@@ -9,6 +9,7 @@ the earliest first; what is open beside them is compared as it is (`covering.py`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial as partial_of
 from itertools import chain
 
 from tidelog.operators.ask.awaited import Awaited, Binding
@@ -90,16 +91,16 @@ class Witnesses:
         answer = Answer(pattern.query, columns)
         made = Partial(pattern, binding, partial.missing, partial.pending, answer)
         answer.supports[made] = None
-        beside = [*(found.supports if found is not None else ()), *known.general(answer)]
-        others = [support_of(other) for other in beside if _may_hide(other, made)]
-        others += known.unsupported(answer)
+        may_hide = partial_of(_may_hide, made)
+        beside = [*filter(may_hide, found.supports if found is not None else ()), *known.general(answer, may_hide)]
+        others = [*map(support_of, beside), *known.unsupported(answer)]
         if not others:
             return True
         own = support_of(made)
         return not is_covered(own, [other for other in others if _may_need_less(other, own)])
 
 
-def _may_hide(other: Partial, made: Partial) -> bool:
+def _may_hide(made: Partial, other: Partial) -> bool:
     """Whether it is worth a closer look: of two supports of one precondition, the one that needs less has more of it."""
     if other.pattern is not made.pattern or made.pattern.stretches:
         return True

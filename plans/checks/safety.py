@@ -87,7 +87,8 @@ def _unbound_in_body(variable: syntax.Variable, role: Role, inside: Sequence[Occ
     message = f"variable `{name}` {_WHERE.get(role, 'in a comparison')} is bound by no positive body atom"
     help = f"add a positive atom with `{name}`, such as `zone({name})`"
     if role == "negated":
-        help += ", or write `_` if any value will do"
+        is_alone = sum(item.variable == variable for item in inside) == 1
+        help += f", or {'write `_` if any value will do' if is_alone else 'give what stands under `not` a rule of its own'}"
     notes = tuple(_notes(name, [item for item in inside if item.role == "left"]))
     return Diagnostic("unsafe-variable", message, variable.span, "unbound", notes, help)
 

@@ -80,13 +80,19 @@ def _may_hold(kind: syntax.FieldType, value: syntax.Value) -> bool:
 
 
 def _unquoted(constant: syntax.Constant, kind: syntax.FieldType) -> str:
-    """The help where a number stands in quotes, or a text in none."""
+    """The help where a number stands in quotes, a text in none, or a name in place of a variable."""
     value = constant.value
+    if kind in ("number", "integer") and isinstance(value, str) and not _is_quoted(constant):
+        return f"`{value}` is a constant; a variable begins with a capital letter, such as `{value.capitalize()}`"
     if kind in ("number", "integer") and isinstance(value, str) and value.isascii() and value.isdigit():
         return f"without quotes, `{value}` is a number"
     if kind == "text" and not isinstance(value, str):
         return f'in quotes, `"{value}"` is a text'
     return ""
+
+
+def _is_quoted(constant: syntax.Constant) -> bool:
+    return isinstance(constant.value, str) and constant.span.end - constant.span.start > len(constant.value)
 
 
 def _bound(formula: syntax.Formula, declared: _Declared) -> Iterator[tuple[str, Kind]]:

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import MethodError
@@ -28,6 +29,8 @@ from tidelog.runtime.why.support import Absence
 from tidelog.runtime.why.told import explainer_of, telling_all
 from tidelog.runtime.why.why_not import WhyNot
 
+Answer = TypeVar("Answer", bound=Reason | WhyNot)
+
 Replay = Callable[[Plan, Sequence[Record], int | None, int], list[Record]]
 """What a plan tells of facts, from a start on, if the stream is complete up to a time."""
 
@@ -43,9 +46,9 @@ class ExplainedChange(ChangeRecord):
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """How many facts are not known any more, and up to when one of them held, encoded."""
+    """How many facts are not known any more (None: nobody knows), and up to when one of them held, encoded."""
 
-    facts: int
+    facts: int | None
     until: int
 
 
@@ -54,8 +57,8 @@ class Memory:
 
     def __init__(self, plan: Plan, most: int, replay: Replay) -> None:
         self._most, self._replay = most, replay
-        self._facts: deque[Record] = deque()
         self._whole = _Whole(plan)
+        self._facts: deque[Record] = deque()
         self._forgotten = Forgotten(0, NEG)
         self._start: int | None = None
         self._frontier = NEG
@@ -80,7 +83,13 @@ class Memory:
             self._forget(self._facts.popleft())
 
     def _forget(self, record: Record) -> None:
-        self._forgotten = Forgotten(self._forgotten.facts + 1, max(self._forgotten.until, record[3]))
+        before = self._forgotten.facts
+        self._forgotten = Forgotten(None if before is None else before + 1, max(self._forgotten.until, record[3]))
+
+    @property
+    def facts(self) -> Sequence[Record]:
+        """What is remembered, in the order in which tuple windows count it."""
+        return sorted(self._facts, key=lambda record: record[2])
 
     def begin_anew(self, frontier: int, accepted: int) -> None:
         """The session goes on from a snapshot: the facts before it are not known."""
@@ -89,12 +98,20 @@ class Memory:
         self._frontier = frontier
         self._forgotten = Forgotten(accepted, frontier)
 
-    def known(self) -> Known:
-        """What is known now, which stays as it is while the session goes on."""
-        if self._known is None:
-            facts = tuple(self._facts)
-            self._known = Known(self._whole, facts, self._forgotten, self._start, self._frontier, self._replay)
+    def forget_before(self, until: int) -> None:
+        """There were facts before all that is told, nobody knows how many, which held up to this time."""
+        self._known = None
+        self._forgotten = Forgotten(None, until)
+
+    def known(self, at: Writing = None) -> Known:
+        """What is known now, which stays as it is while the session goes on; `at` writes the times of reasons."""
+        if at is not None:
+            return self._now(at)
+        self._known = self._known or self._now(None)
         return self._known
+
+    def _now(self, at: Writing) -> Known:
+        return Known(self._whole, self.facts, self._forgotten, self._start, self._frontier, self._replay, at)
 
     def explained(self, answers: Sequence[Record]) -> list[Record]:
         """The same answers, changes among them with their premises."""
@@ -128,16 +145,23 @@ class Known:
         start: int | None,
         frontier: int,
         replay: Replay,
+        at: Writing,
     ) -> None:
         self._whole, self._facts, self._forgotten = whole, facts, forgotten
-        self._start, self._frontier, self._replay = start, frontier, replay
+        self._start, self._frontier, self._replay, self._at = start, frontier, replay, at
         self._timeline = whole.plan.timeline
 
-    def why(self, fact: Record, depth: int = 1, at: Writing = None) -> Reason | WhyNot:
-        """Why a fact holds, or why not, with what is not known of it; `at` writes times."""
-        explainer = self._explainer if at is None else self._explained_by(at)
-        answer = explainer.why(fact, depth)
-        return replace(answer, notes=tuple(self._notes(answer, fact)))
+    def why(self, fact: Record, depth: int = 1) -> Reason | WhyNot:
+        """Why a fact holds, or why not, with what is not known of it."""
+        return self._noted(self._explainer.why(fact, depth), fact)
+
+    def holds(self, fact: Record) -> bool:
+        """Whether a fact holds at all its times."""
+        return self._explainer.holds(fact)
+
+    def reasons(self, fact: Record) -> Iterator[Reason]:
+        """All reasons for which a fact holds, that of least height first, each with what is not known."""
+        return (self._noted(reason, fact) for reason in self._explainer.reasons(fact))
 
     def because(self, change: ChangeRecord) -> tuple[str, ...] | None:
         """The premises of a change, one level deep; None where they are not known any more."""
@@ -156,13 +180,12 @@ class Known:
 
     @cached_property
     def _explainer(self) -> Explainer:
-        return self._explained_by(None)
-
-    def _explained_by(self, at: Writing) -> Explainer:
         plan = self._whole.telling
-        facts = sorted(self._facts, key=lambda record: record[2])
-        told = self._replay(plan, facts, self._start, self._frontier)
-        return explainer_of(plan, facts, told, self._start, at)
+        told = self._replay(plan, self._facts, self._start, self._frontier)
+        return explainer_of(plan, self._facts, told, self._start, self._at)
+
+    def _noted(self, answer: Answer, fact: Record) -> Answer:
+        return replace(answer, notes=tuple(self._notes(answer, fact)))
 
     def _is_doubtful(self, reason: Reason) -> bool:
         """Whether something that is said to be absent, or to be all there is, may be among what was forgotten."""
@@ -176,12 +199,14 @@ class Known:
 
     def _notes(self, answer: Reason | WhyNot, fact: Record) -> Iterator[str]:
         at = self._timeline.format_point
-        if self._forgotten.facts:
+        count = self._forgotten.facts
+        if count != 0:
             until = self._forgotten.until
+            earlier = "earlier facts" if count is None else f"{count:,} earlier facts"
             when = "always" if until >= POS else f"up to {at(until)}"
             doubt = not isinstance(answer, Reason) or self._is_doubtful(answer)
             beside = ": one of them might change this" if doubt else ""
-            yield f"{self._forgotten.facts:,} earlier facts, which held {when}, are not known any more{beside}"
+            yield f"{earlier}, which held {when}, are not known any more{beside}"
         if isinstance(answer, WhyNot) and fact[3] > self._frontier:
             known = f"up to {at(self._frontier)} alone" if self._frontier > NEG else "at no time yet"
             yield f"the stream is complete {known}: it may still come to hold later"

@@ -255,10 +255,12 @@ def instances(case: Case, triple: Triple, known: Collection[Fact], watermark: in
     names = dict(sorted(names.items(), key=lambda item: item[1]))  # all times are tried with some values
     bounds = {each.right.value for each in triple.where if isinstance(each.right, Constant)}
     behind = {bound + k for bound in bounds if isinstance(bound, int) for k in range(3)}
-    times = sorted({*range(watermark - 3, watermark + 9), *behind})  # a variable may stand beside an offset
+    last = max([watermark, *(time for *_, time in known)])  # behind it nothing that is known makes a hypothesis needless
+    times = sorted({*range(watermark - 3, last + 9), *behind})  # a variable may stand beside an offset
     constants = {value for fact in case.everything for value in fact[1]}
     numbers = {number for value in constants if isinstance(value, int) for number in (value - 1, value, value + 1)}
-    values = [*sorted(constants | numbers | bounds | {0, 5}, key=repr), "fresh", "again"]
+    values = [*sorted(constants | numbers | bounds | behind | {0, 5}, key=repr), "fresh", "again"]
+    values += sorted({number / 2 for number in numbers} - {*numbers})  # `X = 1 - X`
     for chosen in product(*(times if is_time else values for is_time in names.values())):
         given = dict(zip(names, chosen, strict=True))
         if fulfils(triple.where, given):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+import pytest
+
 import tidelog
 from tidelog import Session
 from tidelog.plans.facts import Record
@@ -49,15 +51,60 @@ def test_heartbeats_make_few_lines() -> None:
     assert lines_a_fact(rules, "silent(N)@T", facts, len(facts)) <= MOST
 
 
-def test_overheating_makes_few_lines_once_much_speaks_for_it() -> None:
-    """Each hot reading speaks for all answers whose ten ticks it is in; `min_evidence` tells of those that are near."""
+@pytest.mark.parametrize("stays_hot", [0.8, 0.97])
+@pytest.mark.parametrize("reading", ["temp(M, C), C >= 80", "temp(M, 90)"])
+def test_overheating_makes_few_lines(reading: str, stays_hot: float) -> None:
+    """Each hot reading is in the ten ticks of ten answers: what stays hot goes on, and is no change of meaning."""
     draw = random.Random(1)
     facts: list[Record] = []
     hot = dict.fromkeys(("m1", "m2", "m3"), False)
     for time in range(80):
         for machine in hot:
-            hot[machine] = draw.random() < (0.8 if hot[machine] else 0.05)
+            hot[machine] = draw.random() < (stays_hot if hot[machine] else 0.05)
             facts.append(("temp", (machine, 90 if hot[machine] else 60), time, time))
-    rules = "input temp(m, c). hot(M) :- temp(M, C), C >= 80. over(M) :- boxminus[0,9] hot(M)."
+    rules = f"input temp(m, c). hot(M) :- {reading}. over(M) :- boxminus[0,9] hot(M)."
     relevant = sum(row[1] == 90 for _, row, _, _ in facts)
-    assert lines_a_fact(rules, "over(M)@T", facts, relevant, min_evidence=5) <= MOST
+    assert lines_a_fact(rules, "over(M)@T", facts, relevant) <= MOST
+
+
+def test_a_stretch_that_was_told_as_one_has_its_next_line_once_it_is_over() -> None:
+    """What else comes has one, too; fewer than three hypotheses in a row were told one by one, and have a line each."""
+    rules = "timeline integer. input a. input b. d :- b, boxplus[1,5] a, boxplus[3,3] b. ask d@T."
+    session = Session(tidelog.compile(rules, outputs=False))
+    session.push_records(
+        (name, (), time, time) for time, names in enumerate(["b", "a", "a", "ab", "a", "a"]) for name in names
+    )
+    lines = [line for line in session.pull_hypothetical() if line.answer["T"] == 0]
+    assert [(line.status, line.at, " ".join(map(str, line.hypotheses))) for line in lines] == [
+        ("possible", 0, "a@1 a@2 a@3 b@3 a@4 a@5"),
+        ("possible", 3, "a@4 a@5"),
+        ("possible", 4, "a@5"),
+        ("certain", 5, ""),
+    ]
+
+
+def test_a_way_that_went_on_without_a_line_is_told_when_it_is_lost() -> None:
+    """The line before told of it; what is left is told with the reason."""
+    rules = """timeline integer. input temp(m, c). input back(m). hot(M) :- temp(M, C), C >= 80.
+    over(M) :- boxplus[0,4] hot(M).  over(M) :- hot(M), boxplus[6,6] back(M). ask over(M)@T."""
+    session = Session(tidelog.compile(rules, outputs=False))
+    session.push_records(("temp", ("m1", 80 + time), time, time) for time in range(3))
+    session.advance(4)
+    lines = [line for line in session.pull_hypothetical() if line.answer["T"] == 0]
+    assert [(line.status, line.at, str(line.failed), len(line.hypotheses)) for line in lines] == [
+        ("possible", 0, "None", 1),
+        ("possible", 0, "None", 4),
+        ("possible", 3, "temp(m1,C4)@3", 1),
+    ]
+
+
+def test_a_value_that_the_rest_of_a_stretch_needs_is_told() -> None:
+    """The hypotheses become other ones then."""
+    rules = "timeline integer. input q. input p(x). d :- q, boxplus[1,5] p(X). ask d@T."
+    session = Session(tidelog.compile(rules, outputs=False))
+    session.push_records([("q", (), 0, 0), *(("p", (7,), time, time) for time in range(1, 6))])
+    assert [(line.status, line.at) for line in session.pull_hypothetical() if line.answer["T"] == 0] == [
+        ("possible", 0),
+        ("possible", 1),
+        ("certain", 5),
+    ]

@@ -9,6 +9,7 @@ import pytest
 
 import tidelog
 from tidelog import Session
+from tidelog.operators.ask.asker import Asker
 from tidelog.operators.sld.systems import System
 from tidelog.plans.facts import Record
 from tidelog.plans.questions import HypotheticalAnswer
@@ -347,3 +348,14 @@ def test_a_text_is_no_sum() -> None:
     rules = "input p(x). input s(x, y). a(X)@T :- p(X)@T, s(X,Y)@T+1, X = Y + Y. ask a(X)@T."
     assert tell(rules, ["p(l)@0"], finish=False) == []
     assert [line.status for line in tell(rules, ["p(4)@0"], ["s(4,2)@1"])] == ["possible", "certain"]
+
+
+def test_what_speaks_for_a_certain_answer_stays() -> None:
+    """A way that is lost later changes nothing of the evidence."""
+    rules = "input p(x). b(X)@S :- p(X)@T+2, p(Y)@S-1, p(Y)@T-1. ask b(X)@T."
+    plan = tidelog.compile(f"timeline integer. {rules}", outputs=False)
+    asker = Asker(plan.questions[0], plan.unfoldings[0], 15)
+    asker.receive([record(fact) for fact in ("p(l)@2", "p(l)@0", "p(1)@1")], -1, 0)
+    asker.receive([record("p(1)@4")], 8, 0)
+    (known,) = [line for line in asker.supported() if line.answer == {"X": 1, "T": 2} and line.status == "certain"]
+    assert short(known) == "certain 1,2: p(1)@1 p(1)@4"

@@ -59,13 +59,15 @@ def test_no_option_may_be_shortened() -> None:
         (["run", "p.tide", "--emti=final"], "unknown option `--emti`; did you mean `--emit`?"),
         (["run", "p.tide", "--emti", "final"], "unknown option `--emti`; did you mean `--emit`?"),
         (["materialise", "p.tide", "--utnil", "3", "f.txt"], "unknown option `--utnil`; did you mean `--until`?"),
+        (["plot", "p.tide", "--in", "f"], "unknown option `--in`; facts are named behind the program, without an option\n"),
         (["spark", "run", "p.tide", "--in", "f", "--stat"], "unknown option `--stat`; did you mean `--stats`?"),
         (["spark", "rnu", "p.tide"], "unknown command 'rnu' (choose from ingest, run); did you mean `run`?"),
         (["--versoin"], "unknown option `--versoin`; did you mean `--version`?"),
         (["chek", "p.tide"], "did you mean `check`?"),
         (["run", "p.tide", "--emit", "finl"], "invalid choice: 'finl' (choose from"),
         (["run", "p.tide", "--emit", "finl"], "did you mean `final`?"),
-        (["run", "p.tide", "q.tide"], "unexpected argument `q.tide`"),
+        (["run", "p.tide", "f.txt"], "unexpected argument `f.txt`; facts are named with `--in f.txt`"),
+        (["check", "p.tide", "q.tide"], "unexpected argument `q.tide`\n"),
         (["check", "p.tide", "--zzz\x1b[2J"], r"unknown option `--zzz\x1b[2J`"),
     ],
 )
@@ -78,7 +80,7 @@ def test_what_is_unknown_is_named_with_the_nearest(
     out, error = capfd.readouterr()
     assert (left.value.code, out) == (2, "")
     assert said in error
-    shown = " ".join(word for word in arguments[:2] if word in ("run", "spark", "materialise"))
+    shown = " ".join(word for word in arguments[:2] if word in ("run", "spark", "materialise", "plot"))
     assert error.startswith(f"usage: tidelog {shown}".rstrip())
 
 

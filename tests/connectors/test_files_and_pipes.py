@@ -159,6 +159,25 @@ async def test_file_sink_empties_then_appends(tmp_path: Path, integer: Schema) -
     assert path.read_text() == "p(a)@1\np(a)@2\n"
 
 
+async def test_a_file_may_be_kept(tmp_path: Path, integer: Schema) -> None:
+    """What it holds stays, also where a run with a state begins, whose answers go behind it and are cut back alone."""
+    path = tmp_path / "out.txt"
+    path.write_text("old\n")
+    async with FileSink(str(path), TextEncoder(integer), is_kept=True) as sink:
+        await sink.send([("p", ("a",), 1, 1)])
+    sink = FileSink(str(path), TextEncoder(integer), is_kept=True)
+    sink.resume("run", 0, None)
+    committed = sink.standing()
+    async with sink:
+        await sink.send([("p", ("a",), 2, 2)])
+    assert path.read_text() == "old\np(a)@1\np(a)@2\n"
+    again = FileSink(str(path), TextEncoder(integer), is_kept=True)
+    again.resume("run", 0, committed)
+    async with again:
+        await again.send([("p", ("a",), 3, 3)])
+    assert path.read_text() == "old\np(a)@1\np(a)@3\n"
+
+
 async def test_fifo_sink_waits_for_its_reader(tmp_path: Path, integer: Schema) -> None:
     """A FIFO that has its reader is written like a pipe."""
     path = tmp_path / "fifo"

@@ -45,6 +45,41 @@ def test_facts_are_read(halves: Schema, line: str, record: object) -> None:
     assert read(halves, line) == [record]
 
 
+RUN = "0aedc20ab9244c55aeb096c2474dbfc7"
+
+
+@pytest.mark.parametrize(
+    ("line", "record"),
+    [
+        (f'{{"predicate":"temp","args":["s1",21.5],"time":17,"id":["{RUN}",17]}}', ("temp", ("s1", 21.5), 68, 68)),
+        (f'{{"temp":{{"sensor":"s1","value":21.5}},"time":17,"id":["{RUN}",18]}}', ("temp", ("s1", 21.5), 68, 68)),
+        (f'{{"predicate":"p","args":["a"],"interval":"[1,2)","id":["{RUN}",0]}}\r', ("p", ("a",), 4, 7)),
+        (f'{{"id":["{RUN}",5],"predicate":"p","args":["a"],"time":1}}', ("p", ("a",), 4, 4)),
+        (f'{{"predicate":"p","args":[true],"id":["{RUN}",5],"time":1}}', ("p", ("true",), 4, 4)),
+        ('{"predicate":"q","args":["\\"id\\"",2],"time":1,"id":["a1",3]}', ("q", ('"id"', 2), 4, 4)),
+    ],
+)
+def test_the_id_that_a_sink_adds_is_passed_over(halves: Schema, line: str, record: object) -> None:
+    """What a durable run sends to a socket can be read by another run, whether its lines repeat or not."""
+    assert read(halves, line) == [record]
+    assert read(halves, line, line, line) == [record] * 3
+
+
+@pytest.mark.parametrize("value", ["17", '"a1"', "[]", '["a1"]', '["a1","17"]', '["a1",-1]', '["a1",1.5]', "[1,2]", "{}"])
+def test_what_is_no_id_is_refused(halves: Schema, value: str) -> None:
+    """Any other member of this name is an unknown key."""
+    batch = JsonDecoder(halves, "data").decode([f'{{"predicate":"p","args":["a"],"time":1,"id":{value}}}'.encode()], 1)
+    assert batch.records == []
+    assert [item.reason.partition("`")[0] for item in batch.rejected] == ["unknown key "]
+
+
+def test_two_ids_are_refused(halves: Schema) -> None:
+    """A key may stand once."""
+    line = b'{"predicate":"p","args":["a"],"id":["a1",1],"time":1,"id":["a1",2]}'
+    batch = JsonDecoder(halves, "data").decode([line], 1)
+    assert [item.reason for item in batch.rejected] == ["key `id` stands twice"]
+
+
 def test_equal_looking_rows_are_not_confused(halves: Schema) -> None:
     """What Python holds for equal (`1`, `1.0`, `true`) is read anew each time: `true` is not 1."""
     lines = [f'{{"predicate":"p","args":[{value}],"time":1}}' for value in ("1", "true", "1.0", "false", "0")]

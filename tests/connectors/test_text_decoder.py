@@ -73,6 +73,7 @@ def test_iso_times_become_ticks(seconds: Schema) -> None:
         ("p(a)@[1,1)", "interval [1,1) is empty"),
         ("p(a)@[1;2]", "interval `[1;2]` is not of the form `[1,2)`"),
         ("p(a)@[1,2", "interval `[1,2` is not of the form `[1,2)`"),
+        ("p(a)@[1..", "interval `[1.` is not of the form `[1,2)`; `..` is for the begins that `--emit changes` tells"),
         ("p(a)@[1,2,3]", "interval `[1,2,3]` is not of the form `[1,2)`"),
         ("p(a)@1e1000000", "number 1e1000000 has an exponent beyond 30"),
         ("p(a)@" + "9" * 41, "number 999999999999999999999... has more than 40 digits"),

@@ -15,8 +15,8 @@ from tidelog import ConnectorError, Engine, MemorySink, MemorySource, RestartPol
 from tidelog.connectors.state_store import StateDirectory
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
-from tidelog.runtime import channels, ledger
-from tidelog.runtime.durability import Backlog, Changes, Kept
+from tidelog.runtime import channels, ledger, owed
+from tidelog.runtime.durability import Backlog, Changes, Kept, Told
 from tidelog.runtime.interfaces import Batch
 from tidelog.runtime.told import Group, pack_told, unpack_told
 
@@ -171,8 +171,9 @@ def test_a_sink_that_is_away_holds_nothing_up(tmp_path: Path, plan: Plan) -> Non
     assert sorted(away.answers) == sorted(near.answers) == sorted(expected)
 
 
-def test_the_oldest_answers_may_be_dropped(tmp_path: Path, plan: Plan) -> None:
+def test_the_oldest_answers_may_be_dropped(tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the bound a sink that is away loses the oldest answers; how many they are is counted."""
+    monkeypatch.setattr(owed, "BLOCK", 5)  # however many answers one commit has, there is more than the last block
     given, away = facts(plan, 400), AwaySink()
     expected = answers(plan, given, emit="final")
 
@@ -191,7 +192,7 @@ def test_the_oldest_answers_may_be_dropped(tmp_path: Path, plan: Plan) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(engine.run)
             await until(lambda: engine.statistics().intake.accepted == len(given))
-            await anyio.sleep(0.1)
+            await until(lambda: engine._way._owed.first_kept > 1)  # the sink hears of it when it is back
             away.is_away = False
         return engine
 
@@ -200,6 +201,29 @@ def test_the_oldest_answers_may_be_dropped(tmp_path: Path, plan: Plan) -> None:
     ((_, found),) = engine.sink_statistics()
     assert found.dropped > 0
     assert found.dropped + len(away.answers) == len(expected)
+
+
+@pytest.mark.parametrize("found", [None, Told(4, 6, b"")])
+def test_what_is_dropped_while_it_is_read_is_passed_over(found: Told | None) -> None:
+    """A sink that reads an answer from the disk while a commit drops it hears that it is gone, and does not fail."""
+
+    async def main() -> None:
+        async def read(number: int) -> Told | None:
+            return found
+
+        waiting = owed.Owed("run", read, Backlog(1, "drop-oldest"))
+        waiting.begin()
+        waiting.go_on(6)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(drop, waiting)
+            assert await waiting.behind(0) == []
+        assert waiting.first_kept == 4
+
+    async def drop(waiting: owed.Owed) -> None:
+        await anyio.wait_all_tasks_blocked()
+        waiting.stored([], Kept(4, 1))
+
+    anyio.run(main, backend="trio")
 
 
 def test_a_full_backlog_may_stop_the_run(tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,12 +259,26 @@ def test_only_the_same_run_goes_on(tmp_path: Path, plan: Plan) -> None:
     with StateDirectory(str(tmp_path)) as store:
         go(plan, store, ReplayableSource(given), MemorySink())
         for other, options, message in (
-            (plan_of(PROGRAM + "more(X) :- hot(X)."), {}, "was stored by another program"),
+            (plan_of(PROGRAM + "more(X) :- hot(X)."), {}, r"by another program \(`more\(X\) :- hot\(X\).` is new\)"),
+            (plan_of(PROGRAM.replace("V > 22", "V > 23")), {}, r"\(`hot\(X\) :- temp\(X, ?V\), V > 22.` is gone\)"),
             (plan, {"lateness": 5}, "was stored with another `lateness`"),
             (plan, {"emit": "final"}, "was stored with another `emit`"),
         ):
             with pytest.raises(SpecError, match=message):
                 go(other, store, ReplayableSource(given), MemorySink(), **options)
+
+
+def test_comments_and_spaces_change_nothing(tmp_path: Path, plan: Plan) -> None:
+    """A run goes on, from its snapshot, with a program that says the same."""
+    given = facts(plan)
+    sinks = [MemorySink(), MemorySink()]
+    same = plan_of("% hot pumps\n" + PROGRAM.replace(":- ", ":-   ").replace(".\n", ". % as before\n\n"))
+    for program, count, sink in ((plan, 20, sinks[0]), (same, 40, sinks[1])):
+        with StateDirectory(str(tmp_path)) as store:
+            go(program, store, ReplayableSource(given[:count]), sink, at_end="stop", emit="final")
+    expected = MemorySink()
+    anyio.run(Engine(plan, [MemorySource(given)], [expected], emit="final", at_end="stop").run, backend="trio")
+    assert sorted(sinks[0].answers + sinks[1].answers) == sorted(expected.answers)
 
 
 def test_a_snapshot_of_an_engine_is_that_of_a_session(plan: Plan) -> None:
@@ -250,3 +288,10 @@ def test_a_snapshot_of_an_engine_is_that_of_a_session(plan: Plan) -> None:
     session = Session(plan, sources=["0:memory"])
     session.restore(engine.snapshot())
     assert session.statistics() == engine.statistics()
+
+
+def test_a_state_that_lies_in_a_folder_within_is_named(tmp_path: Path) -> None:
+    """Of a gateway's directory, which has a folder for each program, the message says where the states are."""
+    StateDirectory(str(tmp_path / "state/plant")).close()
+    with pytest.raises(SpecError, match=r"there is no state in `[^`]*state`; there is one in `[^`]*state/plant`$"):
+        StateDirectory(str(tmp_path / "state"), read_only=True)

@@ -7,7 +7,14 @@ import pytest
 
 from examples.documents import DOCUMENTS, ROOT, blocks_of, run_document
 
-SLOWEST = ("docs/reference/asking.md", "docs/reference/batch.md", "docs/tutorial/", "docs/howto/recipes/")
+SLOWEST = (
+    "docs/reference/asking.md",
+    "docs/reference/batch.md",
+    "docs/reference/language.md",
+    "docs/reference/operations.md",
+    "docs/tutorial/",
+    "docs/howto/recipes/",
+)
 """Those that are left to `make test-all`; tests/playground runs the recipes in `make test`, too."""
 TEXTS = ("/index.md", "docs/glossary.md", "docs/background/", "docs/reference/commands.md", "docs/reference/api.md")
 """Those that need no example of their own: what is told there is shown elsewhere, or generated."""

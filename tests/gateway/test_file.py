@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tidelog.cli import main
+from tidelog.commands.outcome import show_diagnostics
 from tidelog.connectors.mqtt.settings import Broker
 from tidelog.connectors.secret import Secret
 from tidelog.gateway.logs import JsonFormatter, RateLimit, TextFormatter
@@ -27,6 +28,10 @@ password = { env = "SECRET" }
 predicate = "temp"
 fields.celsius = { path = "v", convert = "X / 10" }
 """
+
+
+WRONG = (("keep_alive", -1), ("keep_alive", 65_536), ("max_inflight", 0), ("session_expiry", 1 << 32), ("retry_longest", 0))
+"""Numbers that no broker takes."""
 
 
 def read(text: str) -> GatewaySettings:
@@ -66,7 +71,18 @@ def test_every_unknown_key_is_told_with_its_place_and_the_nearest() -> None:
     [
         ("program = 3", "`program`: expected text, got a number", 1),
         ("program =", "this is no TOML", 1),
-        ('program = "a"\n[log]\nformat = "xml"', "`format`: invalid enum value 'xml'", 3),
+        ('program = "a"\n[log]\nformat = "xml"', "`format`: invalid value 'xml'", 3),
+        ('program = "a"\n[log]\nevery = nan', "`every`: expected a finite number, got nan", 3),
+        ('program = "a"\n[limits]\nrows = 0', "`rows`: expected a number >= 1", 3),
+        ('program = "a\\u0000"', "the text holds a NUL character", 1),
+        ('program = "${HOST"', "`${` is not followed by a name", 1),
+        (MQTT.replace('"floor"', '"floor facts"'), "`name`: expected a word, got `floor facts`", 3),
+        (MQTT + '[[sink]]\nname = "floor"\ntype = "spec"\nspec = "-"\n', "a source and a sink have the name `floor`", 11),
+        (MQTT + "fields.other = { value = 1 }\nfields.third = 3", "`third`: expected text or a table", 11),
+        *(
+            (MQTT.replace("[[source.map]]", f"{key} = {value}\n[[source.map]]"), f"`{key}`: expected a number", 7)
+            for key, value in WRONG
+        ),
         ('program = "a"\n[[source]]\nname = "x"', "missing required field `type`", 3),
         ('program = "${NO}"', "the environment has no `NO`", 1),
         ("name = 'x'", "the file names its program, or several, in one way", 1),
@@ -94,6 +110,45 @@ def test_a_secret_does_not_stand_in_the_file(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(SpecError) as caught:
         Broker.parse("mqtt://user:hunter2@host")
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'password = "hunter2"',
+        'pasword = "hunter2"',
+        'password = { enviroment = "hunter2" }',
+        'password = "hunter2',
+        'url = "mqtt://me:hunter2@host"\nusr = 3',
+        'headers = { Authorization = "hunter2", nothing = 3 }',
+    ],
+)
+def test_no_message_shows_a_secret_that_stands_in_the_file(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither in its text nor in the line that it shows, also where the key is misspelt or the file is no TOML."""
+    with pytest.raises(ProgramError) as caught:
+        read(
+            f'program = "a"\n[[source]]\nname = "x"\ntype = "mqtt"\nurl = "mqtt://host"\n{line}\n'.replace(
+                'url = "mqtt://host"\nurl', "url"
+            )
+        )
+    show_diagnostics(caught.value.diagnostics, caught.value.name, caught.value.text)
+    said = capsys.readouterr().err
+    assert "plant.toml:" in said
+    assert "hunter2" not in said + str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "help"),
+    [
+        ('emit = "change"', "did you mean `changes`?"),
+        ('[log]\nlevel = "loud"', "known are debug, error, info, warning"),
+        ('[[sink]]\nname = "s"\ntype = "mqqt"', "did you mean `mqtt`?"),
+        ('[[source]]\nname = "s"\ntype = "mqtt"\nurl = "mqtt://h"\nqos = 2', "known are 0, 1"),
+    ],
+)
+def test_a_value_that_is_none_of_those_there_are_leads_to_them(line: str, help: str) -> None:
+    """The nearest, or all of them."""
+    assert [item[2] for item in problems(f'program = "a"\n{line}\n')] == [help]
 
 
 def test_a_new_gateway_is_right(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -132,6 +187,25 @@ def test_mistakes_of_a_table_name_it(tmp_path: Path, capfd: pytest.CaptureFixtur
     file.write_text(file.read_text().replace('predicate = "temp"', 'predicate = "tmp"'))
     assert main(["gateway", str(file), "--check"]) == 1
     assert "source `plant`: the program has no predicate `tmp`; did you mean `temp`?" in capfd.readouterr().err
+
+
+def test_a_webhook_may_be_tried_again_soon(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The longest pause may be shorter than the first one is otherwise."""
+    main(["init", str(tmp_path / "new")])
+    file = tmp_path / "new/plant.toml"
+    hook = '[[sink]]\nname = "hook"\ntype = "webhook"\nurl = "http://host/"\nretry_longest = 0.1\n'
+    file.write_text(file.read_text() + hook)
+    assert main(["gateway", str(file), "--check"]) == 0, capfd.readouterr().err
+
+
+def test_a_certificate_that_is_not_there_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """`--check` reads what TLS needs, so that it is not found missing at the first connection."""
+    main(["init", str(tmp_path / "new")])
+    file = tmp_path / "new/plant.toml"
+    broker = 'type = "mqtt"\nurl = "mqtts://broker"\nca = "nowhere.pem"'
+    file.write_text(file.read_text().replace('type = "replay"\nfile = "messages.jsonl"', broker))
+    assert main(["gateway", str(file), "--check"]) == 1
+    assert "`plant`: TLS: No such file or directory; looked at `ca`" in capfd.readouterr().err
 
 
 # --- logs, systemd ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""A gateway with a state and a broker, both of which are killed: nothing is lost, and nothing is told as something new."""
+"""A gateway with a state, a broker and a receiver, each of which is killed, and a network that breaks: nothing is lost, and
+nothing is told as something new."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from paho.mqtt.properties import Properties
 
 from brokers import Broker, broker
 from children import WAIT
+from wires import Wire
 
 PROGRAM = """timeline integer, unit 1 ms.
 input temp(machine: text, celsius: number, n: integer).
@@ -47,6 +50,34 @@ url = "mqtt://127.0.0.1:{port}"
 topic = "alarms/{{arg1}}"
 payload = {{ n = "{{arg2}}" }}
 retry_longest = 0.2
+"""
+
+
+TIMED = SETTINGS.replace('predicate = "temp"', 'predicate = "temp"\ntime = {{ path = "t", format = "ms" }}')
+TO_FILE = TIMED.partition("[[sink]]")[0] + '[[sink]]\nname = "alarms"\ntype = "spec"\nspec = "jsonl+file:alarms.jsonl"\n'
+IMPATIENT = SETTINGS.replace("retry_longest = 0.2", "retry_longest = 0.2\nkeep_alive = 2")
+KILLS = 5
+
+RECEIVER = """import json, os, sys
+from paho.mqtt.client import Client, MQTTv5
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+file = os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+def hear(client, data, message):
+    name, number = dict(message.properties.UserProperty)["id"], json.loads(message.payload)["n"]
+    os.write(file, f"{name} {number}\\n".encode())
+    client.ack(message.mid, message.qos)
+
+properties = Properties(PacketTypes.CONNECT)
+properties.SessionExpiryInterval = 3600
+client = Client(CallbackAPIVersion.VERSION2, client_id="listener", protocol=MQTTv5, manual_ack=True)
+client.on_message = hear
+client.on_connect = lambda client, *_: client.subscribe("alarms/#", 1)
+client.connect("127.0.0.1", int(sys.argv[1]), clean_start=False, properties=properties)
+client.loop_forever()
 """
 
 
@@ -77,17 +108,23 @@ class Receiver:
             self.numbers.append(json.loads(message.payload)["n"])
 
 
-class Gateway:
-    """The process, which can be killed and started again."""
+class Child:
+    """A process, which can be killed and started again."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    def __init__(self, *command: str) -> None:
+        self._command = command
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tidelog", "gateway", str(self._file)], stderr=subprocess.DEVNULL
-        )
+        self._process = subprocess.Popen([sys.executable, *self._command], stderr=subprocess.DEVNULL)
+
+    def __enter__(self) -> Child:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._process is not None:
+            self.end(signal.SIGKILL)
 
     def end(self, number: int) -> int:
         assert self._process is not None
@@ -95,6 +132,10 @@ class Gateway:
         code = self._process.wait(WAIT)
         self._process = None
         return code
+
+
+def gateway_of(file: Path) -> Child:
+    return Child("-m", "tidelog", "gateway", str(file))
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
@@ -114,11 +155,11 @@ def publish(client: Client, first: int, last: int) -> None:
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_gateway_that_is_killed_loses_nothing(tmp_path: Path) -> None:
-    """Killed three times while messages come: every alarm is told, and none under two ids. It stops cleanly in the end."""
+    """Killed five times while messages come: every alarm is told, and none under two ids. It stops cleanly in the end."""
     (tmp_path / "plant.tide").write_text(PROGRAM)
     with broker(tmp_path / "broker") as running:
         (tmp_path / "plant.toml").write_text(SETTINGS.format(port=running.port))
-        gateway, receiver = Gateway(tmp_path / "plant.toml"), Receiver(running)
+        gateway, receiver = gateway_of(tmp_path / "plant.toml"), Receiver(running)
         sender = Client(CallbackAPIVersion.VERSION2, client_id="sender")
         sender.connect("127.0.0.1", running.port)
         sender.loop_start()
@@ -131,7 +172,7 @@ def test_a_gateway_that_is_killed_loses_nothing(tmp_path: Path) -> None:
                 time.sleep(0.1)
             begun = min(receiver.numbers)
             chance = random.Random(int(os.environ.get("SEED", "1")))
-            for _ in range(3):
+            for _ in range(KILLS):
                 publish(sender, number, number + 100)
                 number += 100
                 time.sleep(chance.uniform(0, 0.3))
@@ -149,3 +190,142 @@ def test_a_gateway_that_is_killed_loses_nothing(tmp_path: Path) -> None:
             for client in (sender, receiver.client):
                 client.disconnect()
                 client.loop_stop()
+
+
+def chance() -> random.Random:
+    return random.Random(int(os.environ.get("SEED", "1")))
+
+
+@contextmanager
+def sender_to(port: int) -> Iterator[Client]:
+    """A device that publishes, and connects again by itself."""
+    client = Client(CallbackAPIVersion.VERSION2, client_id="sender", clean_session=False)
+    client.reconnect_delay_set(1, 1)
+    client.connect("127.0.0.1", port)
+    client.loop_start()
+    try:
+        yield client
+    finally:
+        client.disconnect()
+        client.loop_stop()
+
+
+def heard(file: Path) -> list[int]:
+    """What a receiver that is killed has written, without what came again under an id that it has."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    return [int(line.split()[1]) for line in dict.fromkeys(lines)]
+
+
+def first_of(sender: Client, told: Callable[[], list[int]]) -> tuple[int, int]:
+    """Publish until something is told: the number of the first that was, and the next that was not published yet."""
+    number = 0
+    until = time.monotonic() + WAIT
+    while not told():
+        assert time.monotonic() < until
+        publish(sender, number, number + 1)
+        number += 1
+        time.sleep(0.1)
+    return min(told()), number
+
+
+def check_told(told: Callable[[], list[int]], expected: range) -> None:
+    """Each of these is told in the end, and once."""
+    wait_until(lambda: set(expected) <= set(told()))
+    assert sorted(told()) == list(expected)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_a_receiver_that_is_killed_is_told_all(tmp_path: Path) -> None:
+    """Killed five times while alarms come: it has heard every alarm in the end, each under one id."""
+    (tmp_path / "plant.tide").write_text(PROGRAM)
+    file, random_time = tmp_path / "heard.txt", chance()
+    with broker(tmp_path / "broker") as running, ExitStack() as stack:
+        (tmp_path / "plant.toml").write_text(SETTINGS.format(port=running.port))
+        receiver = stack.enter_context(Child("-c", RECEIVER, str(running.port), str(file)))
+        stack.enter_context(gateway_of(tmp_path / "plant.toml"))
+        sender = stack.enter_context(sender_to(running.port))
+        begun, number = first_of(sender, lambda: heard(file))
+        for _ in range(KILLS):
+            publish(sender, number, number + 100)
+            time.sleep(random_time.uniform(0, 0.2))
+            receiver.end(signal.SIGKILL)
+            publish(sender, number + 100, number + 150)
+            number += 150
+            receiver.start()
+        check_told(lambda: heard(file), range(begun, number))
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_a_broker_that_is_killed_costs_nothing(tmp_path: Path) -> None:
+    """Killed five times: what devices send until it is told is told, and once, though the broker forgets and repeats.
+
+    A broker may forget what it has acknowledged right before it was killed, so devices send it again, with the same time.
+    """
+    (tmp_path / "plant.tide").write_text(PROGRAM)
+    file, random_time, began = tmp_path / "alarms.jsonl", chance(), time.time_ns() // 1_000_000
+    until = time.monotonic() + WAIT
+
+    def told() -> list[int]:
+        lines = file.read_text().splitlines(keepends=True) if file.exists() else []
+        return [json.loads(line)["args"][1] for line in lines if line.endswith("\n")]
+
+    with broker(tmp_path / "broker") as running, ExitStack() as stack:
+        (tmp_path / "plant.toml").write_text(TO_FILE.format(port=running.port))
+        stack.enter_context(gateway_of(tmp_path / "plant.toml"))
+        sender = stack.enter_context(sender_to(running.port))
+
+        def send(numbers: Iterable[int]) -> None:
+            for n in numbers:
+                sender.publish(f"plant/m{n % 5}/temp", json.dumps({"celsius": 85, "n": n, "t": began + n}), 1)
+
+        number = 1
+        while not told():  # what comes before the gateway has subscribed is lost
+            assert time.monotonic() < until
+            send([0])
+            time.sleep(0.1)
+        for _ in range(KILLS):
+            send(range(number, number + 100))
+            number += 100
+            time.sleep(random_time.uniform(0, 0.3))
+            running.kill()
+            time.sleep(random_time.uniform(0, 0.3))
+            running.start()
+        while missing := set(range(number)) - set(told()):
+            assert time.monotonic() < until
+            send(sorted(missing))
+            time.sleep(1)
+        check_told(told, range(number))
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_a_network_that_breaks_costs_nothing(tmp_path: Path) -> None:
+    """The wire to the broker is cut four times, and stands still three times, once for longer than `keep_alive`."""
+    (tmp_path / "plant.tide").write_text(PROGRAM)
+    random_time = chance()
+    with broker(tmp_path / "broker") as running, Wire(running.port) as wire, ExitStack() as stack:
+        (tmp_path / "plant.toml").write_text(IMPATIENT.format(port=wire.port))
+        receiver = Receiver(running)
+        stack.callback(receiver.client.loop_stop)
+        stack.callback(receiver.client.disconnect)
+        stack.enter_context(gateway_of(tmp_path / "plant.toml"))
+        sender = stack.enter_context(sender_to(running.port))
+        begun, number = first_of(sender, lambda: receiver.numbers)
+        before = wire.connections
+        for stalled in (0, 0.3, 0, 0.7, 6, 0, 0):
+            publish(sender, number, number + 100)
+            number += 100
+            time.sleep(random_time.uniform(0, 0.2))
+            if stalled:
+                wire.stall()
+                publish(sender, number, number + 50)
+                number += 50
+                time.sleep(stalled)
+                wire.flow()
+            else:
+                wire.cut()
+                wait_until(lambda: set(range(begun, number)) <= set(receiver.numbers))  # noqa: B023 - it is called at once
+        check_told(lambda: receiver.numbers, range(begun, number))
+        assert wire.connections >= before + 8

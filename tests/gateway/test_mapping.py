@@ -69,7 +69,8 @@ def test_where_a_value_comes_from(payload: bytes, field: Any, value: float) -> N
         (b'{"celsius": null}', "field `celsius`: there is nothing, and no default"),
         (b'{"celsius": [1]}', "field `celsius`: expected a number, got [1]"),
         (b"[]", "field `celsius`: there is nothing"),
-        (b'{"celsius": 1e999}', "JSON"),
+        (b'{"celsius": 1e999}', "the payload is no JSON: Number out of range; for"),
+        (b"[" * 100_000, "the payload is nested too deeply"),
     ],
 )
 def test_what_cannot_be_read_says_why(payload: bytes, reason: str) -> None:
@@ -113,6 +114,12 @@ def test_what_is_no_time_is_told(format: str, time: str) -> None:
     """It is a dead letter, never another time."""
     rows, reasons = mapped(f'{{"celsius": 1, "t": {time}}}'.encode(), time={"path": "t", "format": format})
     assert rows == [] and reasons[0].startswith("time: ")
+
+
+def test_what_is_no_time_is_shown_as_it_was_sent() -> None:
+    """As JSON, not as Python writes it."""
+    told = mapped(b'{"celsius": 1, "t": true}', time={"path": "t", "format": "s"})[1]
+    assert told == ["time: expected a time in s since 1970, got true"]
 
 
 def test_extra_members() -> None:

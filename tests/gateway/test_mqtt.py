@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import anyio
+import msgspec
 import pytest
 
 import tidelog
@@ -18,6 +21,7 @@ from tidelog.connectors.mqtt.client import MqttClient
 from tidelog.connectors.mqtt.settings import BrokerSettings, WillSettings
 from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.mqtt.source import MqttSource
+from tidelog.connectors.secret import Secret
 from tidelog.plans.facts import Record
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
@@ -84,6 +88,7 @@ async def test_messages_become_facts(tmp_path: Path, version: str) -> None:
             assert await take(source, 20) == list(range(20))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["3.1.1", "5"])
 async def test_a_broker_that_is_killed_costs_nothing(tmp_path: Path, version: str) -> None:
     """Both ends connect again, subscriptions are there, and what was sent meanwhile arrives, all of it, in order."""
@@ -187,3 +192,59 @@ async def test_last_will_and_birth(tmp_path: Path) -> None:
                 inner.cancel_scope.cancel()
             await until(lambda: seen[-1:] == [b"offline"])
             tasks.cancel_scope.cancel()
+
+
+def certificates(folder: Path) -> None:
+    """A certificate authority, what it has signed for the broker and for the gateway, and the gateway's password."""
+    (folder / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+    new = ["openssl", "req", "-newkey", "rsa:2048", "-nodes", "-subj"]
+    steps = [[*new, "/CN=plant CA", "-x509", "-days", "2", "-keyout", "ca.key", "-out", "ca.pem"]]
+    for name in ("broker", "gateway"):
+        steps.append([*new, f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr"])
+        signed = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "names"]
+        steps.append(["openssl", "x509", "-req", "-in", f"{name}.csr", *signed, "-out", f"{name}.pem"])
+    passwords = shutil.which("mosquitto_passwd") or "/usr/bin/mosquitto_passwd"
+    steps.append([passwords, "-b", "-c", "users", "gateway", "hunter2"])
+    for step in steps:
+        subprocess.run(step, cwd=folder, check=True, capture_output=True)
+    (folder / "users").chmod(0o644)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+async def test_tls_with_a_user_and_a_certificate(tmp_path: Path, anyio_backend: str) -> None:
+    """The broker asks for a certificate and a password; without either, and by another authority, nobody comes in."""
+    folder = tmp_path / "broker"
+    folder.mkdir()
+    certificates(folder)
+    (folder / "password").write_text("hunter2\n")
+    lines = ["listener {port} 127.0.0.1", "allow_anonymous false", f"password_file {folder}/users"]
+    lines += [f"cafile {folder}/ca.pem", f"certfile {folder}/broker.pem", f"keyfile {folder}/broker.key"]
+    with broker(folder, *lines, "require_certificate true") as running:
+        url = running.url.replace("mqtt:", "mqtts:")
+        right = BrokerSettings(
+            url=url,
+            user="gateway",
+            password=Secret(file="password"),
+            ca="ca.pem",
+            certificate="gateway.pem",
+            key="gateway.key",
+        )
+        mapper = MapMapper("floor", PLAN.schema, [MapSettings("temp", topic=TOPIC)])
+        source = MqttSource("floor", right, mapper, ["plant/+/temp"], client_id="gateway", folder=str(folder))
+        topic = TopicTemplate("plant/{arg1}/temp", PLAN.schema, iso=False, outputs=["hot"])
+        template = Template(PLAN.schema, {"celsius": "{arg2}"}, iso=False, outputs=["hot"])
+        async with source, MqttSink("plant", right, topic, template, client_id="plant", folder=str(folder)) as sink:
+            await subscribed(source)
+            await sink.send(readings(0, 500))
+            assert await take(source, 500) == list(range(500))
+        (folder / "wrong").write_text("hunter3")
+        replace = msgspec.structs.replace
+        for wrong in (
+            replace(right, password=Secret(file="wrong")),
+            replace(right, certificate="", key=""),
+            replace(right, ca=""),
+        ):
+            with pytest.raises(OSError) as refused:
+                await MqttClient(wrong, "other", str(folder), is_passing=True).try_once()
+            assert "hunter" not in str(refused.value)

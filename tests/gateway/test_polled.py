@@ -24,7 +24,7 @@ from tidelog.connectors.opcua import OpcUaServer
 from tidelog.connectors.polled import NodeSettings, Polled, PolledSource, RegisterSettings
 from tidelog.runtime.interfaces import Batch
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
 PLAN = tidelog.compile(
     """timeline integer, unit 1 s, round down.

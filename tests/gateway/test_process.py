@@ -44,6 +44,14 @@ def hear(heard: socket.socket, begin: str) -> str:
     raise TimeoutError(begin)
 
 
+def wait_for(file: Path, text: str) -> None:
+    """Until a file holds a text."""
+    until = time.monotonic() + WAIT
+    while text not in file.read_text():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
 @pytest.mark.long
 def test_a_service_lives(tmp_path: Path) -> None:
     """Ready once its state is there; a wrong program leaves the old one running, a right one replaces it; SIGTERM ends."""
@@ -63,6 +71,10 @@ def test_a_service_lives(tmp_path: Path) -> None:
                 assert tap.stdout is not None
                 assert json.loads(tap.stdout.readline())["topic"].startswith("cold/")
                 tap.terminate()
+            with child([*TIDELOG, "gateway", str(file), "--tap", "warm"], stdout=subprocess.PIPE) as tap:
+                assert tap.stdout is not None
+                assert json.loads(tap.stdout.readline())["step"] == "warm"
+                tap.terminate()
             program.write_text(program.read_text() + "wrong(\n")
             gateway.send_signal(signal.SIGHUP)
             hear(heard, "RELOADING=1")
@@ -73,19 +85,13 @@ def test_a_service_lives(tmp_path: Path) -> None:
             gateway.send_signal(signal.SIGHUP)
             hear(heard, "RELOADING=1")
             hear(heard, "READY=1")
-            until = time.monotonic() + WAIT
-            while "is that of another program" not in said.read_text():
-                assert time.monotonic() < until and gateway.poll() is None
-                time.sleep(0.05)
+            wait_for(said, "is that of another program")
             program.write_text(right)
             gateway.send_signal(signal.SIGHUP)
             hear(heard, "RELOADING=1")
             hear(heard, "READY=1")
             gateway.send_signal(signal.SIGUSR1)
-            until = time.monotonic() + WAIT
-            while "facts: " not in said.read_text():
-                assert time.monotonic() < until and gateway.poll() is None
-                time.sleep(0.05)
+            wait_for(said, "facts: ")
             gateway.send_signal(signal.SIGTERM)
             hear(heard, "STOPPING=1")
         assert gateway.returncode == 128 + signal.SIGTERM
@@ -95,9 +101,17 @@ def test_a_service_lives(tmp_path: Path) -> None:
     assert (tmp_path / "new/alarms.jsonl").exists()
 
 
+@pytest.mark.long
 def test_nobody_to_listen_to(tmp_path: Path) -> None:
     """`--tap` of a gateway that does not run says so."""
     start(tmp_path / "new")
     command = [*TIDELOG, "gateway", str(tmp_path / "new/plant.toml"), "--tap", "plant"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 1 and "no gateway runs with this file" in ended.stderr
+
+
+def test_what_is_not_used_is_not_loaded() -> None:
+    """Without `[http]` and webhooks, a gateway does not load what HTTP needs, which is a third of its memory."""
+    code = "import sys, tidelog.commands.gateway_run; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=WAIT).stdout
+    assert not {"httpx", "starlette", "hypercorn", "prometheus_client"} & set(loaded.split())

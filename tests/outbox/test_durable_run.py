@@ -262,8 +262,9 @@ def test_background_facts_are_part_of_the_program() -> None:
     assert fingerprint(tidelog.compile(one)) != fingerprint(tidelog.compile(other))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_full_outbox_holds_back_the_sources(tmp_path: Path, plan: Plan, backend: str) -> None:
+def test_a_full_outbox_holds_back_the_sources(tmp_path: Path, plan: Plan, often: None, backend: str) -> None:
     """Nothing is taken while there is no room: not even a source that could go on for ever is read far ahead."""
     facts = [("temp", ("a", 30), time, time) for time in range(1000)]
     memory = MemorySource(facts, batch_size=1)

@@ -172,7 +172,7 @@ def test_the_command_draws_what_only_streams_have(folder: Path, capfd: pytest.Ca
         (["--predicate", "alrm"], 2, "--predicate: the program has no `alrm`; did you mean `alarm`?"),
         (["--begin", "5", "--end", "3"], 2, "a picture begins before it ends, got 5 to 3"),
         (["--begin", "soon"], 2, "time `soon` is neither a number, a fraction nor ISO-8601"),
-        (["--out", "none/p.svg"], 1, "cannot write `none/p.svg`: No such file or directory"),
+        (["--out", "none/p.svg"], 2, "cannot write `none/p.svg`: No such file or directory"),
     ],
 )
 def test_what_makes_no_picture_is_told(

@@ -185,6 +185,8 @@ def test_all_mistakes_of_a_file_are_told_at_once(capfd: pytest.CaptureFixture[st
             "expect = '''\nalarm(p1)@3\nalram(p1)@3'''",
             "a.toml:14: `alram` is no output of the program; did you mean `alarm`?",
         ),
+        ('expect = "alarm(p1, p2)@3"', "a.toml:12: `alarm` takes 1 argument, got 2"),
+        ('at."3" = "alarm"', "a.toml:12: `alarm` takes 1 argument, got 0"),
         ('expect = "alarm(p1)"', "a.toml:12: a fact of a stream needs a time"),
         ('at."x" = ""', "a.toml:12: `at` is told for single times: "),
         ('at."3" = "alarm(p1)@4"', "a.toml:12: `alarm(p1)@4` is no fact of this time"),

@@ -66,6 +66,7 @@ async def test_late_facts_are_told_to_who_waits() -> None:
         ("machine,celsius,time\na,1,1\n", "text/csv", {}, 400, "append `?predicate=NAME`"),
         ("machine,heat,time\na,1,1\n", "text/csv", {"predicate": "temp"}, 400, '"accepted":0,"rejected":2'),
         ("[1,", "application/json", {}, 400, "not a JSON array"),
+        ("[" * 100_000, "application/json", {}, 400, "nested too deeply"),
         ("<temp/>", "application/xml", {}, 415, "expected application/json"),
         ("{}", "application/json", {"wait": "forever"}, 400, "`wait` is `taken` or `commit`"),
         ("{}", "application/json", {"wait": "commit"}, 400, "stores nothing"),

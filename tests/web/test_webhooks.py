@@ -122,8 +122,21 @@ def test_attempts_can_be_bounded() -> None:
 
 def test_an_address_that_is_none_is_refused() -> None:
     """SpecError for what is not of HTTP, and for a secret that is no base64."""
-    for url in ("ftp://a/b", "receiver.example", "https://"):
+    for url in ("ftp://a/b", "receiver.example", "https://", "https://[::1", "https://a:port/"):
         with pytest.raises(SpecError, match="is no address of a webhook"):
             WebhookSink(url, PLAN.schema)
+    with pytest.raises(SpecError, match=r"^the text is no address of a webhook"):
+        WebhookSink("http//me:hunter2@host", PLAN.schema)
     with pytest.raises(SpecError, match="base64 does not follow"):
         WebhookSink(URL, PLAN.schema, secret="whsec_*")  # noqa: S106 - of this test
+
+
+@pytest.mark.parametrize("value", ["hunter2\r\nx: y", "hunter2 ", "hünter2", "hunter2\0"])
+def test_a_header_that_cannot_be_sent_is_refused_and_not_shown(value: str) -> None:
+    """It is told at once, and not tried for ever; what it holds may be secret."""
+    with pytest.raises(SpecError, match="the header `Authorization` cannot be sent") as caught:
+        WebhookSink(URL, PLAN.schema, headers={"Authorization": value})
+    assert "nter2" not in str(caught.value)
+    WebhookSink(URL, PLAN.schema, headers={"Authorization": "Bearer a b", "X-Empty": ""})
+    with pytest.raises(SpecError, match="is no name of a header"):
+        WebhookSink(URL, PLAN.schema, headers={"a b": "c"})

@@ -125,7 +125,10 @@ def test_finer_facts_are_exact(tmp_path: Path, capfd: Captured) -> None:
 def test_what_is_asked_wrongly(files: list[str], tmp_path: Path, capfd: Captured) -> None:
     """Mistakes in usage have exit code 2, and say what to do; a certificate that is no JSON has 1."""
     for arguments, told in (
-        (["why", "--state", "runs", "--fact", "a@1"], "--state: `runs` holds no journal, for runs keep none yet"),
+        (["why", "--state", "runs", "--fact", "a@1"], "there is no state in `runs`"),
+        (["why", *files, "--state", "runs", "--fact", "a@1"], "--state takes the facts from the journal of a run"),
+        (["verify", *files, "certificate.json", "--state", "runs"], "--state takes the facts from the journal of a run"),
+        (["verify", "certificate.json"], "expected the file of a program"),
         (["why", "--fact", "a@1"], "expected the file of a program"),
         (["why", *files], "--fact"),
         (["why", *files, "--fact", "alarm(p1)"], "--fact: "),

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tidelog.commands.numbers import age_or_size, seconds, size
+from tidelog.commands.numbers import seconds
+from tidelog.commands.sizes import age_or_size, size
 from tidelog.connectors.state_store import StateDirectory
 from tidelog.plans.errors import SpecError
 from tidelog.runtime.durability import Backlog, Keep

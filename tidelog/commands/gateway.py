@@ -20,7 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--check", action="store_true", help="say what is wrong with the file, and run nothing")
     parser.add_argument("--connect", action="store_true", help="with --check: also see whether the ends can be reached")
     parser.add_argument("--try", dest="messages", metavar="MESSAGES", help="show what recorded messages become; run nothing")
-    parser.add_argument("--tap", metavar="NAME", help="show what passes a source or a sink of the gateway that runs")
+    parser.add_argument("--tap", metavar="NAME", help="show what passes a source, a step or a sink of the gateway that runs")
     parser.set_defaults(run=run)
 
 

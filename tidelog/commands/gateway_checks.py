@@ -12,7 +12,7 @@ from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.mapping.topics import TopicPattern
 from tidelog.connectors.messages import Message
 from tidelog.connectors.mqtt.client import MqttClient
-from tidelog.connectors.mqtt.settings import BrokerSettings
+from tidelog.connectors.mqtt.settings import Broker, BrokerSettings, tls_context
 from tidelog.connectors.replay import recorded_messages
 from tidelog.connectors.spec import parse_spec
 from tidelog.gateway.building import Unit, build, build_mappers, http_settings
@@ -50,11 +50,14 @@ def _summary(unit: Unit) -> str:
 
 
 def _check_secrets(settings: GatewaySettings, file: Path) -> None:
-    """SpecError for a secret that is not where it is said to be."""
+    """SpecError for a secret or a certificate that is not where it is said to be."""
     for end in (*settings.source, *settings.sink):
-        if isinstance(end, BrokerSettings) and end.password is not None:
+        if isinstance(end, BrokerSettings):
             try:
-                end.password.reveal(file.parent)
+                if end.password is not None:
+                    end.password.reveal(file.parent)
+                if Broker.parse(end.url).is_tls:
+                    tls_context(end, str(file.parent))
             except SpecError as error:
                 raise SpecError(f"`{end.name}`: {error}") from None
 

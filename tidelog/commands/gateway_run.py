@@ -12,8 +12,8 @@ import anyio
 from tidelog.commands.outcome import DONE
 from tidelog.commands.signals import GRACE, GentleStopping, gently_stopped
 from tidelog.commands.statistics import show_statistics
+from tidelog.connectors import http as over_http  # loads what it needs once it is used
 from tidelog.connectors.dead_letters import DeadLetterWriter
-from tidelog.connectors.http.server import HttpServer
 from tidelog.connectors.http.watch import Watch
 from tidelog.connectors.state_store import StateDirectory
 from tidelog.gateway.building import Unit, build, http_settings, make_unit
@@ -57,7 +57,7 @@ class Gateway:
         self._taps = Taps()
         self._running: dict[str, Running] = {}
         self._letters: DeadLetterWriter
-        self._server: HttpServer | None = None
+        self._server: over_http.HttpServer | None = None
         self._reloading = anyio.Lock()
 
     async def main(self) -> int:
@@ -95,7 +95,7 @@ class Gateway:
         if self._settings.http is None:
             return
         settings = http_settings(self._settings.http, self._file.parent)
-        self._server = HttpServer([], settings)
+        self._server = over_http.HttpServer([], settings)
         self._server.actions["reload"] = self.reload
         await stack.enter_async_context(self._server)
         logger.info("serving %s", self._server.url)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from typing import Any
 
 from tidelog.commands.outcome import DONE, count, load_plan, say
 from tidelog.compiling import compile
@@ -17,7 +18,7 @@ from tidelog.plans.plan import Plan
 from tidelog.plans.timeline import NEG, POS
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.head import Head
-from tidelog.runtime.replaying import Replayed, head_of, lies_behind, replay
+from tidelog.runtime.replaying import Replayed, head_of, lies_behind, replay, session_for
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -45,12 +46,14 @@ def run(options: argparse.Namespace) -> int:
         begin, until = _time(plan, "--from", options.begin, NEG), _time(plan, "--to", options.until, POS)
         encoder: Encoder = make_encoder(options.format, plan.schema, options.iso)
         done = Replayed()
-        for answers in replay(store, plan, before.timeline, options.emit, until, done):
+        told: dict[str, Any] = {} if options.emit is None else {"emit": options.emit}
+        session = session_for(head, plan, before.timeline, **told)
+        for answers in replay(store, session, until, done):
             wanted = [answer for answer in answers if lies_behind(answer, begin)]
             if wanted:
                 data = encoder.encode(wanted)
                 write((for_terminal(data) if sys.stdout.isatty() else data).decode())
-    _say_what_was_left_out(done)
+    say_what_was_left_out(done)
     return DONE
 
 
@@ -72,7 +75,8 @@ def _time(plan: Plan, name: str, text: str | None, default: int) -> int:
         raise SpecError(f"{name}: {error}") from error
 
 
-def _say_what_was_left_out(done: Replayed) -> None:
+def say_what_was_left_out(done: Replayed) -> None:
+    """Note what the journal does not have, and what the program cannot use of it."""
     if done.first > 1:
         say(f"note: the journal begins with event {done.first}: what rests on earlier facts is missing")
     if done.foreign:

@@ -107,6 +107,8 @@ def stream(
             cause = first_cause(group)
         if isinstance(cause, Stopped):
             run.say_notes()
+            if run.state:
+                say("note: what was taken since the last commit is not stored: the next run takes it again")
         raise cause
 
 
@@ -165,8 +167,8 @@ class _Run:
                 dead_letters=letters,
                 on_violation=self._show_violation,
                 max_state=self._options.max_state,
-                **(self._served.watching if self._served else {}),
                 **self.state,
+                **(self._served.watching if self._served else {}),
             )
             self._note_recorded()
             self._stopping.is_storing = lambda: engine.is_storing

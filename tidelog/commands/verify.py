@@ -10,11 +10,15 @@ from typing import Any
 
 from tidelog.commands.batch import write_lines
 from tidelog.commands.batch_progress import Progress
-from tidelog.commands.given_facts import DeadLetters, load_any_plan, load_given
-from tidelog.commands.outcome import BAD, DONE, say
+from tidelog.commands.from_journal import check_alone, remembered
+from tidelog.commands.given_facts import DeadLetters, GivenFacts, load_any_plan, load_given
+from tidelog.commands.outcome import BAD, DONE, add_max_state, say
+from tidelog.plans.batch import BatchPlan
 from tidelog.plans.errors import DataError, SpecError
+from tidelog.plans.plan import Plan
 from tidelog.plans.syntax import Background
 from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.state_bound import MAX_STATE_IN_BATCH
 from tidelog.verifier.certificate import Verifier
 from tidelog.verifier.times import Refused
 
@@ -24,22 +28,25 @@ MOST_BYTES = 64 * 1024 * 1024
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes to its parser."""
-    parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
+    parser.add_argument("program", metavar="PROGRAM", nargs="?", help="the file of the program")
     parser.add_argument(
         "facts", metavar="FACTS", nargs="*", help="files of facts, or `-`: text, .jsonl, .csv, [format+]path"
     )
     parser.add_argument("certificate", metavar="CERTIFICATE", help="the file of the certificate")
+    parser.add_argument("--state", metavar="DIR", help="take the facts, and the program, from the journal of a run")
+    add_max_state(parser, MAX_STATE_IN_BATCH)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print `true` where every certificate of the file proves what it says, otherwise `false`, and why on standard error."""
+    if options.state is not None:
+        check_alone(options)
+    elif options.program is None:
+        raise SpecError("expected the file of a program: `tidelog verify PROGRAM FACTS… CERTIFICATE`")
     certificates = list(_certificates(options.certificate))
     with Progress() as progress:
-        plan = load_any_plan(options.program)
-        letters = DeadLetters()
-        given = load_given(plan.schema, options.facts, progress, letters=letters)
-        letters.close()
+        plan, given = _journaled(options) if options.state is not None else _of_files(options, progress)
         backgrounds = {item.predicate for item in plan.program.statements if isinstance(item, Background)}
         verifier = Verifier(
             plan.program.text,
@@ -56,6 +63,19 @@ def run(options: argparse.Namespace) -> int:
             return BAD
     write_lines(["true"])
     return DONE
+
+
+def _of_files(options: argparse.Namespace, progress: Progress) -> tuple[BatchPlan | Plan, GivenFacts]:
+    plan = load_any_plan(options.program)
+    letters = DeadLetters()
+    given = load_given(plan.schema, options.facts, progress, letters=letters)
+    letters.close()
+    return plan, given
+
+
+def _journaled(options: argparse.Namespace) -> tuple[Plan, GivenFacts]:
+    plan, session = remembered(options.state, options.program, options.max_state)
+    return plan, GivenFacts(plan.timeline, session.memory.facts)
 
 
 def _certificates(path: str) -> Iterator[Any]:

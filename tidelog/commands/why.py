@@ -12,6 +12,7 @@ from itertools import islice
 from tidelog.commands.asked_fact import Once, read_fact
 from tidelog.commands.batch import add_iso, go_on, write_lines
 from tidelog.commands.batch_progress import Progress
+from tidelog.commands.from_journal import check_alone, remembered
 from tidelog.commands.given_facts import DeadLetters, GivenFacts, load_any_plan, load_given, open_to_all
 from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import BAD, DONE, USAGE, add_max_state, say
@@ -29,6 +30,7 @@ from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.batch.relevance import predicates_read, rebuilt, refined
 from tidelog.runtime.state_bound import MAX_STATE_IN_BATCH
 from tidelog.runtime.why.explain import Explainer, Reason
+from tidelog.runtime.why.memory import Known
 from tidelog.runtime.why.model import Writing
 from tidelog.runtime.why.streamed import explainer_of_stream
 from tidelog.runtime.why.why_not import WhyNot
@@ -62,10 +64,8 @@ def run(options: argparse.Namespace) -> int:
     """Print the reason; DONE where the fact holds, BAD where it does not, USAGE where the search was stopped."""
     _check(options)
     with Progress() as progress:
-        plan = load_any_plan(options.program)
-        TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
         try:
-            explainer, fact = _explained(plan, options, progress)
+            explainer, fact = _journaled(options) if options.state is not None else _of_files(options, progress)
             progress.clear()
             holds = explainer.holds(fact)
             if not holds:
@@ -80,17 +80,33 @@ def run(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> None:
     if options.state is not None:
-        hint = "name its program and files of its facts: `tidelog why PROGRAM FACTS… --fact F`"
-        raise SpecError(f"--state: `{shorten(options.state)}` holds no journal, for runs keep none yet; {hint}")
-    if options.program is None:
+        check_alone(options)
+    elif options.program is None:
         raise SpecError("expected the file of a program: `tidelog why PROGRAM FACTS… --fact F`")
-    if not options.facts:
+    elif not options.facts:
         say("note: no facts are given, so there are those of the program alone: name files of facts behind it")
     if options.all is not None and options.format == "svg":
         raise SpecError("--all shows text or JSON: an SVG is one picture")
 
 
 # --- what holds ---------------------------------------------------------------------------------------------------------
+
+
+def _journaled(options: argparse.Namespace) -> tuple[Known, Record]:
+    """What follows from the journal of a run."""
+    plan, session = remembered(options.state, options.program, options.max_state)
+    fact, timeline = read_fact(open_to_all(plan.schema), options.fact)
+    if timeline != plan.timeline:
+        raise SpecError("--fact: the run counts time in coarser steps: ask for times that it can tell apart")
+    if fact[0] not in plan.schema.predicates:
+        say(f"note: the program has no predicate `{shorten(fact[0])}`{suggest(fact[0], plan.schema.predicates)}")
+    return session.memory.known(_writing(plan.timeline, options)), fact
+
+
+def _of_files(options: argparse.Namespace, progress: Progress) -> tuple[Explainer, Record]:
+    plan = load_any_plan(options.program)
+    TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
+    return _explained(plan, options, progress)
 
 
 def _explained(plan: BatchPlan | Plan, options: argparse.Namespace, progress: Progress) -> tuple[Explainer, Record]:
@@ -153,7 +169,7 @@ def _note_variables(fact: str) -> None:
 # --- what is shown ------------------------------------------------------------------------------------------------------
 
 
-def _shown(explainer: Explainer, fact: Record, options: argparse.Namespace, *, holds: bool) -> Iterator[str]:
+def _shown(explainer: Explainer | Known, fact: Record, options: argparse.Namespace, *, holds: bool) -> Iterator[str]:
     if not holds:
         yield _as_text(explainer.why(fact, options.depth), options.format)
         return
@@ -165,6 +181,8 @@ def _shown(explainer: Explainer, fact: Record, options: argparse.Namespace, *, h
 
 
 def _as_text(answer: Answer, format: str) -> str:
+    for note in () if format == "text" else answer.notes:
+        say(f"note: {note}")
     if format == "svg":
         return answer.svg().rstrip("\n")
     return answer.text() if format == "text" else json.dumps(answer.certificate(), ensure_ascii=False)

@@ -10,14 +10,15 @@ from pathlib import Path
 import msgspec
 
 from tidelog.compiling import compile_path
+from tidelog.connectors import http as over_http  # loads what it needs once it is used
 from tidelog.connectors.acceptor import ClientLimits
 from tidelog.connectors.addresses import parse_host_port
 from tidelog.connectors.formats import make_decoder
 from tidelog.connectors.http.settings import HttpSettings
-from tidelog.connectors.http.webhook import Retries, WebhookSink
 from tidelog.connectors.mapping.mapper import LineMapper, MapMapper, Mapper
 from tidelog.connectors.mapping.templates import Template, TemplateEncoder, TopicTemplate
 from tidelog.connectors.mapping.topics import TopicPattern
+from tidelog.connectors.mqtt.client import FIRST_PAUSE
 from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.mqtt.source import MqttSource
 from tidelog.connectors.outbox_server import check_token, load_certificate
@@ -210,19 +211,20 @@ def _sink(sink: AnySink, plan: Plan, settings: GatewaySettings, folder: Path) ->
         return _webhook(sink, plan, folder, iso=iso)
     spec = parse_spec(sink.spec, allow_remote=True)
     clients = ClientLimits(settings.limits.clients)
-    return open_sink(_from(folder, sink.spec, spec.path), plan.schema, iso=iso, clients=clients, outputs=plan.outputs)
+    path = _from(folder, sink.spec, spec.path)
+    return open_sink(path, plan.schema, iso=iso, clients=clients, outputs=plan.outputs, keeps_file=True)
 
 
-def _webhook(sink: WebhookSinkSettings, plan: Plan, folder: Path, *, iso: bool) -> WebhookSink:
+def _webhook(sink: WebhookSinkSettings, plan: Plan, folder: Path, *, iso: bool) -> over_http.WebhookSink:
     told = chosen(sink.predicates, plan)
     headers = {name: text if isinstance(text, str) else text.reveal(folder) for name, text in sink.headers.items()}
-    return WebhookSink(
+    return over_http.WebhookSink(
         sink.url,
         plan.schema,
         name=sink.name,
         secret=None if sink.secret is None else sink.secret.reveal(folder),
         headers=headers,
-        retries=Retries(longest=sink.retry_longest),
+        retries=over_http.Retries(first=min(FIRST_PAUSE, sink.retry_longest), longest=sink.retry_longest),
         timeout=sink.timeout,
         encoder=TemplateEncoder(Template(plan.schema, sink.payload, iso=iso, outputs=told)),
         predicates=frozenset(told),

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import anyio
+import msgspec
 from anyio.abc import TaskStatus
 
 from tidelog.connectors.dead_letters import DeadLetterWriter
@@ -28,6 +29,10 @@ logger = logging.getLogger("tidelog")
 
 PATIENCE = RestartPolicy(attempts=1_000_000_000, delay=0.5, longest=60.0)
 """A gateway tries for ever: what it is connected to may be away for days."""
+
+
+STEP_SECONDS = 1.0
+"""How often the counts of a step are told to those who listen in to it."""
 
 
 class Running:
@@ -89,8 +94,9 @@ class Running:
 
     @property
     def tapped(self) -> list[str]:
-        """What there is to listen to: of a source that has messages these, and its facts."""
-        return [*self.unit.sources, *[f"{name} facts" for name in self._mapped], *self.unit.sinks]
+        """What there is to listen to: of a source that has messages these, and its facts; of a step its counts."""
+        steps = [step.id for step in self.unit.plan.steps]
+        return [*self.unit.sources, *[f"{name} facts" for name in self._mapped], *self.unit.sinks, *steps]
 
     @property
     def is_storing(self) -> bool:
@@ -104,6 +110,7 @@ class Running:
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._wait_started, task_status)
+                tasks.start_soon(self._count_steps)
                 await self.engine.run()
                 tasks.cancel_scope.cancel()
         finally:
@@ -144,7 +151,23 @@ class Running:
     def _pass_on(self, name: str, messages: Sequence[Message]) -> None:
         self._taps.pass_on(name, lambda: b"".join(map(write_recorded, messages)))
 
+    async def _count_steps(self) -> None:
+        """Let those who listen in to a step have its counts, every second."""
+        names = [step.id for step in self.unit.plan.steps]
+        while True:
+            await anyio.sleep(STEP_SECONDS)
+            tapped = [name for name in names if self._taps.is_tapped(name)]
+            counts = self.engine.statistics().steps if tapped else {}
+            for name in tapped:
+                step = counts[name]
+                told = {"step": name, "received": step.received, "sent": step.sent, "stored": step.entries}
+                self._taps.pass_on(name, partial(_line, told))
+
     def _violated(self, violation: Violation) -> None:
         logger.warning("%s", violation.told(self._times.at(violation.lo, violation.hi)))
         if self._watch is not None:
             self._watch.violated(violation)
+
+
+def _line(told: dict[str, Any]) -> bytes:
+    return msgspec.json.encode(told) + b"\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tomllib
@@ -11,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from tidelog.gateway.hiding import hide_secrets
+from tidelog.gateway.misfits import allowed, chosen, in_words, kind_at, place_of
 from tidelog.gateway.settings import GatewaySettings, ProgramSettings
 from tidelog.plans.errors import DataError, Diagnostic, ProgramError, Span
 from tidelog.plans.suggestions import suggest
@@ -18,7 +21,7 @@ from tidelog.testing.toml_places import find_entries
 
 MAX_FILE = 1 << 20
 _POSITION = re.compile(r"(.*) \(at line (\d+), column (\d+)\)\Z", re.DOTALL)
-_VARIABLE = re.compile(r"\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\})")
+_VARIABLE = re.compile(r"\$(?:\$|(\{)(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\})?)")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _PROGRAM_KEYS = ("emit", "lateness", "clock", "max_ahead", "idle_after")
 
@@ -47,7 +50,7 @@ def read_text(text: str, name: str, environment: Mapping[str, str]) -> GatewaySe
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ProgramError([_broken(text, str(error))], name, text) from None
+        raise ProgramError([_broken(text, str(error))], name, hide_secrets(text)) from None
     return _Reader(name, text, environment).settings(data)
 
 
@@ -75,7 +78,7 @@ class _Reader:
         try:
             found = msgspec.convert(data, GatewaySettings)
         except msgspec.ValidationError as error:
-            self._problems.append(self._unfit(str(error)))
+            self._problems.append(self._unfit(str(error), data))
             self._fail_if_wrong()
             raise  # unreachable: there is a problem
         found = self._with_programs(found)
@@ -85,7 +88,7 @@ class _Reader:
 
     def _fail_if_wrong(self) -> None:
         if self._problems:
-            raise ProgramError(sorted(self._problems, key=lambda item: item.span), self._name, self._text)
+            raise ProgramError(sorted(self._problems, key=lambda item: item.span), self._name, hide_secrets(self._text))
 
     # --- texts ----------------------------------------------------------------------------------------------------------
 
@@ -95,15 +98,23 @@ class _Reader:
             return {key: self._filled(item, (*place, key)) for key, item in value.items()}
         if isinstance(value, list):
             return [self._filled(item, (*place, i)) for i, item in enumerate(value)]
-        return (
-            _VARIABLE.sub(lambda found: self._variable(found[1], found[2], place), value)
-            if isinstance(value, str)
-            else value
-        )
+        if isinstance(value, float) and not math.isfinite(value):
+            self._problem(place, "bad-value", f"`{place[-1]}`: expected a finite number, got {value}")
+        if not isinstance(value, str):
+            return value
+        filled = _VARIABLE.sub(lambda found: self._variable(found, place), value)
+        if "\0" in filled:
+            self._problem(place, "bad-value", f"`{place[-1]}`: the text holds a NUL character")
+        return filled
 
-    def _variable(self, name: str | None, default: str | None, place: Place) -> str:
-        if name is None:
+    def _variable(self, found: re.Match[str], place: Place) -> str:
+        name, default = found[2], found[3]
+        if found[1] is None:
             return "$"
+        if name is None:
+            help = "`$$` stands for a dollar sign"
+            self._problem(place, "environment", "`${` is not followed by a name and `}`, such as `${HOST}`", help)
+            return ""
         if default is not None:
             return self._environment.get(name) or default
         if name not in self._environment:
@@ -121,9 +132,9 @@ class _Reader:
             for key, item in value.items():
                 self._check_keys(item, kind.value_type, (*place, key))
         elif isinstance(kind, msgspec.inspect.UnionType):
-            chosen = _chosen(kind, value)
-            if chosen is not None:
-                self._check_keys(value, chosen, place)
+            member = chosen(kind, value)
+            if member is not None:
+                self._check_keys(value, member, place)
         elif isinstance(kind, msgspec.inspect.StructType) and isinstance(value, dict):
             self._check_struct(value, kind, place)
 
@@ -158,12 +169,12 @@ class _Reader:
     def _check_names(self, found: GatewaySettings) -> None:
         """Names tell one from another, and lead to a program."""
         programs = [one.name for one in found.programs]
-        for kind, ends in (("programs", found.programs), ("source", found.source), ("sink", found.sink)):
-            seen: set[str] = set()
-            for i, end in enumerate(ends):
-                if end.name in seen:
-                    self._problem((kind, i, "name"), "same-name", f"two {kind} tables have the name `{end.name}`")
-                seen.add(end.name)
+        ends: dict[str, str] = {}
+        for kind, tables in (("programs", found.programs), ("source", found.source), ("sink", found.sink)):
+            seen = {} if kind == "programs" else ends
+            for i, end in enumerate(tables):
+                self._check_name(end.name, (kind, i, "name"), seen)
+                seen[end.name] = kind
         for kind, feeding in (("source", found.source), ("sink", found.sink)):
             for i, one in enumerate(feeding):
                 if not one.program and len(programs) > 1:
@@ -172,19 +183,28 @@ class _Reader:
                     near = suggest(one.program, programs).removeprefix("; ")
                     self._problem((kind, i, "program"), "no-program", f"there is no program `{one.program}`", near)
 
+    def _check_name(self, name: str, place: Place, seen: Mapping[str, str]) -> None:
+        """A name is a word that nothing else has: those of sources and sinks are also those of their clients at brokers."""
+        kind = place[0]
+        if kind != "programs" and (not name or not name.isprintable() or " " in name):
+            self._problem(place, "bad-name", f"`name`: expected a word, got `{name}`")
+        elif name in seen:
+            two = f"two {kind} tables have" if seen[name] == kind else f"a {seen[name]} and a {kind} have"
+            self._problem(place, "same-name", f"{two} the name `{name}`")
+
     # --- places ----------------------------------------------------------------------------------------------------------
 
-    def _unfit(self, message: str) -> Diagnostic:
+    def _unfit(self, message: str, data: dict[str, Any]) -> Diagnostic:
         """What `msgspec` says of a value, at its place."""
         message, _, path = message.partition(" - at `$")
-        place = tuple(
-            int(index) if index.isdigit() else name for name, index in _STEP.findall(path.rstrip("`")) if name or index
-        )
-        message = message.replace("`str`", "text").replace("`int`", "a number").replace("`float`", "a number")
-        message = message.replace("`object`", "a table").replace("`array`", "an array").replace("`bool`", "a boolean")
+        place = place_of(data, [name or index for name, index in _STEP.findall(path.rstrip("`"))])
+        message = in_words(message)
+        message = message.replace("invalid enum value", "invalid value").replace("Invalid enum value", "invalid value")
         help = ""
-        if place and place[-1] == "password":
+        if place and place[-1] in ("password", "token", "secret"):
             help = 'a secret is not written into the file: say `{ env = "NAME" }` or `{ file = "PATH" }`'
+        elif message.startswith(("invalid value", "Invalid value")):
+            help = allowed(kind_at(data, place), message.rpartition(" ")[2].strip("'"))
         what = f"`{place[-1]}`: " if place and isinstance(place[-1], str) else ""
         return Diagnostic("bad-value", f"{what}{message[:1].lower()}{message[1:]}", self._span(place), help=help)
 
@@ -205,18 +225,6 @@ class _Reader:
 
     def _within(self, place: Place) -> Iterator[Span]:
         return (entry.key for entry in self._entries if place and entry.path[: len(place)] == place)
-
-
-def _chosen(kind: msgspec.inspect.UnionType, value: Any) -> msgspec.inspect.Type | None:
-    """The type of a union that a value is meant to be: by its tag, or the only one that has keys."""
-    structs = [one for one in kind.types if isinstance(one, msgspec.inspect.StructType)]
-    if not isinstance(value, dict):
-        return None
-    tagged = [one for one in structs if one.tag_field and one.tag == value.get(one.tag_field)]
-    if tagged:
-        return tagged[0]
-    plain = [one for one in structs if not one.tag_field]
-    return plain[0] if len(plain) == 1 else None
 
 
 def _where(place: Place) -> str:

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from tidelog.connectors.bounds import Count, NotNegative, NotNegativeCount, Port, Positive
 from tidelog.connectors.mapping.settings import MapSettings, Scalar
 from tidelog.connectors.mqtt.settings import BrokerSettings
 from tidelog.connectors.polled import NodeSettings, RegisterSettings
@@ -44,7 +45,7 @@ class ReplaySourceSettings(
     by: str = ""
     file: str
     loop: bool = True
-    speed: float = 1.0
+    speed: Positive = 1.0
 
 
 class SpecSourceSettings(
@@ -68,9 +69,9 @@ class ModbusSourceSettings(
     map: tuple[MapSettings, ...] = ()
     by: str = ""
     host: str
-    port: int = 502
+    port: Port = 502
     register: tuple[RegisterSettings, ...]
-    every: float = 1.0
+    every: Positive = 1.0
 
 
 class OpcUaSourceSettings(
@@ -85,7 +86,7 @@ class OpcUaSourceSettings(
     by: str = ""
     url: str
     node: tuple[NodeSettings, ...]
-    every: float = 1.0
+    every: Positive = 1.0
     user: str = ""
     password: Secret | None = None
     security: str = ""
@@ -127,8 +128,8 @@ class WebhookSinkSettings(
     """Signs what is sent (Standard Webhooks)."""
     headers: dict[str, str | Secret] = {}
     payload: dict[str, Scalar] | None = None
-    timeout: float = 10.0
-    retry_longest: float = 60.0
+    timeout: Positive = 10.0
+    retry_longest: Positive = 60.0
 
 
 class HttpFileSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -140,9 +141,9 @@ class HttpFileSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
     key: str = ""
     hosts: tuple[str, ...] = ()
     """Further names by which the server is called."""
-    max_body: int = 8 << 20
-    max_clients: int = 128
-    max_listeners: int = 32
+    max_body: Count = 8 << 20
+    max_clients: Count = 128
+    max_listeners: Count = 32
     ingest: bool = True
     """Whether facts may be posted."""
 
@@ -156,20 +157,20 @@ class ProgramSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     lateness: Duration = 0
     clock: Duration | None = None
     max_ahead: Duration | None = None
-    idle_after: float | None = None
+    idle_after: NotNegative | None = None
 
 
 class LimitSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """How much is held at most."""
 
-    rows: int = 10_000_000
-    line: int = 1_048_576
+    rows: Count = 10_000_000
+    line: Count = 1_048_576
     """The longest line that is read, in bytes."""
-    clients: int = 256
-    journal_seconds: float | None = None
-    journal_bytes: int | None = 500_000_000
+    clients: Count = 256
+    journal_seconds: NotNegative | None = None
+    journal_bytes: NotNegativeCount | None = 500_000_000
     """For how long, and up to how many bytes, input is kept that is not needed any more to go on."""
-    owed_bytes: int = 500_000_000
+    owed_bytes: Count = 500_000_000
     """How much may wait for sinks that are away."""
     when_full: Literal["block", "stop", "drop-oldest"] = "block"
     """What then: sources wait, the gateway stops, or the oldest answers are dropped, counted and told."""
@@ -180,9 +181,9 @@ class LogSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
 
     format: Literal["text", "json"] = "text"
     level: Literal["debug", "info", "warning", "error"] = "info"
-    burst: int = 10
+    burst: Count = 10
     """How often a message is said within `every` seconds; the rest is counted."""
-    every: float = 60.0
+    every: Positive = 60.0
 
 
 MessageSource = MqttSourceSettings | ReplaySourceSettings | ModbusSourceSettings | OpcUaSourceSettings
@@ -200,13 +201,13 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     lateness: Duration = 0
     clock: Duration | None = None
     max_ahead: Duration | None = None
-    idle_after: float | None = None
+    idle_after: NotNegative | None = None
     programs: tuple[ProgramSettings, ...] = ()
     state: str = ""
     """The directory where state, input and what sinks are owed are kept; without it a restart begins anew."""
     when_program_changes: Literal["refuse", "set-aside"] = "refuse"
     """What becomes of a state that another program has stored: it is an error, or it is set aside, and a new one begins."""
-    commit_every: float = 0.005
+    commit_every: NotNegative = 0.005
     """How many seconds lie at least between two commits: answers wait for them."""
     dead_letters: str = ""
     iso: bool = True

@@ -34,7 +34,7 @@ silent(R) :- diamondminus[0,1min] temp(R, _), not diamondminus[0,5s] temp(R, _).
 
 SETTINGS = """\
 # A gateway: `tidelog gateway plant.toml` runs it, `--check` says what is wrong with it, `--try messages.jsonl` what messages
-# become. docs/gateway.md has all that may stand here.
+# become. docs/reference/gateway.md has all that may stand here.
 program = "plant.tide"
 lateness = "0 s"
 clock = "1 s"                   # facts come at most a second behind the machine's clock

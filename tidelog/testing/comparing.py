@@ -12,7 +12,7 @@ from tidelog.connectors.text_decoder import TextDecoder
 from tidelog.connectors.text_encoder import TextEncoder
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import DataError
-from tidelog.plans.facts import Record, Schema
+from tidelog.plans.facts import PredicateSchema, Record, Schema
 from tidelog.plans.suggestions import suggest
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.interfaces import EmitMode
@@ -107,7 +107,8 @@ class Expectations:
     def __init__(self, schema: Schema, outputs: Iterable[str], path: str, *, is_part: bool = False) -> None:
         self._outputs, self._path = (*outputs, VIOLATED), path
         self._kind = "is none of the outputs of `only`" if is_part else "is no output of the program"
-        open_to_all = Schema(schema.timeline)
+        known = {name: PredicateSchema(name, item.arity) for name, item in schema.predicates.items()}
+        open_to_all = Schema(schema.timeline, known)
         self._decoder = TextDecoder(open_to_all, path)
         self._timeless = TextDecoder(open_to_all, path, timeless=True)
 

@@ -1,0 +1,90 @@
+"""A wire between two ends that a test can break: it stands still, or is cut, and then carries new connections again."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import suppress
+
+from brokers import free_port
+from children import WAIT
+
+PIECE = 65_536
+_LOOK_SECONDS = 0.05
+
+
+class Wire:
+    """Carries connections to `target`, a port of this machine, in threads of its own; for the length of a `with` block."""
+
+    def __init__(self, target: int) -> None:
+        self.port, self._target = free_port(), target
+        self._flows, self._is_closed = threading.Event(), False
+        self._flows.set()
+        self._lock = threading.Lock()
+        self._sockets: set[socket.socket] = set()
+        self._threads: list[threading.Thread] = []
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        self.connections = 0
+
+    def __enter__(self) -> Wire:
+        self._start(self._accept)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._is_closed = True
+        self._flows.set()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.cut()
+        for thread in self._threads:
+            thread.join(WAIT)
+
+    def stall(self) -> None:
+        """Nothing passes, in either direction, and no end learns of it."""
+        self._flows.clear()
+
+    def flow(self) -> None:
+        """What was held up goes on."""
+        self._flows.set()
+
+    def cut(self) -> None:
+        """Reset all connections: what is on its way is lost. New ones can be made."""
+        with self._lock:
+            cut, self._sockets = self._sockets, set()
+        for one in cut:
+            with suppress(OSError):
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+    def _start(self, work: object, *given: object) -> None:
+        thread = threading.Thread(target=work, args=given, daemon=True)  # type: ignore[arg-type] # each is called with what it takes
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _ = self._listener.accept()
+            except OSError:
+                return
+            try:
+                far = socket.create_connection(("127.0.0.1", self._target), WAIT)
+            except OSError:
+                near.close()
+                continue
+            self.connections += 1
+            with self._lock:
+                self._sockets |= {near, far}
+            self._start(self._carry, near, far)
+            self._start(self._carry, far, near)
+
+    def _carry(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            source.settimeout(None)
+            while data := source.recv(PIECE):
+                self._flows.wait()
+                target.sendall(data)
+        for one in (source, target):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
