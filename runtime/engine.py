@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio.abc import TaskGroup
@@ -54,6 +54,10 @@ from tidelog.runtime.state_bound import MAX_STATE, ON_THE_WAY, Holding
 from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceEvent
 from tidelog.runtime.violations import Violation
 
+if TYPE_CHECKING:
+    from tidelog.runtime.why.memory import Known
+    from tidelog.runtime.why.model import Writing
+
 logger = logging.getLogger("tidelog")
 
 GRACE = 5.0
@@ -66,7 +70,8 @@ class Engine:
     A source that is a `Listener` brings others while the engine runs.
 
     `emit`, `lateness`, `start`, `max_ahead`, `prospects`, `min_evidence`, `count_absences`, `warn`, `grouped`, `statuses`
-    and `max_state` are those of `Session`; what waits for the sinks counts as held. With `explain`, changes carry
+    and `max_state` are those of `Session`; what waits for the sinks counts as held. With `remember`, `known` explains, by so
+    many facts at the most. With `explain`, changes carry
     their premises, from as many of the facts accepted last. `idle_after` (seconds) tells to ignore a
     source that has been silent for so long, until it speaks again; without it each source holds back the watermark. A source
     that is more than `max_lead` facts ahead of the slowest is not read until that one has come nearer.
@@ -120,6 +125,7 @@ class Engine:
         keep: Keep | None = None,
         backlog: Backlog | None = None,
         explain: int = 0,
+        remember: int = 0,
         observer: Observer | None = None,
     ) -> None:
         check_at_end(at_end)
@@ -141,7 +147,8 @@ class Engine:
             "grouped": grouped,
             "statuses": statuses,
         }
-        remembered: dict[str, Any] = {"remember": explain, "explain": bool(explain)}
+        remembered: dict[str, Any] = {"remember": max(explain, remember), "explain": bool(explain)}
+        self._remembers = max(explain, remember) > 0
         self._session = Session(plan, **options, **remembered, sources=self._sources.names, max_state=max_state)
         self._at_end = at_end
         self._max_lead = max_lead
@@ -232,6 +239,18 @@ class Engine:
     def waiting(self) -> list[tuple[str, int]]:
         """For each sink, with its name: how many answers wait for it."""
         return [(sink.name, self._way.waiting(sink)) for sink in self._sinks]
+
+    @property
+    def remembers(self) -> bool:
+        """Whether facts are remembered, so that there is something to explain by."""
+        return self._remembers
+
+    def known(self, at: Writing = None) -> Known:
+        """What is remembered now; another thread may explain by it while the engine runs. `at` writes times.
+
+        To be called within the event loop; MethodError where nothing is remembered.
+        """
+        return self._session.memory.known(at)
 
     def unfinished(self) -> list[str]:
         """What is recursive without an end, and was followed only as far as the stream went, or as it was told to."""

@@ -84,11 +84,12 @@ class Growing:
     def _opened(self, told: Sequence[Fact]) -> list[Row]:
         """The rows that the last message has opened, and that have begun; the others wait, unless they go on with a fact."""
         begun: list[Row] = []
+        followed = {(row, hi + 1) for row, _, hi in told} if self._pieces.fresh else set()
         for row in self._pieces.fresh:
             since, _ = self._pieces.open[row]
             if since <= self.frontier:
                 begun.append(row)
-            elif not any(hi == since - 1 and row == other for other, _, hi in told):
+            elif (row, since) not in followed:
                 self._count += 1
                 heappush(self._begins, (since, self._count, row))
         return begun

@@ -309,7 +309,7 @@ class Session:
         search was stopped.
         """
         schema = Schema(self.plan.timeline)  # also what is derived may be asked for
-        return self.memory.why(make_record(schema, self._times, predicate, row, time, interval), depth)
+        return self.memory.known().why(make_record(schema, self._times, predicate, row, time, interval), depth)
 
     @property
     def memory(self) -> Memory:

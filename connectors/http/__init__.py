@@ -5,16 +5,17 @@ How a runner starts it
 
 For each program that runs, one `Watch`, which the engine tells what it does and the server shows::
 
-    watch = Watch(plan, name="plant", explain=RecentFacts(plan))  # runtime/why/recent.py; without `explain` no *why*
+    watch = Watch(plan, name="plant")
     engine = Engine(
         plan,
         [*sources, watch.ingest],            # a Listener: it holds back nobody, and never ends; leave it out for no POST
         [*sinks, WebhookSink(url, plan.schema, secret=…)],
         emit="changes",                      # the page understands every mode; with `changes` ends are exact
         on_violation=watch.violated,         # or a function that calls it
+        remember=KEPT_FACTS,                 # of `watch`: so many facts; without, the page says no *why*
         observer=watch,                      # runtime/interfaces.Observer: took, told, committed (dead letters come along)
     )
-    watch.attach(engine)                     # whoever has `statistics`, `waiting` and `sink_statistics`
+    watch.attach(engine)                     # whoever has what `watched.Watched` says
     async with HttpServer([watch], HttpSettings(TcpAddress("127.0.0.1", 8080))) as server:
         watch.is_ready = True                # once its state is restored: until then `/ready` answers 503
         await engine.run()

@@ -18,6 +18,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
+from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.http.access import COOKIE, Access
 from tidelog.connectors.http.guard import Guard
 from tidelog.connectors.http.metrics import Metrics
@@ -26,11 +27,12 @@ from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.http.state import View
 from tidelog.connectors.http.streams import Streams
 from tidelog.connectors.http.watch import Watch
+from tidelog.connectors.http.watched import Reasons
 from tidelog.plans.errors import TidelogError
-from tidelog.plans.facts import Record
+from tidelog.plans.facts import Record, format_record
 from tidelog.plans.pictures.graph import draw_graph
 from tidelog.plans.showing.graphs import graph_of
-from tidelog.plans.timeline import POS
+from tidelog.plans.timeline import POS, Timeline
 
 Action = Callable[[], Awaitable[object]]
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
@@ -123,17 +125,19 @@ class App:
 
     async def _why(self, request: Request, watch: Watch) -> Response:
         """Why an answer begins to hold: `name`, `row` (JSON) and `range` (`lo:hi`) are those of a bar."""
-        if watch.explain is None:
+        if watch.engine is None or not watch.engine.remembers:
             return JSONResponse({"error": "this run does not explain"}, 404)
         fact = _fact(request)
         if fact is None:
             return JSONResponse({"error": "expected `name`, `row` and `range`"}, 400)
+        timeline = watch.plan.timeline
         self._threads = self._threads or anyio.CapacityLimiter(_REASONS_AT_ONCE)
         try:
-            told = await anyio.to_thread.run_sync(watch.explain.why, fact, limiter=self._threads)
+            known = watch.engine.known(TimeFormatter(timeline, iso=timeline.unit is not None).at)
+            told = await anyio.to_thread.run_sync(_told, known, timeline, fact, limiter=self._threads)
         except TidelogError as error:
             return JSONResponse({"error": str(error)}, 409)
-        return JSONResponse({"text": told.text, "svg": told.svg, "note": told.note})
+        return JSONResponse(told, 409 if "error" in told else 200)
 
     # --- for machines ---------------------------------------------------------------------------------------------------
 
@@ -187,6 +191,16 @@ class App:
             return await answer(request, watch)
 
         return of_program
+
+
+def _told(known: Reasons, timeline: Timeline, fact: Record) -> dict[str, str]:
+    """A reason as the page shows it; an error where the fact does not hold by what is known."""
+    reason = known.why(fact)
+    note = "; ".join(reason.notes)
+    if reason.holds:
+        return {"text": reason.text(), "svg": reason.svg(), "note": note}
+    name = format_record(fact, timeline)
+    return {"error": f"`{name}` does not follow from what is known" + (f": {note}" if note else "")}
 
 
 def _file(name: str, status: int = 200) -> Response:

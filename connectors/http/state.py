@@ -62,7 +62,7 @@ class View:
             "violated": watch.violation_count,
             "lanes_version": watch.lanes.version,
             "letters_version": watch.letters_count,
-            "explains": watch.explain is not None,
+            "explains": watch.engine is not None and watch.engine.remembers,
         }
         if watch.lanes.version != lanes:
             found["lanes"] = [self._lane(lane) for lane in watch.lanes]

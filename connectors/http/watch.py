@@ -12,7 +12,7 @@ from tidelog.connectors.http.lanes import Lanes
 from tidelog.connectors.http.measures import Durations
 from tidelog.connectors.http.possible import Possible
 from tidelog.connectors.http.sources import REASONS, Sources, kind_of, source_name
-from tidelog.connectors.http.watched import Reasons, Violated, Watched
+from tidelog.connectors.http.watched import Violated, Watched
 from tidelog.connectors.json_encoder import JsonEncoder
 from tidelog.plans.facts import Record, format_record
 from tidelog.plans.plan import Plan
@@ -24,12 +24,14 @@ MAX_VIOLATIONS = 100
 """How many dead letters and violations are kept: the last ones."""
 MAX_TICKETS = 1024
 """How many posts may wait for a commit."""
+KEPT_FACTS = 20_000
+"""So many facts an engine that is watched remembers (`Engine(…, remember=KEPT_FACTS)`), to explain answers by them."""
 KEPT_ANSWERS, KEPT_BYTES = 10_000, 8 << 20
 """How many answers are kept for those who listen, unless told otherwise."""
 
 
 class Watch:
-    """The observer of one engine. `ingest` is a source for it, of what is posted; `explain` finds reasons.
+    """The observer of one engine. `ingest` is a source for it, of what is posted.
 
     `kept_answers` and `kept_bytes` bound the answers that are there for a client that is slow, or comes back. `now` is the
     time of day (seconds since 1970), `clock` what durations are measured by.
@@ -40,7 +42,6 @@ class Watch:
         plan: Plan,
         *,
         name: str | None = None,
-        explain: Reasons | None = None,
         kept_answers: int = KEPT_ANSWERS,
         kept_bytes: int = KEPT_BYTES,
         now: Callable[[], float] = time.time,
@@ -59,11 +60,11 @@ class Watch:
         self.violations: deque[tuple[float, Violated]] = deque(maxlen=MAX_VIOLATIONS)
         self.lanes, self.possible, self.sources = Lanes(), Possible(), Sources(clock)
         self._tickets: deque[Ticket] = deque()
-        self.replace(plan, explain)
+        self.replace(plan)
 
-    def replace(self, plan: Plan, explain: Reasons | None = None) -> None:
+    def replace(self, plan: Plan) -> None:
         """Another program runs now, in the same place: what was seen of the old one stays."""
-        self.plan, self.explain = plan, explain
+        self.plan = plan
         self._encoder = JsonEncoder(plan.schema)
 
     def attach(self, engine: Watched, *, is_durable: bool = False) -> None:
@@ -84,8 +85,6 @@ class Watch:
             return
         if batch.received is not None and batch.records:
             self.latency.observe(self.clock() - batch.received)
-        if self.explain is not None and accepted:
-            self.explain.took(accepted)
         if isinstance(batch, Posted) and batch.ticket is not None:
             self._taken(batch.ticket, refused)
 

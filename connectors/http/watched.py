@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from tidelog.plans.facts import Record
@@ -55,6 +55,26 @@ class RunCounts(Protocol):
     def sources(self) -> Mapping[str, SourceCounts]: ...
 
 
+class Reason(Protocol):
+    """A reason as text and as SVG; `notes` say what it does not know. What does not hold has one, too."""
+
+    @property
+    def holds(self) -> bool: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+
+    def text(self) -> str: ...
+    def svg(self) -> str: ...
+
+
+class Reasons(Protocol):
+    """Finds out why an answer holds, over what is remembered; in a thread of its own."""
+
+    def why(self, fact: Record) -> Reason:
+        """Why a fact holds; may take long. A TidelogError where that cannot be told."""
+        ...
+
+
 class Watched(Protocol):
     """What runs, and tells what it has done."""
 
@@ -64,28 +84,10 @@ class Watched(Protocol):
 
     def sink_statistics(self) -> list[tuple[str, SinkStatistics]]: ...
 
-
-class Reason(Protocol):
-    """A reason: as text, as SVG, and what it does not know (empty, if nothing)."""
-
     @property
-    def text(self) -> str: ...
-    @property
-    def svg(self) -> str: ...
-    @property
-    def note(self) -> str: ...
+    def remembers(self) -> bool: ...
 
-
-class Reasons(Protocol):
-    """Finds out why an answer holds, over what is still known."""
-
-    def took(self, records: Sequence[Record]) -> None:
-        """These facts were accepted."""
-        ...
-
-    def why(self, fact: Record) -> Reason:
-        """Why a fact holds; may take long. A TidelogError where that cannot be told."""
-        ...
+    def known(self, at: Callable[[int, int], str] | None = None) -> Reasons: ...
 
 
 class Violated(Protocol):

@@ -17,13 +17,17 @@ Tone = int | str
 class Bar:
     """Something holds from `begin` to `end`: the same time twice for a moment. Infinite ends reach the picture's edge.
 
-    `text` is shown where the pointer rests, `label` inside, if there is room.
+    `text` is shown where the pointer rests, `label` inside, if there is room. A bar that `is_hollow` has an outline alone;
+    an end that is open (the time itself does not belong to it) has a ring.
     """
 
     begin: float
     end: float
     text: str = ""
     label: str = ""
+    is_hollow: bool = False
+    left_open: bool = False
+    right_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +58,17 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class BarLane:
-    """One row of bars, with its name on the left."""
+    """One row of bars, with its name on the left: so many levels to the right, and with a `note` below it.
+
+    A `window` is drawn behind the bars, from its begin to its end.
+    """
 
     name: str
     bars: Sequence[Bar]
     tone: Tone = 0
+    note: str = ""
+    level: int = 0
+    window: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +101,7 @@ class Timeline:
     title: str = ""
     is_whole: bool = False
     """Whether no time lies between two whole numbers."""
+    names: float = 260.0
+    """How wide names may be, at most; they never take more than a third of the picture."""
+    hidden_title: str = ""
+    """What the picture is called where its title is not drawn."""

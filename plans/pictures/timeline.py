@@ -12,11 +12,13 @@ from tidelog.plans.pictures.values import draw_values, height_of
 
 WIDTH = 960
 """How wide a picture is unless told otherwise."""
-_GUTTER = (72.0, 260.0)
-"""How wide the names may be, at least and at most."""
+_GUTTER = 72.0
+"""How wide the names are, at least."""
 _MARGIN = 16.0
 _BAR_LANE, _BAR, _NOTE, _AXIS, _TITLE = 22.0, 13.0, 18.0, 26.0, 26.0
-_LEAST_BAR = 3.0
+_NOTED, _INDENT = 33.0, 13.0
+"""The height of a lane with a note, and how far each level lies to the right."""
+_LEAST_BAR, _WINDOW, _RING = 3.0, 4.0, 3.5
 _NEAR = 0.6
 """Bars that lie closer than this (pixels) are drawn as one where a lane has very many."""
 _MANY = 400
@@ -57,24 +59,31 @@ def draw(timeline: Timeline, *, width: int = WIDTH, theme: Theme = "auto") -> st
         parts += _draw_lane(lane, field, top)
         top += _height(lane)
     parts += _axis(ticks, field, bottom, is_date=timeline.is_date)
-    title = timeline.title or "timeline of " + ", ".join(lane.name for lane in timeline.lanes if not isinstance(lane, Note))
+    named = ", ".join(lane.name for lane in timeline.lanes if not isinstance(lane, Note))
+    title = timeline.title or timeline.hidden_title or f"timeline of {named}"
     return picture(width, bottom + _AXIS + _MARGIN / 2, "".join(parts), title=title, theme=theme)
 
 
 def _field(timeline: Timeline, width: int) -> Field:
     scales = [lane for lane in timeline.lanes if isinstance(lane, ValueLane)]
-    names = [width_of(lane.name) for lane in timeline.lanes if isinstance(lane, BarLane)]
+    names = [
+        _INDENT * lane.level + max(width_of(lane.name), width_of(lane.note))
+        for lane in timeline.lanes
+        if isinstance(lane, BarLane)
+    ]
     names += [width_of(lane.name) * 1.12 + 52 for lane in scales]
     names += [width_of(series.name) + 52 for lane in scales for series in lane.series]
     limits = [width_of(limit.text) + 8 for lane in scales for limit in lane.thresholds]
-    gutter = min(max([*names, _GUTTER[0]]), _GUTTER[1], width / 3) + 14
+    gutter = min(max([*names, _GUTTER]), timeline.names, width / 3) + 14
     return Field(_MARGIN + gutter, width - _MARGIN - max(limits, default=4.0), timeline.begin, timeline.end)
 
 
 def _height(lane: Lane) -> float:
     if isinstance(lane, ValueLane):
         return height_of(lane)
-    return _BAR_LANE if isinstance(lane, BarLane) else _NOTE
+    if isinstance(lane, Note):
+        return _NOTE
+    return _NOTED if lane.note else _BAR_LANE
 
 
 def _ticks(timeline: Timeline, field: Field) -> list[Tick]:
@@ -119,10 +128,25 @@ def _draw_lane(lane: Lane, field: Field, top: float) -> Iterator[str]:
     if isinstance(lane, ValueLane):
         yield from draw_values(lane, field, top, _MARGIN)
         return
-    name = fitted(lane.name, field.left - _MARGIN - 10)
-    whole = f"<title>{text_of(lane.name)}</title>" if name != lane.name else ""
-    yield f"<g>{whole}{label(_MARGIN, top + 15, name)}</g>"
-    yield from _bars(lane, field, top + (_BAR_LANE - _BAR) / 2)
+    yield _name(lane, field, top)
+    if lane.window is not None:
+        yield _window(lane.window, field, top, _height(lane))
+    yield from _bars(lane, field, top + (_height(lane) - _BAR) / 2)
+
+
+def _name(lane: BarLane, field: Field, top: float) -> str:
+    x = _MARGIN + _INDENT * lane.level
+    shown = [fitted(text, field.left - x - 10) for text in (lane.name, lane.note)]
+    told = "\n".join(text for text in (lane.name, lane.note) if text)
+    whole = f"<title>{text_of(told)}</title>" if shown != [lane.name, lane.note] else ""
+    note = label(x, top + 27, shown[1], "tl-soft") if lane.note else ""
+    return f"<g>{whole}{label(x, top + (14 if lane.note else 15), shown[0])}{note}</g>"
+
+
+def _window(window: tuple[float, float], field: Field, top: float, height: float) -> str:
+    begin, end = field.x(window[0]) - _WINDOW, field.x(window[1]) + _WINDOW
+    place = f'x="{number(begin)}" y="{number(top + 3)}" width="{number(end - begin)}" height="{number(height - 6)}"'
+    return f'<rect class="tl-muted" style="fill-opacity:.1;stroke-opacity:.5" stroke-dasharray="3 2" {place} rx="3"/>'
 
 
 def _bars(lane: BarLane, field: Field, top: float) -> Iterator[str]:
@@ -131,13 +155,27 @@ def _bars(lane: BarLane, field: Field, top: float) -> Iterator[str]:
         if bar.end < field.begin or bar.begin > field.end:
             continue
         begin, end = field.x(bar.begin), field.x(bar.end)
+        if bar.is_hollow and end - begin < _LEAST_BAR:
+            yield _ring(kind, (begin + end) / 2, top + _BAR / 2, bar.text)
+            continue
         width = max(end - begin, _LEAST_BAR)
         x = begin if end - begin >= _LEAST_BAR else (begin + end - width) / 2
         text = f"<title>{text_of(bar.text)}</title>" if bar.text else ""
         place = f'x="{number(x)}" y="{number(top)}" width="{number(width)}" height="{number(_BAR)}"'
-        yield f'<rect class="{kind}" stroke-width="0" {place} rx="2">{text}</rect>'
+        outline = 'stroke-width="1.5" stroke-dasharray="4 3" style="fill:none"' if bar.is_hollow else 'stroke-width="0"'
+        yield f'<rect class="{kind}" {outline} {place} rx="2">{text}</rect>'
+        for is_open, at in ((bar.left_open, begin), (bar.right_open, end)):
+            if is_open:
+                yield _ring(kind, at, top + _BAR / 2)
         if bar.label and width_of(bar.label) + 8 < width:
             yield label(x + 4, top + 10, bar.label, "tl-inside")
+
+
+def _ring(kind: str, x: float, y: float, told: str = "") -> str:
+    """An end that does not belong to its bar, or a moment that is hollow."""
+    text = f"<title>{text_of(told)}</title>" if told else ""
+    place = f'cx="{number(x)}" cy="{number(y)}" r="{_RING}"'
+    return f'<g class="{kind}"><circle class="tl-band" stroke-width="1.5" {place}/>{text}</g>'
 
 
 def _thinned(bars: Sequence[Bar], field: Field) -> Sequence[Bar]:

@@ -14,7 +14,7 @@ from tidelog.plans.timeline import Timeline as Times
 
 MOST_ROWS = 12
 """How many rows of a predicate are drawn unless told otherwise."""
-_FIRST_DATE = 10 * 365 * 86400
+FIRST_DATE = 10 * 365 * 86400
 """Times before 1980 are drawn as numbers: a program that counts from 0 has no dates."""
 _PAD = 0.02
 _MOST_LINES = 8
@@ -84,7 +84,7 @@ class _Clock:
 
     def is_date(self, begin: float) -> bool:
         """Whether times are those of the calendar."""
-        return self._times.unit is not None and begin >= _FIRST_DATE
+        return self._times.unit is not None and begin >= FIRST_DATE
 
 
 class _Lanes:

@@ -46,7 +46,7 @@ class Reason:
 
     def svg(self) -> str:
         """A timeline with a lane for each fact, and the windows that rules look at."""
-        return draw(list(lanes_of(self.proof, self.writer)), self.timeline, self.writer)
+        return draw(list(lanes_of(self.proof, self.writer)), self.timeline)
 
     def json(self) -> str:
         """The certificate as JSON."""

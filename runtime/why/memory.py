@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
 from tidelog.plans.changes import ChangeRecord
@@ -55,17 +56,13 @@ class Memory:
     """The last accepted facts of a session, and the reasons that follow from them."""
 
     def __init__(self, plan: Plan, most: int, replay: Replay) -> None:
-        self._plan = plan
-        self._most = most
-        self._replay = replay
+        self._most, self._replay = most, replay
+        self._whole = _Whole(plan)
         self._facts: deque[Record] = deque()
         self._forgotten = Forgotten(0, NEG)
-        self._whole: Plan | None = None
         self._start: int | None = None
         self._frontier = NEG
-        self._explainer: Explainer | None = None
-        self.at: Writing = None
-        """How reasons write times."""
+        self._known: Known | None = None
 
     def __len__(self) -> int:
         return len(self._facts)
@@ -79,7 +76,7 @@ class Memory:
         if delivery.start is not None:
             self._start = delivery.start
         if records or delivery.frontier > self._frontier:
-            self._explainer = None
+            self._known = None
         self._frontier = max(self._frontier, delivery.frontier)
         self._facts += records
         while len(self._facts) > self._most:
@@ -97,30 +94,24 @@ class Memory:
     def begin_anew(self, frontier: int, accepted: int) -> None:
         """The session goes on from a snapshot: the facts before it are not known."""
         self._facts.clear()
-        self._explainer = None
+        self._known = None
         self._frontier = frontier
         self._forgotten = Forgotten(accepted, frontier)
 
     def forget_before(self, until: int) -> None:
         """There were facts before all that is told, nobody knows how many, which held up to this time."""
+        self._known = None
         self._forgotten = Forgotten(None, until)
 
-    # --- reasons ----------------------------------------------------------------------------------------------------------
+    def known(self, at: Writing = None) -> Known:
+        """What is known now, which stays as it is while the session goes on; `at` writes the times of reasons."""
+        if at is not None:
+            return self._now(at)
+        self._known = self._known or self._now(None)
+        return self._known
 
-    def why(self, fact: Record, depth: int) -> Reason | WhyNot:
-        """Why a fact holds, or why not, with what is not known of it."""
-        return self._noted(self._known().why(fact, depth), fact)
-
-    def holds(self, fact: Record) -> bool:
-        """Whether a fact holds at all its times."""
-        return self._known().holds(fact)
-
-    def reasons(self, fact: Record) -> Iterator[Reason]:
-        """All reasons for which a fact holds, that of least height first, each with what is not known."""
-        return (self._noted(reason, fact) for reason in self._known().reasons(fact))
-
-    def _noted(self, answer: Answer, fact: Record) -> Answer:
-        return replace(answer, notes=tuple(self._notes(answer, fact)))
+    def _now(self, at: Writing) -> Known:
+        return Known(self._whole, self.facts, self._forgotten, self._start, self._frontier, self._replay, at)
 
     def explained(self, answers: Sequence[Record]) -> list[Record]:
         """The same answers, changes among them with their premises."""
@@ -128,15 +119,57 @@ class Memory:
 
     def _explained(self, change: ChangeRecord) -> ExplainedChange:
         told = ExplainedChange(*change)
-        told.because = self._because(change)
+        told.because = self.known().because(change)
         return told
 
-    def _because(self, change: ChangeRecord) -> tuple[str, ...] | None:
+
+class _Whole:
+    """The plan that tells all that is derived; it is made when it is first asked for."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    @cached_property
+    def telling(self) -> Plan:
+        return telling_all(self.plan)
+
+
+class Known:
+    """What a session remembers at some moment, and the reasons that follow from it; another thread may ask for these."""
+
+    def __init__(
+        self,
+        whole: _Whole,
+        facts: Sequence[Record],
+        forgotten: Forgotten,
+        start: int | None,
+        frontier: int,
+        replay: Replay,
+        at: Writing,
+    ) -> None:
+        self._whole, self._facts, self._forgotten = whole, facts, forgotten
+        self._start, self._frontier, self._replay, self._at = start, frontier, replay, at
+        self._timeline = whole.plan.timeline
+
+    def why(self, fact: Record, depth: int = 1) -> Reason | WhyNot:
+        """Why a fact holds, or why not, with what is not known of it."""
+        return self._noted(self._explainer.why(fact, depth), fact)
+
+    def holds(self, fact: Record) -> bool:
+        """Whether a fact holds at all its times."""
+        return self._explainer.holds(fact)
+
+    def reasons(self, fact: Record) -> Iterator[Reason]:
+        """All reasons for which a fact holds, that of least height first, each with what is not known."""
+        return (self._noted(reason, fact) for reason in self._explainer.reasons(fact))
+
+    def because(self, change: ChangeRecord) -> tuple[str, ...] | None:
+        """The premises of a change, one level deep; None where they are not known any more."""
         predicate, row, lo, hi = change
         if not change.has_ended:
-            lo, hi = first_time([(lo, POS)], is_integer=self._plan.timeline.is_integer)
+            lo, hi = first_time([(lo, POS)], is_integer=self._timeline.is_integer)
         try:
-            answer = self._known().why((predicate, row, lo, hi))
+            answer = self._explainer.why((predicate, row, lo, hi))
         except MethodError:
             return None
         if not isinstance(answer, Reason) or self._is_doubtful(answer):
@@ -145,13 +178,14 @@ class Memory:
         more = len(texts) - MOST_PREMISES
         return (*texts[:MOST_PREMISES], *([f"and {more} more"] if more > 0 else []))
 
-    def _known(self) -> Explainer:
-        if self._explainer is None:
-            self._whole = self._whole or telling_all(self._plan)
-            facts = self.facts
-            told = self._replay(self._whole, facts, self._start, self._frontier)
-            self._explainer = explainer_of(self._whole, facts, told, self._start, self.at)
-        return self._explainer
+    @cached_property
+    def _explainer(self) -> Explainer:
+        plan = self._whole.telling
+        told = self._replay(plan, self._facts, self._start, self._frontier)
+        return explainer_of(plan, self._facts, told, self._start, self._at)
+
+    def _noted(self, answer: Answer, fact: Record) -> Answer:
+        return replace(answer, notes=tuple(self._notes(answer, fact)))
 
     def _is_doubtful(self, reason: Reason) -> bool:
         """Whether something that is said to be absent, or to be all there is, may be among what was forgotten."""
@@ -164,7 +198,7 @@ class Memory:
         )
 
     def _notes(self, answer: Reason | WhyNot, fact: Record) -> Iterator[str]:
-        at = self._plan.timeline.format_point
+        at = self._timeline.format_point
         count = self._forgotten.facts
         if count != 0:
             until = self._forgotten.until

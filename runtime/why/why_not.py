@@ -89,7 +89,7 @@ class WhyNot:
         """A timeline: for each rule the range in which its premise fails, and what came nearest."""
         _, _, lo, hi = self.record
         lanes = [Lane(self.fact, "does not hold", 0, "fails", (lo, hi)), *_failures(self.attempts, 1)]
-        return draw(lanes, self.timeline, self.writer)
+        return draw(lanes, self.timeline)
 
     def json(self) -> str:
         """The same as JSON."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import anyio
 import pytest
@@ -15,6 +16,7 @@ from oracle.agreement import differences, records_of
 from oracle.programs import NON_RECURSIVE, programs, streams
 from tidelog import Engine, MemorySink, MemorySource, PushSource, Session, compile
 from tidelog.operators.open_rows import OPEN, SHUT
+from tidelog.plans.facts import Fact
 from tidelog.runtime import growing
 from tidelog.runtime.growing import Growing
 
@@ -126,3 +128,24 @@ def test_a_stopped_engine_tells_the_rest(backend: str) -> None:
     run(backend, main)
     told = {row: max(hi for _, other, _, hi in sink.answers if other == row) for _, row, _, _ in sink.answers}
     assert told == {(f"v{i}",): 3 for i in range(50)}
+
+
+def test_rows_that_open_together_cost_what_they_are() -> None:
+    """Each of the rows that one message opens is looked at once, however many facts the message has."""
+
+    def calls(count: int) -> int:
+        growing, counted = Growing(), [0]
+        growing.take([], 0)
+        facts: list[Fact] = [fact for i in range(count) for fact in (((f"a{i}",), 5, OPEN), ((f"b{i}",), 1, 3))]
+
+        def count_call(frame: object, event: str, argument: object) -> None:
+            counted[0] += event == "call"
+
+        sys.setprofile(count_call)
+        try:
+            growing.take(facts, 2)
+        finally:
+            sys.setprofile(None)
+        return counted[0]
+
+    assert calls(400) <= 10 * max(calls(50), 20)

@@ -146,3 +146,15 @@ def test_numbers_are_round_and_whole_where_they_have_to_be() -> None:
     assert [text for _, text in number_ticks(0, 3, 8)] == ["0.0", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0"]
     assert [text for _, text in number_ticks(0, 3, 8, is_whole=True)] == ["0", "1", "2", "3"]
     assert number_ticks(-2_000, 2_000, 4)[0] == (-2000, "-2,000")
+
+
+def test_a_lane_has_a_note_a_window_and_open_ends() -> None:
+    """A note stands below the name; a window lies behind the bars; an open end and a hollow moment are rings."""
+    bars = [Bar(1, 3, right_open=True), Bar(5, 5, "absent", is_hollow=True), Bar(6, 8, is_hollow=True)]
+    plain = draw(Timeline([BarLane("hot", bars[:0])], 0, 9))
+    picture = draw(Timeline([BarLane("hot", bars, note="by <rule>", level=2, window=(0, 9))], 0, 9, hidden_title="why"))
+    assert "by &lt;rule&gt;" in picture
+    assert "<title>why</title>" in picture
+    assert picture.count("<circle") == 2
+    assert "<title>absent</title></g>" in picture
+    assert picture.count("stroke-dasharray=") == plain.count("stroke-dasharray=") + 2

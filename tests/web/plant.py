@@ -15,9 +15,9 @@ import tidelog
 from children import WAIT
 from tidelog.connectors.addresses import TcpAddress
 from tidelog.connectors.http import HttpServer, HttpSettings, Watch
+from tidelog.connectors.http.watch import KEPT_FACTS
 from tidelog.connectors.memory import PushSource
 from tidelog.runtime.interfaces import Batch, Rejected
-from tidelog.runtime.why.recent import RecentFacts
 
 NOW = 1_767_614_400  # 2026-01-05, 12:00 in UTC
 TOKEN = "the-token-of-the-plant"  # noqa: S105 - of these tests
@@ -62,10 +62,17 @@ def plant() -> Iterator[Plant]:
 
     async def run() -> None:
         plan = tidelog.compile(PROGRAM, name="plant")
-        watch = Watch(plan, explain=RecentFacts(plan), now=lambda: float(NOW), clock=lambda: 100.0)
+        watch = Watch(plan, now=lambda: float(NOW), clock=lambda: 100.0)
         source = PushSource(name="mqtt plant/+/temp", capacity=100)
         engine = tidelog.Engine(
-            plan, [source, watch.ingest], [], emit="changes", observer=watch, on_violation=watch.violated, lateness=5
+            plan,
+            [source, watch.ingest],
+            [],
+            emit="changes",
+            observer=watch,
+            remember=KEPT_FACTS,
+            on_violation=watch.violated,
+            lateness=5,
         )
         watch.attach(engine)
         settings = HttpSettings(TcpAddress("127.0.0.1", 0), token=TOKEN)

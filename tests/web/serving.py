@@ -15,9 +15,9 @@ import tidelog
 from children import WAIT
 from tidelog.connectors.addresses import TcpAddress
 from tidelog.connectors.http import HttpServer, HttpSettings, Watch
+from tidelog.connectors.http.watch import KEPT_FACTS
 from tidelog.connectors.memory import MemorySink
 from tidelog.runtime.interfaces import Listener, Sink, Source
-from tidelog.runtime.why.recent import RecentFacts
 
 PROGRAM = """
 timeline integer, unit 1 s.
@@ -64,6 +64,7 @@ async def serving(
     sinks: Sequence[Sink] = (),
     settings: Callable[[TcpAddress], HttpSettings] = HttpSettings,
     kept: int = 1000,
+    remember: int = KEPT_FACTS,
     verify: ssl.SSLContext | bool = False,
     is_durable: bool = False,
     **options: Any,
@@ -71,9 +72,15 @@ async def serving(
     """A run that takes what is posted, its server on a free port, and a client."""
     plan = tidelog.compile(text)
     sink = MemorySink()
-    watch = Watch(plan, name="plant", explain=RecentFacts(plan), kept_answers=kept)
+    watch = Watch(plan, name="plant", kept_answers=kept)
     engine = tidelog.Engine(
-        plan, [*sources, watch.ingest], [sink, *sinks], observer=watch, on_violation=watch.violated, **options
+        plan,
+        [*sources, watch.ingest],
+        [sink, *sinks],
+        observer=watch,
+        remember=remember,
+        on_violation=watch.violated,
+        **options,
     )
     watch.attach(engine, is_durable=is_durable)
     chosen = settings(LOOPBACK)

@@ -110,6 +110,16 @@ async def test_the_page_is_told_what_changes() -> None:
         assert not {"lanes", "letters"} & set(again)
 
 
+async def test_why_says_what_has_been_forgotten() -> None:
+    """What does not follow from the facts that are remembered comes with how many are not known any more."""
+    async with serving(remember=1) as run:
+        await run.post(fact("a", 90, 100) + fact("b", 91, 101))
+        await until(lambda: run.watch.feed.last == 2)
+        answer = await run.client.get("/api/why", params={"name": "hot", "row": '["a"]', "range": "100:100"})
+        assert answer.status_code == 409
+        assert "1 earlier facts, which held up to" in answer.json()["error"]
+
+
 async def test_why_an_answer_holds_is_told() -> None:
     """The tree and the picture of `tidelog why`, over the facts that are known; 409 where it does not follow from them."""
     async with serving() as run:

@@ -65,6 +65,17 @@ def test_what_is_forgotten_is_said_so() -> None:
     assert gone.notes == ("2 earlier facts, which held up to 2, are not known any more: one of them might change this",)
 
 
+def test_what_is_known_stays_as_it_is() -> None:
+    """Who asks in another thread gets reasons from what was known when he was handed it, whatever comes meanwhile."""
+    session = fed(Session(PLAN, remember=7))
+    known = session.memory.known(lambda lo, hi: f"t{lo}")
+    session.push("temp", ["p1", 99], 8)
+    answer = known.why(("alarm", ("p1",), 4, 4))
+    assert answer.holds
+    assert "not ok(p1)@t4  (absent)" in answer.text()
+    assert not session.memory.known().why(("hot", ("p1",), 1, 1)).holds
+
+
 def test_a_session_that_remembers_nothing_says_how_to() -> None:
     """Nothing is kept unless it is asked for."""
     with pytest.raises(MethodError, match="remember=10_000"):

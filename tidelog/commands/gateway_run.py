@@ -14,7 +14,6 @@ from tidelog.commands.signals import GRACE, GentleStopping, gently_stopped
 from tidelog.commands.statistics import show_statistics
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
 from tidelog.connectors.dead_letters import DeadLetterWriter
-from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.http.watch import Watch
 from tidelog.connectors.state_store import StateDirectory
 from tidelog.gateway.building import Unit, build, http_settings, make_unit
@@ -28,7 +27,6 @@ from tidelog.gateway.taps import Taps, TapServer, tap_path
 from tidelog.plans.errors import SpecError, TidelogError
 from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.engine import first_cause
-from tidelog.runtime.why.recent import RecentFacts
 
 logger = logging.getLogger("tidelog")
 
@@ -107,12 +105,10 @@ class Gateway:
         if self._server is None:
             return None
         plan, name = unit.plan, unit.settings.name
-        at = TimeFormatter(plan.timeline, iso=plan.timeline.unit is not None).at
-        explain = RecentFacts(plan, at=at)
         if name in self._server.watches:
-            self._server.watches[name].replace(plan, explain)
+            self._server.watches[name].replace(plan)
         else:
-            self._server.watches[name] = Watch(plan, name=name, explain=explain)
+            self._server.watches[name] = Watch(plan, name=name)
         return self._server.watches[name]
 
     def _store(self, unit: Unit) -> StateDirectory | None:

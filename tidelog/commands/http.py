@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from tidelog.commands.outcome import say
 from tidelog.connectors.addresses import parse_host_port
-from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.outbox_server import load_certificate, load_token
 from tidelog.plans.errors import SpecError
 from tidelog.plans.plan import Plan
-from tidelog.runtime.why.recent import RecentFacts
 
 if TYPE_CHECKING:
     from tidelog.connectors.http.server import HttpServer
@@ -37,11 +35,12 @@ class Served:
         try:
             from tidelog.connectors.http.server import HttpServer  # noqa: PLC0415 - only who serves needs the extra
             from tidelog.connectors.http.settings import HttpSettings  # noqa: PLC0415 - the same
-            from tidelog.connectors.http.watch import Watch  # noqa: PLC0415 - the same
+            from tidelog.connectors.http.watch import KEPT_FACTS, Watch  # noqa: PLC0415 - the same
         except ImportError as error:
             raise SpecError(f"`--http` needs `{error.name}`, which is not installed: pip install 'tidelog[http]'") from error
-        at = TimeFormatter(plan.timeline, iso=plan.timeline.unit is not None).at
-        self.watch: Watch = Watch(plan, name=PurePath(plan.name).stem, explain=RecentFacts(plan, at=at))
+        self.watch: Watch = Watch(plan, name=PurePath(plan.name).stem)
+        self.watching: dict[str, Any] = {"observer": self.watch, "remember": KEPT_FACTS}
+        """What the engine is to be made with."""
         if (options.tls_cert is None) != (options.tls_key is None):
             raise SpecError("`--tls-cert` and `--tls-key` belong together")
         settings = HttpSettings(

@@ -168,7 +168,7 @@ class _Run:
                 on_violation=self._show_violation,
                 max_state=self._options.max_state,
                 **self.state,
-                **({"observer": self._served.watch} if self._served else {}),
+                **(self._served.watching if self._served else {}),
             )
             self._note_recorded()
             self._stopping.is_storing = lambda: engine.is_storing

@@ -30,7 +30,7 @@ from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.batch.relevance import predicates_read, rebuilt, refined
 from tidelog.runtime.state_bound import MAX_STATE_IN_BATCH
 from tidelog.runtime.why.explain import Explainer, Reason
-from tidelog.runtime.why.memory import Memory
+from tidelog.runtime.why.memory import Known
 from tidelog.runtime.why.model import Writing
 from tidelog.runtime.why.streamed import explainer_of_stream
 from tidelog.runtime.why.why_not import WhyNot
@@ -92,7 +92,7 @@ def _check(options: argparse.Namespace) -> None:
 # --- what holds ---------------------------------------------------------------------------------------------------------
 
 
-def _journaled(options: argparse.Namespace) -> tuple[Memory, Record]:
+def _journaled(options: argparse.Namespace) -> tuple[Known, Record]:
     """What follows from the journal of a run."""
     plan, session = remembered(options.state, options.program, options.max_state)
     fact, timeline = read_fact(open_to_all(plan.schema), options.fact)
@@ -100,9 +100,7 @@ def _journaled(options: argparse.Namespace) -> tuple[Memory, Record]:
         raise SpecError("--fact: the run counts time in coarser steps: ask for times that it can tell apart")
     if fact[0] not in plan.schema.predicates:
         say(f"note: the program has no predicate `{shorten(fact[0])}`{suggest(fact[0], plan.schema.predicates)}")
-    memory = session.memory
-    memory.at = _writing(plan.timeline, options)
-    return memory, fact
+    return session.memory.known(_writing(plan.timeline, options)), fact
 
 
 def _of_files(options: argparse.Namespace, progress: Progress) -> tuple[Explainer, Record]:
@@ -171,7 +169,7 @@ def _note_variables(fact: str) -> None:
 # --- what is shown ------------------------------------------------------------------------------------------------------
 
 
-def _shown(explainer: Explainer | Memory, fact: Record, options: argparse.Namespace, *, holds: bool) -> Iterator[str]:
+def _shown(explainer: Explainer | Known, fact: Record, options: argparse.Namespace, *, holds: bool) -> Iterator[str]:
     if not holds:
         yield _as_text(explainer.why(fact, options.depth), options.format)
         return

@@ -13,7 +13,7 @@ from anyio.abc import TaskStatus
 
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.formatting import TimeFormatter
-from tidelog.connectors.http.watch import Watch
+from tidelog.connectors.http.watch import KEPT_FACTS, Watch
 from tidelog.connectors.messages import Message, write_recorded
 from tidelog.connectors.state_store import StateDirectory
 from tidelog.gateway.building import Unit
@@ -83,6 +83,7 @@ class Running:
             keep=Keep(limits.journal_seconds, limits.journal_bytes),
             backlog=Backlog(limits.owed_bytes, limits.when_full),
             observer=self._observer(),
+            remember=0 if self._watch is None else KEPT_FACTS,
         )
 
     def _observer(self) -> Observers:
