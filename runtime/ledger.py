@@ -163,9 +163,6 @@ class Ledger:
         self._worked = anyio.current_time() - began
         for standing in head.sources:
             await self._resume(self._sources[standing.name], standing)
-        for name in self._session.watermarks.temporary():
-            self._session.end(name)
-            self.note(Ended(name), None)
         self._forget_answers()
 
     async def _replay(self, snapshot: int) -> None:
@@ -211,8 +208,9 @@ class Ledger:
         """What a sink reads its answers from."""
         return next(self._feeds[name] for name, other in self._sinks.items() if other is sink)
 
-    def note(self, event: Event, position: dict[str, Any] | None) -> None:
-        """The session has been told this event; its source then stands at `position`, if it told one."""
+    def note(self, event: Event, position: dict[str, Any] | None, answers: Sequence[AnyAnswer], frontier: int) -> None:
+        """The session has been told this event, and these answers followed; its source then stands at `position`, if it
+        told one. All of it is in one commit: what a run that goes on tells in its replay is stored already."""
         if isinstance(event, Passed) and self._events and isinstance(self._events[-1], Passed):
             self._events.pop()  # a clock may go on for long while nothing happens
         self._events.append(event)
@@ -224,6 +222,7 @@ class Ledger:
                 self._standing(event.source, position=position)
         elif isinstance(event, Ended):
             self._standing(event.source, ended=True)
+        self.tell(answers, frontier)
         if not isinstance(event, Passed):  # a clock that has nothing to tell costs no commit: it goes on from its last word
             self._progress()
 
@@ -242,11 +241,14 @@ class Ledger:
         self._worked += anyio.current_time() - began
         self.is_spoiled = False
 
-    async def tell(self, answers: Sequence[AnyAnswer], frontier: int) -> None:
+    def tell(self, answers: Sequence[AnyAnswer], frontier: int) -> None:
         """The session has told these answers."""
         self._owed.tell(answers, frontier)
         if answers:
             self._progress()
+
+    async def pass_on(self) -> None:
+        """Nothing is passed on before it is committed."""
 
     def _progress(self) -> None:
         """There is something to commit."""
