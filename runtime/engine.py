@@ -20,18 +20,19 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from tidelog.plans.errors import ConnectorError, StateError, TidelogError
+from tidelog.plans.errors import ConnectorError, StateError
 from tidelog.plans.plan import Plan
 from tidelog.plans.questions import Status
-from tidelog.plans.stopping import Stopped
 from tidelog.plans.times import TimeLike
 from tidelog.runtime.alignment import Alignment
 from tidelog.runtime.arguments import AtEnd, check_at_end
+from tidelog.runtime.causes import first_cause
 from tidelog.runtime.channels import Channel, everything_waiting
 from tidelog.runtime.clock import Clock, start_sources
 from tidelog.runtime.direct import Direct
 from tidelog.runtime.durability import Backlog, Keep, StateStore
 from tidelog.runtime.events import Ended, Event, Ignored, Left, Opened, Passed, Taken
+from tidelog.runtime.head import plain_options
 from tidelog.runtime.intake import MAX_LEAD, IntakeStatistics
 from tidelog.runtime.interfaces import (
     AnyAnswer,
@@ -46,7 +47,7 @@ from tidelog.runtime.interfaces import (
     Source,
     Tick,
 )
-from tidelog.runtime.ledger import EVERY, Ends, Ledger, Storing, plain_options
+from tidelog.runtime.ledger import EVERY, Ends, Ledger, Storing
 from tidelog.runtime.listening import Sources
 from tidelog.runtime.session import Session, SessionStatistics
 from tidelog.runtime.silence import check_seconds
@@ -388,23 +389,3 @@ class Engine:
     def _holdings(self) -> Iterator[Holding]:
         """What waits for the slowest sink."""
         yield Holding(self._way.untaken // ON_THE_WAY, lambda: ("answers that wait for a sink", ""))
-
-
-def first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error to show: an error of ours before any other, since others often only follow from it."""
-    leaves: list[BaseException] = []
-    pending: list[BaseException] = [group]
-    while pending:
-        error = pending.pop()
-        if isinstance(error, BaseExceptionGroup):
-            pending += reversed(error.exceptions)
-        else:
-            leaves.append(error)
-    return min(leaves, key=_consequence)
-
-
-def _consequence(error: BaseException) -> int:
-    """How likely an error only follows from another: that somebody stops it least, a cancellation (no Exception) most."""
-    if isinstance(error, Stopped | TidelogError):
-        return 0
-    return 1 if isinstance(error, Exception) else 2
