@@ -82,7 +82,10 @@ def watch(child: int, outbox: str, rows: list[OutboxRow], draw: random.Random) -
     while time.monotonic() < until:
         time.sleep(draw.random() * 0.005)
         collect(outbox, rows, draw)
-        if os.waitpid(child, os.WNOHANG)[0]:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if status:
+            raise SystemExit(f"a run ended by itself with {status}")
+        if ended:
             return True
         if before < len(rows):
             before, until = sys.maxsize, time.monotonic() + draw.random() * LONGEST
