@@ -20,6 +20,7 @@ from tidelog.gateway.building import Unit
 from tidelog.gateway.observing import Observers, TapObserver
 from tidelog.gateway.settings import GatewaySettings
 from tidelog.gateway.taps import Taps
+from tidelog.runtime.clock import read_max_ahead
 from tidelog.runtime.durability import Backlog, Keep
 from tidelog.runtime.engine import GRACE, Engine
 from tidelog.runtime.supervision import RestartPolicy
@@ -58,6 +59,7 @@ class Running:
         for name in self._mapped:
             unit.sources[name].on_messages = partial(self._pass_on, name)  # type: ignore[union-attr] # has been looked at
         self.engine = self._make(letters)
+        self.engine.write_times(self._times)
 
     def _make(self, letters: DeadLetterWriter) -> Engine:
         program, limits = self.unit.settings, self._settings.limits
@@ -71,7 +73,7 @@ class Running:
             emit=program.emit,
             lateness=program.lateness,
             clock=program.clock,
-            max_ahead=program.max_ahead,
+            max_ahead=read_max_ahead(program.max_ahead),
             idle_after=program.idle_after,
             max_state=limits.rows,
             dead_letters=letters,
