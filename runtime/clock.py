@@ -84,8 +84,8 @@ class Outage:
 class Clock:
     """Tells the intake how late it is. `now` gives the seconds since 1970.
 
-    A fact may lie ahead of the clock by `ahead` (None: any distance). DataError for a program without a unit, or for a length
-    of time that is none.
+    A fact may lie ahead of the clock by `ahead` (None: any distance). DataError for a program without a unit, or for a
+    length of time that is none.
     """
 
     def __init__(

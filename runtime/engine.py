@@ -32,6 +32,7 @@ from tidelog.runtime.clock import Clock, ahead_of, start_sources
 from tidelog.runtime.direct import Direct
 from tidelog.runtime.durability import Backlog, Keep, StateStore
 from tidelog.runtime.events import Ended, Event, Ignored, Left, Opened, Passed, Taken
+from tidelog.runtime.graph import Hear
 from tidelog.runtime.intake import MAX_LEAD, IntakeStatistics
 from tidelog.runtime.interfaces import (
     AnyAnswer,
@@ -246,6 +247,10 @@ class Engine:
     def waiting(self) -> list[tuple[str, int]]:
         """For each sink, with its name: how many answers wait for it."""
         return [(sink.name, self._way.waiting(sink)) for sink in self._sinks]
+
+    def listen(self, step: str, hear: Hear | None) -> None:
+        """Tell `hear` what a step takes and sends from now on; with None, nobody any more."""
+        self._session.listen(step, hear)
 
     def write_times(self, times: WritesTimes) -> None:
         """Write times so in what is said of facts that are refused. To be called before `run`."""

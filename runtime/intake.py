@@ -19,6 +19,7 @@ from itertools import takewhile
 from operator import itemgetter
 from typing import Any
 
+from tidelog.plans.errors import DataError, LateError
 from tidelog.plans.facts import Fact, Record
 from tidelog.plans.plan import Plan, TupleShape
 from tidelog.plans.timeline import NEG, POS
@@ -355,3 +356,12 @@ def counted(plan: Plan) -> frozenset[str]:
 
 def _place(batch: Batch, index: int) -> str:
     return batch.places[index] if batch.places is not None else ""
+
+
+def raise_refused(*deliveries: Delivery) -> None:
+    """LateError for the first fact that is late, DataError for the first that was refused for another reason."""
+    for delivery in deliveries:
+        for item in delivery.late:
+            raise LateError(f"{item.raw.decode()}: {item.reason}", item.place)
+        for item in delivery.refused:
+            raise DataError(f"{item.raw.decode()}: {item.reason}", item.place)
