@@ -219,7 +219,7 @@ class Admitting:
         what = f"facts of `{predicate}`" if self._delays else "facts"
         clock = "by the clock, " if watermark <= self._watermarks.floor else ""
         reason = f"late: {clock}{what} before {reached} can no longer come"
-        return Rejected(place, reason, self.text(record).encode())
+        return Rejected(place, reason, self.text(record).encode(), record)
 
     def _refuse_leap(self, record: Record, place: str, reached: int) -> Rejected:
         marks = self._watermarks
@@ -229,7 +229,7 @@ class Admitting:
         else:
             bound, stood, who = self._rules.max_ahead or 0, reached, "its source"
         reason = f"ahead: begins more than {times.length(bound)} after {times.point(stood)}, where {who} stood"
-        return Rejected(place, reason, self.text(record).encode())
+        return Rejected(place, reason, self.text(record).encode(), record)
 
     def _tell_moved(self, state: SourceState, track: Track, stood: int, lo: int) -> None:
         times = self._watermarks.times

@@ -297,8 +297,8 @@ class Intake:
         refused_long: list[Rejected] = []
         reason = f"long: `ask` takes a fact as one at each time point, but {MOST_POINTS:,} at most"
         for i in long:
-            text = self._admitting.text(batch.records[i])
-            refused_long.append(Rejected(_place(batch, i), reason, text.encode()))
+            record = batch.records[i]
+            refused_long.append(Rejected(_place(batch, i), reason, self._admitting.text(record).encode(), record))
         delivery.long = refused_long
         self.long += len(long)
         refused = {i for i in long if batch.records[i][0] not in self._forward}

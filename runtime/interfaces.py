@@ -35,11 +35,15 @@ Part = Value | None
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A record that could not be read: where (`file:line`), why, and what it said (bytes, cut if long)."""
+    """A record that could not be used: where (`file:line`), why, and what it said (bytes, cut if long).
+
+    `record` is the fact that it is, where it could be read.
+    """
 
     place: str
     reason: str
     raw: bytes
+    record: Record | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True)
