@@ -13,7 +13,7 @@ from anyio.abc import TaskStatus
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.http.watch import KEPT_FACTS, Watch
-from tidelog.connectors.messages import Message, write_recorded
+from tidelog.connectors.messages import HearsMessages, Message, write_recorded
 from tidelog.connectors.state_store import StateDirectory
 from tidelog.gateway.building import Unit
 from tidelog.gateway.observing import Observers, TapObserver
@@ -51,9 +51,11 @@ class Running:
         self.unit, self._settings, self._taps, self._watch, self._store = unit, settings, taps, watch, store
         self._times = TimeFormatter(unit.plan.timeline, settings.iso and unit.plan.timeline.unit is not None)
         self._ended = anyio.Event()
-        self._mapped = [name for name, source in unit.sources.items() if hasattr(source, "on_messages")]
-        for name in self._mapped:
-            unit.sources[name].on_messages = partial(self._pass_on, name)  # type: ignore[union-attr] # has been looked at
+        self._mapped = []
+        for name, source in unit.sources.items():
+            if isinstance(source, HearsMessages):
+                source.on_messages = partial(self._pass_on, name)
+                self._mapped.append(name)
         self.engine = self._make(letters)
         self.engine.write_times(self._times)
         prefix = f"{unit.settings.name}:" if len(settings.programs) > 1 else ""
