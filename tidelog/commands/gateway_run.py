@@ -19,6 +19,7 @@ from tidelog.connectors.state_store import StateDirectory
 from tidelog.gateway.building import Unit, build, http_settings, make_unit
 from tidelog.gateway.engines import Running
 from tidelog.gateway.logs import letter_line, letter_logged, set_up
+from tidelog.gateway.paths import check_paths
 from tidelog.gateway.reading import read_settings
 from tidelog.gateway.settings import GatewaySettings
 from tidelog.gateway.states import open_state
@@ -35,6 +36,7 @@ logger = logging.getLogger("tidelog")
 def run(settings: GatewaySettings, file: Path) -> int:
     """Run the gateway until it is stopped; returns the exit code. Raises what a program or its ends raise for good."""
     units = build(settings, file.parent)
+    check_paths(settings, file.parent)
     notifier = Notifier()
     set_up(settings.log, under_systemd=notifier.is_heard)
     collect_seldom()
@@ -123,7 +125,10 @@ class Gateway:
         if not self._settings.state:
             return None
         path = self._file.parent / self._settings.state / unit.settings.name
-        path.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SpecError(f"cannot keep the state in `{path}`: {error.strerror}") from None
         return open_state(str(path), unit.plan, when_changed=self._settings.when_program_changes)
 
     def _tapped(self) -> list[str]:
@@ -162,6 +167,7 @@ class Gateway:
             try:
                 settings = read_settings(self._file)
                 units = build(settings, self._file.parent)
+                check_paths(settings, self._file.parent)
             finally:
                 self._notifier.ready("running")
             return await self._replace(settings, units)
