@@ -26,7 +26,7 @@ from tidelog.gateway.states import open_state
 from tidelog.gateway.systemd import Notifier
 from tidelog.gateway.taps import Taps, TapServer, tap_path
 from tidelog.plans.errors import SpecError, TidelogError
-from tidelog.runtime.collecting import collect_seldom
+from tidelog.runtime.collecting import collect_steadily
 from tidelog.runtime.engine import first_cause
 from tidelog.runtime.interfaces import Rejected
 
@@ -39,7 +39,7 @@ def run(settings: GatewaySettings, file: Path) -> int:
     check_paths(settings, file.parent)
     notifier = Notifier()
     set_up(settings.log, under_systemd=notifier.is_heard)
-    collect_seldom()
+    collect_steadily()
     with gently_stopped() as stopping:
         gateway = Gateway(settings, file, units, stopping, notifier)
         try:
