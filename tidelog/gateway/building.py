@@ -44,6 +44,7 @@ from tidelog.gateway.settings import (
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
 from tidelog.plans.times import TimeReader
+from tidelog.runtime.clock import read_max_ahead
 from tidelog.runtime.interfaces import Listener, Sink, Source
 
 
@@ -95,6 +96,7 @@ def compile_program(program: ProgramSettings, folder: Path) -> Plan:
     times = TimeReader(plan.timeline)
     for name in ("lateness", "clock", "max_ahead"):
         value = getattr(program, name)
+        value = read_max_ahead(value) if name == "max_ahead" else value
         if value is not None:
             try:
                 times.duration(value)
