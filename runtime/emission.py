@@ -25,13 +25,14 @@ from tidelog.operators.operator import shift
 from tidelog.operators.room import NoRoomError, Room
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Fact, Record, Row, format_atom
+from tidelog.plans.plan import Announced
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.agenda import Agenda
 from tidelog.runtime.growing import Growing
 from tidelog.runtime.interfaces import EmitMode
 from tidelog.runtime.showing import ByTime, Showing, Shown
 
-NOTHING: Mapping[str, int] = MappingProxyType({})
+NOTHING: Mapping[str, Announced] = MappingProxyType({})
 
 
 class Emission(ABC):
@@ -42,12 +43,11 @@ class Emission(ABC):
     follows_arrivals = False
     """Whether the arrival of input facts alone may have something told."""
 
-    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> None:
         self.frontiers = dict.fromkeys(outputs, NEG)
         self.room = Room()
         self.announced = announced
-        """The predicates of which what goes on holding may be announced (`operators/open_rows.py`), and how far beyond their
-        frontiers it is known."""
+        """The predicates of which what goes on holding may be announced (`operators/open_rows.py`), and how."""
 
     def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
         """Take new coverage of an output predicate, and the frontier behind it."""
@@ -61,7 +61,8 @@ class Emission(ABC):
         """The stream has ended and all has been received: what recursion without end leaves open is as final as it gets."""
         answers: list[Record] = []
         for predicate, frontier in self.frontiers.items():
-            known = shift(frontier, self.announced.get(predicate, 0))
+            announced = self.announced.get(predicate)
+            known = frontier if announced is None else shift(frontier, announced.beyond)
             closed: list[Fact] = []
             for row, since in self.opened(predicate):
                 closed += [(row, since, SHUT), (row, since, known)] if since <= known else [(row, since, SHUT)]
@@ -106,10 +107,10 @@ class Emission(ABC):
 class Intervals(Emission):
     """Everything at once; keeps nothing but what goes on holding until further notice."""
 
-    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> None:
         super().__init__(outputs, announced)
         self.waits = bool(announced)
-        self._growing = {predicate: Growing(beyond) for predicate, beyond in announced.items()}
+        self._growing = {name: Growing(found.beyond, is_fed=found.is_fed) for name, found in announced.items()}
 
     def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
         growing = self._growing.get(predicate)
@@ -150,7 +151,7 @@ class Intervals(Emission):
 class Runs(Emission):
     """What is told once it can grow no more: keeps each row's runs, since when open rows hold, and when to look at each."""
 
-    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> None:
         super().__init__(outputs, announced)
         self.coverage = {predicate: Coverage(keeps=True) for predicate in self.frontiers}
         self._open: dict[str, dict[Row, int]] = {predicate: {} for predicate in self.frontiers}
@@ -256,7 +257,7 @@ class Changes(Runs):
     frontier is behind that. So of a row's runs that are kept, only the first may have begun; without an end, it goes then.
     """
 
-    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> None:
         super().__init__(outputs, announced)
         self._begun: dict[str, dict[Row, None]] = {predicate: {} for predicate in self.frontiers}
 
@@ -328,7 +329,7 @@ class Points(Emission):
 
     follows_arrivals = True
 
-    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> None:
         super().__init__(outputs, announced)
         self._points: list[int] = []
         self._watermark = NEG
@@ -423,7 +424,7 @@ class Points(Emission):
             self.take(predicate, [(tuple(row), lo, hi)])
 
 
-def emission(mode: EmitMode, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> Emission:
+def emission(mode: EmitMode, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> Emission:
     """The emission of a mode for these output predicates, some of them announced; ValueError for any other mode."""
     kinds: dict[EmitMode, type[Emission]] = {"intervals": Intervals, "final": Final, "changes": Changes, "points": Points}
     if mode not in kinds:
