@@ -13,13 +13,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import chain, groupby
+from operator import attrgetter, itemgetter
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
-from tidelog.operators.coverage import Coverage
+from tidelog.operators.coverage import Bounds, Coverage
 from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.operators.operator import shift
 from tidelog.operators.room import NoRoomError, Room
@@ -32,6 +33,9 @@ from tidelog.runtime.growing import Growing
 from tidelog.runtime.interfaces import EmitMode
 from tidelog.runtime.showing import ByTime, Showing, Shown
 
+R = TypeVar("R", bound=Record)
+_ORDER: Callable[[ChangeRecord], tuple[int, int]] = attrgetter("order")
+_END_AND_BEGIN: Callable[[Record], tuple[int, int]] = itemgetter(3, 2)
 NOTHING: Mapping[str, Announced] = MappingProxyType({})
 
 
@@ -159,26 +163,27 @@ class Runs(Emission):
 
     def _store(self, predicate: str, facts: Sequence[Fact]) -> dict[Row, None]:
         """Keep new coverage, and what is announced (`operators/open_rows.py`); returns the rows that this is about."""
-        rows = dict.fromkeys(row for row, _, _ in facts)
-        announced = [fact for fact in facts if fact[2] > POS]
-        if announced:
-            facts = [fact for fact in facts if fact[2] <= POS]
-            open_rows = self._open[predicate]
-            for row, lo, kind in announced:
-                if kind == OPEN:
-                    open_rows[row] = lo
-                else:
-                    del open_rows[row]
-        self.coverage[predicate].insert(facts)
+        if predicate not in self.announced:
+            self.coverage[predicate].insert(facts)
+            return dict.fromkeys(row for row, _, _ in facts)
+        rows: dict[Row, None] = {}
+        open_rows = self._open[predicate]
+        plain: list[Fact] = []
+        for fact in facts:
+            row, lo, kind = fact
+            rows[row] = None
+            if kind <= POS:
+                plain.append(fact)
+            elif kind == OPEN:
+                open_rows[row] = lo
+            else:
+                del open_rows[row]
+        if plain:
+            self.coverage[predicate].insert(plain)
         return rows
 
     def opened(self, predicate: str) -> list[tuple[Row, int]]:
         return list(self._open[predicate].items())
-
-    def _ended_runs(self, predicate: str, row: Row) -> int:
-        """How many bounds of a row's runs do not touch what is open of it."""
-        bounds, since = self.coverage[predicate].rows.get(row, []), self._open[predicate].get(row)
-        return len(bounds) if since is None else bisect_left(bounds, since - 1) & ~1
 
     def deadline(self, predicate: str) -> int:
         due = self._agendas[predicate].first()
@@ -199,37 +204,37 @@ class Final(Runs):
     """Maximal intervals."""
 
     def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
-        for row in self._store(predicate, facts):
-            self._schedule(predicate, row)
+        self._schedule(predicate, self._store(predicate, facts))
         return []
 
-    def _schedule(self, predicate: str, row: Row) -> None:
-        """Look at the row again when its first run may be final."""
-        if not self._ended_runs(predicate, row):
-            return
-        lo, hi, *_ = self.coverage[predicate].rows[row]
-        due = lo - 1 if hi >= POS else hi + 1  # a run without end can grow on its left side alone
-        self._agendas[predicate].schedule(row, due)
+    def _schedule(self, predicate: str, rows: Iterable[Row]) -> None:
+        """Look at each row again when its first run may be final."""
+        stored, open_rows, agenda = self.coverage[predicate].rows, self._open[predicate], self._agendas[predicate]
+        for row in rows:
+            bounds = stored.get(row)
+            if bounds and _ended_runs(bounds, open_rows.get(row)):
+                hi = bounds[1]  # a run without end can grow on its left side alone
+                agenda.schedule(row, bounds[0] - 1 if hi >= POS else hi + 1)
 
     def settle(self, predicate: str) -> list[Record]:
-        frontier = self.frontiers[predicate]
+        frontier, stored, open_rows = self.frontiers[predicate], self.coverage[predicate].rows, self._open[predicate]
         answers: list[Record] = []
+        left: list[Row] = []
         for row in self._agendas[predicate].reached(frontier):
-            answers += self._finished(predicate, row, frontier)
-            self._schedule(predicate, row)
-        answers.sort(key=lambda record: (record[3], record[2], format_atom(predicate, record[1])))
-        return answers
-
-    def _finished(self, predicate: str, row: Row, frontier: int) -> list[Record]:
-        bounds = self.coverage[predicate].rows.get(row, [])
-        done, ended = 0, self._ended_runs(predicate, row)
-        while done < ended and _is_final(bounds[done], bounds[done + 1], frontier):
-            done += 2
-        answers = [(predicate, row, bounds[i], bounds[i + 1]) for i in range(0, done, 2)]
-        del bounds[:done]
-        if not bounds:
-            self.coverage[predicate].rows.pop(row, None)
-        return answers
+            bounds = stored.get(row)
+            if not bounds:
+                continue
+            done, ended = 0, _ended_runs(bounds, open_rows.get(row))
+            while done < ended and _is_final(bounds[done], bounds[done + 1], frontier):
+                answers.append((predicate, row, bounds[done], bounds[done + 1]))
+                done += 2
+            if done == len(bounds):
+                del stored[row]
+            else:
+                del bounds[:done]
+                left.append(row)
+        self._schedule(predicate, left)
+        return _in_order(answers, _END_AND_BEGIN)
 
     def snapshot(self) -> dict[str, Any]:
         coverage = {predicate: store.snapshot() for predicate, store in self.coverage.items()}
@@ -241,13 +246,31 @@ class Final(Runs):
         for predicate, stored in data["coverage"].items():
             self.coverage[predicate].restore(stored)
             self._agendas[predicate].clear()
-            for row in self.coverage[predicate].rows:
-                self._schedule(predicate, row)
+            self._schedule(predicate, self.coverage[predicate].rows)
 
 
 def _is_final(lo: int, hi: int, frontier: int) -> bool:
     """Whether a run can grow no more: new coverage begins behind the frontier, and must not touch it."""
     return frontier >= POS or hi < frontier or (hi >= POS and lo <= frontier + 1)
+
+
+def _ended_runs(bounds: Bounds, since: int | None) -> int:
+    """How many bounds of a row's runs do not touch what is open of it."""
+    return len(bounds) if since is None else bisect_left(bounds, since - 1) & ~1
+
+
+def _in_order(answers: list[R], when: Callable[[R], tuple[int, int]]) -> list[R]:
+    """Answers of one predicate by time, and then by text, which is made only where it decides."""
+    answers.sort(key=when)
+    at = 0
+    while at + 1 < len(answers):
+        time, end = when(answers[at]), at + 1
+        while end < len(answers) and when(answers[end]) == time:
+            end += 1
+        if end > at + 1:
+            answers[at:end] = sorted(answers[at:end], key=lambda answer: format_atom(answer[0], answer[1]))
+        at = end
+    return answers
 
 
 class Changes(Runs):
@@ -270,13 +293,13 @@ class Changes(Runs):
     def _look(self, predicate: str, rows: Iterable[Row]) -> list[Record]:
         """What is certain of these rows by now, in order; they are scheduled for what is to come."""
         changes = [change for row in rows for change in self._decided(predicate, row)]
-        changes.sort(key=lambda change: (*change.order, format_atom(predicate, change.row)))
-        return [*changes]
+        return [*_in_order(changes, _ORDER)]
 
     def _decided(self, predicate: str, row: Row) -> list[ChangeRecord]:
         rows, begun, agenda = self.coverage[predicate].rows, self._begun[predicate], self._agendas[predicate]
         frontier, bounds = self.frontiers[predicate], rows.get(row, [])  # a row without end may be scheduled still
-        ended, since = self._ended_runs(predicate, row), self._open[predicate].get(row)
+        since = self._open[predicate].get(row)
+        ended = _ended_runs(bounds, since)
         changes: list[ChangeRecord] = []
         done = 0
         while done < ended or since is not None:
