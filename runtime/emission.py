@@ -53,13 +53,9 @@ class Emission(ABC):
         self.announced = announced
         """The predicates of which what goes on holding may be announced (`operators/open_rows.py`), and how."""
 
+    @abstractmethod
     def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
         """Take new coverage of an output predicate, and the frontier behind it."""
-        answers = self.take(predicate, facts) if facts else []
-        if frontier > self.frontiers[predicate]:
-            self.frontiers[predicate] = frontier
-            answers = answers + self.settle(predicate)
-        return answers
 
     def finish(self) -> list[Record]:
         """The stream has ended and all has been received: what recursion without end leaves open is as final as it gets."""
@@ -94,12 +90,6 @@ class Emission(ABC):
         return {}
 
     @abstractmethod
-    def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]: ...
-
-    @abstractmethod
-    def settle(self, predicate: str) -> list[Record]: ...
-
-    @abstractmethod
     def snapshot(self) -> dict[str, Any]:
         """The state as plain data."""
 
@@ -122,12 +112,6 @@ class Intervals(Emission):
             facts = growing.take(facts, frontier)
             self.frontiers[predicate] = max(frontier, self.frontiers[predicate])
         return [(predicate, row, lo, hi) for row, lo, hi in facts]
-
-    def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
-        return self.receive(predicate, facts, self.frontiers[predicate])
-
-    def settle(self, predicate: str) -> list[Record]:
-        return []
 
     def opened(self, predicate: str) -> list[tuple[Row, int]]:
         return self._growing[predicate].opened() if predicate in self._growing else []
@@ -160,6 +144,18 @@ class Runs(Emission):
         self.coverage = {predicate: Coverage(keeps=True) for predicate in self.frontiers}
         self._open: dict[str, dict[Row, int]] = {predicate: {} for predicate in self.frontiers}
         self._agendas = {predicate: Agenda() for predicate in self.frontiers}
+
+    def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
+        rows = self._store(predicate, facts) if facts else {}
+        if frontier > self.frontiers[predicate]:
+            self.frontiers[predicate] = frontier
+            for row in self._agendas[predicate].reached(frontier):
+                rows[row] = None
+        return self.look(predicate, rows) if rows else []
+
+    @abstractmethod
+    def look(self, predicate: str, rows: Iterable[Row]) -> list[Record]:
+        """What is certain of these rows by now, in order; they are scheduled for what is to come."""
 
     def _store(self, predicate: str, facts: Sequence[Fact]) -> dict[Row, None]:
         """Keep new coverage, and what is announced (`operators/open_rows.py`); returns the rows that this is about."""
@@ -203,24 +199,11 @@ class Runs(Emission):
 class Final(Runs):
     """Maximal intervals."""
 
-    def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
-        self._schedule(predicate, self._store(predicate, facts))
-        return []
-
-    def _schedule(self, predicate: str, rows: Iterable[Row]) -> None:
-        """Look at each row again when its first run may be final."""
-        stored, open_rows, agenda = self.coverage[predicate].rows, self._open[predicate], self._agendas[predicate]
-        for row in rows:
-            bounds = stored.get(row)
-            if bounds and _ended_runs(bounds, open_rows.get(row)):
-                hi = bounds[1]  # a run without end can grow on its left side alone
-                agenda.schedule(row, bounds[0] - 1 if hi >= POS else hi + 1)
-
-    def settle(self, predicate: str) -> list[Record]:
+    def look(self, predicate: str, rows: Iterable[Row]) -> list[Record]:
         frontier, stored, open_rows = self.frontiers[predicate], self.coverage[predicate].rows, self._open[predicate]
+        agenda = self._agendas[predicate]
         answers: list[Record] = []
-        left: list[Row] = []
-        for row in self._agendas[predicate].reached(frontier):
+        for row in rows:
             bounds = stored.get(row)
             if not bounds:
                 continue
@@ -230,10 +213,10 @@ class Final(Runs):
                 done += 2
             if done == len(bounds):
                 del stored[row]
-            else:
-                del bounds[:done]
-                left.append(row)
-        self._schedule(predicate, left)
+                continue
+            del bounds[:done]
+            if done < ended:  # a run without end can grow on its left side alone
+                agenda.schedule(row, bounds[0] - 1 if bounds[1] >= POS else bounds[1] + 1)
         return _in_order(answers, _END_AND_BEGIN)
 
     def snapshot(self) -> dict[str, Any]:
@@ -246,7 +229,7 @@ class Final(Runs):
         for predicate, stored in data["coverage"].items():
             self.coverage[predicate].restore(stored)
             self._agendas[predicate].clear()
-            self._schedule(predicate, self.coverage[predicate].rows)
+            self.look(predicate, [*self.coverage[predicate].rows])  # schedules: all that is final was told before
 
 
 def _is_final(lo: int, hi: int, frontier: int) -> bool:
@@ -284,14 +267,7 @@ class Changes(Runs):
         super().__init__(outputs, announced)
         self._begun: dict[str, dict[Row, None]] = {predicate: {} for predicate in self.frontiers}
 
-    def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
-        return self._look(predicate, self._store(predicate, facts))
-
-    def settle(self, predicate: str) -> list[Record]:
-        return self._look(predicate, self._agendas[predicate].reached(self.frontiers[predicate]))
-
-    def _look(self, predicate: str, rows: Iterable[Row]) -> list[Record]:
-        """What is certain of these rows by now, in order; they are scheduled for what is to come."""
+    def look(self, predicate: str, rows: Iterable[Row]) -> list[Record]:
         changes = [change for row in rows for change in self._decided(predicate, row)]
         return [*_in_order(changes, _ORDER)]
 
@@ -342,7 +318,7 @@ class Changes(Runs):
             self.coverage[predicate].restore(stored)
             self._begun[predicate] = {tuple(row): None for row in data["begun"][predicate]}
             self._agendas[predicate].clear()
-            self._look(
+            self.look(
                 predicate, [*self.coverage[predicate].rows, *self._open[predicate]]
             )  # schedules: all that is certain was told before
 
@@ -367,7 +343,15 @@ class Points(Emission):
         self._watermark = max(self._watermark, watermark)
         return self._decided()
 
-    def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
+    def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
+        if facts:
+            self._take(predicate, facts)
+        if frontier <= self.frontiers[predicate]:
+            return []
+        self.frontiers[predicate] = frontier
+        return self._decided()
+
+    def _take(self, predicate: str, facts: Sequence[Fact]) -> None:
         for row, lo, hi in facts:
             if hi == SHUT:
                 self._shut(self._open.pop((predicate, row)))
@@ -377,7 +361,6 @@ class Points(Emission):
             self._later.add(begin, shown)
             if hi == OPEN:
                 self._open[predicate, row] = shown
-        return []
 
     def opened(self, predicate: str) -> list[tuple[Row, int]]:
         return [(row, shown[4]) for (name, row), shown in self._open.items() if name == predicate]
@@ -387,9 +370,6 @@ class Points(Emission):
             self._holding.remove(shown)
         else:
             self._later.remove(shown[4], shown)
-
-    def settle(self, predicate: str) -> list[Record]:
-        return self._decided()
 
     def deadline(self, predicate: str) -> int:
         return self._points[0] if self._points else POS
@@ -444,7 +424,7 @@ class Points(Emission):
         self._watermark = data["watermark"]
         self._later, self._ends, self._holding, self._open = ByTime(), ByTime(), Showing(), {}
         for predicate, row, lo, hi in data["records"]:
-            self.take(predicate, [(tuple(row), lo, hi)])
+            self._take(predicate, [(tuple(row), lo, hi)])
 
 
 def emission(mode: EmitMode, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> Emission:
