@@ -2,11 +2,11 @@
 
 The stream has a reading at each time point, in batches of 1,000; with many groups 50 of them, each of a random one.
 
-One group and many are compared in three ways, since they do not tell the same. With one group, what comes in and what leaves
-at a time point change one answer. With many, each reading ends the answer of a group of its own and begins another; and as
-intervals, what goes on holding is told again now and then. So there is a figure a fact, a figure an answer, and one a fact with
-as many answers on both sides: maximal intervals, one reading a time point, none of which leaves before the stream ends. In the
-last, both make about the same calls: what differs is memory, with 10,000 groups in place of one, and garbage collection.
+One group and many are compared in three ways, since they do not tell the same. With one group, what comes in and what
+leaves at a time point change one answer. With many, each reading ends the answer of a group of its own and begins another;
+and as intervals, what goes on holding is told again now and then. So there is a figure a fact, a figure an answer, and one a
+fact with as many answers on both sides: maximal intervals, one reading a time point, none of which leaves before the stream
+ends. In the last, many groups make 1.3 times the calls; the rest is the memory that 10,000 groups take.
 
 Beside it, a mean over a deque and a running sum, as one would write it by hand for one group: it tells a value for each
 reading, in floats that drift, takes no late ones and tells no ends.
