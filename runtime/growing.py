@@ -54,10 +54,11 @@ class Growing:
             self.frontier = frontier
         new = self._unknown(pieces.take(facts)) if facts else []
         if pieces.open:
-            if facts:
+            if pieces.fresh and facts:
                 new += self._tell(self._opened(new))
             if moved:
-                new += self._tell(self._begun())
+                if self._begins and self._begins[0][0] <= frontier:
+                    new += self._tell(self._begun())
                 if frontier >= POS or len(pieces.open) <= PROMPT:
                     new += self._tell(list(pieces.open))
             if new:
@@ -78,6 +79,8 @@ class Growing:
     def _tell(self, rows: Iterable[Row]) -> list[Fact]:
         """How far open rows have come; it is the others' turn then."""
         told = list(self._pieces.tell(rows, self.frontier))
+        if not told:
+            return told
         for row, _, _ in told:
             self._pieces.open.move_to_end(row)
         return self._unknown(told)
@@ -89,7 +92,7 @@ class Growing:
     def _opened(self, told: Sequence[Fact]) -> list[Row]:
         """The rows that the last message has opened, and that have begun; the others wait, unless they go on with a fact."""
         begun: list[Row] = []
-        followed = {(row, hi + 1) for row, _, hi in told} if self._pieces.fresh else set()
+        followed = {(row, hi + 1) for row, _, hi in told}
         for row in self._pieces.fresh:
             since, _ = self._pieces.open[row]
             if since <= self.frontier:
