@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo docs java mosquitto chromium package playground extension pictures test test-all lint bench clean
+.PHONY: demo docs java mosquitto chromium package test-compiled playground extension pictures test test-all lint bench clean
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/tidelog run examples/weather/weather.tide \
@@ -51,6 +51,11 @@ playground: $(VENV)/demo.stamp
 # A wheel and a source distribution of what is committed, in build/package/dist, and the tests on them.
 package: $(VENV)/test.stamp $(VENV)/lint.stamp
 	@.ci/package
+
+# The wheel with compiled modules of what is committed, in build/compiled/dist, for this Python and this kind of machine; and
+# the tests that `make test` runs, on it. WHEEL=1: the wheel alone.
+test-compiled: $(VENV)/test.stamp $(VENV)/lint.stamp
+	@.ci/compiled $(if $(WHEEL),,tests)
 
 # The extension for Visual Studio Code, packed, in build/vscode; needs npm.
 extension:
