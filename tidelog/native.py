@@ -8,6 +8,10 @@ from __future__ import annotations
 import os
 import sys
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, PathFinder, SourceFileLoader
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.abc import PathEntryFinder
 
 _FOLDER = os.path.dirname(__file__)
 
@@ -25,7 +29,7 @@ def prefer_sources(folder: str) -> None:
     def is_below(path: str) -> bool:
         return path == folder or path.startswith(folder + os.sep)
 
-    def find(path: str) -> FileFinder:
+    def find(path: str) -> PathEntryFinder:
         if not is_below(path):
             raise ImportError(f"not below {folder}", path=path)
         return find_below(path)
