@@ -28,9 +28,11 @@ lint: $(VENV)/lint.stamp
 	$(BIN)/lint-imports
 
 # LARS=1: the benchmarks of the papers on LARS, with plots; BATCH=1: those of batch reasoning (FULL=1: a million facts, too);
-# SPARK=1: a program on Spark, which needs Java.
+# SPARK=1: a program on Spark, which needs Java. BUILDS=1: the pure build beside the compiled one.
 bench: $(VENV)/$(if $(LARS)$(BATCH),bench,test).stamp
-	$(BIN)/python -m benchmarks $(if $(LARS),--lars) $(if $(BATCH),--batch $(if $(FULL),--full)) $(if $(SPARK),--spark)
+	$(if $(BUILDS),@$(MAKE) --no-print-directory test-compiled WHEEL=1)
+	$(BIN)/python -m benchmarks $(if $(LARS),--lars) $(if $(BATCH),--batch $(if $(FULL),--full)) $(if $(SPARK),--spark) \
+	    $(if $(BUILDS),--builds)
 
 # The pictures of the examples in docs/pictures, by the commands there.
 pictures: $(VENV)/demo.stamp
