@@ -53,7 +53,7 @@ def test_a_session_names_step_rule_and_fact() -> None:
 
 def test_a_row_that_the_program_would_have_refused_is_named() -> None:
     """A record is taken as it is: where its row is too short for a rule, the error names both."""
-    session = Session(plan_of("timeline integer.\ninput p(x, y).\na(X) :- p(X, Y), q(Y).\n"))
+    session = Session(plan_of("timeline integer.\ninput p(x, y).\ninput q(y).\na(X) :- p(X, Y), q(Y).\n"))
     session.push_records([("q", ("y",), 1, 1), ("p", ("good", "y"), 1, 1)])
     assert session.pull_records() == [("a", ("good",), 1, 1)]
     with pytest.raises(OperatorError) as caught:
