@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio.abc import TaskGroup
-from anyio.streams.memory import MemoryObjectReceiveStream
 
 from tidelog.plans.errors import ConnectorError, StateError, TidelogError
 from tidelog.plans.plan import Plan
@@ -27,7 +26,7 @@ from tidelog.plans.stopping import Stopped
 from tidelog.plans.times import TimeLike
 from tidelog.runtime.alignment import Alignment
 from tidelog.runtime.arguments import AtEnd, check_at_end
-from tidelog.runtime.channels import Channel, everything_waiting
+from tidelog.runtime.channels import Channel
 from tidelog.runtime.clock import Clock, start_sources
 from tidelog.runtime.direct import Direct
 from tidelog.runtime.durability import Backlog, Keep, StateStore
@@ -264,12 +263,12 @@ class Engine:
         way = self._way
         going_on = [actor for actor in self._sources.fixed if not way.has_ended(actor.name)]
         start_sources(tasks, going_on, self._sources.actors, events, self._clock)
-        tasks.start_soon(self._reason, events.inbox, name="reasoner")
+        tasks.start_soon(self._reason, events, name="reasoner")
         for sink in self._sinks:
             tasks.start_soon(sink.run, way.feed(sink), name=sink.name)
         events.seal()
 
-    async def _reason(self, inbox: MemoryObjectReceiveStream[SourceEvent]) -> None:
+    async def _reason(self, inbox: Channel[SourceEvent]) -> None:
         """Let the operators take what the sources say, and tell the sinks what follows; all that waits is taken at once."""
         with inbox:
             try:
@@ -279,7 +278,7 @@ class Engine:
                     beside.start_soon(self._way.keep_going)
                     with suppress(anyio.EndOfStream):
                         while await self._wait_for_room():
-                            await self._take_all(await everything_waiting(inbox))
+                            await self._take_all(await inbox.receive_all())
                     beside.cancel_scope.cancel()
                 if not self._session.is_finished and not self._way.goes_on:
                     self._session.rest()
@@ -290,7 +289,7 @@ class Engine:
                     await self._take_rest(inbox)
                 self._way.close()
 
-    async def _take_rest(self, inbox: MemoryObjectReceiveStream[SourceEvent]) -> None:
+    async def _take_rest(self, inbox: Channel[SourceEvent]) -> None:
         """Where a source has failed for good, what the others and it had said by then still counts."""
         with anyio.CancelScope(shield=True):
             while not self._way.is_spoiled and not self._is_late():
@@ -314,14 +313,15 @@ class Engine:
 
         Then it is told after each, too, so that what is told together does not depend on what happens to wait.
         """
-        with anyio.CancelScope(shield=self._way.goes_on):
+        if not self._way.goes_on:
             for name, event, moment in news:
                 await self._take(name, event, moment)
-                self._alignment.taken(name)
-                if self._way.goes_on:
-                    await self._tell()
-        if not self._way.goes_on:
             await self._tell()
+            return
+        with anyio.CancelScope(shield=True):
+            for name, event, moment in news:
+                await self._take(name, event, moment)
+                await self._tell()
 
     async def _tell(self) -> None:
         """Let the sinks have what became known; whoever listens for violations is told of these at once."""
@@ -368,6 +368,7 @@ class Engine:
             self._observer.took(name, event if isinstance(event, Batch) else None, refused)
         if refused:
             await self._reject(refused)
+        self._alignment.taken(name)
 
     async def _reject(self, rejected: list[Rejected]) -> None:
         self.rejected += len(rejected)
