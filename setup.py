@@ -22,7 +22,7 @@ HOT = (
         f"tidelog/runtime/{name}.py"
         for name in (
             *("admitting", "agenda", "emission", "graph", "growing", "intake", "network", "outlet", "readers", "showing"),
-            *("source_state", "state_bound", "tracks", "units", "watermarks"),
+            *("source_state", "tracks", "units", "watermarks"),
         )
     ),
 )
