@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo docs java mosquitto chromium package playground extension pictures test test-all lint bench clean
+.PHONY: demo docs java mosquitto chromium package test-compiled playground extension pictures test test-all lint bench clean
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/tidelog run examples/weather/weather.tide \
@@ -28,9 +28,11 @@ lint: $(VENV)/lint.stamp
 	$(BIN)/lint-imports
 
 # LARS=1: the benchmarks of the papers on LARS, with plots; BATCH=1: those of batch reasoning (FULL=1: a million facts, too);
-# SPARK=1: a program on Spark, which needs Java.
+# SPARK=1: a program on Spark, which needs Java. BUILDS=1: the pure build beside the compiled one.
 bench: $(VENV)/$(if $(LARS)$(BATCH),bench,test).stamp
-	$(BIN)/python -m benchmarks $(if $(LARS),--lars) $(if $(BATCH),--batch $(if $(FULL),--full)) $(if $(SPARK),--spark)
+	$(if $(BUILDS),@$(MAKE) --no-print-directory test-compiled WHEEL=1)
+	$(BIN)/python -m benchmarks $(if $(LARS),--lars) $(if $(BATCH),--batch $(if $(FULL),--full)) $(if $(SPARK),--spark) \
+	    $(if $(BUILDS),--builds)
 
 # The pictures of the examples in docs/pictures, by the commands there.
 pictures: $(VENV)/demo.stamp
@@ -51,6 +53,11 @@ playground: $(VENV)/demo.stamp
 # A wheel and a source distribution of what is committed, in build/package/dist, and the tests on them.
 package: $(VENV)/test.stamp $(VENV)/lint.stamp
 	@.ci/package
+
+# The wheel with compiled modules of what is committed, in build/compiled/dist, for this Python and this kind of machine; and
+# the tests that `make test` runs, on it. WHEEL=1: the wheel alone.
+test-compiled: $(VENV)/test.stamp $(VENV)/lint.stamp
+	@.ci/compiled $(if $(WHEEL),,tests)
 
 # The extension for Visual Studio Code, packed, in build/vscode; needs npm.
 extension:

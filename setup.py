@@ -1,14 +1,47 @@
-"""The long description: the README, whose relative links lead to the repository when it is read elsewhere."""
+"""What a wheel is made of beyond `pyproject.toml`: the long description, and compiled modules where they are wanted.
 
+With `TIDELOG_COMPILE=1` in the environment, a wheel is built for this version of Python and this kind of machine, in which
+the modules that each fact passes through are compiled by mypyc, beside their sources. `MYPYC_OPT_LEVEL` is how hard the C
+compiler tries: at 0 it is done soonest, and beyond 1 it takes much longer for little.
+"""
+
+import os
 import re
+import sys
+from glob import glob
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Extension, setup
 
 REPOSITORY = "https://github.com/tidelog/tidelog"
+COMPILED = os.environ.get("TIDELOG_COMPILE") == "1"
+# Not among them: the session, which is the front door; the controls of loops, between whose calls Python hears of signals.
+HOT = (
+    *sorted(set(glob("tidelog/operators/*.py")) - {"tidelog/operators/__init__.py"}),
+    *(
+        f"tidelog/runtime/{name}.py"
+        for name in (
+            *("admitting", "agenda", "emission", "graph", "growing", "intake", "network", "outlet", "readers", "showing"),
+            *("source_state", "tracks", "units", "watermarks"),
+        )
+    ),
+)
+
+
+def compiled_modules() -> list[Extension]:
+    """The hot modules, compiled where a wheel is built and wants them; what only asks about it does not wait for that."""
+    if not COMPILED or "bdist_wheel" not in sys.argv:
+        return []
+    from mypyc.build import mypycify  # a pure wheel is built without it
+
+    options = ["--config-file=", "--ignore-missing-imports", *HOT]
+    return mypycify(options, opt_level=os.environ.get("MYPYC_OPT_LEVEL", "1"), debug_level="0", group_name="tidelog")
+
 
 readme = Path(__file__).with_name("README.md").read_text("utf-8")
 setup(
     long_description=re.sub(r"\]\((?!https?:|#)([^)]+)\)", rf"]({REPOSITORY}/blob/main/\1)", readme),
     long_description_content_type="text/markdown",
+    setup_requires=["mypy>=2.4,<3"] if COMPILED else [],
+    ext_modules=compiled_modules(),
 )

@@ -2,6 +2,7 @@
 
 With `--lars` those of the papers on LARS instead, with `--batch` those of batch reasoning (`--full`: over a million facts,
 too), with `--spark` a program on Spark; with `--smoke` as well, over small streams and few facts, and nothing is kept.
+With `--builds` the pure build beside the compiled one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 from benchmarks import (
     aggregates,
     asking,
+    builds,
     durable,
     events,
     frames,
@@ -24,7 +26,7 @@ from benchmarks import (
     windows,
 )
 from benchmarks.batch import suite as batch
-from benchmarks.figures import Figure, keep, print_table
+from benchmarks.figures import Figure, keep, print_table, show
 from benchmarks.hand import suite as hand
 from benchmarks.lars import suite
 from benchmarks.spark import suite as spark
@@ -37,6 +39,7 @@ def main() -> None:
     which.add_argument("--lars", action="store_true", help="the benchmarks of the papers on LARS, instead of our own")
     which.add_argument("--batch", action="store_true", help="those of batch reasoning, instead of our own")
     which.add_argument("--spark", action="store_true", help="a program on Spark and in one process, instead of our own")
+    which.add_argument("--builds", action="store_true", help="the pure build beside the compiled one, instead of our own")
     parser.add_argument("--smoke", action="store_true", help="those over little data, to see that all runs")
     parser.add_argument("--full", action="store_true", help="batch reasoning over 1,000,000 facts, too")
     options = parser.parse_args()
@@ -50,6 +53,8 @@ def main() -> None:
         batch.run(options.smoke, options.full)
     elif options.spark:
         spark.run(options.smoke)
+    elif options.builds:
+        show(builds.run)
     else:
         _run_own()
 

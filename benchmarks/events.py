@@ -46,7 +46,7 @@ def run() -> list[Figure]:
     unit = _unit()
     figures = [Figure(_NAME, "decoding an event, and putting it into a dictionary", unit * 1e6, "µs")]
     for name, (rule, predicate, row) in ALIKE.items():
-        costs = [_cost(_among(rule, count), _each(predicate, row)) for count in RULES]
+        costs = [_cost(among(rule, count), each(predicate, row)) for count in RULES]
         for count, cost in zip(RULES, costs, strict=True):
             target = UNITS if count == 1 else None
             figures.append(Figure(_NAME, f"one of {count} rules over {name} / unit", cost[0] / unit, target=target))
@@ -60,11 +60,11 @@ def run() -> list[Figure]:
             figures.append(Figure(_NAME, f"a tick beside {count} open rows, {mode} / unit", tick / unit, target=TICK_UNITS))
             figures.append(Figure(_NAME, f"a tick beside {count} open rows, {mode}: calls of operators", calls))
     rule, predicate, row = ALIKE["other predicates"]
-    alone = _latencies(_among(rule, 1), _each(predicate, row), "intervals")
+    alone = latencies(among(rule, 1), each(predicate, row), "intervals")
     figures += _spread("one rule", alone, unit, UNITS)
     for mode in MODES:
-        switches = _latencies(tidelog.compile(HYSTERESIS), _switches, mode)
-        figures += _spread(f"hysteresis, {mode}", switches, unit, SWITCHES)
+        times = latencies(tidelog.compile(HYSTERESIS), switches, mode)
+        figures += _spread(f"hysteresis, {mode}", times, unit, SWITCHES)
     return figures
 
 
@@ -80,17 +80,17 @@ def _spread(name: str, costs: Sequence[float], unit: float, target: float) -> li
 HYSTERESIS = "timeline integer. input on(s). input off(s). alarm(S) :- not off(S) since on(S)."
 
 
-def _switches(number: int) -> Event:
+def switches(number: int) -> Event:
     """Fifty switches, of which half are on: by turns the one that is off longest is turned on, and one is turned off."""
     turn = number // 2
     return ("on", [f"s{turn % 50}"], number) if number % 2 else ("off", [f"s{(turn + 25) % 50}"], number)
 
 
-def _among(rule: str, count: int) -> tidelog.Plan:
+def among(rule: str, count: int) -> tidelog.Plan:
     return tidelog.compile("timeline integer.\n" + "".join(rule.format(i=i) for i in range(count)))
 
 
-def _each(predicate: str, row: list[str]) -> Callable[[int], Event]:
+def each(predicate: str, row: list[str]) -> Callable[[int], Event]:
     return lambda number: (predicate, row, number)
 
 
@@ -108,10 +108,10 @@ def _unit() -> float:
 
 def _cost(plan: tidelog.Plan, event: Callable[[int], Event]) -> tuple[float, float]:
     """The median seconds of an event, and how many operators are called for it."""
-    return median(_latencies(plan, event, "intervals")), _calls(Session(plan), [event(number) for number in range(100)])
+    return median(latencies(plan, event, "intervals")), _calls(Session(plan), [event(number) for number in range(100)])
 
 
-def _latencies(plan: tidelog.Plan, event: Callable[[int], Event], emit: EmitMode) -> list[float]:
+def latencies(plan: tidelog.Plan, event: Callable[[int], Event], emit: EmitMode) -> list[float]:
     session = Session(plan, emit=emit)
     times = []
     for number in range(WARM_UP + EVENTS):

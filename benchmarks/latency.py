@@ -38,19 +38,24 @@ alarm(Z) :- boxminus[0,2] warned(Z).
 
 def run() -> list[Figure]:
     """The median latency on either backend, and what 99 of 100 and 999 of 1,000 events stay below."""
-    plan = tidelog.compile(PROGRAM, name="chain")
+    plan = chain()
     steps = _longest_chain(plan)
     if steps < CHAIN:
         raise ValueError(f"the chain has only {steps} steps")
     figures = [Figure("latency", "steps from the event to the answer", steps)]
     for backend in ("asyncio", "trio"):
-        times = anyio.run(_measure, plan, backend=backend)
+        times = anyio.run(measure, plan, backend=backend)
         figures += [
             Figure("latency", f"one event alone, {backend}, median", median(times), "µs", TARGET),
             Figure("latency", f"one event alone, {backend}, 99 of 100", quantiles(times, n=100)[-1], "µs"),
             Figure("latency", f"one event alone, {backend}, 999 of 1,000", quantiles(times, n=1000)[-1], "µs"),
         ]
     return figures
+
+
+def chain() -> Plan:
+    """The plan of the chain."""
+    return tidelog.compile(PROGRAM, name="chain")
 
 
 @dataclass
@@ -72,7 +77,7 @@ class _SignallingSink:
         self.came.set()
 
 
-async def _measure(plan: Plan) -> list[float]:
+async def measure(plan: Plan) -> list[float]:
     """The latencies of the events behind the warm-up, in microseconds."""
     source, sink = tidelog.PushSource(), _SignallingSink()
     latencies: list[float] = []

@@ -10,7 +10,7 @@ import anyio.lowlevel
 
 from tidelog.plans.facts import Record
 from tidelog.plans.questions import HypotheticalAnswer
-from tidelog.runtime.handover import hand_over
+from tidelog.runtime.channels import Channel
 from tidelog.runtime.interfaces import AnyAnswer, Batch
 
 BATCH_RECORDS = 1024
@@ -56,21 +56,23 @@ class PushSource:
 
     def __init__(self, *, name: str = "push", capacity: int = MAX_WAITING) -> None:
         self.name = name
-        self._sender, self._receiver = anyio.create_memory_object_stream[Batch](capacity)
+        self._waiting: Channel[Batch] = Channel(capacity)
+        self._sender = self._waiting.sender()
+        self._waiting.seal()
 
     async def __aenter__(self) -> PushSource:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         self._sender.close()
-        self._receiver.close()
+        self._waiting.close()
 
     async def send(self, facts: Batch | Sequence[Record]) -> None:
         """Hand over a batch, or records as one batch; waits while too many wait already.
 
         Raises anyio.ClosedResourceError after `close`, anyio.BrokenResourceError once the source has been left.
         """
-        await hand_over(self._sender, facts if isinstance(facts, Batch) else Batch(list(facts)))
+        await self._sender.send(facts if isinstance(facts, Batch) else Batch(list(facts)))
 
     def close(self) -> None:
         """No more will come: what waits is still delivered, then comes the end."""
@@ -79,7 +81,7 @@ class PushSource:
     async def receive(self) -> Batch | None:
         """The next batch, as soon as it has been sent; None once closed."""
         try:
-            return await self._receiver.receive()
+            return await self._waiting.receive()
         except anyio.EndOfStream:
             return None
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
 
-OPEN = POS + 1
+OPEN: Final = POS + 1
 """In place of a fact's end: the row is open from the fact's begin on."""
-SHUT = POS + 2
+SHUT: Final = POS + 2
 """In place of a fact's end: the row, open from the fact's begin on, is so no longer."""
 
 Key = tuple[int, Row]

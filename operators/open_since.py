@@ -8,10 +8,10 @@ from typing import Any
 
 from tidelog.operators.coverage import overlapping
 from tidelog.operators.open_rows import OPEN, SHUT
-from tidelog.operators.pairing import LEFT, RIGHT
+from tidelog.operators.pairing import LEFT, RIGHT, RowPairing
 from tidelog.operators.since import Since
 from tidelog.plans.facts import Fact, Row
-from tidelog.plans.timeline import POS
+from tidelog.plans.timeline import POS, Metric
 
 
 class OpenSince(Since):
@@ -24,8 +24,8 @@ class OpenSince(Since):
 
     __slots__ = ("_closing", "_count", "_due", "met")
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, metric: Metric, touch: int, pairing: RowPairing) -> None:
+        super().__init__(metric, touch, pairing)
         self.met: dict[Row, tuple[int, dict[Row, int]]] = {}  # open left row → since when; right row → since when announced
         self._due: list[tuple[int, int, Row, Row, int]] = []  # left frontier, number, left, right, where they meet
         self._count = 0  # rows need not be comparable

@@ -97,7 +97,7 @@ class TimeIndex:
             left: tuple[Fact, ...] | Crowd = ()
             if isinstance(group, Crowd):
                 left = group.expire(fact, bound, kept)
-            elif group[0] is not fact or len(group) > 1:
+            elif len(group) > 1 or group[0][2] > bound:
                 left = tuple([piece for piece in group if piece[2] > bound])
                 kept += [piece for piece in left if piece[1] == lo and piece[0] == row]
             if left:
@@ -131,10 +131,10 @@ def _joined(group: tuple[Fact, ...], fact: Fact) -> tuple[Fact, ...] | Crowd:
     """A group with one fact more: with a longer piece, if one of the same row ends where it begins."""
     row, lo, hi = fact
     before = lo - 1
-    for piece in group:
+    for at, piece in enumerate(group):
         if piece[2] == before and piece[0] == row:
             longer = (row, piece[1], hi)
-            return tuple([longer if other is piece else other for other in group])
+            return (*group[:at], longer, *group[at + 1 :])
     return (*group, fact) if len(group) < FEW else Crowd((*group, fact))
 
 

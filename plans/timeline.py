@@ -16,16 +16,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Final, Literal
 
 from tidelog.plans.errors import DataError
 from tidelog.plans.syntax import Interval, Rounding, Time
 
-POS = 1 << 62
+POS: Final = 1 << 62
 """The end of a range that never ends."""
-NEG = -(1 << 62)
+NEG: Final = -(1 << 62)
 """The begin of a range that has none."""
-LIMIT = 1 << 60
+LIMIT: Final = 1 << 60
 """The largest encoded time that data or a program may mention: beyond it lies room for the operators' shifts."""
 
 

@@ -24,12 +24,11 @@ from fractions import Fraction
 import anyio
 import anyio.lowlevel
 from anyio.abc import TaskGroup
-from anyio.streams.memory import MemoryObjectSendStream
 
 from tidelog.plans.errors import DataError
 from tidelog.plans.timeline import LIMIT, NEG, POS, Timeline
 from tidelog.plans.times import TimeLike, TimeReader
-from tidelog.runtime.channels import Channel
+from tidelog.runtime.channels import Channel, Sender
 from tidelog.runtime.interfaces import Batch, Tick
 from tidelog.runtime.listening import ListenerActor
 from tidelog.runtime.supervision import SourceActor, SourceEvent
@@ -145,7 +144,7 @@ class Clock:
         if self._scope is not None:
             self._scope.cancel()
 
-    async def _follow(self, actor: SourceActor | ListenerActor, events: MemoryObjectSendStream[SourceEvent]) -> None:
+    async def _follow(self, actor: SourceActor | ListenerActor, events: Sender[SourceEvent]) -> None:
         await actor.run(events)
         self._left.remove(actor)
         if actor in self._recorded:
@@ -155,7 +154,7 @@ class Clock:
         if not self._left:
             self.stop()
 
-    async def _run(self, scope: anyio.CancelScope, events: MemoryObjectSendStream[SourceEvent]) -> None:
+    async def _run(self, scope: anyio.CancelScope, events: Sender[SourceEvent]) -> None:
         with events, scope:
             if self._recorded:
                 await self._is_read.wait()

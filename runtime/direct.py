@@ -6,12 +6,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from anyio.streams.memory import MemoryObjectReceiveStream
-
-from tidelog.runtime.channels import Channel, everything_waiting
+from tidelog.runtime.channels import Channel, Sender
 from tidelog.runtime.durability import Heading
 from tidelog.runtime.events import Event, Taken
-from tidelog.runtime.handover import hand_over
 from tidelog.runtime.interfaces import AnyAnswer
 from tidelog.runtime.supervision import SinkActor, SourceActor
 
@@ -27,6 +24,7 @@ class Direct:
     def __init__(self, actors: Mapping[str, SourceActor], sinks: Sequence[SinkActor]) -> None:
         self._actors, self._sinks = actors, sinks
         self._channels: list[Channel[Sequence[AnyAnswer]]] = []
+        self._ends: list[Sender[Sequence[AnyAnswer]]] = []
         self._receipts: dict[str, dict[str, Any]] = {}
         self._answers: list[AnyAnswer] = []
         self.told = 0
@@ -40,7 +38,7 @@ class Direct:
 
     def feed(self, sink: SinkActor) -> ChannelFeed:
         """What a sink reads its answers from."""
-        return ChannelFeed(self._channels[self._sinks.index(sink)].inbox)
+        return ChannelFeed(self._channels[self._sinks.index(sink)])
 
     def has_ended(self, name: str) -> bool:
         """Whether a source has ended in an earlier run: there is none."""
@@ -61,7 +59,7 @@ class Direct:
         """Send every sink what became known; then sources learn that what they brought counts."""
         answers, self._answers = self._answers, []
         for end in self._ends if answers else ():
-            await hand_over(end, answers)
+            await end.send(answers)
         receipts, self._receipts = self._receipts, {}
         for name, position in receipts.items():
             if name in self._actors:
@@ -85,7 +83,7 @@ class Direct:
     async def end(self) -> None:
         """Nothing has to be stored; a sink that was never begun holds nothing open."""
         for channel in self._channels:
-            channel.inbox.close()
+            channel.close()
 
     def close(self) -> None:
         """The sinks come to their end once they have what was told."""
@@ -110,12 +108,12 @@ class Direct:
 class ChannelFeed:
     """Brings a sink what a channel brings."""
 
-    def __init__(self, inbox: MemoryObjectReceiveStream[Sequence[AnyAnswer]]) -> None:
+    def __init__(self, inbox: Channel[Sequence[AnyAnswer]]) -> None:
         self._inbox = inbox
 
     async def receive(self) -> Sequence[tuple[Heading | None, Sequence[AnyAnswer]]]:
         """Wait for answers: all that are at hand, as one. EndOfStream where there will be none."""
-        return [(None, [answer for answers in await everything_waiting(self._inbox) for answer in answers])]
+        return [(None, [answer for answers in await self._inbox.receive_all() for answer in answers])]
 
     def close(self) -> None:
         """The sink takes nothing more."""

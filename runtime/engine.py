@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio.abc import TaskGroup
-from anyio.streams.memory import MemoryObjectReceiveStream
 
 from tidelog.plans.errors import ConnectorError, StateError
 from tidelog.plans.plan import Plan
@@ -27,7 +26,7 @@ from tidelog.plans.times import TimeLike
 from tidelog.runtime.alignment import Alignment
 from tidelog.runtime.arguments import AtEnd, check_at_end
 from tidelog.runtime.causes import first_cause
-from tidelog.runtime.channels import Channel, everything_waiting
+from tidelog.runtime.channels import Channel
 from tidelog.runtime.clock import Clock, ahead_of, start_sources
 from tidelog.runtime.direct import Direct
 from tidelog.runtime.durability import Backlog, Keep, StateStore
@@ -282,12 +281,12 @@ class Engine:
         self._tell()
         going_on = [actor for actor in self._sources.fixed if not way.has_ended(actor.name)]
         start_sources(tasks, going_on, self._sources.actors, events, self._clock)
-        tasks.start_soon(self._reason, events.inbox, name="reasoner")
+        tasks.start_soon(self._reason, events, name="reasoner")
         for sink in self._sinks:
             tasks.start_soon(sink.run, way.feed(sink), name=sink.name)
         events.seal()
 
-    async def _reason(self, inbox: MemoryObjectReceiveStream[SourceEvent]) -> None:
+    async def _reason(self, inbox: Channel[SourceEvent]) -> None:
         """Let the operators take what the sources say, and tell the sinks what follows; all that waits is taken at once."""
         with inbox:
             try:
@@ -297,7 +296,7 @@ class Engine:
                     beside.start_soon(self._way.keep_going)
                     with suppress(anyio.EndOfStream):
                         while await self._wait_for_room():
-                            await self._take_all(await everything_waiting(inbox))
+                            await self._take_all(await inbox.receive_all())
                     beside.cancel_scope.cancel()
                 if not self._session.is_finished and not self._way.goes_on:
                     self._session.rest()
@@ -308,7 +307,7 @@ class Engine:
                     await self._take_rest(inbox)
                 self._way.close()
 
-    async def _take_rest(self, inbox: MemoryObjectReceiveStream[SourceEvent]) -> None:
+    async def _take_rest(self, inbox: Channel[SourceEvent]) -> None:
         """Where a source has failed for good, what the others and it had said by then still counts."""
         with anyio.CancelScope(shield=True):
             while not self._way.is_spoiled and not self._is_late():
@@ -329,13 +328,19 @@ class Engine:
 
     async def _take_all(self, news: Sequence[tuple[str, Batch | Tick | str, float]]) -> None:
         """Take what sources have said; where the run has a state all of it is, though all stop meanwhile."""
-        with anyio.CancelScope(shield=self._way.goes_on):
-            for name, event, moment in news:
-                refused = self._take(name, event, moment)
-                self._alignment.taken(name)
-                if refused:
-                    await self._reject(refused)
-            await self._way.pass_on()
+        if self._way.goes_on:
+            with anyio.CancelScope(shield=True):
+                await self._take_each(news)
+        else:
+            await self._take_each(news)
+
+    async def _take_each(self, news: Sequence[tuple[str, Batch | Tick | str, float]]) -> None:
+        for name, event, moment in news:
+            refused = self._take(name, event, moment)
+            self._alignment.taken(name)
+            if refused:
+                await self._reject(refused)
+        await self._way.pass_on()
 
     def _tell(self) -> None:
         """Note what became known by no event."""

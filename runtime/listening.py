@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import anyio
 from anyio.abc import TaskGroup
-from anyio.streams.memory import MemoryObjectSendStream
 
+from tidelog.runtime.channels import Sender
 from tidelog.runtime.interfaces import Listener, Source
 from tidelog.runtime.supervision import Attempts, RestartPolicy, SourceActor, SourceEvent
 
@@ -74,13 +74,13 @@ class ListenerActor:
         for actor in list(self._own.values()):
             actor.stop()
 
-    async def run(self, events: MemoryObjectSendStream[SourceEvent]) -> None:
+    async def run(self, events: Sender[SourceEvent]) -> None:
         with events:
             async with anyio.create_task_group() as tasks:
                 while not self._stopping:
                     await self._run_once(tasks, events)
 
-    async def _run_once(self, tasks: TaskGroup, events: MemoryObjectSendStream[SourceEvent]) -> None:
+    async def _run_once(self, tasks: TaskGroup, events: Sender[SourceEvent]) -> None:
         """Listen until it is stopped, or has to be opened again. With it all that it brought is closed, and so ends."""
         lost: OSError | None = None
         try:
@@ -97,7 +97,7 @@ class ListenerActor:
             with anyio.CancelScope() as self._scope:
                 await self._attempts.failed(lost)
 
-    async def _serve(self, source: Source, events: MemoryObjectSendStream[SourceEvent]) -> None:
+    async def _serve(self, source: Source, events: Sender[SourceEvent]) -> None:
         """Run a source that has come, from beginning to end."""
         if self._stopping:
             events.close()

@@ -56,7 +56,7 @@ class Showing:
         i = bisect_left(self._lasts, fact[0])
         block = self.blocks[i]
         at = bisect_left(block, fact[0], key=_TEXT)
-        while block[at] is not fact:
+        while block[at] != fact:
             at += 1
             if at == len(block):
                 i, at = i + 1, 0

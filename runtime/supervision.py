@@ -15,11 +15,10 @@ from typing import Any, Literal, Protocol
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
-from anyio.streams.memory import MemoryObjectSendStream
 
 from tidelog.plans.errors import ConnectorError
+from tidelog.runtime.channels import Sender
 from tidelog.runtime.durability import Acknowledging, Heading, Keeping, Numbering
-from tidelog.runtime.handover import hand_over
 from tidelog.runtime.interfaces import (
     Accountable,
     AnyAnswer,
@@ -173,7 +172,7 @@ class SourceActor:
             self._released = None
             self._listen()
 
-    async def run(self, events: MemoryObjectSendStream[SourceEvent]) -> None:
+    async def run(self, events: Sender[SourceEvent]) -> None:
         async with anyio.create_task_group() as tasks:
             with events:
                 if self._silence is not None:
@@ -185,7 +184,7 @@ class SourceActor:
                     pass
             tasks.cancel_scope.cancel()
 
-    async def _run_once(self, events: MemoryObjectSendStream[SourceEvent]) -> bool:
+    async def _run_once(self, events: Sender[SourceEvent]) -> bool:
         """Open the source and pass on what it says; returns whether that was all, or it has to be opened again."""
         ended = False
         try:
@@ -216,7 +215,7 @@ class SourceActor:
             if not self._stopping:
                 await anyio.lowlevel.checkpoint()
 
-    async def _pass_all_on(self, events: MemoryObjectSendStream[SourceEvent]) -> None:
+    async def _pass_all_on(self, events: Sender[SourceEvent]) -> None:
         """Pass on what the source says, to its end, or until told to stop. Only the waiting is ever cancelled."""
         batch: Batch | None = None
         with anyio.CancelScope() as scope:
@@ -244,17 +243,17 @@ class SourceActor:
             batch.received = time.monotonic()
         return batch
 
-    async def _pass_on(self, events: MemoryObjectSendStream[SourceEvent], news: Batch | Literal["opened", "ended"]) -> None:
+    async def _pass_on(self, events: Sender[SourceEvent], news: Batch | Literal["opened", "ended"]) -> None:
         self._untaken += 1
         self._listen()
-        await hand_over(events, (self.name, news, self._silence.moment() if self._silence is not None else 0.0))
+        await events.send((self.name, news, self._silence.moment() if self._silence is not None else 0.0))
 
     def _listen(self) -> None:
         """A source that waits to be heard is not silent: it is the engine that is slow, or holds it back."""
         if self._silence is not None:
             self._silence.listen(is_listening=not self.is_waiting)
 
-    async def _watch(self, events: MemoryObjectSendStream[SourceEvent], silence: Silence) -> None:
+    async def _watch(self, events: Sender[SourceEvent], silence: Silence) -> None:
         """Tell when parts of the source have been silent for long."""
         with events:
             while True:

@@ -29,7 +29,11 @@ MOST_HELD = 16
 class Verdict(Enum):
     """What becomes of a fact; `MOVED` is one that is taken and with which its part's time leaps forward."""
 
-    TAKEN, MOVED, LATE, AHEAD, HELD = range(5)
+    TAKEN = 0
+    MOVED = 1
+    LATE = 2
+    AHEAD = 3
+    HELD = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from tidelog import native
 from tidelog.plans.lazy import exports
+
+native.choose()
 
 if TYPE_CHECKING:
     from tidelog.compiling import compile, compile_batch, compile_batch_path, compile_path

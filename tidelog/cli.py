@@ -17,6 +17,7 @@ from typing import NoReturn
 from tidelog.commands.arguments import Parser
 from tidelog.commands.outcome import BAD, USAGE, say, show_diagnostics
 from tidelog.commands.signals import stopped_by_signals
+from tidelog.native import is_compiled
 from tidelog.plans.errors import ConnectorError, ProgramError, SpecError, StateError, TidelogError
 from tidelog.plans.stopping import Stopped
 from tidelog.version import VERSION
@@ -115,7 +116,8 @@ def program() -> NoReturn:
 def command_line() -> Parser:
     """The parser of the command line. A command's module is loaded, and its options are added, once it is chosen."""
     parser = Parser(prog="tidelog", description="A stream reasoner for the edge.")
-    parser.add_argument("--version", action="version", version=f"tidelog {VERSION}", help="show the version, and exit")
+    version = f"tidelog {VERSION} (compiled)" if is_compiled() else f"tidelog {VERSION}"
+    parser.add_argument("--version", action="version", version=version, help="show the version, and exit")
     parser.set_defaults(command_line=parser)  # for what tells of all commands
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, help in COMMANDS.items():

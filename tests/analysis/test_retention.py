@@ -176,6 +176,7 @@ def assert_as_the_operators_forget(plan: Plan, monkeypatch: pytest.MonkeyPatch) 
         assert (watermark - bound) * unit - expected[key] in (0, unit), key
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(
     "text",
     [
@@ -190,6 +191,7 @@ def test_analysis_is_what_operators_do(text: str, monkeypatch: pytest.MonkeyPatc
     assert_as_the_operators_forget(tidelog.compile(text), monkeypatch)
 
 
+@pytest.mark.pure
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rational", "integer"])
 @given(data=st.data())

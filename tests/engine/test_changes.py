@@ -230,6 +230,7 @@ class _Watched(Changes):
                     yield predicate, row, lo, hi
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("timeline", ["rational", "integer"])
 @given(data=st.data())
 def test_changes_are_told_once_the_frontier_makes_them_certain(timeline: str, data: st.DataObject) -> None:
@@ -270,6 +271,7 @@ def test_what_holds_for_ever_begins_once(last: list[str]) -> None:
 # --- cost ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.pure
 def test_what_goes_on_holding_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row is looked at when it is told of, when it begins and when it ends, and not at each watermark in between."""
     looked: list[object] = []

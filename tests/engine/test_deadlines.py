@@ -201,6 +201,7 @@ RULES = {
 }
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(("rule", "predicate", "row"), RULES.values(), ids=RULES)
 def test_an_event_calls_the_rules_that_it_concerns(
     rule: str, predicate: str, row: list[str], monkeypatch: pytest.MonkeyPatch
@@ -217,6 +218,7 @@ def test_an_event_calls_the_rules_that_it_concerns(
     assert found[0][0] <= 20 * 12
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(("count", "emit"), [(20, "intervals"), (2_000, "intervals"), (20, "changes"), (2_000, "final")])
 def test_rows_to_which_nothing_happens_are_not_touched(count: int, emit: EmitMode, monkeypatch: pytest.MonkeyPatch) -> None:
     """While rows hold, and wait for facts that do not come, a moment calls nobody."""
@@ -245,6 +247,7 @@ OPEN_RULES = {
 }
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("emit", ["intervals", "changes"])
 @pytest.mark.parametrize("rule", OPEN_RULES.values(), ids=OPEN_RULES)
 def test_open_rows_cost_nothing_behind_other_operators(rule: str, emit: EmitMode, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,7 @@ def check(error: OperatorError) -> None:
     assert isinstance(error.__cause__, RuntimeError)
 
 
+@pytest.mark.pure
 @pytest.mark.usefixtures("failing")
 def test_a_session_names_step_rule_and_fact() -> None:
     """The fact is found in its batch; what came before it is answered."""
@@ -50,6 +51,17 @@ def test_a_session_names_step_rule_and_fact() -> None:
     check(caught.value)
 
 
+def test_a_row_that_the_program_would_have_refused_is_named() -> None:
+    """A record is taken as it is: where its row is too short for a rule, the error names both."""
+    session = Session(plan_of("timeline integer.\ninput p(x, y).\ninput q(y).\na(X) :- p(X, Y), q(Y).\n"))
+    session.push_records([("q", ("y",), 1, 1), ("p", ("good", "y"), 1, 1)])
+    assert session.pull_records() == [("a", ("good",), 1, 1)]
+    with pytest.raises(OperatorError) as caught:
+        session.push_records([("p", ("good", "y"), 2, 2), ("p", ("bad",), 2, 2)])
+    assert (caught.value.rule, caught.value.fact) == ("a(X) :- p(X, Y), q(Y).", "p(bad)")
+
+
+@pytest.mark.pure
 @pytest.mark.usefixtures("failing")
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_an_engine_stops_with_the_same(backend: str) -> None:
@@ -61,6 +73,7 @@ def test_an_engine_stops_with_the_same(backend: str) -> None:
     check(caught.value)
 
 
+@pytest.mark.pure
 @pytest.mark.usefixtures("failing")
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_failure_inside_a_loop(backend: str) -> None:
@@ -73,6 +86,7 @@ def test_a_failure_inside_a_loop(backend: str) -> None:
     assert "bad" in caught.value.fact
 
 
+@pytest.mark.pure
 def test_a_failure_at_a_frontier(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no fact is to blame, the error says that it was the frontier."""
 

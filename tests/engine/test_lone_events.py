@@ -64,6 +64,7 @@ RULES = [
 ]
 
 
+@pytest.mark.pure
 @drawn(40)
 @given(data=st.data())
 def test_a_lone_fact_is_judged_as_by_the_long_way(data: st.DataObject) -> None:

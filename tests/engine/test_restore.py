@@ -178,6 +178,7 @@ def test_what_does_not_fit_leaves_the_session_alone(part: str) -> None:
     assert rest(session) == rest(begun(plan))
 
 
+@pytest.mark.pure
 def test_a_failure_in_the_middle_leaves_the_session_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one operator cannot take its state, none has."""
     plan = tidelog.compile(PROGRAMS["metric"])

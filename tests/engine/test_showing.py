@@ -32,6 +32,7 @@ def test_facts_stand_in_the_order_of_their_text(steps: list[tuple[str, int]]) ->
         assert not held.blocks
 
 
+@pytest.mark.pure
 def test_points_touch_what_comes_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     """With 1,000 facts that hold on, a time point touches the one that begins and the one that has ended alone."""
     session = Session(

@@ -137,6 +137,7 @@ def test_merge_returns_the_range_that_results(facts: list[Fact], lo: int, length
     assert found[1] >= lo + length
 
 
+@pytest.mark.pure
 def test_forgetting_touches_what_has_ended_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 1,000 rows that stay, none is looked at while 2,000 others come and go, and one row comes again and again."""
     store = Coverage()

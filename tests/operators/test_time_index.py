@@ -89,6 +89,7 @@ def test_a_piece_that_was_lengthened_goes_when_it_has_ended() -> None:
         assert not index.groups
 
 
+@pytest.mark.pure
 def test_forgetting_touches_what_has_ended_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is alive is not looked at again and again: of 2,000 pieces that stay, none, while 2,000 others come and go."""
     index = TimeIndex((0,))

@@ -316,6 +316,7 @@ def test_a_source_that_fails_costs_nothing_that_was_taken(tmp_path: Path, plan: 
     assert sum(row.predicate == "alarm" for row in held(tmp_path)) == 98
 
 
+@pytest.mark.pure
 def test_an_operator_that_fails_commits_nothing_of_its_batch(
     tmp_path: Path, plan: Plan, often: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
