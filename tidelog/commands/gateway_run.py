@@ -26,8 +26,8 @@ from tidelog.gateway.surroundings import check_surroundings
 from tidelog.gateway.systemd import Notifier
 from tidelog.gateway.taps import Taps, TapServer, tap_path
 from tidelog.plans.errors import SpecError, TidelogError
+from tidelog.runtime.causes import first_cause
 from tidelog.runtime.collecting import collect_steadily
-from tidelog.runtime.engine import first_cause
 from tidelog.runtime.interfaces import Rejected
 
 logger = logging.getLogger("tidelog")
