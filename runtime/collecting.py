@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 _THRESHOLDS = (300_000, 20, 50)
-_STEADY = (10_000, 20, 50)
+_STEADY = (10_000, 10, 10)
 
 
 def collect_seldom() -> None:

@@ -215,6 +215,19 @@ def test_a_certificate_that_is_not_there_is_told(tmp_path: Path, capfd: pytest.C
     assert "`plant`: TLS: No such file or directory; looked at `ca`" in capfd.readouterr().err
 
 
+def test_a_secret_that_is_not_there_is_told_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """By `--check`, and by a run, which would otherwise try to connect for ever; with all else that is wrong."""
+    main(["init", str(tmp_path)])
+    file = tmp_path / "plant.toml"
+    broker = 'type = "mqtt"\nurl = "mqtt://broker"\npassword = { env = "NO_SUCH_SECRET" }'
+    text = file.read_text().replace('type = "replay"\nfile = "messages.jsonl"', broker)
+    file.write_text(text.replace("clock =", 'dead_letters = "no/x"\nclock ='))
+    for options in (["--check"], []):
+        assert main(["gateway", str(file), *options]) == 1
+        said = capfd.readouterr().err
+        assert "`plant`: the environment has no `NO_SUCH_SECRET`" in said and "`dead_letters`: " in said
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

@@ -12,12 +12,12 @@ from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.mapping.topics import TopicPattern
 from tidelog.connectors.messages import Message
 from tidelog.connectors.mqtt.client import MqttClient
-from tidelog.connectors.mqtt.settings import Broker, BrokerSettings, tls_context
+from tidelog.connectors.mqtt.settings import BrokerSettings
 from tidelog.connectors.replay import recorded_messages
 from tidelog.connectors.spec import parse_spec
 from tidelog.gateway.building import Unit, build, build_mappers, http_settings
-from tidelog.gateway.paths import check_paths
 from tidelog.gateway.settings import AnySink, AnySource, GatewaySettings, SpecSinkSettings, SpecSourceSettings
+from tidelog.gateway.surroundings import check_surroundings
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.facts import Record, format_atom
 from tidelog.runtime.interfaces import Batch
@@ -31,8 +31,7 @@ def check(settings: GatewaySettings, file: Path, *, with_ends: bool) -> int:
     for unit in units:
         show_diagnostics(unit.plan.warnings, unit.plan.name, unit.plan.program.text)
         write_out(_summary(unit))
-    _check_secrets(settings, file)
-    check_paths(settings, file.parent)
+    check_surroundings(settings, file.parent)
     if settings.http is not None:
         write_out(f"http: {http_settings(settings.http, file.parent).url}\n")
     if with_ends:
@@ -49,19 +48,6 @@ def _summary(unit: Unit) -> str:
     ]
     lines += [f"  sink {name}: {sink.name}" if name != sink.name else f"  sink {name}" for name, sink in unit.sinks.items()]
     return "".join(f"{line}\n" for line in lines)
-
-
-def _check_secrets(settings: GatewaySettings, file: Path) -> None:
-    """SpecError for a secret or a certificate that is not where it is said to be."""
-    for end in (*settings.source, *settings.sink):
-        if isinstance(end, BrokerSettings):
-            try:
-                if end.password is not None:
-                    end.password.reveal(file.parent)
-                if Broker.parse(end.url).is_tls:
-                    tls_context(end, str(file.parent))
-            except SpecError as error:
-                raise SpecError(f"`{end.name}`: {error}") from None
 
 
 async def _reach_all(settings: GatewaySettings, file: Path) -> int:

@@ -19,10 +19,10 @@ from tidelog.connectors.state_store import StateDirectory
 from tidelog.gateway.building import Unit, build, http_settings, make_unit
 from tidelog.gateway.engines import Running
 from tidelog.gateway.logs import letter_line, letter_logged, set_up
-from tidelog.gateway.paths import check_paths
 from tidelog.gateway.reading import read_settings
 from tidelog.gateway.settings import GatewaySettings
 from tidelog.gateway.states import open_state
+from tidelog.gateway.surroundings import check_surroundings
 from tidelog.gateway.systemd import Notifier
 from tidelog.gateway.taps import Taps, TapServer, tap_path
 from tidelog.plans.errors import SpecError, TidelogError
@@ -36,7 +36,7 @@ logger = logging.getLogger("tidelog")
 def run(settings: GatewaySettings, file: Path) -> int:
     """Run the gateway until it is stopped; returns the exit code. Raises what a program or its ends raise for good."""
     units = build(settings, file.parent)
-    check_paths(settings, file.parent)
+    check_surroundings(settings, file.parent)
     notifier = Notifier()
     set_up(settings.log, under_systemd=notifier.is_heard)
     collect_steadily()
@@ -97,7 +97,7 @@ class Gateway:
         try:
             await stack.enter_async_context(TapServer(path, self._taps, self._tapped))
         except (OSError, TidelogError) as error:
-            logger.warning("nobody can listen in: `%s`: %s", path, error)
+            logger.warning("nobody can listen in: `%s`: %s", path, getattr(error, "strerror", None) or error)
 
     async def _serve(self, stack: AsyncExitStack) -> None:
         """Serve the page, the metrics and the rest, if the file says where."""
@@ -167,7 +167,7 @@ class Gateway:
             try:
                 settings = read_settings(self._file)
                 units = build(settings, self._file.parent)
-                check_paths(settings, self._file.parent)
+                check_surroundings(settings, self._file.parent)
             finally:
                 self._notifier.ready("running")
             return await self._replace(settings, units)

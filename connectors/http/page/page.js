@@ -5,6 +5,7 @@ import { Graph } from "./graph.js";
 import { Timeline } from "./timeline.js";
 
 const INTERVAL = 1000;
+const SECTIONS = ["now", "possible", "history", "sources", "letters", "rules", "write"];
 const LATEST = 8; // so many last facts of a source are shown
 const $ = (selector) => document.querySelector(selector);
 
@@ -79,6 +80,12 @@ function show() {
   timeline.show(state, kept.lanes);
   graph.show(state);
   $("#write").hidden = !(state.writable && state.takes_posts);
+  sections().forEach((section, i) => { section.querySelector("kbd").textContent = i + 1; });
+}
+
+// Sections that are shown: their numbers are the keys that lead to them.
+function sections() {
+  return SECTIONS.map((name) => $(`#${name}`)).filter((section) => !section.hidden);
 }
 
 function head(held) {
@@ -246,12 +253,11 @@ $("#write form").addEventListener("submit", async (event) => {
   }
 });
 
-const SECTIONS = ["now", "possible", "history", "sources", "letters", "rules", "write"];
 document.addEventListener("keydown", (event) => {
   const isWriting = event.target.closest("input, textarea, select, dialog") !== null;
   if (isWriting || event.ctrlKey || event.metaKey || event.altKey) return;
-  const section = $(`#${SECTIONS[Number(event.key) - 1] ?? "none"}`);
-  if (section === null || section.hidden) return;
+  const section = sections()[Number(event.key) - 1];
+  if (section === undefined) return;
   event.preventDefault();
   section.scrollIntoView({ block: "start" });
   (section.querySelector(".rows button, .rows summary, [tabindex='0'], textarea") ?? section).focus({ preventScroll: true });

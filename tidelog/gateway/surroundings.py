@@ -1,4 +1,4 @@
-"""Where a gateway writes beside its sinks: what stands in the way of that, found without writing anything."""
+"""What a gateway needs of the machine: where it writes beside its sinks, and its secrets. Nothing is written to find out."""
 
 from __future__ import annotations
 
@@ -6,15 +6,32 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from tidelog.gateway.settings import GatewaySettings
+from tidelog.connectors.mqtt.settings import Broker, BrokerSettings, tls_context
+from tidelog.gateway.settings import GatewaySettings, OpcUaSourceSettings
 from tidelog.plans.errors import SpecError
 
 
-def check_paths(settings: GatewaySettings, folder: Path) -> None:
-    """SpecError, with all that is wrong, where the state or dead letters cannot be written; `folder` is that of the file."""
+def check_surroundings(settings: GatewaySettings, folder: Path) -> None:
+    """SpecError, with all that is wrong, where something cannot be written, or a secret is not where it is said to be.
+
+    `folder` is that of the file.
+    """
     wrong = [*_of_state(settings, folder), *_of_letters(settings, folder), *_of_tap(settings, folder)]
+    wrong += _of_secrets(settings, folder)
     if wrong:
         raise SpecError("; ".join(wrong))
+
+
+def _of_secrets(settings: GatewaySettings, folder: Path) -> Iterator[str]:
+    """The passwords and certificates with which one connects; other secrets are read when the ends are made."""
+    for end in (*settings.source, *settings.sink):
+        try:
+            if isinstance(end, BrokerSettings | OpcUaSourceSettings) and end.password is not None:
+                end.password.reveal(folder)
+            if isinstance(end, BrokerSettings) and Broker.parse(end.url).is_tls:
+                tls_context(end, str(folder))
+        except SpecError as error:
+            yield f"`{end.name}`: {error}"
 
 
 def _of_state(settings: GatewaySettings, folder: Path) -> Iterator[str]:
