@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,6 +72,18 @@ def test_what_is_held_is_announced() -> None:
     assert told == [(("7", 2), 5, 5), (("7", 1), 1, SHUT), (("7", 1), 1, 4)]
     assert operator.receive(0, [], 8) == [(("7", 2), 6, OPEN)]
     assert operator.receive(0, [], 9) == []
+
+
+def test_what_is_planned_does_not_pile_up() -> None:
+    """Where facts come before their time, a group is planned anew for each; what it had planned is forgotten."""
+    operator = latest(10**9, announces=True)
+
+    def feed(begin: int, end: int) -> int:
+        for time in range(begin, end):
+            operator.receive(0, [(("a", time % 7), time + 3, time + 3)], time)
+        return sum(sys.getsizeof(getattr(operator, name)) for name in ("_agenda", "groups"))
+
+    assert feed(1000, 3000) <= feed(0, 1000)
 
 
 @pytest.mark.slow
