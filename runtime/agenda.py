@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from tidelog.plans.facts import Row
+
+_SPARE = 64
+"""So many entries may be void, beside as many as there are rows."""
 
 
 class Agenda:
@@ -27,11 +30,16 @@ class Agenda:
 
     def schedule(self, row: Row, due: int) -> None:
         """Look at the row at this frontier, unless that happens earlier; what was scheduled for later is void."""
-        known = self._scheduled.get(row)
+        scheduled = self._scheduled
+        known = scheduled.get(row)
         if known is None or due < known:
-            self._scheduled[row] = due
+            scheduled[row] = due
             self._count += 1
             heappush(self._due, (due, self._count, row))
+            if len(self._due) > 2 * len(scheduled) + _SPARE:
+                self._due[:] = [(due, self._count + i, row) for i, (row, due) in enumerate(scheduled.items(), 1)]
+                heapify(self._due)
+                self._count += len(scheduled)
 
     def first(self) -> int | None:
         """No row is due before this frontier; None if nothing is scheduled."""

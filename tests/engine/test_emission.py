@@ -6,6 +6,7 @@ import pytest
 
 from engine.running import BACKENDS, engine_answers, plan_of, records, session_answers, shown
 from tidelog import MemorySource, Session
+from tidelog.runtime.agenda import Agenda
 
 
 def test_points_are_answered_where_only_background_holds() -> None:
@@ -88,3 +89,14 @@ def test_negation_of_the_stream_beside_background(emit: str) -> None:
     else:
         ends = {"intervals": ["(-inf,2]", "4", "[5,inf)"], "final": ["(-inf,2]", "[4,inf)"]}[emit]
         assert found == [f"quiet(a)@{end}" for end in ends]
+
+
+def test_what_is_scheduled_does_not_pile_up() -> None:
+    """A row that is to be looked at much later, and meanwhile now and then, is kept once for the far time."""
+    agenda, row = Agenda(), ("a",)
+    for time in range(1000):
+        agenda.schedule(row, time)
+        assert list(agenda.reached(time)) == [row]
+        agenda.schedule(row, 10**9)
+    assert len(agenda._due) < 100
+    assert list(agenda.reached(10**9)) == [row]

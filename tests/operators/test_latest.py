@@ -72,6 +72,15 @@ def test_what_is_held_is_announced() -> None:
     assert operator.receive(0, [], 9) == []
 
 
+def test_what_is_planned_does_not_pile_up() -> None:
+    """Where facts come before their time, a group is planned anew for each; what it had planned is forgotten."""
+    operator = latest(10**9, announces=True)
+    for time in range(0, 10_000, 10):
+        operator.receive(0, [(("a", time % 7), time + 3, time + 3)], time)
+        operator.receive(0, [], time + 5)
+    assert len(operator._agenda) < 100
+
+
 @pytest.mark.slow
 @drawn(50)
 @given(data=st.data())
