@@ -61,7 +61,7 @@ class Reloading:
         return self._changing.becomings()
 
     def go_on(self, reload: Reload) -> Reloaded:
-        """Go on with the program now, and say what becomes of it; SpecError where state would be dropped that must not be."""
+        """Go on with the program now, and tell what becomes of it; SpecError where state would be lost that must not be."""
         found = self.becomings()
         dropped = [item for item in found if item.drops]
         if dropped and reload == "refuse":
