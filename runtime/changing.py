@@ -18,11 +18,12 @@ from typing import Any, Literal
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.open_rows import OPEN
 from tidelog.operators.operator import shift
+from tidelog.plans.analysis.announcing import announces
 from tidelog.plans.analysis.identity import identify
-from tidelog.plans.analysis.looking_back import looking_back, reads
+from tidelog.plans.analysis.looking_back import looking_back, own_look_back, reads
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Record, Row
-from tidelog.plans.plan import Plan
+from tidelog.plans.plan import Feed, Plan, Step
 from tidelog.plans.printing import format_statement
 from tidelog.plans.timeline import NEG, POS, Timeline
 from tidelog.runtime.durability import StateStore
@@ -82,6 +83,8 @@ class Changing:
         self._end = standing.begin
         self.heard = self._heard(standing.heard)
         self._begin = self._find_begin()
+        self._filled_since = self._filled_from({})
+        self._counts_since = self._filled_from(self.heard)
 
     def _is_kept(self, output: str) -> bool:
         before, now = self._before.outputs.get(output), self._plan.outputs[output]
@@ -128,15 +131,39 @@ class Changing:
         known = max((self._begin.known_from(name) for name in self._reads[step]), default=NEG)
         return shift(known, self._back[step]) <= shift(self._known_upto(step), 1)
 
-    def _filled_from(self, step: str) -> int:
-        """From when on what a step is filled with is all that there was."""
-        known = max((self._begin.known_from(name) for name in self._reads[step]), default=NEG)
-        return known if known <= NEG else shift(known, self._back[step])
+    def _filled_from(self, heard: Mapping[str, int]) -> dict[str, int]:
+        """From when on what each step is filled with, or is told by kept steps, is all that there was."""
+        found: dict[str, int] = {}
+        for step in self._plan.steps:
+            if step.id in found:
+                continue
+            if step.id in self._steps:
+                found[step.id] = self._told_from(step)
+                continue
+            members = [step] if step.loop is None else [item for item in self._plan.steps if item.loop == step.loop]
+            feeds = [feed for member in members for feed in member.inputs]
+            known = max((self._fed_from(feed, found, heard) for feed in feeds), default=NEG)
+            own = max(own_look_back(member.shape) for member in members)
+            own = POS if own and len(members) > 1 else own
+            found |= {member.id: known if known <= NEG else shift(known, own) for member in members}
+        return found
 
-    def _counts_from(self, step: str) -> int:
-        """From when on the answers of a step count that is filled: all that it reads is known, and was taken."""
-        heard = max((self.heard.get(name, NEG) for name in self._reads[step]), default=NEG)
-        return max(self._filled_from(step), heard if heard <= NEG else shift(heard, self._back[step]))
+    def _fed_from(self, feed: Feed, found: Mapping[str, int], heard: Mapping[str, int]) -> int:
+        if feed.kind == "step":
+            return found.get(feed.name, NEG)
+        if feed.kind == "stream":
+            return max(self._begin.known_from(feed.name), heard.get(feed.name, NEG))
+        if feed.kind == "arrivals":
+            return NEG if self._begin.intake is None else POS
+        return NEG
+
+    def _told_from(self, step: Step) -> int:
+        """From when on what a kept step tells is known to who is told the journal, or hears of it from the change on."""
+        known = max((self._begin.known_from(name) for name in self._reads[step.id]), default=NEG)
+        known = known if known <= NEG else shift(known, self._back[step.id])
+        if known <= NEG or not (step.id in self._plan.announcing or announces(step.shape)):
+            return known
+        return min(known, shift(self._known_upto(step.id), 1))  # nothing of it lies ahead, and what is open is told
 
     # --- what becomes of it ---------------------------------------------------------------------------------------------
 
@@ -153,7 +180,7 @@ class Changing:
         return self._of_filled(name, self._plan.outputs[name], is_new=name not in self._before.outputs)
 
     def _of_filled(self, name: str, step: str, *, is_new: bool) -> Becoming:
-        since, known = self._counts_from(step), shift(self._known_upto(step), 1)
+        since, known = self._counts_since[step], shift(self._known_upto(step), 1)
         what = "new" if is_new else "changed"
         fate: Fate = "new" if is_new else "filled"
         if known <= NEG or since <= known:
@@ -162,7 +189,7 @@ class Changing:
             count = f"its answers rest on what is known from {self._time(self._begin.reach + 1)} on"
         else:
             count = f"its answers count from {self._time(since)} on"
-        if is_new or self._filled_from(step) <= known:
+        if is_new or self._filled_since[step] <= known:
             return Becoming(name, fate, f"{what}, {count}", since)
         return Becoming(
             name, "lost", f"{what}, and the journal does not reach back as far as it looks: {count}", since, True
@@ -239,7 +266,7 @@ class Changing:
 
     def _tells_from(self, step: str) -> int:
         """What lies before is not told: it is not known, or was to be told before the change."""
-        since, known = self._counts_from(step), self._stored.frontier
+        since, known = self._counts_since[step], self._stored.frontier
         return NEG if since <= NEG or known <= NEG else min(since, shift(known, 1))
 
     def _silenced(self) -> tuple[set[Port], list[str]]:

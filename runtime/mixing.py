@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tidelog.plans.analysis.identity import Identity, port_map
+from tidelog.plans.analysis.identity import Identity, bridges_less, port_map
 from tidelog.plans.analysis.prospects import STRANGERS
 from tidelog.plans.plan import Plan, UnionShape
 
@@ -48,11 +48,14 @@ class Mixture:
 
     def _graph(self, stored: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
         operators = {
-            name: self._operator(name, stored["operators"][self.steps[name]]) if name in self.steps else state
+            name: self._operator(name, stored["operators"][self.steps[name]]) if self._is_kept(name) else state
             for name, state in told["operators"].items()
         }
         loops = [self._loop(i, stored["loops"], state) for i, state in enumerate(told["loops"])]
         return {"operators": operators, "loops": loops, "prospects": self._prospects(stored["prospects"], told["prospects"])}
+
+    def _is_kept(self, name: str) -> bool:
+        return name in self.steps and not bridges_less(self.now.step(name), self.before.step(self.steps[name]))
 
     def _operator(self, name: str, state: dict[str, Any]) -> dict[str, Any]:
         ports = self._ports(name)

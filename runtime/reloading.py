@@ -76,9 +76,8 @@ class Reloading:
     def _refusal(self, dropped: list[Becoming]) -> str:
         changed = what_changed(self._head.text, self._now.plan.program.text)
         told = "; ".join(map(str, dropped))
-        return (
-            f"{self._place} was stored by another program{changed}, and would lose state: {told}: `--reload drop` lets it go"
-        )
+        hint = '`--reload drop` lets it go, in a gateway `when_program_changes = "drop"`'
+        return f"{self._place} was stored by another program{changed}, and would lose state: {told}: {hint}"
 
     @property
     def _place(self) -> str:
@@ -90,8 +89,9 @@ class Reloading:
         """The plan of the stored program; and the predicates whose background has changed since, which is not known."""
         now = self._now.plan
         depth = now.questions[0].depth if now.questions else None
+        only_asks = bool(now.questions) and not now.outputs
         try:
-            plan = compile_program(parse(self._head.text, self._head.program), outputs=bool(now.outputs), depth=depth)
+            plan = compile_program(parse(self._head.text, self._head.program), outputs=not only_asks, depth=depth)
         except ProgramError as error:
             raise SpecError(f"{self._place} was stored by a program that cannot be read any more: {error}") from error
         plan = replace(plan, facts=(*plan.facts, *self._background(plan)))
@@ -110,7 +110,7 @@ class Reloading:
         if not plan.backgrounds:
             return
         now = self._now.plan
-        own = len(compile_program(now.program, outputs=bool(now.outputs)).facts)
+        own = len(compile_program(now.program, outputs=not now.questions or bool(now.outputs)).facts)
         files = {(item.path, item.predicate) for item in now.backgrounds}
         for predicate in dict.fromkeys(item.predicate for item in plan.backgrounds if (item.path, item.predicate) in files):
             yield from (record for record in now.facts[own:] if record[0] == predicate)

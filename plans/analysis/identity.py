@@ -5,7 +5,8 @@ down to the stream's predicates and the program's own facts. Names of variables,
 rules and what else the program has do not take part. A recursive component is hashed as one.
 
 A step has two hashes. Its **meaning** says what it computes. Its **form** says also how its state is laid out, for which the
-plan looks at who reads a step: `#`-facts (`UnionShape`), announcements, sleep. A state can be taken over where forms agree.
+plan looks at who reads a step: announcements, sleep, `#`-facts in loops. A state can be taken over where forms agree; but a
+union that tells less in advance than it did has to be filled anew (`bridges_less`).
 """
 
 from __future__ import annotations
@@ -46,6 +47,15 @@ def identify(plan: Plan, prospects: bool = True, unknown: Collection[str] = ()) 
     detail = _form_of(plan, plan.prospects if prospects else Prospects(), meaning)
     form, fed_by = _Hashes(plan, facts, detail).find()
     return Identity(meaning, form, fed_by)
+
+
+def bridges_less(now: Step, before: Step) -> bool:
+    """Whether a union has bridged gaps that it bridges no more: what comes in them is news for who did not read it then.
+
+    Those who did are diamonds, which take what they know already without harm.
+    """
+    shapes = now.shape, before.shape
+    return isinstance(shapes[0], UnionShape) and isinstance(shapes[1], UnionShape) and shapes[0].reach < shapes[1].reach
 
 
 def port_map(before: Sequence[str], now: Sequence[str]) -> list[int]:
@@ -145,7 +155,9 @@ def _form_of(plan: Plan, prospects: Prospects, meaning: Mapping[str, str]) -> De
 
     def form(step: Step) -> object:
         announced = plan.announcing.get(step.id)
-        reach = step.shape.reach if isinstance(step.shape, UnionShape) else 1
+        reach = 1  # outside loops readers take what was bridged once more
+        if isinstance(step.shape, UnionShape) and step.loop is not None:
+            reach = step.shape.reach
         told = announced and (announced.beyond, announced.is_fed)
         gates = [gate_at((step.id, port)) for port in range(len(step.inputs))]
         if isinstance(step.shape, UnionShape):

@@ -40,14 +40,15 @@ def looking_back(plan: Plan) -> dict[str, int]:
 
 
 def _of_members(members: list[Step], found: Mapping[str, int]) -> int:
-    own = [_own(step.shape) for step in members]
+    own = [own_look_back(step.shape) for step in members]
     if len(members) > 1 and any(own):
         return POS
     before = [found[feed.name] for step in members for feed in step.inputs if feed.kind == "step" and feed.name in found]
     return min(POS, max(own) + max(before, default=0))
 
 
-def _own(shape: Shape) -> int:
+def own_look_back(shape: Shape) -> int:
+    """How far before a time (encoded) a single step looks, with what open ends may add."""
     match shape:
         case UnionShape(reach):
             return reach - 1

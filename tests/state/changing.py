@@ -21,20 +21,27 @@ from tidelog.runtime.interfaces import Batch
 KEEP = Keep(seconds=1e9)
 
 
+class CrashError(Exception):
+    """Stands for a killed process."""
+
+
 @dataclass
 class Memory:
-    """A store in memory; `cut` drops the journal, as `keep` would."""
+    """A store in memory. With `crash`, a commit crashes `before` it, or `after`."""
 
     name: str = "memory"
     stored: bytes | None = None
     blocks: list[Input] = field(default_factory=list)
     held: dict[str, bytes] = field(default_factory=dict)
     answered: list[Told] = field(default_factory=list)
+    crash: str = ""
 
     def head(self) -> bytes | None:
         return self.stored
 
     def commit(self, changes: Changes) -> Kept:
+        if self.crash == "before":
+            raise CrashError
         self.stored = changes.head
         self.blocks += changes.journal
         self.answered += changes.answers
@@ -44,6 +51,8 @@ class Memory:
                 self.held[name] = data
         if changes.keep is None:
             self.blocks = [block for block in self.blocks if block.last >= changes.journal_from]
+        if self.crash == "after":
+            raise CrashError
         return self.kept()
 
     def kept(self) -> Kept:
