@@ -66,10 +66,11 @@ class Reloading:
         dropped = [item for item in found if item.drops]
         if dropped and reload == "refuse":
             raise SpecError(self._refusal(dropped))
-        logger.warning("the program has changed%s", what_changed(self._head.text, self._now.plan.program.text))
-        for item in found:
-            if item.fate != "kept":
-                logger.warning("%s", item)
+        changed = [item for item in found if item.fate != "kept"]
+        for item in changed:
+            logger.warning("%s", item)
+        if not changed:
+            logger.warning("the program is written in another way: all is kept")
         state, answers = self._changing.go_on()
         return Reloaded(state, answers, self._changing.heard)
 
