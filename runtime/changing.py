@@ -18,24 +18,20 @@ from typing import Any, Literal
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.open_rows import OPEN
 from tidelog.operators.operator import shift
-from tidelog.plans.analysis.announcing import announces
 from tidelog.plans.analysis.identity import identify
-from tidelog.plans.analysis.looking_back import looking_back, own_look_back, reads
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Record, Row
-from tidelog.plans.plan import Feed, Plan, Step
+from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_statement
 from tidelog.plans.timeline import NEG, POS, Timeline
 from tidelog.runtime.durability import StateStore
-from tidelog.runtime.filling import Alive, Begin, Filling, fill, marks_of
+from tidelog.runtime.filling import Alive, Begin, Filling, fill
 from tidelog.runtime.graph import Message, Port
 from tidelog.runtime.mixing import Mixture
+from tidelog.runtime.reach import Reach
 
 Fate = Literal["kept", "filled", "new", "ended", "lost"]
 """What becomes of an output: `filled` has changed, and is what it would have been; `lost` has changed, and is not."""
-
-CHEAP = 1_000_000
-"""A journal is read further back than it has to be, while these are no more facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +75,15 @@ class Changing:
         self._steps = _match(self._was.form, self._identity.form)
         self._outputs = frozenset(filter(self._is_kept, self._plan.outputs))
         self._questions = _same_questions(self._before, self._plan)
-        self._back, self._reads = looking_back(self._plan), reads(self._plan)
         self._end = standing.begin
         self.heard = self._heard(standing.heard)
-        self._begin = self._find_begin()
-        self._filled_since = self._filled_from({})
-        self._counts_since = self._filled_from(self.heard)
+        self._reach = Reach(self._plan, self._steps, standing.session.frontier, self._end)
+        filled = self._filled()
+        if filled or len(self._questions) < len(self._plan.questions):
+            self._reach.read_from(store, filled)
+        self._begin = self._reach.begin
+        self._filled_since = self._reach.filled_from({})
+        self._counts_since = self._reach.filled_from(self.heard)
 
     def _is_kept(self, output: str) -> bool:
         before, now = self._before.outputs.get(output), self._plan.outputs[output]
@@ -95,75 +94,11 @@ class Changing:
         new = {name: self._end.reach + 1 for name in taken if not _takes(self._before, name)}
         return {**before, **new}
 
-    # --- the journal ----------------------------------------------------------------------------------------------------
-
     def _filled(self) -> set[str]:
         """The steps that are filled, those that feed them, and those of new outputs."""
         filled = {step.id for step in self._plan.steps if step.id not in self._steps}
         feeding = {feed.name for name in filled for feed in self._plan.step(name).inputs if feed.kind == "step"}
         return filled | feeding | {step for name, step in self._plan.outputs.items() if name not in self._outputs}
-
-    def _find_begin(self) -> Begin:
-        """Where the journal is read from: as late as nothing is missing, or a little before; else as early as it can be."""
-        filled = self._filled()
-        if not filled and len(self._questions) == len(self._plan.questions):
-            return self._end
-        need = min((shift(self._known_upto(name), -self._back[name]) for name in filled), default=NEG)
-        marks = [mark for mark in marks_of(self._store.journal()) if mark[0].number <= self._end.number]
-        if not marks:
-            return self._end
-        read = frozenset[str]().union(*(self._reads[name] for name in filled))
-        enough = [mark for mark in marks if mark[0].reach < need and not mark[0].endless & read] or marks[:1]
-        begin, facts = enough[-1]
-        behind = marks[-1][1] - facts
-        for earlier, facts in reversed(enough):
-            if marks[-1][1] - facts <= max(behind, CHEAP):
-                begin = earlier
-        return begin
-
-    def _known_upto(self, step: str) -> int:
-        return shift(self._stored.frontier, self._plan.leads[step])
-
-    def _agrees(self, step: str) -> bool:
-        """Whether a step that is told the journal knows what goes on as well as one that was there all the time."""
-        if self._begin.intake is None:
-            return True
-        known = max((self._begin.known_from(name) for name in self._reads[step]), default=NEG)
-        return shift(known, self._back[step]) <= shift(self._known_upto(step), 1)
-
-    def _filled_from(self, heard: Mapping[str, int]) -> dict[str, int]:
-        """From when on what each step is filled with, or is told by kept steps, is all that there was."""
-        found: dict[str, int] = {}
-        for step in self._plan.steps:
-            if step.id in found:
-                continue
-            if step.id in self._steps:
-                found[step.id] = self._told_from(step)
-                continue
-            members = [step] if step.loop is None else [item for item in self._plan.steps if item.loop == step.loop]
-            feeds = [feed for member in members for feed in member.inputs]
-            known = max((self._fed_from(feed, found, heard) for feed in feeds), default=NEG)
-            own = max(own_look_back(member.shape) for member in members)
-            own = POS if own and len(members) > 1 else own
-            found |= {member.id: known if known <= NEG else shift(known, own) for member in members}
-        return found
-
-    def _fed_from(self, feed: Feed, found: Mapping[str, int], heard: Mapping[str, int]) -> int:
-        if feed.kind == "step":
-            return found.get(feed.name, NEG)
-        if feed.kind == "stream":
-            return max(self._begin.known_from(feed.name), heard.get(feed.name, NEG))
-        if feed.kind == "arrivals":
-            return NEG if self._begin.intake is None else POS
-        return NEG
-
-    def _told_from(self, step: Step) -> int:
-        """From when on what a kept step tells is known to who is told the journal, or hears of it from the change on."""
-        known = max((self._begin.known_from(name) for name in self._reads[step.id]), default=NEG)
-        known = known if known <= NEG else shift(known, self._back[step.id])
-        if known <= NEG or not (step.id in self._plan.announcing or announces(step.shape)):
-            return known
-        return min(known, shift(self._known_upto(step.id), 1))  # nothing of it lies ahead, and what is open is told
 
     # --- what becomes of it ---------------------------------------------------------------------------------------------
 
@@ -180,7 +115,7 @@ class Changing:
         return self._of_filled(name, self._plan.outputs[name], is_new=name not in self._before.outputs)
 
     def _of_filled(self, name: str, step: str, *, is_new: bool) -> Becoming:
-        since, known = self._counts_since[step], shift(self._known_upto(step), 1)
+        since, known = self._counts_since[step], shift(self._reach.known_upto(step), 1)
         what = "new" if is_new else "changed"
         fate: Fate = "new" if is_new else "filled"
         if known <= NEG or since <= known:
@@ -271,7 +206,7 @@ class Changing:
 
     def _silenced(self) -> tuple[set[Port], list[str]]:
         """The ports that hear nothing of kept steps while the journal is told, and the outputs that do not."""
-        agrees = {name: self._agrees(name) for name in self._steps}
+        agrees = {name: self._reach.agrees(name) for name in self._steps}
         muted = {
             (step.id, port)
             for step in self._plan.steps
