@@ -180,6 +180,9 @@ class AntiJoin(Operator):
             due = min(due, self.frontiers[NEGATIVE] + 1)
         return (NEGATIVE, due) if due < POS else None
 
+    def announced_rows(self) -> list[tuple[Row, int]]:
+        return [(row, lo) for facts in self.announced.values() for row, lo, _, is_open in facts if is_open]
+
     def entries(self) -> int:
         return len(self.waiting) + self._opened + self.negative.entries()
 

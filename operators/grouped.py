@@ -186,6 +186,9 @@ class Grouped(Operator, Generic[G]):
             due = min(due, max(known, self.frontier) + 1)
         return (0, max(known + 1, due)) if due < POS else None
 
+    def announced_rows(self) -> list[tuple[Row, int]]:
+        return [(row, since) for since, rows in self.announced.values() for row in rows]
+
     def entries(self) -> int:
         return sum(group.entries() for group in self.groups.values())
 

@@ -64,5 +64,9 @@ class OpenErode(Sweeping):
                 out.append((row, lo, end if end in (OPEN, SHUT) else hi))
         return self.untold(out)
 
+    def announced_rows(self) -> list[tuple[Row, int]]:
+        eroded = [(row, *self._eroding.eroded(since, POS)) for row, since in super().announced_rows()]
+        return [(row, lo) for row, lo, hi in eroded if lo <= hi]
+
     def promised(self, known: int) -> int:
         return shift(known, self._high)

@@ -81,6 +81,10 @@ class OpenRows:
         """How many rows are open."""
         return len(self._told)
 
+    def announced(self) -> list[tuple[Row, int]]:
+        """The rows that it has announced, and since when they are open."""
+        return list(self._told.items())
+
     def state(self) -> list[Any]:
         """What is open, as plain data."""
         return [

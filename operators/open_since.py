@@ -118,6 +118,10 @@ class OpenSince(Since):
     def deadline(self) -> tuple[int, int] | None:
         return (LEFT, self._due[0][0]) if self._due else None
 
+    def announced_rows(self) -> list[tuple[Row, int]]:
+        met = [(left, *item) for left, (_, rights) in self.met.items() for item in rights.items()]
+        return [(self.pairing.combine(left, right), since) for left, right, since in met]
+
     def entries(self) -> int:
         return super().entries() + len(self._due) + sum(1 + len(rights) for _, rights in self.met.values())
 

@@ -130,6 +130,10 @@ class Operator(ABC):
         """How far what it announces is known to hold."""
         return self.frontier
 
+    def announced_rows(self) -> list[tuple[Row, int]]:
+        """The rows that it has announced and not taken back, and since when they are open."""
+        return [] if self.opens is None else self.opens.announced()
+
     @abstractmethod
     def entries(self) -> int:
         """How many ranges are stored."""

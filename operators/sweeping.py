@@ -211,6 +211,9 @@ class Sweeping(Operator):
 
     # --- what is held ---------------------------------------------------------------------------------------------------
 
+    def announced_rows(self) -> list[tuple[Row, int]]:
+        return list(self._since.items())
+
     def entries(self) -> int:
         stored = sum((len(spell.bounds) >> 1) + len(spell.opened) for spells in self._spells for spell in spells.values())
         return stored + len(self.ways) + self._ahead.entries()

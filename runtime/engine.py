@@ -26,6 +26,7 @@ from tidelog.plans.times import TimeLike
 from tidelog.runtime.alignment import Alignment
 from tidelog.runtime.arguments import AtEnd, check_at_end
 from tidelog.runtime.causes import first_cause
+from tidelog.runtime.changing import Becoming
 from tidelog.runtime.channels import Channel
 from tidelog.runtime.clock import Clock, ahead_of, start_sources
 from tidelog.runtime.direct import Direct
@@ -50,6 +51,7 @@ from tidelog.runtime.interfaces import (
 )
 from tidelog.runtime.ledger import EVERY, Ends, Ledger, Storing
 from tidelog.runtime.listening import Sources
+from tidelog.runtime.reloading import Reload, check_reload
 from tidelog.runtime.session import Session, SessionStatistics
 from tidelog.runtime.silence import check_seconds
 from tidelog.runtime.state_bound import MAX_STATE, ON_THE_WAY, Holding
@@ -84,7 +86,9 @@ class Engine:
     With `state`, a store such as `tidelog.StateDirectory`, a run that was killed goes on with the next one: no fact is lost
     that a source can bring again, and no answer; `runtime/durability.py` has what sources and sinks promise. A commit is
     due `commit_every` seconds after the last one, once something happens. `keep` says how long input stays in the journal,
-    `backlog` how much may wait for sinks. A sink that is away is then tried again without end, unless `restarts` says so.
+    `backlog` how much may wait for sinks. A run goes on with a program that has changed; `reload` says what becomes of
+    state that the program does not take up: `refuse` (SpecError), or `drop`.
+    A sink that is away is then tried again without end, unless `restarts` says so.
     `dead_letters` takes what could not be read or was refused; `on_violation` is told when a constraint begins to be
     violated, `observer` of all that is done. Raises TypeError, ValueError or DataError for an option that is none.
 
@@ -127,12 +131,14 @@ class Engine:
         commit_every: float = EVERY,
         keep: Keep | None = None,
         backlog: Backlog | None = None,
+        reload: Reload = "refuse",
         explain: int = 0,
         remember: int = 0,
         observer: Observer | None = None,
     ) -> None:
         check_at_end(at_end)
         check_seconds("commit_every", commit_every)
+        check_reload(reload)
         self._clock: Clock | None = None
         self._times: WritesTimes | None = None
         self.plan = plan
@@ -162,7 +168,7 @@ class Engine:
         self._ignores_silence = idle_after is not None
         self._way: Direct | Ledger = Direct(self._sources.actors, self._sinks)
         if state is not None:
-            storing = Storing(state, commit_every, keep, backlog or Backlog())
+            storing = Storing(state, commit_every, keep, backlog or Backlog(), reload)
             ends = Ends(dict(zip(self._sources.names, sources, strict=True)), self._sources.actors, self._sinks)
             observed = None if observer is None else observer.committed
             self._way = Ledger(plan, self._session, ends, plain_options(plan, options), storing, observed)
@@ -178,6 +184,13 @@ class Engine:
     async def wait_started(self) -> None:
         """Wait until it is at work: what an earlier run has stored is there."""
         await self._started.wait()
+
+    async def changes(self) -> list[Becoming]:
+        """What would become of the outputs of a stored run with this program, if it is another one; runs nothing.
+
+        SpecError or SnapshotError where it cannot go on, whatever is dropped. Empty where nothing changes.
+        """
+        return await self._way.changes() if isinstance(self._way, Ledger) else []
 
     async def run(self) -> None:
         """Run to the end; OperatorError, ConnectorError or another TidelogError if something fails for good.
@@ -234,7 +247,7 @@ class Engine:
 
     def intake_statistics(self) -> IntakeStatistics:
         """The intake's part of `statistics`, which is there at once, and also after a failure."""
-        return self._session.intake_statistics()
+        return self._session.intake.statistics()
 
     def statistics(self) -> SessionStatistics:
         """An immutable record of what has been done and what is stored."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -66,7 +67,19 @@ class Passed(msgspec.Struct, array_like=True, frozen=True, tag=5):
     ceiling: int = POS
 
 
-Event = Taken | Opened | Ended | Left | Ignored | Passed
+class Marked(msgspec.Struct, array_like=True, frozen=True, tag=6):
+    """Nothing has happened. From here on the journal can be read without what was before.
+
+    `intake` is the intake's state, `reach` when the last fact ends that was accepted so far, but for those without an end:
+    they are of the predicates `endless`.
+    """
+
+    intake: dict[str, Any]
+    reach: int
+    endless: list[str]
+
+
+Event = Taken | Opened | Ended | Left | Ignored | Passed | Marked
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Event]).decode
@@ -81,6 +94,8 @@ def tell(session: Session, event: Event) -> list[Rejected]:
         session.pass_time(Tick(event.watermark, event.present, event.ceiling))
     elif isinstance(event, Opened):
         session.open(event.source)
+    elif isinstance(event, Marked):
+        return []
     elif isinstance(event, Ended):
         return session.end(event.source)
     elif isinstance(event, Left):

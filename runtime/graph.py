@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -35,9 +35,12 @@ class Graph:
 
     `outer[step]` are the ports that a step feeds outside its loop, `inner[step]` those inside; `watched` are the steps whose
     coverage leaves the graph: outputs and constraints. Without `prospects`, nothing sleeps and nothing is dropped early.
+    A port that is `muted` gets nothing from the step that feeds it.
     """
 
-    def __init__(self, plan: Plan, prospects: bool = True, bound: StateBound | None = None) -> None:
+    def __init__(
+        self, plan: Plan, prospects: bool = True, bound: StateBound | None = None, muted: Collection[Port] = ()
+    ) -> None:
         self.plan = plan
         self.bound = StateBound(None) if bound is None else bound
         wanted = plan.prospects if prospects else Prospects()
@@ -63,7 +66,7 @@ class Graph:
             loop = self.steps[name].loop
             inside = [] if loop is None else [port for port in ports if self.steps[port[0]].loop == loop]
             self.inner[name] = inside
-            self.outer[name] = [port for port in ports if port not in inside]
+            self.outer[name] = [port for port in ports if port not in inside and port not in muted]
         self.receivers = {name: self._receiver(name) for name in self.operators}
         self._hearing: dict[str, Hear] = {}
         self.stream_ports = ports_fed_by(plan, "stream")

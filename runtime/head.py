@@ -14,6 +14,7 @@ from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program, format_statement
 from tidelog.plans.saved import Natural, Saved
+from tidelog.plans.timeline import NEG
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.watermarks import plain_name
 
@@ -41,6 +42,8 @@ class Head(Saved):
     """What a run is, and where it stands.
 
     `events` and `answers` are the numbers of the last ones, `snapshot` that of the last event that the snapshot has.
+    `reach` (encoded) is when the last fact ends that was accepted, but for those without an end, of the predicates
+    `endless`; `heard` tells since when facts of a predicate are taken, where the program did not read them from the begin.
     """
 
     version: int
@@ -54,6 +57,9 @@ class Head(Saved):
     events: Natural = 0
     answers: Natural = 0
     snapshot: Natural = 0
+    reach: int = NEG
+    endless: list[str] = msgspec.field(default_factory=list)
+    heard: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 def pack_head(head: Head) -> bytes:
@@ -84,10 +90,7 @@ def fingerprint(plan: Plan) -> str:
 
 
 def check_same(head: Head, now: Head, place: str) -> None:
-    """SpecError unless a stored run can go on with this program, these options, sources and sinks."""
-    if head.fingerprint != now.fingerprint:
-        changed = _changed(head.text, now.text)
-        raise SpecError(f"state `{place}` was stored by another program{changed}: choose another directory")
+    """SpecError unless a stored run can go on with these options, sources and sinks; of the program see `reloading`."""
     before, names = [source.name for source in head.sources], [source.name for source in now.sources]
     if before != names:
         told = ", ".join(map(plain_name, before))
@@ -103,7 +106,7 @@ def check_same(head: Head, now: Head, place: str) -> None:
             raise SpecError(f"state `{place}` owes {told} to `{plain_name(sink.name)}`: go on with this sink, too")
 
 
-def _changed(before: str, now: str) -> str:
+def what_changed(before: str, now: str) -> str:
     """What tells two programs apart: a statement that one has and the other has not, or else their order or background."""
     try:
         was, known = ([format_statement(item) for item in parse(text).statements] for text in (before, now))

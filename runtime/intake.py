@@ -127,6 +127,11 @@ class Intake:
         return self.watermarks.watermark
 
     @property
+    def latest(self) -> int:
+        """The latest begin (encoded) of a fact that was accepted; `NEG` before the first."""
+        return self._latest
+
+    @property
     def frontier(self) -> int:
         """The watermark less the largest delay of an input."""
         return self.watermark if self.watermark in (NEG, POS) else max(NEG, self.watermark - self._behind)
@@ -319,6 +324,12 @@ class Intake:
         if self.given_start is not None:
             return self.given_start
         return self._earliest if self._earliest <= self.frontier + 1 and self._earliest < POS else None
+
+    def resume(self, data: dict[str, Any]) -> Delivery:
+        """Continue where a snapshot was taken, before a graph that has been told nothing yet; returns what it is told."""
+        self.restore(data)
+        self._start_told = False
+        return self._close(Delivery())
 
     def statistics(self) -> IntakeStatistics:
         """Counts of facts so far."""

@@ -23,6 +23,7 @@ import msgspec
 
 from tidelog.plans.errors import DataError, SnapshotError, SpecError
 from tidelog.plans.plan import Plan
+from tidelog.runtime.changing import Becoming
 from tidelog.runtime.durability import (
     Acknowledging,
     Backlog,
@@ -36,8 +37,10 @@ from tidelog.runtime.durability import (
 from tidelog.runtime.events import Ended, Event, Passed, Taken, count_facts, pack_events, tell, unpack_events
 from tidelog.runtime.head import VERSION, Head, SinkStanding, SourceStanding, check_same, fingerprint, pack_head, unpack_head
 from tidelog.runtime.interfaces import AnyAnswer, Listener, Replayable, Source
+from tidelog.runtime.marks import Marks
 from tidelog.runtime.owed import Owed, blocks_of
 from tidelog.runtime.parts import Parts
+from tidelog.runtime.reloading import Reload, Reloading
 from tidelog.runtime.session import Session
 from tidelog.runtime.sink_feeds import OwedFeed, SinkFeeds
 from tidelog.runtime.supervision import SinkActor, SourceActor
@@ -76,12 +79,13 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class Storing:
-    """Where a run is stored, and how: with so many seconds between two commits at least."""
+    """Where a run is stored, and how: with so many seconds between two commits at least; and what of a changed program."""
 
     store: StateStore
     every: float
     keep: Keep | None
     backlog: Backlog
+    reload: Reload = "refuse"
 
 
 class Ledger:
@@ -110,7 +114,8 @@ class Ledger:
         standings = [SourceStanding(name) for name in ends.sources]
         self._head = Head(VERSION, self._owed.run, plan.name, plan.program.text, fingerprint(plan), options, standings, [])
         self._head.sinks = [SinkStanding(name) for name in self._sinks.names]
-        self._parts = Parts()
+        self._parts, self._marks, self._reload = Parts(), Marks(), storing.reload
+        self._has_changed = False
         self._events: list[Event] = []
         self._facts = 0
         self._receipts: dict[str, dict[str, Any]] = {}
@@ -136,25 +141,55 @@ class Ledger:
         if stored is not None:
             await self._go_on(unpack_head(stored, self._store.name))
         await self._in_thread(partial(self._sinks.go_on, self._owed.run, self._head.sinks))
+        if self._has_changed:  # the program has: what it goes on with is stored before anything else
+            await self.commit()
         self.stored = self._owed.committed
 
     async def _go_on(self, head: Head) -> None:
         check_same(head, self._head, self._store.name)
         known = {sink.name: sink for sink in head.sinks}
         sinks = [known.get(name, SinkStanding(name, head.answers)) for name in self._sinks.names]
-        self._head = head
+        before, self._head = self._head, head
         self._head.sinks = sinks
         self._owed.run = head.run
         self._owed.go_on(head.answers)
         self._owed.stored((), await self._in_thread(self._store.kept))
-        if head.snapshot:
+        self._marks = Marks(head.reach, head.endless)
+        if head.fingerprint != before.fingerprint:
+            await self._change(before)
+        elif head.snapshot:
             self._session.load(await self._in_thread(partial(self._parts.load, self._store.parts())))
         began = anyio.current_time()
-        await self._replay(head.snapshot)
+        await self._replay(head.events if self._has_changed else head.snapshot)
         self._worked = anyio.current_time() - began
         for standing in head.sources:
             await self._resume(self._sources[standing.name], standing)
         self._forget_answers()
+
+    async def _change(self, now: Head) -> None:
+        """Go on with another program: what it has to remember is kept, or filled from the journal."""
+        head, session = self._head, self._session
+        changed = await self._in_thread(lambda: Reloading(head, session, self._store, self._parts).go_on(self._reload))
+        session.load(changed.state)
+        head.program, head.text, head.fingerprint = now.program, now.text, now.fingerprint
+        head.heard = changed.heard
+        self._has_changed = True
+        self._owed.tell(changed.answers, session.frontier)
+
+    async def changes(self) -> list[Becoming]:
+        """What would become of a stored run with the program now, without going on; nothing where it has not changed.
+
+        Raises what `begin` would, but for state that would be dropped.
+        """
+        self._turn = anyio.Lock()
+        stored = await self._in_thread(self._store.head)
+        if stored is None:
+            return []
+        head = unpack_head(stored, self._store.name)
+        check_same(head, self._head, self._store.name)
+        if head.fingerprint == self._head.fingerprint:
+            return []
+        return await self._in_thread(lambda: Reloading(head, self._session, self._store, self._parts).becomings())
 
     async def _replay(self, snapshot: int) -> None:
         """Tell the session again what it was told since the snapshot; what follows was told then, too."""
@@ -289,7 +324,7 @@ class Ledger:
             self._work, self._hurry = anyio.Event(), anyio.Event()
             sinks = self._sinks.standings()
             has_news = bool(self._events or self._owed.waiting) or sinks != self._head.sinks
-            takes_snapshot = self._is_snapshot_due() or (is_last and self._is_unsaved())
+            takes_snapshot = self._has_changed or self._is_snapshot_due() or (is_last and self._is_unsaved())
             if not has_news and not takes_snapshot:
                 return
             self._is_broken = self.is_storing = True  # unless it succeeds
@@ -327,6 +362,9 @@ class Ledger:
 
     async def _store_all(self, sinks: list[SinkStanding], takes_snapshot: bool) -> None:
         head, events, groups = self._head, self._events, self._owed.take_new()
+        self._marks.follow(events, self._session.intake)
+        if self._keep is not None and not self.is_spoiled and (mark := self._marks.mark(self._session.intake)):
+            events.append(mark)
         self._events, self._facts = [], 0
         new = msgspec.structs.replace(
             head,
@@ -334,6 +372,8 @@ class Ledger:
             answers=self._owed.told,
             sinks=sinks,
             sources=list(head.sources),
+            reach=self._marks.reach,
+            endless=sorted(self._marks.endless),
         )
         receipts, self._receipts = self._receipts, {}
         parts = digests = None
@@ -343,6 +383,7 @@ class Ledger:
         with anyio.CancelScope(shield=True):  # what is taken is stored, though all stop
             kept = await anyio.to_thread.run_sync(partial(self._write, new, head.events + 1, events, groups, parts))
         head.events, head.answers, head.sinks, head.snapshot = new.events, new.answers, new.sinks, new.snapshot
+        self._has_changed = False
         if digests is not None:
             self._parts.stored(digests)
         self._owed.stored(groups, kept)

@@ -12,14 +12,14 @@ Forgetting has no deadline: a unit catches up and forgets once it has taken as m
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
 from tidelog.operators.operator import shift
 from tidelog.plans.plan import Feed, Plan, SteppedShape, UnionShape
 from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.graph import Graph, Hear, Message
+from tidelog.runtime.graph import Graph, Hear, Message, Port
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.outlet import Outlet
 from tidelog.runtime.readers import Readers, constants
@@ -31,11 +31,13 @@ class Network:
     """Drives a graph: what a delivery brings runs through it unit by unit, in the plan's order.
 
     While it is `eager`, every unit catches up at each move of the watermark, as the definition of a frontier has it; the
-    answers and their order are the same.
+    answers and their order are the same. A port that is `muted` gets nothing from the step that feeds it.
     """
 
-    def __init__(self, plan: Plan, outlet: Outlet, bound: StateBound, prospects: bool = True) -> None:
-        self.graph = Graph(plan, prospects, bound)
+    def __init__(
+        self, plan: Plan, outlet: Outlet, bound: StateBound, prospects: bool = True, muted: Collection[Port] = ()
+    ) -> None:
+        self.graph = Graph(plan, prospects, bound, muted)
         bound.watch("steps", self._holdings)
         self._outlet = outlet
         self.eager = False
@@ -175,6 +177,12 @@ class Network:
             if self._units[index].due == due:
                 self._units[index].due = POS
                 self._enqueue(self._units[index])
+
+    def announce(self, messages: Sequence[Message]) -> None:
+        """Let steps know what is open on their ports already, and come as far as the watermark allows."""
+        self._bring(messages)
+        self._run()
+        self._catch_up_all()
 
     def listen(self, step: str, hear: Hear | None) -> None:
         """Tell `hear` what a step takes and sends from now on; with None, nobody any more."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from tidelog.plans.facts import Fact, Record
 from tidelog.plans.plan import Plan
-from tidelog.plans.timeline import POS
+from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.emission import emission
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.interfaces import EmitMode
@@ -26,10 +26,14 @@ class Outlet:
         self._emission.room = bound.room
         self._violations = Violations(plan)
         self._constraints = plan.constraints
+        self.since: dict[str, int] = {}
+        """Watched steps of which nothing is told that lies before a time: they were not there then."""
         self.waits, self.follows_arrivals = self._emission.waits, self._emission.follows_arrivals
 
     def receive(self, step: str, facts: Sequence[Fact], frontier: int) -> None:
         """Take new coverage of a watched step, and how far it is known now."""
+        if self.since and facts:
+            facts = _from(self.since.get(step, NEG), facts)
         if step in self._constraints:
             self.violated += self._violations.receive(step, facts, frontier)
         else:
@@ -63,11 +67,18 @@ class Outlet:
 
     def snapshot(self) -> dict[str, Any]:
         """The state as plain data, without what waits to be pulled."""
-        return {"emission": self._emission.snapshot(), "violations": self._violations.snapshot()}
+        since = dict(self.since)
+        return {"emission": self._emission.snapshot(), "violations": self._violations.snapshot(), "since": since}
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot was taken."""
         self._emission.restore(data["emission"])
         self._violations.restore(data["violations"])
+        self.since = dict(data["since"])
         self.answers.clear()
         self.violated.clear()
+
+
+def _from(begin: int, facts: Sequence[Fact]) -> Sequence[Fact]:
+    """The part of some coverage that lies at a time or behind it."""
+    return [(row, max(lo, begin), hi) for row, lo, hi in facts if hi >= begin]

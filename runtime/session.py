@@ -430,9 +430,10 @@ class Session:
         sources = self.watermarks.statistics()
         return SessionStatistics(self._intake.statistics(), steps, self._outlet.violations, questions, sources)
 
-    def intake_statistics(self) -> IntakeStatistics:
-        """The intake's part of them, which is there at once."""
-        return self._intake.statistics()
+    @property
+    def intake(self) -> Intake:
+        """Where facts enter; its statistics are there at once."""
+        return self._intake
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state as plain data (numbers, text, lists, dicts with text keys), fit for JSON or MessagePack.

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from tidelog.commands.numbers import seconds
+from tidelog.commands.outcome import BAD, DONE, write_out
 from tidelog.commands.sizes import age_or_size, size
 from tidelog.connectors.state_store import StateDirectory
 from tidelog.plans.errors import SpecError
+from tidelog.plans.visible import visible
+from tidelog.runtime.changing import Becoming
 from tidelog.runtime.durability import Backlog, Keep
 from tidelog.runtime.ledger import EVERY
 
-_NEEDING = ("commit_every", "keep", "backlog", "backlog_full")
+CHECK = "check"
+"""What `--reload` is told in order to see what would become of the state, and to run nothing."""
+
+_NEEDING = ("commit_every", "keep", "backlog", "backlog_full", "reload")
 
 
 def add_state_options(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +41,12 @@ def add_state_options(parser: argparse.ArgumentParser) -> None:
         choices=("block", "stop", "drop-oldest"),
         help="what to do with more: let the sources wait, stop, or drop the oldest (default block)",
     )
+    parser.add_argument(
+        "--reload",
+        choices=("refuse", "drop", "check"),
+        help="where the program has changed: refuse to go on if state is lost, drop it, or only say what would become of it "
+        "(default refuse)",
+    )
 
 
 @contextmanager
@@ -49,8 +61,17 @@ def state_of(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     bound = Backlog()
     backlog = Backlog(options.backlog or bound.size, options.backlog_full or bound.full)
     every = EVERY if options.commit_every is None else options.commit_every
-    with StateDirectory(options.state) as store:
-        yield {"state": store, "commit_every": every, "keep": keep_of(options.keep), "backlog": backlog}
+    is_check = options.reload == CHECK
+    reload = "refuse" if is_check else options.reload or "refuse"
+    with StateDirectory(options.state, read_only=is_check) as store:
+        keep = keep_of(options.keep)
+        yield {"state": store, "commit_every": every, "keep": keep, "backlog": backlog, "reload": reload}
+
+
+def show_changes(found: Sequence[Becoming]) -> int:
+    """Print what would become of a stored run; the exit code is 1 where state would be dropped."""
+    write_out("".join(f"{visible(str(item))}\n" for item in found) or "the program is the same\n")
+    return BAD if any(item.drops for item in found) else DONE
 
 
 def keep_of(told: list[Keep] | None) -> Keep | None:

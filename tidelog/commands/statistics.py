@@ -11,6 +11,7 @@ from tidelog.plans.analysis.notation import decode_distance
 from tidelog.plans.plan import Plan
 from tidelog.plans.syntax import Value
 from tidelog.plans.timeline import NEG, Timeline, format_time
+from tidelog.runtime.changing import Becoming
 from tidelog.runtime.intake import IntakeStatistics
 from tidelog.runtime.interfaces import SinkStatistics, WritesTimes
 from tidelog.runtime.session import SessionStatistics
@@ -28,6 +29,8 @@ class Running(Protocol):
     rejected: int
 
     async def run(self) -> None: ...
+
+    async def changes(self) -> list[Becoming]: ...
 
     @property
     def is_storing(self) -> bool: ...

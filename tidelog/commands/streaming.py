@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio
 
-from tidelog.commands.durable import add_state_options, state_of
+from tidelog.commands.durable import CHECK, add_state_options, show_changes, state_of
 from tidelog.commands.ends import client_limits, show_ends
 from tidelog.commands.http import Served
 from tidelog.commands.numbers import number_of_bytes, positive, seconds
@@ -103,7 +103,7 @@ def stream(
         run.sinks += more_sinks
         try:
             with state_of(options) as run.state:
-                return anyio.run(run.main, backend=options.backend)
+                return anyio.run(run.check if options.reload == CHECK else run.main, backend=options.backend)
         except BaseExceptionGroup as group:
             cause = first_cause(group)
         if isinstance(cause, Stopped):
@@ -149,28 +149,35 @@ class _Run:
         if [spec.scheme for spec in specs].count("-") > 1:
             raise SpecError("standard input can be read once only")
 
+    async def check(self) -> int:
+        """Say what would become of the state, and run nothing."""
+        return show_changes(await self._make(None).changes())
+
+    def _make(self, letters: DeadLetterWriter | None) -> Running:
+        return self._make_engine(
+            self._plan,
+            self._sources,
+            self.sinks,
+            lateness=self._options.lateness,
+            start=self._options.start,
+            max_ahead=read_max_ahead(self._options.max_ahead),
+            max_lead=self._options.max_lead,
+            idle_after=self._options.idle_after,
+            at_end=self._options.at_end,
+            clock=self._options.clock,
+            dead_letters=letters,
+            on_violation=self._show_violation,
+            max_state=self._options.max_state,
+            **self.state,
+            **(self._served.watching if self._served else {}),
+        )
+
     async def main(self) -> int:
         async with AsyncExitStack() as stack:
             letters = await stack.enter_async_context(
                 DeadLetterWriter(self._options.dead_letter, append=self._options.state is not None)
             )
-            self._engine = engine = self._make_engine(
-                self._plan,
-                self._sources,
-                self.sinks,
-                lateness=self._options.lateness,
-                start=self._options.start,
-                max_ahead=read_max_ahead(self._options.max_ahead),
-                max_lead=self._options.max_lead,
-                idle_after=self._options.idle_after,
-                at_end=self._options.at_end,
-                clock=self._options.clock,
-                dead_letters=letters,
-                on_violation=self._show_violation,
-                max_state=self._options.max_state,
-                **self.state,
-                **(self._served.watching if self._served else {}),
-            )
+            self._engine = engine = self._make(letters)
             engine.write_times(self._times)
             self._note_recorded()
             self._stopping.is_storing = lambda: engine.is_storing

@@ -85,6 +85,7 @@ class Running:
             commit_every=self._settings.commit_every,
             keep=Keep(limits.journal_seconds, limits.journal_bytes),
             backlog=Backlog(limits.owed_bytes, limits.when_full),
+            reload="drop" if self._settings.when_program_changes == "drop" else "refuse",
             observer=self._observer(),
             remember=0 if self._watch is None else KEPT_FACTS,
         )

@@ -200,8 +200,9 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     programs: tuple[ProgramSettings, ...] = ()
     state: str = ""
     """The directory where state, input and what sinks are owed are kept; without it a restart begins anew."""
-    when_program_changes: Literal["refuse", "set-aside"] = "refuse"
-    """What becomes of a state that another program has stored: it is an error, or it is set aside, and a new one begins."""
+    when_program_changes: Literal["refuse", "drop", "set-aside"] = "refuse"
+    """What becomes of state that a changed program does not take up: it is an error, or it is dropped; or all of it is set
+    aside, and a new one begins."""
     commit_every: NotNegative = 0.005
     """How many seconds lie at least between two commits: answers wait for them."""
     dead_letters: str = ""

@@ -8,26 +8,23 @@ import time
 from typing import Literal
 
 from tidelog.connectors.state_store import StateDirectory
-from tidelog.plans.errors import SpecError
 from tidelog.plans.plan import Plan
 from tidelog.runtime.head import fingerprint, unpack_head
 
 logger = logging.getLogger("tidelog")
 
 
-def open_state(path: str, plan: Plan, *, when_changed: Literal["refuse", "set-aside"]) -> StateDirectory:
+def open_state(path: str, plan: Plan, *, when_changed: Literal["refuse", "drop", "set-aside"]) -> StateDirectory:
     """The state in a directory, for this program.
 
-    Where another program has stored it: SpecError, or it is set aside, under a name with the time, and a new one begins.
+    Where another program has stored it, the engine goes on from there; or it is set aside, under a name with the time, and a
+    new one begins.
     """
     store = StateDirectory(path)
     stored = store.head()
-    if stored is None or unpack_head(stored, path).fingerprint == fingerprint(plan):
+    if when_changed != "set-aside" or stored is None or unpack_head(stored, path).fingerprint == fingerprint(plan):
         return store
     store.close()
-    if when_changed == "refuse":
-        help = 'put the program back, or let it begin anew: `when_program_changes = "set-aside"`'
-        raise SpecError(f"the state in `{path}` is that of another program: {help}")
     aside = f"{path}.{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
     os.rename(path, aside)
     os.mkdir(path, 0o700)

@@ -181,7 +181,7 @@ class SuiteRunner:
             self._pull(session, run)
         run.refused += session.end(_SOURCE)
         self._pull(session, run)
-        run.unused = session.intake_statistics().unused_names
+        run.unused = session.intake.statistics().unused_names
         run.fired = fired_rules(plan, session.statistics().steps)
         return run
 

@@ -1,0 +1,125 @@
+"""Mixing: the state of a session whose program has changed, of what was stored and of what was told again.
+
+States are plain data by the ids of steps, as `Session.state` gives them. What is **kept** comes from the stored state, under
+the ids that it has now; all else comes from the session that was told the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tidelog.plans.analysis.identity import Identity, bridges_less, port_map
+from tidelog.plans.analysis.prospects import STRANGERS
+from tidelog.plans.plan import Plan, UnionShape
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """Two plans, and what is kept of the first: steps now → steps before, outputs, and questions now → before."""
+
+    before: Plan
+    now: Plan
+    was: Identity
+    identity: Identity
+    steps: Mapping[str, str]
+    outputs: frozenset[str]
+    questions: Mapping[int, int]
+
+    def mix(self, stored: dict[str, Any], told: dict[str, Any], blank: Mapping[str, Any]) -> dict[str, Any]:
+        """The state of the plan now. `blank` is the emission's without any, for each output that begins so."""
+        network = {**stored["network"], "graph": self._graph(stored["network"]["graph"], told["network"]["graph"])}
+        questions = [
+            stored["questions"][self.questions[i]] if i in self.questions else state
+            for i, state in enumerate(told["questions"])
+        ]
+        outlet = self._outlet(stored["outlet"], told["outlet"], blank)
+        return {**told, "intake": stored["intake"], "network": network, "outlet": outlet, "questions": questions}
+
+    # --- steps ----------------------------------------------------------------------------------------------------------
+
+    def _ports(self, name: str) -> list[int]:
+        """For each port of a kept step, the port that it was."""
+        now, before = self.identity.fed_by[name], self.was.fed_by[self.steps[name]]
+        if isinstance(self.now.step(name).shape, UnionShape):
+            return port_map(before, now)
+        return list(range(len(now)))
+
+    def _graph(self, stored: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+        operators = {
+            name: self._operator(name, stored["operators"][self.steps[name]]) if self._is_kept(name) else state
+            for name, state in told["operators"].items()
+        }
+        loops = [self._loop(i, stored["loops"], state) for i, state in enumerate(told["loops"])]
+        return {"operators": operators, "loops": loops, "prospects": self._prospects(stored["prospects"], told["prospects"])}
+
+    def _is_kept(self, name: str) -> bool:
+        return name in self.steps and not bridges_less(self.now.step(name), self.before.step(self.steps[name]))
+
+    def _operator(self, name: str, state: dict[str, Any]) -> dict[str, Any]:
+        ports = self._ports(name)
+        frontiers = [state["frontiers"][port] for port in ports]
+        opens = state["opens"]
+        if opens is not None:
+            opens = [[image, ports.index(port), row, lo] for image, port, row, lo in opens]
+        return {**state, "frontiers": frontiers, "opens": opens}
+
+    def _loop(self, number: int, stored: list[dict[str, Any]], told: dict[str, Any]) -> dict[str, Any]:
+        loop = self.now.loops[number]
+        if loop.members[0] not in self.steps:
+            return told
+        of = self.before.step(self.steps[loop.members[0]]).loop
+        before = self.before.loops[of or 0]
+        state = stored[of or 0]
+        reached = dict(zip(before.entries, state["reached"], strict=True))
+        entries = [(self.steps[name], self._ports(name)[port]) for name, port in loop.entries]
+        return {**state, "reached": [reached[entry] for entry in entries]}
+
+    def _prospects(self, stored: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+        gates = {(name, port): state for name, port, state in stored["gates"]}
+        mixed = []
+        for name, port, state in told["gates"]:
+            before = (self.steps[name], self._ports(name)[port]) if name in self.steps else ("", 0)
+            mixed.append([name, port, gates.get(before, state)])
+        sleeps, rows = (
+            {name: self._sleep(name, stored[kind], state) for name, state in told[kind].items()}
+            for kind in ("sleeps", "rows")
+        )
+        return {"sleeps": sleeps, "rows": rows, "gates": mixed, "seen": stored["seen"]}
+
+    def _sleep(self, name: str, stored: dict[str, Any], state: Any) -> Any:
+        if name != STRANGERS:
+            return stored.get(self.steps.get(name, ""), state)
+        now, before = (
+            [item.predicates for item in plan.prospects.sleepers if item.step == STRANGERS]
+            for plan in (self.now, self.before)
+        )
+        return stored.get(name, state) if now == before else state
+
+    # --- what is told ---------------------------------------------------------------------------------------------------
+
+    def _outlet(self, stored: dict[str, Any], told: dict[str, Any], blank: Mapping[str, Any]) -> dict[str, Any]:
+        known = {
+            name: stored["violations"]["known"].get(self.steps.get(name, ""), state)
+            for name, state in told["violations"]["known"].items()
+        }
+        violations = {"known": known, "count": stored["violations"]["count"]}
+        kept = self.outputs | {name for name in known if name in self.steps}
+        since = {name: time for name, time in told["since"].items() if name not in kept}
+        since |= {name: stored["since"][name] for name in self.outputs if name in stored["since"]}
+        emission = {
+            name: self._emission(name, stored["emission"][name], state, blank) for name, state in told["emission"].items()
+        }
+        return {"emission": emission, "violations": violations, "since": since}
+
+    def _emission(self, part: str, stored: Any, told: Any, blank: Mapping[str, Any]) -> Any:
+        """A part of the emission's state: by output, as records of outputs, or of all together."""
+        outputs = self.outputs
+        if part == "records":
+            fresh = outputs | blank.keys()
+            return [item for item in stored if item[0] in outputs] + [item for item in told if item[0] not in fresh]
+        if not isinstance(told, dict):
+            return stored
+        begun = {name: found[part][name] for name, found in blank.items() if name in told}
+        return told | begun | {name: state for name, state in stored.items() if name in outputs}

@@ -1,0 +1,118 @@
+"""Runs whose program changes between two halves, in tests: stored in memory, and what each half tells."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
+
+import anyio
+
+from tidelog import Engine, MemorySink, MemorySource
+from tidelog.plans.facts import Record
+from tidelog.plans.parser import parse
+from tidelog.plans.plan import Plan
+from tidelog.plans.printing import format_program
+from tidelog.plans.syntax import Program, Rule, Variable
+from tidelog.runtime.durability import Changes, Input, Keep, Kept, Told
+from tidelog.runtime.interfaces import Batch
+
+KEEP = Keep(seconds=1e9)
+
+
+class CrashError(Exception):
+    """Stands for a killed process."""
+
+
+@dataclass
+class Memory:
+    """A store in memory. With `crash`, a commit crashes `before` it, or `after`."""
+
+    name: str = "memory"
+    stored: bytes | None = None
+    blocks: list[Input] = field(default_factory=list)
+    held: dict[str, bytes] = field(default_factory=dict)
+    answered: list[Told] = field(default_factory=list)
+    crash: str = ""
+
+    def head(self) -> bytes | None:
+        return self.stored
+
+    def commit(self, changes: Changes) -> Kept:
+        if self.crash == "before":
+            raise CrashError
+        self.stored = changes.head
+        self.blocks += changes.journal
+        self.answered += changes.answers
+        for name, data in (changes.parts or {}).items():
+            self.held.pop(name, None)
+            if data is not None:
+                self.held[name] = data
+        if changes.keep is None:
+            self.blocks = [block for block in self.blocks if block.last >= changes.journal_from]
+        if self.crash == "after":
+            raise CrashError
+        return self.kept()
+
+    def kept(self) -> Kept:
+        return Kept(1, 0)
+
+    def parts(self) -> Iterator[tuple[str, bytes]]:
+        yield from self.held.items()
+
+    def journal(self, first: int = 0) -> Iterator[Input]:
+        yield from (block for block in self.blocks if block.last >= first)
+
+    def answers(self, first: int) -> Told | None:
+        return next((block for block in self.answered if block.last >= first), None)
+
+    def check(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class ReplayableSource(MemorySource):
+    """Facts one by one, which can be read again."""
+
+    is_replayable = True
+
+    def __init__(self, facts: Sequence[Record]) -> None:
+        self._facts = facts
+        super().__init__(self._from(0))
+
+    def _from(self, begin: int) -> list[Batch]:
+        return [Batch([fact], position={"at": i + 1}) for i, fact in enumerate(self._facts) if i >= begin]
+
+    def resume(self, position: dict[str, Any]) -> None:
+        self._rest = iter(self._from(position["at"]))
+
+
+def half(plan: Plan, store: Any, facts: Sequence[Record], *, last: bool = False, **options: Any) -> tuple[list[Record], int]:
+    """Run a plan over the facts that were not read yet; what it tells, and how far the stream is complete then."""
+    sink = MemorySink()
+    at_end = "finish" if last else "stop"
+    engine = Engine(plan, [ReplayableSource(facts)], [sink], state=store, commit_every=0, at_end=at_end, **options)
+    anyio.run(engine.run, backend="trio")
+    return sink.answers, engine._session.frontier
+
+
+def rewritten(program: Program, seed: int) -> Program:
+    """The same program with other variables, its rules in another order, and a comment."""
+    rules = [item for item in program.statements if isinstance(item, Rule)]
+    others = [item for item in program.statements if not isinstance(item, Rule)]
+    random.Random(seed).shuffle(rules)
+    text = "% rewritten\n" + format_program(_renamed(replace(program, statements=(*others, *rules))))
+    return parse(text)
+
+
+def _renamed(node: Any) -> Any:
+    if isinstance(node, Variable):
+        return replace(node, name=f"Z{node.name}")
+    if isinstance(node, tuple):
+        return tuple(map(_renamed, node))
+    if is_dataclass(node):
+        return replace(node, **{item.name: _renamed(getattr(node, item.name)) for item in fields(node)})  # type: ignore[type-var]
+    return node

@@ -1,0 +1,288 @@
+"""A run with a state goes on with another program: what is kept, filled from the journal, told, and refused."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine.running import records
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import tidelog
+from drawing import drawn
+from oracle.agreement import records_of
+from oracle.lars_programs import GROUPS, RECURSION, TUPLES, lars_programs, lars_streams
+from oracle.programs import EVERYTHING, programs, streams
+from state.changing import KEEP, CrashError, Memory, half, rewritten
+from tidelog import SpecError
+from tidelog.cli import main
+from tidelog.plans.analysis.identity import identify
+from tidelog.plans.changes import ChangeRecord
+from tidelog.plans.compile import compile_program
+from tidelog.plans.errors import ProgramError
+from tidelog.plans.facts import Record
+from tidelog.plans.parser import parse
+from tidelog.plans.plan import Plan
+from tidelog.plans.printing import format_program
+from tidelog.plans.syntax import Program, Rule
+
+FORMS = {"groups": GROUPS, "recursion": RECURSION, "tuples": TUPLES}
+
+
+def compiled(program: Program) -> Plan:
+    try:
+        return compile_program(parse(format_program(program)))
+    except ProgramError:
+        assume(False)
+        raise
+
+
+def drawn_case(data: st.DataObject) -> tuple[Program, Program, Plan, Plan, list[Record]]:
+    """A program, and the same with fewer rules, written anew: one goes on with the other's state."""
+    form = data.draw(st.sampled_from([*FORMS, "rational", "integer"]))
+    if form in FORMS:
+        program, facts = data.draw(lars_programs(FORMS[form])), data.draw(lars_streams())
+    else:
+        program = data.draw(programs(form, EVERYTHING))
+        facts = data.draw(streams(program))
+    rules = [item for item in program.statements if isinstance(item, Rule)]
+    gone = data.draw(st.lists(st.sampled_from(rules), max_size=len(rules) - 1, unique_by=id)) if rules else []
+    smaller = replace(
+        program, statements=tuple(item for item in program.statements if not any(item is rule for rule in gone))
+    )
+    before, now = (smaller, program) if data.draw(st.booleans()) else (program, smaller)
+    now = rewritten(now, data.draw(st.integers(0, 99)))
+    plans = compiled(before), compiled(now)
+    assume(plans[0].timeline == plans[1].timeline)
+    return (
+        before,
+        now,
+        *plans,
+        [record for record in records_of(plans[0], facts) if all(_takes(plan, record) for plan in plans)],
+    )
+
+
+def _takes(plan: Plan, record: Record) -> bool:
+    schema = plan.schema.predicates.get(record[0])
+    return schema is not None and schema.accepts_input
+
+
+def of(output: str, told: Sequence[Record], emit: str) -> Counter[Record]:
+    """What was told of an output; intervals may be cut in other places, but tell no time twice."""
+    found = [record for record in told if record[0] == output]
+    if emit != "intervals":
+        return Counter(found)
+    whole: list[Record] = []
+    for name, row, lo, hi in sorted(found, key=lambda record: (repr(record[1]), record[2])):
+        if whole and whole[-1][1] == row and lo <= whole[-1][3] + 1:
+            assert lo == whole[-1][3] + 1, f"{name}{row} is told twice"
+            whole[-1] = (name, row, whole[-1][2], hi)
+        else:
+            whole.append((name, row, lo, hi))
+    return Counter(whole)
+
+
+@pytest.mark.slow
+@drawn(30)
+@given(data=st.data())
+def test_what_a_program_goes_on_to_compute_goes_on(data: st.DataObject) -> None:
+    """Written anew, with more rules or fewer, a program tells of the others what an undisturbed run tells."""
+    before, now, was, plan, given = drawn_case(data)
+    cut = data.draw(st.integers(0, len(given)))
+    emit = data.draw(st.sampled_from(["intervals", "final", "changes"]))
+    keep = data.draw(st.sampled_from([None, KEEP]))
+    options: dict[str, Any] = {"emit": emit, "lateness": data.draw(st.integers(0, 2)), "keep": keep}
+    undisturbed, store = Memory(), Memory()
+    half(was, undisturbed, given[:cut], **options)
+    half(was, store, given[:cut], **options)
+    expected, _ = half(was, undisturbed, given, last=True, **options)
+    found, _ = half(plan, store, given, last=True, reload="drop", **options)
+    identities = identify(was), identify(plan)
+    for output in was.outputs.keys() & plan.outputs.keys():
+        means = [identity.meaning[output] for identity in identities]
+        forms = [identity.form[output] for identity in identities]
+        if means[0] == means[1] and (forms[0] == forms[1] or keep is not None):
+            assert of(output, found, emit) == of(output, expected, emit), (
+                format_program(before),
+                format_program(now),
+                given,
+                cut,
+            )
+
+
+@pytest.mark.slow
+@drawn(30)
+@given(data=st.data())
+def test_a_new_rule_tells_what_it_would_have_told(data: st.DataObject) -> None:
+    """With the whole journal, a new output tells from the change on what it tells where it was there from the start.
+
+    Of what that told before, it tells what holds behind the change.
+    """
+    before, now, was, plan, given = drawn_case(data)
+    new = plan.outputs.keys() - was.outputs.keys()
+    assume(new)
+    cut = data.draw(st.integers(0, len(given)))
+    emit = data.draw(st.sampled_from(["intervals", "final", "changes"]))
+    options: dict[str, Any] = {"emit": emit, "lateness": data.draw(st.integers(0, 2)), "keep": KEEP}
+    always, store = Memory(), Memory()
+    told, frontier = half(plan, always, given[:cut], **options)
+    half(was, store, given[:cut], **options)
+    expected, _ = half(plan, always, given, last=True, **options)
+    found, _ = half(plan, store, given, last=True, reload="drop", **options)
+    for output in new:
+        wanted = of(output, [*_holding_on(told, frontier), *expected], emit)
+        assert of(output, found, emit) == wanted, (format_program(before), format_program(now), given, cut)
+
+
+def _holding_on(told: Sequence[Record], frontier: int) -> list[Record]:
+    """What was told, and holds behind a time; of changes, what has begun and not ended."""
+    begun: dict[Any, Record] = {}
+    found = []
+    for record in told:
+        if not isinstance(record, ChangeRecord):
+            found += [record] if record[3] > frontier else []
+        elif record.has_ended:
+            del begun[record[:2]]
+        else:
+            begun[record[:2]] = record
+    return [*found, *begun.values()]
+
+
+def test_how_a_program_is_written_changes_nothing_of_its_steps() -> None:
+    """Variables, the order of rules and comments do not take part in what a step computes; numbers and constants do."""
+    inputs = "input p(x). input q(x). "
+    text = inputs + "a(X) :- boxminus[0,3] p(X), not q(X). b(Y) :- a(Y). b(Y) :- diamondminus[0,2] b(Y), q(Y)."
+    other = inputs + "% b\nb(X) :- diamondminus[0,2] b(X), q(X). b(Z) :- a(Z). a(U) :- boxminus[0,3] p(U), not q(U)."
+    one, same = (identify(tidelog.compile(program)).meaning for program in (text, other))
+    assert {name: one[name] for name in "ab"} == {name: same[name] for name in "ab"}
+    for changed in (text.replace("[0,3]", "[0,4]"), text.replace("not q(X)", "not q(one)")):
+        assert identify(tidelog.compile(changed)).meaning["a"] != one["a"]
+    assert identify(tidelog.compile(text.replace("[0,2]", "[0,1]"))).meaning["a"] == one["a"]
+
+
+ALARM = "timeline integer. input hot(x). alarm(X) :- boxminus[0,2] hot(X). "
+WARM = "warm(X) :- diamondminus[0,3] hot(X). "
+
+
+def stored(text: str, facts: Sequence[str], **options: Any) -> Memory:
+    """The state of a run of a program over some facts."""
+    store = Memory()
+    plan = tidelog.compile(text)
+    half(plan, store, records(plan, facts), **options)
+    return store
+
+
+def go_on(store: Memory, text: str, facts: Sequence[str], **options: Any) -> list[str]:
+    """What a run tells that goes on with a program, and ends."""
+    plan = tidelog.compile(text)
+    told, _ = half(plan, store, records(plan, facts), last=True, **options)
+    return [str(plan.answer(record)) for record in told]
+
+
+HOT = [f"hot(a)@{time}" for time in range(6)]
+
+
+def test_state_is_not_dropped_unless_it_is_said() -> None:
+    """A rule that is gone with what it remembers is refused by name, with the statement; the state is as it was."""
+    store = stored(ALARM + WARM, HOT[:4])
+    before = dict(store.held), store.stored
+    with pytest.raises(SpecError, match=r"`warm\(X\) .* is gone.* would lose state: warm: ended: .* rows? (is|are) dropped"):
+        go_on(store, ALARM, HOT)
+    assert (store.held, store.stored) == before
+    assert go_on(store, ALARM, HOT, reload="drop") == ["alarm(a)@4", "alarm(a)@5"]
+
+
+def test_a_rule_that_the_journal_cannot_fill_says_from_when_on_it_counts(caplog: pytest.LogCaptureFixture) -> None:
+    """Without a journal a new rule knows what comes; it is said when that is all that it looks back to."""
+    store = stored(ALARM, HOT[:4])
+    with caplog.at_level(logging.WARNING, "tidelog"):
+        told = go_on(store, ALARM + "cold(X) :- boxminus[0,1] hot(X). ", HOT)
+    assert "cold: new, its answers count from 6 on" in caplog.text
+    assert told == ["alarm(a)@4", "cold(a)@5", "alarm(a)@5"]
+    caplog.clear()
+    dated = ALARM.replace("integer", "integer, unit 60 s")
+    with caplog.at_level(logging.WARNING, "tidelog"):
+        go_on(stored(dated, HOT[:4]), dated + "cold(X) :- boxminus[0,1] hot(X). ", HOT)
+    assert "cold: new, its answers count from 1970-01-01T00:06:00Z on" in caplog.text
+
+
+def test_what_goes_on_is_known_to_a_new_rule_without_a_journal() -> None:
+    """A new rule over a negation that has held since before the change is told so: what is kept knows it."""
+    text = "timeline integer. input hot(x). input seen(x). calm(X) :- diamondminus[0,90] seen(X), not hot(X). output calm. "
+    facts = ["seen(a)@0", "seen(b)@1", "hot(b)@2", "seen(c)@3", "hot(a)@9", "seen(c)@12"]
+    longer = text + "long(X) :- boxminus[0,3] calm(X). output long. "
+    told = go_on(stored(text, facts[:4], emit="changes"), longer, facts, emit="changes")
+    always = go_on(stored(longer, facts[:4], emit="changes"), longer, facts, emit="changes")
+    assert [line for line in told if "calm" in line] == [line for line in always if "calm" in line]
+    assert any("long(a)" in line for line in told)
+
+
+def test_what_has_begun_and_is_gone_is_told_to_have_ended() -> None:
+    """Under `changes` nothing is left begun: a rule that is gone ends what it told, as far as the stream was complete."""
+    store = stored(ALARM + WARM, HOT[:4], emit="changes")
+    plan = tidelog.compile(ALARM)
+    told, _ = half(plan, store, records(plan, HOT[:4]), emit="changes", reload="drop")
+    assert told == [ChangeRecord("warm", ("a",), 0, 2)]
+
+
+def test_a_rule_that_changed_ends_what_holds_no_more_and_repeats_nothing() -> None:
+    """With the journal, a changed rule ends what it takes back, begins what is new, and tells nothing twice."""
+    store = stored(ALARM, [*HOT[:4], "hot(b)@3"], emit="changes", keep=KEEP)
+    facts = [*HOT[:4], "hot(b)@3"]
+    plan = tidelog.compile(ALARM.replace("[0,2]", "[0,1]"))
+    told, _ = half(plan, store, records(plan, facts), emit="changes", keep=KEEP)
+    assert told == []  # alarm(a) goes on
+    plan = tidelog.compile(ALARM.replace("[0,2]", "[0,9]"))
+    told, _ = half(plan, store, records(plan, facts), emit="changes", keep=KEEP)
+    assert told == [ChangeRecord("alarm", ("a",), 1, 2)]
+
+
+def test_another_way_of_counting_time_is_refused() -> None:
+    """What is stored are times of one timeline."""
+    with pytest.raises(SpecError, match="counts time in another way: it was integer in steps of 1, now rational"):
+        go_on(stored(ALARM, HOT[:4]), ALARM.replace("timeline integer. ", ""), HOT)
+
+
+@pytest.mark.parametrize("is_after", [False, True])
+def test_a_crash_while_the_program_changes_leaves_one_state_or_the_other(is_after: bool) -> None:
+    """Before the first commit the state is the old program's, after it the new one's; no answer is lost or told twice."""
+    longer = ALARM + "long(X) :- boxminus[0,3] hot(X). "
+    expected = go_on(stored(ALARM, HOT[:4], keep=KEEP), longer, HOT, keep=KEEP)
+    for program in (ALARM, longer):
+        store = stored(ALARM, HOT[:4], keep=KEEP)
+        store.crash = "after" if is_after else "before"
+        with pytest.raises(CrashError):
+            go_on(store, longer, HOT, keep=KEEP)
+        store.crash = ""
+        if is_after or program == longer:
+            assert sorted(go_on(store, longer, HOT, keep=KEEP)) == sorted(expected)
+        else:
+            assert go_on(store, program, HOT, keep=KEEP) == ["alarm(a)@4", "alarm(a)@5"]
+
+
+def test_reload_check_says_what_would_be_kept_filled_and_lost(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """It runs nothing, and its exit code says whether state would be lost; a run then needs `--reload drop`."""
+    (tmp_path / "a.tide").write_text(ALARM + WARM)
+    (tmp_path / "b.tide").write_text(ALARM + "long(X) :- boxminus[0,3] hot(X). ")
+    (tmp_path / "facts.txt").write_text("".join(f"{fact}\n" for fact in HOT))
+    out = tmp_path / "out.jsonl"
+    options = ["--in", str(tmp_path / "facts.txt"), "--out", str(out), "--at-end", "stop"]
+    options += ["--state", str(tmp_path / "state"), "--keep", "7d"]
+    assert main(["run", str(tmp_path / "a.tide"), *options]) == 0
+    assert main(["run", str(tmp_path / "a.tide"), *options, "--reload", "check"]) == 0
+    assert capfd.readouterr().out == "the program is the same\n"
+    before = out.read_text()
+    assert main(["run", str(tmp_path / "b.tide"), *options, "--reload", "check"]) == 1
+    shown = capfd.readouterr().out.splitlines()
+    assert shown[:2] == ["alarm: kept", "long: new, filled from the journal"]
+    assert shown[2].startswith("warm: ended: ")
+    assert main(["run", str(tmp_path / "b.tide"), *options]) == 2
+    assert out.read_text() == before
+    assert main(["run", str(tmp_path / "b.tide"), *options, "--reload", "drop"]) == 0
+    assert main(["run", str(tmp_path / "b.tide"), *options, "--reload", "check"]) == 0
