@@ -64,7 +64,17 @@ class Passed(msgspec.Struct, array_like=True, frozen=True, tag=5):
     present: int
 
 
-Event = Taken | Opened | Ended | Left | Ignored | Passed
+class Retracted(msgspec.Struct, array_like=True, frozen=True, tag=6):
+    """A source has taken facts back: over these intervals nothing counts that it, or another one, had said before.
+
+    The session that a run goes on with has never been told them, so it is not told of this.
+    """
+
+    source: str
+    records: Sequence[tuple[str, tuple[Value, ...], int, int]]
+
+
+Event = Taken | Opened | Ended | Left | Ignored | Passed | Retracted
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Event]).decode
@@ -83,7 +93,7 @@ def tell(session: Session, event: Event) -> list[Rejected]:
         return session.end(event.source)
     elif isinstance(event, Left):
         return session.leave(event.source)
-    else:
+    elif isinstance(event, Ignored):
         return session.ignore(event.source, event.before)
     return []
 
