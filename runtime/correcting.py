@@ -113,15 +113,16 @@ class Corrections:
         """Go on from the last snapshot. SnapshotError where it has no reach."""
         self._reach |= _reach_of(self._store, None)
 
-    def stored_reach(self) -> bytes:
-        """What a snapshot has to tell of all events up to it."""
-        return msgspec.msgpack.encode(self._reach)
-
-    def older(self, event: int) -> list[int]:
-        """The older snapshots that stay when one as of `event` is stored; it may stay, too."""
+    def stored(self, parts: dict[str, bytes | None], event: int) -> tuple[dict[str, bytes | None], list[int]]:
+        """What is stored of a snapshot as of `event`, with its reach; and which snapshots stay when others come."""
         stale = event if self._stale is None else self._stale
         kept = [old for old in self._store.snapshots() if old < stale]
-        return thinned([*kept, event], _first_event(self._store) - 1)
+        return {**parts, REACH: msgspec.msgpack.encode(self._reach)}, thinned([*kept, event], _first_event(self._store) - 1)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether something was taken back that is not stored: the next commit needs a snapshot of what follows."""
+        return self._stale is not None
 
     def committed(self) -> None:
         """What was taken back is stored, with a snapshot."""
