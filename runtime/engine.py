@@ -20,18 +20,19 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from tidelog.plans.errors import ConnectorError, StateError, TidelogError
+from tidelog.plans.errors import ConnectorError, StateError
 from tidelog.plans.plan import Plan
 from tidelog.plans.questions import Status
-from tidelog.plans.stopping import Stopped
 from tidelog.plans.times import TimeLike
 from tidelog.runtime.alignment import Alignment
 from tidelog.runtime.arguments import AtEnd, check_at_end
+from tidelog.runtime.causes import first_cause
 from tidelog.runtime.channels import Channel, everything_waiting
 from tidelog.runtime.clock import Clock, start_sources
 from tidelog.runtime.direct import Direct
 from tidelog.runtime.durability import Backlog, Keep, StateStore
 from tidelog.runtime.events import Ended, Event, Ignored, Left, Opened, Passed, Taken
+from tidelog.runtime.head import plain_options
 from tidelog.runtime.intake import MAX_LEAD, IntakeStatistics
 from tidelog.runtime.interfaces import (
     AnyAnswer,
@@ -46,7 +47,7 @@ from tidelog.runtime.interfaces import (
     Source,
     Tick,
 )
-from tidelog.runtime.ledger import EVERY, Ends, Ledger, Storing, plain_options
+from tidelog.runtime.ledger import EVERY, Ends, Ledger, Storing
 from tidelog.runtime.listening import Sources
 from tidelog.runtime.session import Session, SessionStatistics
 from tidelog.runtime.silence import check_seconds
@@ -262,6 +263,7 @@ class Engine:
         """Start an actor for each source and sink, and one for what lies between."""
         events: Channel[SourceEvent] = Channel()
         way = self._way
+        self._tell()
         going_on = [actor for actor in self._sources.fixed if not way.has_ended(actor.name)]
         start_sources(tasks, going_on, self._sources.actors, events, self._clock)
         tasks.start_soon(self._reason, events.inbox, name="reasoner")
@@ -273,7 +275,7 @@ class Engine:
         """Let the operators take what the sources say, and tell the sinks what follows; all that waits is taken at once."""
         with inbox:
             try:
-                await self._tell()
+                await self._take_all([(name, "ended", 0.0) for name in self._session.watermarks.temporary()])
                 async with anyio.create_task_group() as beside:
                     beside.start_soon(self._alignment.watch)
                     beside.start_soon(self._way.keep_going)
@@ -283,7 +285,7 @@ class Engine:
                     beside.cancel_scope.cancel()
                 if not self._session.is_finished and not self._way.goes_on:
                     self._session.rest()
-                await self._tell()
+                    self._tell()
                 await self._way.finish()
             finally:
                 if self._way.goes_on:
@@ -310,64 +312,69 @@ class Engine:
         raise ConnectorError("too many answers wait for the sinks")
 
     async def _take_all(self, news: Sequence[tuple[str, Batch | Tick | str, float]]) -> None:
-        """Take what sources have said; where the run has a state all of it is, though all stop meanwhile.
-
-        Then it is told after each, too, so that what is told together does not depend on what happens to wait.
-        """
+        """Take what sources have said; where the run has a state all of it is, though all stop meanwhile."""
         with anyio.CancelScope(shield=self._way.goes_on):
             for name, event, moment in news:
-                await self._take(name, event, moment)
+                refused = self._take(name, event, moment)
                 self._alignment.taken(name)
-                if self._way.goes_on:
-                    await self._tell()
-        if not self._way.goes_on:
-            await self._tell()
+                if refused:
+                    await self._reject(refused)
+            await self._way.pass_on()
 
-    async def _tell(self) -> None:
-        """Let the sinks have what became known; whoever listens for violations is told of these at once."""
-        session = self._session
-        for violation in session.pull_violations():
+    def _tell(self) -> None:
+        """Note what became known by no event."""
+        answers = self._pull()
+        self._way.tell(answers, self._session.frontier)
+        self._show(answers)
+
+    def _pull(self) -> list[AnyAnswer]:
+        """What became known since the last time."""
+        return [*self._session.pull_records(), *self._session.pull_hypothetical()]
+
+    def _show(self, answers: Sequence[AnyAnswer]) -> None:
+        """Tell whoever listens for violations, and whoever observes."""
+        for violation in self._session.pull_violations():
             if self._on_violation is not None:
                 self._on_violation(violation)
-        answers: list[AnyAnswer] = [*session.pull_records(), *session.pull_hypothetical()]
         if answers and self._observer is not None:
             self._observer.told(answers)
-        await self._way.tell(answers, session.frontier)
 
-    async def _take(self, name: str, event: Batch | Tick | str, moment: float) -> None:
-        """Let the session take it, and hand what was refused to the dead letters."""
+    def _take(self, name: str, event: Batch | Tick | str, moment: float) -> list[Rejected]:
+        """Let the session take it; returns what was refused.
+
+        An event is noted together with what follows from it, before anybody else runs: a commit has both, or neither.
+        """
         session, way = self._session, self._way
-        refused: list[Rejected] = []
-        noted: Event | None = None
-        position = None
         with way.noting():
-            if isinstance(event, Batch):
-                noted, position = Taken(name, moment, event.records, event.watermark, event.parts), event.position
-                refused = [*event.rejected, *session.take(name, event, moment)]
-            elif isinstance(event, Tick):
-                noted = Passed(event.watermark, event.present)
-                session.pass_time(event)
-            elif event == "opened":
-                noted = Opened(name)
-                session.open(name)
-            elif event == "ended" and (self._at_end == "finish" or name not in self._sources.names):
-                noted = Ended(name)
-                refused = session.end(name)
-            elif event == "ended":
-                self._alignment.leave(name)
-                if self._ignores_silence:
-                    noted, refused = Left(name), session.leave(name)
-            else:
-                noted = Ignored(name, moment)
-                refused = session.ignore(name, moment)
-        if noted is not None:
-            way.note(noted, position)
+            noted, refused = self._tell_session(name, event, moment)
+            answers = self._pull()
+            if noted is not None:
+                way.note(noted, event.position if isinstance(event, Batch) else None, answers, session.frontier)
         if self._clock is not None:
             self._clock.heard(name, event, moment)
+        self._show(answers)
         if self._observer is not None:
             self._observer.took(name, event if isinstance(event, Batch) else None, refused)
-        if refused:
-            await self._reject(refused)
+        return refused
+
+    def _tell_session(self, name: str, event: Batch | Tick | str, moment: float) -> tuple[Event | None, list[Rejected]]:
+        """Returns what the session has been told, and what was refused."""
+        session = self._session
+        if isinstance(event, Batch):
+            taken = Taken(name, moment, event.records, event.watermark, event.parts)
+            return taken, [*event.rejected, *session.take(name, event, moment)]
+        if isinstance(event, Tick):
+            session.pass_time(event)
+            return Passed(event.watermark, event.present), []
+        if event == "opened":
+            session.open(name)
+            return Opened(name), []
+        if event == "ended" and (self._at_end == "finish" or name not in self._sources.names):
+            return Ended(name), session.end(name)
+        if event == "ended":
+            self._alignment.leave(name)
+            return (Left(name), session.leave(name)) if self._ignores_silence else (None, [])
+        return Ignored(name, moment), session.ignore(name, moment)
 
     async def _reject(self, rejected: list[Rejected]) -> None:
         self.rejected += len(rejected)
@@ -382,23 +389,3 @@ class Engine:
     def _holdings(self) -> Iterator[Holding]:
         """What waits for the slowest sink."""
         yield Holding(self._way.untaken // ON_THE_WAY, lambda: ("answers that wait for a sink", ""))
-
-
-def first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error to show: an error of ours before any other, since others often only follow from it."""
-    leaves: list[BaseException] = []
-    pending: list[BaseException] = [group]
-    while pending:
-        error = pending.pop()
-        if isinstance(error, BaseExceptionGroup):
-            pending += reversed(error.exceptions)
-        else:
-            leaves.append(error)
-    return min(leaves, key=_consequence)
-
-
-def _consequence(error: BaseException) -> int:
-    """How likely an error only follows from another: that somebody stops it least, a cancellation (no Exception) most."""
-    if isinstance(error, Stopped | TidelogError):
-        return 0
-    return 1 if isinstance(error, Exception) else 2

@@ -20,7 +20,7 @@ from tidelog.cli import main
 from tidelog.connectors import outgoing
 from tidelog.connectors.descriptors import Descriptor
 from tidelog.connectors.outbox import OutboxReader
-from tidelog.runtime import ledger
+from tidelog.runtime import ledger, sink_feeds
 from tidelog.runtime.head import SinkStanding
 
 MODES = ("before", "after", "torn", "io", "space")
@@ -49,7 +49,7 @@ shim = ctypes.CDLL(None)
 
 def taken_before_the_sink() -> None:
     """The commit says that a sink has taken what it is only owed."""
-    ledger.OwedFeed.standing = lambda self, name: SinkStanding(name, self._owed.told)
+    sink_feeds.OwedFeed.standing = lambda self, name: SinkStanding(name, self._owed.told)
 
 
 def position_before_the_state() -> None:

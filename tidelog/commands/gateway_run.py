@@ -25,8 +25,8 @@ from tidelog.gateway.states import open_state
 from tidelog.gateway.systemd import Notifier
 from tidelog.gateway.taps import Taps, TapServer, tap_path
 from tidelog.plans.errors import SpecError, TidelogError
+from tidelog.runtime.causes import first_cause
 from tidelog.runtime.collecting import collect_seldom
-from tidelog.runtime.engine import first_cause
 
 logger = logging.getLogger("tidelog")
 

@@ -33,9 +33,10 @@ from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import AggregateShape, Plan
 from tidelog.plans.stopping import Stopped
 from tidelog.plans.times import TimeReader
+from tidelog.runtime.causes import first_cause
 from tidelog.runtime.clock import Clock
 from tidelog.runtime.collecting import collect_seldom
-from tidelog.runtime.engine import Engine, first_cause
+from tidelog.runtime.engine import Engine
 from tidelog.runtime.intake import MAX_LEAD
 from tidelog.runtime.interfaces import Recorded, Sink
 from tidelog.runtime.state_bound import MAX_STATE
