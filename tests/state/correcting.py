@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from crashing import CrashError, CrashingDirectory
 
 import tidelog
-from crashing import CrashError, CrashingDirectory
 from tidelog import Engine, Keep, Session
 from tidelog.connectors.formats import make_encoder
 from tidelog.plans.facts import Record, format_record
@@ -55,7 +55,7 @@ def corrected(plan: Plan, sources: Sequence[Source], sinks: Sequence[Any], state
 
 
 def run(plan: Plan, folder: Path, *, crashes: Iterable[int] = (), backend: str = "trio", **options: Any) -> list[str]:
-    """Run to the end, and return what was told; before, runs that crash at their n-th commit, before or after it by turns."""
+    """Run to the end, and return what was told; before, runs that crash at a commit each, before or after it by turns."""
     for i, at in enumerate([*crashes, 0]):
         with CrashingDirectory(str(folder / "state")) as state:
             state.crash_at, state.is_after = at or -1, i % 2 == 1

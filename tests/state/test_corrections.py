@@ -8,14 +8,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from engine.running import BACKENDS, plan_of, records
+from engine.test_lars_equals_oracle import compiled
+from engine.test_session_equals_oracle import compiled as compiled_metric
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tidelog
 from drawing import drawn
-from engine.running import BACKENDS, plan_of, records
-from engine.test_session_equals_oracle import compiled as compiled_metric
-from engine.test_lars_equals_oracle import compiled
 from oracle.agreement import records_of
 from oracle.lars_programs import lars_programs, lars_streams
 from oracle.programs import EVERYTHING, programs, streams
