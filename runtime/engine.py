@@ -28,10 +28,11 @@ from tidelog.runtime.alignment import Alignment
 from tidelog.runtime.arguments import AtEnd, check_at_end
 from tidelog.runtime.causes import first_cause
 from tidelog.runtime.channels import Channel, everything_waiting
-from tidelog.runtime.clock import Clock, start_sources
+from tidelog.runtime.clock import Clock, ahead_of, start_sources
 from tidelog.runtime.direct import Direct
 from tidelog.runtime.durability import Backlog, Keep, StateStore
 from tidelog.runtime.events import Ended, Event, Ignored, Left, Opened, Passed, Taken
+from tidelog.runtime.graph import Hear
 from tidelog.runtime.head import plain_options
 from tidelog.runtime.intake import MAX_LEAD, IntakeStatistics
 from tidelog.runtime.interfaces import (
@@ -46,6 +47,7 @@ from tidelog.runtime.interfaces import (
     SinkStatistics,
     Source,
     Tick,
+    WritesTimes,
 )
 from tidelog.runtime.ledger import EVERY, Ends, Ledger, Storing
 from tidelog.runtime.listening import Sources
@@ -80,7 +82,8 @@ class Engine:
     that is more than `max_lead` facts ahead of the slowest is not read until that one has come nearer.
     With `at_end="stop"` the end of all sources is not the stream's: nothing is claimed about times behind those that they
     have promised. With `clock`, a duration, time also moves with the machine's clock, which `now` reads (the seconds since
-    1970): facts are expected at most so far behind it. It needs a program with a unit.
+    1970): facts are expected at most so far behind it, and at most `max_ahead` ahead of it, which is then the lateness and
+    five minutes unless told (`math.inf`: any distance). It needs a program with a unit.
     With `state`, a store such as `tidelog.StateDirectory`, a run that was killed goes on with the next one: no fact is lost
     that a source can bring again, and no answer; `runtime/durability.py` has what sources and sinks promise. A commit is
     due `commit_every` seconds after the last one, once something happens. `keep` says how long input stays in the journal,
@@ -136,15 +139,19 @@ class Engine:
     ) -> None:
         check_at_end(at_end)
         check_seconds("commit_every", commit_every)
+        self._clock: Clock | None = None
+        self._times: WritesTimes | None = None
         self.plan = plan
         self._sources = Sources(sources, RestartPolicy() if restarts is None else restarts, idle_after)
         patience = RestartPolicy() if state is None else RestartPolicy(attempts=None)
         self._sinks = [SinkActor(sink, patience if restarts is None else restarts) for sink in sinks]
+        if clock is not None:
+            self._clock = Clock(plan.timeline, clock, now, ahead_of(plan.timeline, max_ahead, lateness))
         options: dict[str, Any] = {
             "emit": emit,
             "lateness": lateness,
             "start": start,
-            "max_ahead": max_ahead,
+            "max_ahead": None if max_ahead == math.inf else max_ahead,
             "max_lead": max_lead,
             "prospects": prospects,
             "min_evidence": min_evidence,
@@ -159,7 +166,6 @@ class Engine:
         self._at_end = at_end
         self._max_lead = max_lead
         self._ignores_silence = idle_after is not None
-        self._clock = None if clock is None else Clock(plan.timeline, clock, now)
         self._way: Direct | Ledger = Direct(self._sources.actors, self._sinks)
         if corrections:
             check_corrections(plan, emit, state, keep, sinks)
@@ -190,6 +196,8 @@ class Engine:
         a state, how many are stored. SpecError or SnapshotError where the state is that of another run, or damaged.
         """
         await self._way.begin()
+        if self._times is not None:
+            self._session.watermarks.times = self._times
         if self._clock is not None:
             self._clock.go_on(self._session.watermarks.floor)
         self._session.watch("sinks", self._holdings)
@@ -249,6 +257,14 @@ class Engine:
     def waiting(self) -> list[tuple[str, int]]:
         """For each sink, with its name: how many answers wait for it."""
         return [(sink.name, self._way.waiting(sink)) for sink in self._sinks]
+
+    def listen(self, step: str, hear: Hear | None) -> None:
+        """Tell `hear` what a step takes and sends from now on; with None, nobody any more."""
+        self._session.listen(step, hear)
+
+    def write_times(self, times: WritesTimes) -> None:
+        """Write times so in what is said of facts that are refused. To be called before `run`."""
+        self._times = times
 
     @property
     def remembers(self) -> bool:
@@ -392,7 +408,7 @@ class Engine:
             return taken, [*event.rejected, *session.take(name, event, moment)]
         if isinstance(event, Tick):
             session.pass_time(event)
-            return Passed(event.watermark, event.present), []
+            return Passed(event.watermark, event.present, event.ceiling), []
         if event == "opened":
             session.open(name)
             return Opened(name), []

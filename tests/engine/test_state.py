@@ -10,13 +10,14 @@ import anyio
 import pytest
 
 from children import WAIT
+from crashing import CrashError, CrashingDirectory
 from engine.running import plan_of, records
 from tidelog import ConnectorError, Engine, MemorySink, MemorySource, RestartPolicy, Session, SpecError
 from tidelog.connectors.state_store import StateDirectory
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
 from tidelog.runtime import channels, ledger, owed
-from tidelog.runtime.durability import Backlog, Changes, Kept, Told
+from tidelog.runtime.durability import Backlog, Kept, Told
 from tidelog.runtime.interfaces import Batch
 from tidelog.runtime.told import Group, pack_told, unpack_told
 
@@ -47,26 +48,6 @@ class ReplayableSource(MemorySource):
 
     def resume(self, position: dict[str, Any]) -> None:
         self._rest = iter(self._from(position["at"]))
-
-
-class CrashError(Exception):
-    """Stands for a killed process."""
-
-
-class CrashingDirectory(StateDirectory):
-    """Crashes at one of its commits: before it, or when it is done. What is left is what a killed process leaves."""
-
-    crash_at = 0
-    is_after = False
-
-    def commit(self, changes: Changes) -> Kept:
-        self.crash_at -= 1
-        if self.crash_at == 0 and not self.is_after:
-            raise CrashError
-        kept = super().commit(changes)
-        if self.crash_at == 0:
-            raise CrashError
-        return kept
 
 
 @pytest.fixture(scope="module")
