@@ -188,6 +188,12 @@ class StateDirectory:
         with self.file.reading():
             return self._snapshots.events()
 
+    def begin(self) -> int:
+        """The number of the first event that is in the journal; 1 before the first commit."""
+        with self.file.reading():
+            (first,) = self.file.execute("SELECT min(first) FROM journal").fetchone()
+            return first or self.file.number("journal") + 1
+
     def journal(self, first: int = 0) -> Iterator[Input]:
         """The blocks of the journal that hold the event number `first`, and those behind, in order; all with 0.
 

@@ -117,7 +117,7 @@ class Corrections:
         """What is stored of a snapshot as of `event`, with its reach; and which snapshots stay when others come."""
         stale = event if self._stale is None else self._stale
         kept = [old for old in self._store.snapshots() if old < stale]
-        return {**parts, REACH: msgspec.msgpack.encode(self._reach)}, thinned([*kept, event], _first_event(self._store) - 1)
+        return {**parts, REACH: msgspec.msgpack.encode(self._reach)}, thinned([*kept, event], self._store.begin() - 1)
 
     @property
     def is_due(self) -> bool:
@@ -184,7 +184,7 @@ class Corrections:
     def _points(self, head: Head) -> list[_Point]:
         """Where a replay may begin, in order."""
         stale = head.events + 1 if self._stale is None else self._stale
-        first = _first_event(self._store)
+        first = self._store.begin()
         points = [_Point(0, False, {})] if first == 1 else []
         older = [event for event in self._store.snapshots() if first <= event + 1 and event < min(stale, head.snapshot)]
         points += [_Point(event, False, _reach_of(self._store, event)) for event in older]
@@ -305,12 +305,6 @@ def _search(events: _Events, point: int, wanted: Sequence[Retraction]) -> _Found
 def _begin(record: Record, points: Sequence[_Point]) -> int:
     """The last point before which nothing lies that a retraction may take back."""
     return max(point.event for point in points if point.reach.get(record[0], NEG) < record[2])
-
-
-def _first_event(store: StateStore) -> int:
-    """The number of the first event that is in the journal; 1 where nothing has gone from it."""
-    block = next(store.journal(), None)
-    return 1 if block is None else block.first
 
 
 def _reach_of(store: StateStore, event: int | None) -> dict[str, int]:

@@ -202,6 +202,10 @@ class StateStore(Protocol):
         """The blocks of the journal that hold the event number `first`, and those behind, in order; all with 0."""
         ...
 
+    def begin(self) -> int:
+        """The number of the first event that is in the journal; 1 before the first commit."""
+        ...
+
     def answers(self, first: int) -> Told | None:
         """The block that holds the answer number `first`; None where it is not stored."""
         ...

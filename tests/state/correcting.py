@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from crashing import CrashError, CrashingDirectory
 
 import tidelog
+from crashing import CrashError, CrashingDirectory
 from tidelog import Engine, Keep, Session
 from tidelog.connectors.formats import make_encoder
 from tidelog.plans.facts import Record, format_record
@@ -29,10 +29,20 @@ KEEP = Keep(seconds=10**9)
 class Letters:
     """What was refused."""
 
-    reasons: list[str] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
 
     async def send(self, rejected: Sequence[Rejected]) -> None:
-        self.reasons += [item.reason for item in rejected]
+        self.rejected += rejected
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why."""
+        return [item.reason for item in self.rejected]
+
+    @property
+    def lines(self) -> set[int]:
+        """In which lines."""
+        return {int(item.place.rpartition(":")[2]) for item in self.rejected}
 
 
 def write(plan: Plan, path: Path, steps: Iterable[Step]) -> None:
