@@ -96,6 +96,7 @@ class Corrections:
         self._session, self._store, self._in_thread = session, store, in_thread
         self._timeline: Timeline = plan.timeline
         self._reach: dict[str, int] = dict.fromkeys(plan.schema.predicates, NEG)
+        self._begin = 0  # no replay begins before this event
         self._stale: int | None = None  # snapshots from this event on have what was taken back since the last commit
 
     # --- what is stored for it ------------------------------------------------------------------------------------------
@@ -111,13 +112,19 @@ class Corrections:
 
     def go_on(self) -> None:
         """Go on from the last snapshot. SnapshotError where it has no reach."""
-        self._reach |= _reach_of(self._store, None)
+        self._begin, reach = _reach_of(self._store, None)
+        self._reach |= reach
+
+    def begin_anew(self, event: int) -> None:
+        """From behind this event on the run is another one, as where its program has changed: no replay may begin before."""
+        self._begin = event
 
     def stored(self, parts: dict[str, bytes | None], event: int) -> tuple[dict[str, bytes | None], list[int]]:
         """What is stored of a snapshot as of `event`, with its reach; and which snapshots stay when others come."""
         stale = event if self._stale is None else self._stale
-        kept = [old for old in self._store.snapshots() if old < stale]
-        return {**parts, REACH: msgspec.msgpack.encode(self._reach)}, thinned([*kept, event], self._store.begin() - 1)
+        kept = [old for old in self._store.snapshots() if self._begin <= old < stale]
+        reach = msgspec.msgpack.encode((self._begin, self._reach))
+        return {**parts, REACH: reach}, thinned([*kept, event], self._store.begin() - 1)
 
     @property
     def is_due(self) -> bool:
@@ -185,11 +192,12 @@ class Corrections:
         """Where a replay may begin, in order."""
         stale = head.events + 1 if self._stale is None else self._stale
         first = self._store.begin()
-        points = [_Point(0, False, {})] if first == 1 else []
-        older = [event for event in self._store.snapshots() if first <= event + 1 and event < min(stale, head.snapshot)]
-        points += [_Point(event, False, _reach_of(self._store, event)) for event in older]
-        if 0 < head.snapshot < stale:
-            points.append(_Point(head.snapshot, True, _reach_of(self._store, None)))
+        points = [_Point(0, False, {})] if first == 1 and not self._begin else []
+        least, most = max(first - 1, self._begin), min(stale, head.snapshot)
+        older = [event for event in self._store.snapshots() if least <= event < most]
+        points += [_Point(event, False, _reach_of(self._store, event)[1]) for event in older]
+        if max(1, self._begin) <= head.snapshot < stale:
+            points.append(_Point(head.snapshot, True, _reach_of(self._store, None)[1]))
         return points
 
     def _is_within(self, item: Retraction, points: Sequence[_Point], done: Correction) -> bool:
@@ -307,9 +315,10 @@ def _begin(record: Record, points: Sequence[_Point]) -> int:
     return max(point.event for point in points if point.reach.get(record[0], NEG) < record[2])
 
 
-def _reach_of(store: StateStore, event: int | None) -> dict[str, int]:
+def _reach_of(store: StateStore, event: int | None) -> tuple[int, dict[str, int]]:
+    """The event before which no replay begins, and the reach of a snapshot."""
     try:
-        return msgspec.msgpack.decode(dict(store.parts(event, [REACH]))[REACH], type=dict[str, int])
+        return msgspec.msgpack.decode(dict(store.parts(event, [REACH]))[REACH], type=tuple[int, dict[str, int]])
     except (msgspec.MsgspecError, KeyError) as error:
         raise SnapshotError(f"state `{store.name}`: a snapshot does not tell its reach") from error
 

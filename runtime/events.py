@@ -66,7 +66,7 @@ class Passed(msgspec.Struct, array_like=True, frozen=True, tag=5):
     ceiling: int = POS
 
 
-class Retracted(msgspec.Struct, array_like=True, frozen=True, tag=6):
+class Retracted(msgspec.Struct, array_like=True, frozen=True, tag=7):
     """A source has taken facts back: over these intervals nothing counts that it, or another one, had said before.
 
     The session that a run goes on with has never been told them, so it is not told of this.

@@ -28,8 +28,10 @@ from tidelog.connectors.descriptors import Descriptor
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
 from tidelog.runtime import ledger
+from tidelog.runtime.correcting import Corrections
 from tidelog.runtime.interfaces import AnyAnswer, Batch, Rejected, Retraction
 from tidelog.runtime.ledger import Ledger
+from tidelog.runtime.replaying import head_of
 from tidelog.runtime.taking_back import pieces_of
 
 
@@ -137,9 +139,9 @@ def test_beyond_the_journal_nothing_is_taken_back(tmp_path: Path) -> None:
     """What is no longer in the journal stays, and the letter says from when on facts can be taken back."""
     letters = Letters()
     plan = plan_of(PUMPS)
-    facts = " \n ".join(f"hot(a)@{time}" for time in range(30))
-    for lines in (facts, "retract hot(a)@2 \n retract hot(a)@28"):
-        told = told_of(plan, tmp_path, lines, letters, keep=Keep(size=60))
+    facts = [f"hot(a)@{time}" for time in range(30)]
+    for lines in (facts[:15], facts[15:], ["retract hot(a)@2", "retract hot(a)@28"]):
+        told = told_of(plan, tmp_path, "\n".join(lines), letters, keep=Keep(size=1))
     [reason] = letters.reasons
     assert "not retracted: beyond the journal (`--keep`): of `hot` only what begins after " in reason
     assert letters.lines == {31}
@@ -223,6 +225,26 @@ def test_after_a_correction_the_intake_is_what_it_was(tmp_path: Path) -> None:
     told = told_of(plan, tmp_path, "hot(a)@1 \n hot(b)@9 \n retract hot(b)@9 \n hot(a)@2 \n hot(a)@10", letters)
     assert letters.lines == {4}
     assert in_sum(told) == {"quiet(a)@[2..": 1, "quiet(a)@[2,6]": 1}
+
+
+def test_no_replay_begins_before_the_run_has_become_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the program has changed, what it told before is not put right: it would tell something else."""
+    plan, letters = plan_of(PUMPS), Letters()
+    told_of(plan, tmp_path, "hot(a)@1 \n hot(a)@2 \n hot(a)@3")
+    go_on = Corrections.go_on
+
+    def anew(self: Corrections) -> None:
+        go_on(self)
+        self.begin_anew(head_of(self._store).events)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Corrections, "go_on", anew)
+        told_of(plan, tmp_path, "hot(a)@4 \n hot(a)@5")
+    told = told_of(plan, tmp_path, "retract hot(a)@3 \n retract hot(a)@5", letters)
+    assert letters.reasons == [
+        "not retracted: beyond the journal (`--keep`): of `hot` only what begins after 3 can be taken back"
+    ]
+    assert in_sum(told) == {"alarm(a)@[3..": 1}
 
 
 def test_many_retractions_of_a_batch_cost_one_correction() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import drawn
 from tidelog import ConnectorError, Keep, StateDirectory
 from tidelog.runtime.correcting import thinned
 from tidelog.runtime.durability import Changes, Input
@@ -75,6 +76,7 @@ def test_damage_of_an_older_snapshot_is_told(tmp_path: Path) -> None:
         assert dict(state.parts()) == {"a": b"a2"}
 
 
+@drawn(30)
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=300), st.integers(0, 1000))
 def test_snapshots_lie_close_enough_and_are_few(gaps: list[int], first: int) -> None:
     """Between two lies no more than behind the newer of them, or an eighth of the journal, unless none was taken between."""
