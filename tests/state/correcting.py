@@ -65,10 +65,10 @@ def corrected(plan: Plan, sources: Sequence[Source], sinks: Sequence[Any], state
 
 
 def run(plan: Plan, folder: Path, *, crashes: Iterable[int] = (), backend: str = "trio", **options: Any) -> list[str]:
-    """Run to the end, and return what was told; before, runs that crash at a commit each, before or after it by turns."""
-    for i, at in enumerate([*crashes, 0]):
+    """Run to the end, and return what was told; first, runs that crash before a commit, or, if negative, behind it."""
+    for at in [*crashes, 0]:
         with CrashingDirectory(str(folder / "state")) as state:
-            state.crash_at, state.is_after = at or -1, i % 2 == 1
+            state.crash_at, state.is_after = abs(at) or -1, at < 0
             try:
                 anyio.run(engine(plan, folder, state, **options).run, backend=backend)
                 break

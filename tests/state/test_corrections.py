@@ -29,6 +29,8 @@ from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
 from tidelog.runtime import ledger
 from tidelog.runtime.correcting import Corrections
+from tidelog.runtime.durability import Changes, Kept
+from tidelog.runtime.events import Retracted, unpack_events
 from tidelog.runtime.interfaces import AnyAnswer, Batch, Rejected, Retraction
 from tidelog.runtime.ledger import Ledger
 from tidelog.runtime.replaying import head_of
@@ -227,6 +229,24 @@ def test_after_a_correction_the_intake_is_what_it_was(tmp_path: Path) -> None:
     assert in_sum(told) == {"quiet(a)@[2..": 1, "quiet(a)@[2,6]": 1}
 
 
+def test_the_commit_of_a_correction_has_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though none is due: so a restart is never told again what was taken back."""
+    monkeypatch.setattr(ledger, "REPLAY_SECONDS", 10**9)
+    commits: list[tuple[bool, bool]] = []
+    commit = StateDirectory.commit
+
+    def noted(self: StateDirectory, changes: Changes) -> Kept:
+        events = [event for block in changes.journal for event in unpack_events(block.data)]
+        commits.append((any(isinstance(event, Retracted) for event in events), changes.parts is not None))
+        return commit(self, changes)
+
+    monkeypatch.setattr(StateDirectory, "commit", noted)
+    facts = [f"hot(b)@{time}" for time in range(4, 200)]
+    told_of(plan_of(PUMPS), tmp_path, "\n".join(["hot(a)@1", "hot(a)@2", "hot(a)@3", "retract hot(a)@2", *facts]))
+    assert [takes_snapshot for corrects, takes_snapshot in commits if corrects] == [True]
+    assert (False, False) in commits
+
+
 def test_no_replay_begins_before_the_run_has_become_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the program has changed, what it told before is not put right: it would tell something else."""
     plan, letters = plan_of(PUMPS), Letters()
@@ -265,7 +285,7 @@ def check(plan: Plan, facts: list[Record], draw: random.Random, **options: Any) 
     with TemporaryDirectory() as name:
         folder = Path(name)
         write(plan, folder / "facts.txt", steps)
-        crashes = [draw.randint(1, 6) for _ in range(draw.randint(0, 4))]
+        crashes = [draw.choice((-1, 1)) * draw.randint(1, 6) for _ in range(draw.randint(0, 4))]
         told = run(plan, folder, crashes=crashes, backend=draw.choice(BACKENDS), **options)
         assert in_sum(told) == expected(plan, steps, **options), (steps, crashes, told)
 
