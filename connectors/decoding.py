@@ -10,7 +10,10 @@ from tidelog.connectors.lines import RAW_LIMIT, LineFramer
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import TYPE_TESTS, Record, Row, Schema
 from tidelog.plans.numerals import shorten
-from tidelog.runtime.interfaces import Batch, Rejected
+from tidelog.runtime.interfaces import Batch, Rejected, Retraction
+
+NOT_RETRACTED = "`retract` takes back a fact of a stream: `tidelog run --corrections` takes it"
+"""Why a retraction is refused where facts are read that nobody takes back."""
 
 
 class Decoder(Protocol):
@@ -75,11 +78,12 @@ class Places(Sequence[str]):
 class Collector:
     """Gathers one batch; each line either appends to `records`, or is skipped or rejected here."""
 
-    __slots__ = ("_first", "_gaps", "_name", "records", "rejected")
+    __slots__ = ("_first", "_gaps", "_name", "records", "rejected", "retractions")
 
     def __init__(self, name: str, first_line: int) -> None:
         self.records: list[Record] = []
         self.rejected: list[Rejected] = []
+        self.retractions: list[Retraction] = []
         self._gaps: list[int] = []
         self._name = name
         self._first = first_line
@@ -103,9 +107,17 @@ class Collector:
         self.rejected.append(Rejected(self.place, reason, raw[:RAW_LIMIT]))
         self.skip()
 
+    def retract(self, record: Record, line: bytes, *, is_taken: bool) -> None:
+        """This line takes a fact back: refused unless retractions are taken."""
+        if not is_taken:
+            self.reject(NOT_RETRACTED, line)
+            return
+        self.retractions.append(Retraction(len(self.records), record, self.place))
+        self.skip()
+
     def batch(self) -> Batch:
         places = Places(self._name, self._first, self._gaps, len(self.records))
-        return Batch(self.records, self.rejected, places=places)
+        return Batch(self.records, self.rejected, places=places, retractions=self.retractions)
 
 
 class RefusingDecoder:

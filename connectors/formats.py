@@ -27,15 +27,20 @@ def format_of_path(path: str) -> str:
     return _ENDINGS.get(PurePath(path).suffix.lower(), "facts")
 
 
-def make_decoder(kind: str, schema: Schema, name: str, predicate: str | None, hint: str = "") -> Decoder:
-    """The decoder of a format; `hint` is what `JsonDecoder` adds where a line is not JSON at all. SpecError for `text`."""
+def make_decoder(
+    kind: str, schema: Schema, name: str, predicate: str | None, hint: str = "", *, retracts: bool = False
+) -> Decoder:
+    """The decoder of a format; `hint` is what `JsonDecoder` adds where a line is not JSON at all. SpecError for `text`.
+
+    With `retracts`, facts may be taken back, in all but CSV, which has no form for it.
+    """
     if kind == "text":
         raise SpecError("text is for people to read: facts come as facts, jsonl or csv")
     if kind == "csv":
         return CsvDecoder(schema, name, predicate)
     if kind == "jsonl":
-        return JsonDecoder(schema, name, predicate, hint=hint)
-    return TextDecoder(schema, name, predicate)
+        return JsonDecoder(schema, name, predicate, hint=hint, retracts=retracts)
+    return TextDecoder(schema, name, predicate, retracts=retracts)
 
 
 def make_encoder(kind: str, schema: Schema, iso: bool) -> Encoder:

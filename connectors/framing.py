@@ -87,4 +87,4 @@ class LineReader:
 
 def is_empty(batch: Batch) -> bool:
     """Whether a batch says nothing at all."""
-    return not batch.records and not batch.rejected and batch.watermark is None
+    return not (batch.records or batch.rejected or batch.retractions) and batch.watermark is None

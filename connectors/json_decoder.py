@@ -82,16 +82,25 @@ class JsonDecoder:
     """Reads JSON lines. Blank lines are skipped; with `predicate`, facts of any other are refused.
 
     `timeless` is for facts that hold at all times: they must have neither `time` nor `interval`. `hint` is added to the
-    reason where a line does not even look like JSON.
+    reason where a line does not even look like JSON. With `retracts`, a fact with `"retract":true` is taken back; without
+    it, it is refused.
     """
 
     header: bytes | None = None
     framer = LineFramer
 
     def __init__(
-        self, schema: Schema, name: str, predicate: str | None = None, *, timeless: bool = False, hint: str = ""
+        self,
+        schema: Schema,
+        name: str,
+        predicate: str | None = None,
+        *,
+        timeless: bool = False,
+        hint: str = "",
+        retracts: bool = False,
     ) -> None:
         self.name = name
+        self._retracts = retracts
         self._hint = hint
         self._timeless = timeless
         self._admission = Admission(schema, predicate)
@@ -168,10 +177,15 @@ class JsonDecoder:
             collector.skip()
             return
         try:
-            collector.records.append(self._exact.read(line))
+            record, is_retracted = self._exact.read(line)
         except DataError as error:
             hint = f"; {self._hint}" if self._hint and line.lstrip()[:1] not in (b"{", b"[", b'"') else ""
             collector.reject(error.reason + hint, line)
+            return
+        if is_retracted:
+            collector.retract(record, line, is_taken=self._retracts)
+        else:
+            collector.records.append(record)
 
     def _read_head(self, head: bytes) -> tuple[str, Row]:
         """The atom in a first half: all up to the comma before the time."""

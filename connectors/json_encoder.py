@@ -10,7 +10,7 @@ import msgspec
 from tidelog.connectors.cache import BoundedCache
 from tidelog.connectors.formatting import TimeFormatter, are_changes
 from tidelog.connectors.json_hypothetical import HypotheticalEncoder
-from tidelog.plans.changes import ChangeRecord
+from tidelog.plans.changes import ChangeRecord, RetractedChange
 from tidelog.plans.facts import Record, Row, Schema
 from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.timeline import NEG, POS
@@ -24,7 +24,7 @@ class JsonEncoder:
     program asks, hypothetical answers are written as `HypotheticalEncoder` does.
 
     A change has `begins`, and, once it has ended, `ends`: times as above; an open end is text, `"(3"` and `"7)"`, and what
-    began at no finite time has `null`.
+    began at no finite time has `null`. One that takes another back has `"retracted":true`, too.
     """
 
     def __init__(self, schema: Schema, *, iso: bool = False) -> None:
@@ -37,10 +37,10 @@ class JsonEncoder:
     def encode(self, answers: Sequence[AnyAnswer]) -> bytes:
         if self._hypothetical is not None:
             return self._encode_both(self._hypothetical, answers)
-        atoms, ranges = self._atoms, self._changes if are_changes(answers) else self._ranges
+        atoms, ranges = self._atoms, self._ranges
         records = cast("Sequence[Record]", answers)  # a program that does not ask has no others
-        if records and hasattr(records[0], "because"):
-            return b"".join(map(self._explained, records))
+        if are_changes(answers):
+            return b"".join(map(self._changed, records))
         return b"".join([atoms[predicate, row] + ranges[lo, hi] for predicate, row, lo, hi in records])
 
     def _encode_both(self, hypothetical: HypotheticalEncoder, answers: Sequence[AnyAnswer]) -> bytes:
@@ -49,18 +49,19 @@ class JsonEncoder:
             if isinstance(answer, HypotheticalAnswer):
                 lines.append(hypothetical.encode(answer))
             else:
-                if hasattr(answer, "because"):
-                    lines.append(self._explained(answer))
-                    continue
                 predicate, row, lo, hi = answer
-                ranges = self._changes if isinstance(answer, ChangeRecord) else self._ranges
-                lines.append(self._atoms[predicate, row] + ranges[lo, hi])
+                is_change = isinstance(answer, ChangeRecord)
+                lines.append(self._changed(answer) if is_change else self._atoms[predicate, row] + self._ranges[lo, hi])
         return b"".join(lines)
 
-    def _explained(self, change: Record) -> bytes:
-        """A change with what it follows from: null where that is not known any more."""
+    def _changed(self, change: Record) -> bytes:
+        """A change, with what it follows from where it is explained: null where that is not known any more."""
         predicate, row, lo, hi = change
         line = self._atoms[predicate, row] + self._changes[lo, hi]
+        if change.__class__ is ChangeRecord:
+            return line
+        if isinstance(change, RetractedChange):
+            return line.removesuffix(b"}\n") + b',"retracted":true}\n'
         because = msgspec.json.encode(getattr(change, "because", None))
         return b"".join((line.removesuffix(b"}\n"), b',"because":', because, b"}\n"))
 

@@ -15,7 +15,7 @@ from tidelog.plans.suggestions import suggest
 from tidelog.plans.timeline import NEG, POS
 from tidelog.plans.times import TimeReader
 
-KEYS = ("predicate", "args", "time", "interval")
+KEYS = ("predicate", "args", "time", "interval", "retract")
 """The keys of a fact in its plain form."""
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -37,18 +37,20 @@ class ExactJson:
         self._reader = reader
         self._timeless = timeless
 
-    def read(self, line: bytes) -> Record:
+    def read(self, line: bytes) -> tuple[Record, bool]:
+        """The fact, and whether it is taken back (`"retract":true`)."""
         document = load(line)
         if not isinstance(document, dict):
             raise DataError(f"expected an object, got {kind(document)}")
         if _is_id(document.get("id")):
             del document["id"]
+        is_retracted = isinstance(document.get("retract"), bool) and bool(document.pop("retract"))
         if "predicate" in document:
             predicate, values = _plain_atom(document)
         else:
             predicate, values = self._keyed_atom(document)
         row = self._admission.row(predicate, values)
-        return predicate, row, *self._range(document)
+        return (predicate, row, *self._range(document)), is_retracted
 
     def _range(self, document: dict[str, object]) -> tuple[int, int]:
         given = [key for key in ("time", "interval") if key in document]
@@ -99,6 +101,8 @@ def _is_id(value: object) -> bool:
 
 def _plain_atom(document: dict[str, object]) -> tuple[str, tuple[object, ...]]:
     """`{"predicate": "temp", "args": ["s1", 21.5], "time": 17}`; `args` may be left out where there are none."""
+    if "retract" in document:
+        raise DataError(f"`retract` must be true or false, got {kind(document['retract'])}")
     for key in document:
         if key not in KEYS:
             raise DataError(f"unknown key `{shorten(key)}`{suggest(key, KEYS)}")

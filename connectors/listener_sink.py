@@ -28,6 +28,8 @@ class ListenerSink:
     there are; silent they may be for as long as they like.
     """
 
+    takes_back = True
+
     def __init__(
         self, address: Address, encoder: Encoder, *, name: str | None = None, clients: ClientLimits | None = None
     ) -> None:

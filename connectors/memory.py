@@ -89,6 +89,8 @@ class PushSource:
 class MemorySink:
     """Keeps answers in the order in which they became known: in the list `answers`, in `hypothetical` those to `ask`."""
 
+    takes_back = True
+
     def __init__(self, *, name: str = "memory") -> None:
         self.name = name
         self.answers: list[Record] = []

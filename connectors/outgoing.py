@@ -80,6 +80,8 @@ class OutgoingSink(ABC):
     """
 
     writes_ids = False
+    takes_back = True
+    """Whether it has a form for answers that are taken back: text and JSON lines have."""
 
     def __init__(self, encoder: Encoder, name: str) -> None:
         self.name = name

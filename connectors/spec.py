@@ -75,10 +75,12 @@ def open_source(
     allow_remote: bool = False,
     max_line: int = MAX_LINE,
     clients: ClientLimits | None = None,
+    retracts: bool = False,
 ) -> Source | Listener:
     """The source that a SPEC names, not yet entered. `clients` bounds who connects to one that listens.
 
-    A folder or a glob is several sources: `parse_sources` tells which.
+    A folder or a glob is several sources: `parse_sources` tells which. With `retracts`, text and JSON lines may take facts
+    back, for an engine with `corrections`.
 
     SpecError where the SPEC is not of the documented form, names no file that can be read, or would listen beyond this
     machine without `allow_remote`.
@@ -92,7 +94,7 @@ def open_source(
         raise SpecError(f"`{spec}` does not say which predicate its rows are: append `?predicate=NAME`")
     name = parsed.path or (str(parsed.address) if parsed.address else "stdin")
     hint = "" if parsed.is_format_told or parsed.path else f"for text facts say `--in facts+{spec}`"
-    decoder: Decoder = make_decoder(parsed.format, schema, name, parsed.predicate, hint)
+    decoder: Decoder = make_decoder(parsed.format, schema, name, parsed.predicate, hint, retracts=retracts)
     if parsed.by is not None:
         decoder = DividingDecoder(decoder, positions_of(parsed.by, schema, parsed.predicate, str(spec)))
     if parsed.address is not None:

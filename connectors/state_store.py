@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import time
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Literal
 
-import msgspec
-
-from tidelog.connectors.stored_file import META, MetaValue, StoredFile, encode
+from tidelog.connectors.stored_file import META, MetaValue, StoredFile
 from tidelog.connectors.stored_lock import WriterLock, commits_noted
+from tidelog.connectors.stored_snapshots import TABLES, StoredSnapshots, row_checksum
 from tidelog.plans.errors import ConnectorError
 from tidelog.runtime.durability import Changes, Input, Keep, Kept, Told
 
 FILE = "state.sqlite"
 """What the state is called in its folder."""
-FORMAT = 1
+FORMAT = 2
 """The version of the tables."""
-PIECE = 4_000_000
-"""Into pieces of how many bytes a part of the state is cut."""
 _DELETED_AT_ONCE = 1000
 """How many blocks one commit deletes at most."""
 _MICROSECONDS = 1_000_000
@@ -31,10 +27,9 @@ _TABLES = (
     "CREATE TABLE journal (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, facts INTEGER NOT NULL, at INTEGER NOT NULL, "
     "bytes INTEGER NOT NULL, data BLOB NOT NULL, checksum INTEGER NOT NULL)",
     META,
-    "CREATE TABLE parts (name TEXT NOT NULL, piece INTEGER NOT NULL, data BLOB NOT NULL, checksum INTEGER NOT NULL, "
-    "PRIMARY KEY (name, piece))",
+    *TABLES,
 )
-"""Answers and events by their numbers, each block with the bytes of all up to it; the parts of the snapshot."""
+"""Answers and events by their numbers, each block with the bytes of all up to it; the snapshots."""
 
 
 _NUMBERS = ("journal", "journal_bytes", "answers", "answers_bytes")
@@ -78,6 +73,7 @@ class StateDirectory:
     def _open(self, path: str, *, read_only: bool) -> None:
         noted = commits_noted(path, StateFile.what)
         self.file = file = StateFile(path, create=not read_only)
+        self._snapshots = StoredSnapshots(file)
         try:
             if file.is_new:
                 file.check_commits(0, noted)
@@ -107,15 +103,15 @@ class StateDirectory:
             for block in changes.journal:
                 total += len(block.data)
                 row = (block.first, block.last, block.facts, now, total, block.data)
-                file.execute("INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, _checksum(*row)))
+                file.execute("INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, row_checksum(*row)))
                 values |= {"journal": block.last, "journal_bytes": total}
             for told in changes.answers:
                 answers += len(told.data)
                 stored = (told.first, told.last, answers, told.data)
-                file.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", (*stored, _checksum(*stored)))
+                file.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", (*stored, row_checksum(*stored)))
                 values |= {"answers": told.last, "answers_bytes": answers}
             if changes.parts is not None:
-                values["parts"] = self._store_parts(changes.parts)
+                values["parts"] = self._snapshots.store(changes.parts, changes.snapshot, changes.older)
             file.put(values)
             self._delete_answers(changes, answers)
             self._delete_journal(changes, total)
@@ -136,25 +132,6 @@ class StateDirectory:
             return Kept(self.file.number("answers") + 1, 0)
         return Kept(row[0], self.file.number("answers_bytes") - row[2] + len(row[3]))
 
-    def _store_parts(self, parts: Mapping[str, bytes | None]) -> bytes:
-        """Put the parts that have changed in place of what they were; returns the list of all."""
-        listed = self._listed()
-        for name, data in parts.items():
-            self.file.execute("DELETE FROM parts WHERE name = ?", (name,))
-            listed.pop(name, None)
-            if data is None:
-                continue
-            pieces = [data[at : at + PIECE] for at in range(0, len(data), PIECE)]
-            for i, piece in enumerate(pieces):
-                self.file.execute("INSERT INTO parts VALUES (?, ?, ?, ?)", (name, i, piece, _checksum(name, i, piece)))
-            listed[name] = (len(pieces), zlib.crc32(data))
-        return encode(listed)
-
-    def _listed(self) -> dict[str, tuple[int, int]]:
-        """How many pieces each part has, and the checksum of all of it."""
-        stored = self.file.blob("parts")
-        return msgspec.msgpack.decode(stored, type=dict[str, tuple[int, int]]) if stored else {}
-
     def _delete_answers(self, changes: Changes, total: int) -> None:
         """Drop the answers that all have taken, and those that are too many."""
         self.file.execute("DELETE FROM answers WHERE first <= ? AND last < ?", (changes.answers_from,) * 2)
@@ -171,35 +148,51 @@ class StateDirectory:
         now = self._clock()
         oldest = None if keep.seconds is None else now - round(keep.seconds * _MICROSECONDS)
         most = None if keep.size is None else total - keep.size
-        gone = 0
-        query = "SELECT last, at, bytes FROM journal WHERE last < ? ORDER BY first LIMIT ?"
-        for last, at, upto in self.file.execute(query, (changes.journal_from, _DELETED_AT_ONCE)).fetchall():
+
+        def is_gone(at: int, upto: int) -> bool:
             is_old = oldest is not None and (at <= oldest or at > now)  # what is of the future was stored by a wrong clock
-            if not is_old and (most is None or upto > most):
+            return is_old or (most is not None and upto <= most)
+
+        gone = 0
+        until = self._up_to_snapshot(changes.journal_from, is_gone) if self._snapshots.events() else changes.journal_from
+        query = "SELECT last, at, bytes FROM journal WHERE last < ? ORDER BY first LIMIT ?"
+        for last, at, upto in self.file.execute(query, (until, _DELETED_AT_ONCE)).fetchall():
+            if not is_gone(at, upto):
                 break
             gone = last
         if gone:
             self.file.execute("DELETE FROM journal WHERE first <= ?", (gone,))
 
+    def _up_to_snapshot(self, until: int, is_gone: Callable[[int, int], bool]) -> int:
+        """Where older snapshots are kept, input goes up to one of them: so what is kept can be told again.
+
+        The number of the first event that stays; the snapshots before it go.
+        """
+        found = 1
+        for event in self._snapshots.events():
+            block = self.file.execute("SELECT at, bytes FROM journal WHERE last = ?", (event,)).fetchone()
+            if event < until and (block is None or is_gone(*block)):
+                found = event + 1
+        self._snapshots.drop_before(found - 1)
+        return found
+
     # --- reading --------------------------------------------------------------------------------------------------------
 
-    def parts(self) -> Iterator[tuple[str, bytes]]:
-        """The parts of the last snapshot. ConnectorError where one is missing, or is not what was written."""
+    def parts(self, event: int | None = None, names: Iterable[str] | None = None) -> Iterator[tuple[str, bytes]]:
+        """The parts of the last snapshot, or of that as of an event. ConnectorError where one is not what was written."""
         with self.file.reading():
-            for name, (count, checksum) in self._listed().items():
-                data = b"".join(self._pieces(name, count))
-                if zlib.crc32(data) != checksum:
-                    raise self.file.damaged(f"the state of `{name}` is not what was written")
-                yield name, data
+            yield from self._snapshots.parts(event, names)
 
-    def _pieces(self, name: str, count: int) -> Iterator[bytes]:
-        rows = self.file.execute("SELECT piece, data, checksum FROM parts WHERE name = ? ORDER BY piece", (name,)).fetchall()
-        if [row[0] for row in rows] != list(range(count)):
-            raise self.file.damaged(f"a piece of the state of `{name}` is missing")
-        for piece, data, checksum in rows:
-            if _checksum(name, piece, data) != checksum:
-                raise self.file.damaged(f"the state of `{name}` is not what was written")
-            yield data
+    def snapshots(self) -> list[int]:
+        """Of which events older snapshots are kept, in order; that of the last one may be among them."""
+        with self.file.reading():
+            return self._snapshots.events()
+
+    def begin(self) -> int:
+        """The number of the first event that is in the journal; 1 before the first commit."""
+        with self.file.reading():
+            (first,) = self.file.execute("SELECT min(first) FROM journal").fetchone()
+            return first or self.file.number("journal") + 1
 
     def journal(self, first: int = 0) -> Iterator[Input]:
         """The blocks of the journal that hold the event number `first`, and those behind, in order; all with 0.
@@ -216,7 +209,7 @@ class StateDirectory:
             if row is None:
                 raise self.file.damaged(f"event number {following} of the journal is missing")
             *values, checksum = row
-            if _checksum(*values) != checksum:
+            if row_checksum(*values) != checksum:
                 raise self.file.damaged(f"the events from number {row[0]} on are not what was written")
             yield Input(row[0], row[1], row[2], row[3], row[5])
             following = row[1] + 1
@@ -239,7 +232,7 @@ class StateDirectory:
                     raise self.file.damaged(f"answer number {first} is missing")
                 return None
         *values, checksum = row
-        if _checksum(*values) != checksum:
+        if row_checksum(*values) != checksum:
             raise self.file.damaged(f"the answers from number {row[0]} on are not what was written")
         return Told(row[0], row[1], row[3])
 
@@ -262,7 +255,3 @@ class StateDirectory:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
-
-
-def _checksum(*values: object) -> int:
-    return zlib.crc32(encode(values))

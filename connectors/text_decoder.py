@@ -19,6 +19,7 @@ from tidelog.plans.times import TimeReader
 from tidelog.runtime.interfaces import Batch
 
 _PREDICATE = re.compile(r"\s*(?:'([^']+)'|(\w+(?::\w+)?))\s*")
+_RETRACT = re.compile(r"retract\s+(?=['\w])", re.IGNORECASE)
 _SIMPLE_ATOM = re.compile(r"(\w+(?::\w+)?)\(([^\s()\"'@%]+)\)\Z")
 """An atom without spaces and quotes, whose arguments are what stands between the commas."""
 _TERM = re.compile(r'\s*(?:"([^"\\]*(?:\\.[^"\\]*)*)"|([^\s,()"\'@%]+))\s*', re.DOTALL)
@@ -30,14 +31,17 @@ class TextDecoder:
     """Reads text facts. Blank lines, `%` comments and a full stop at the end are accepted.
 
     A fact of a stream needs a time; with `timeless` (facts that hold at all times) it must have none. With `predicate`,
-    facts of any other are refused.
+    facts of any other are refused. With `retracts`, `retract p(a)@3` takes a fact back; without it, it is refused.
     """
 
     header: bytes | None = None
     framer = LineFramer
 
-    def __init__(self, schema: Schema, name: str, predicate: str | None = None, *, timeless: bool = False) -> None:
+    def __init__(
+        self, schema: Schema, name: str, predicate: str | None = None, *, timeless: bool = False, retracts: bool = False
+    ) -> None:
         self.name = name
+        self._retracts = retracts
         self._admission = Admission(schema, predicate)
         self._timeless = timeless
         self._reader = TimeReader(schema.timeline)
@@ -68,12 +72,16 @@ class TextDecoder:
     def _decode_other(self, line: bytes, collector: Collector) -> None:
         """A line that is not plainly `atom@time`: a blank, a comment, one with a comment behind, or a wrong one."""
         try:
-            record = self._read_line(line)
+            text = as_text(line).strip()
+            retracted = _RETRACT.match(text)
+            record = self._read_line(text[retracted.end() :] if retracted else text)
         except DataError as error:
             collector.reject(error.reason, line)
             return
         if record is None:
             collector.skip()
+        elif retracted:
+            collector.retract(record, line, is_taken=self._retracts)
         else:
             collector.records.append(record)
 
@@ -94,8 +102,7 @@ class TextDecoder:
     def _read_time(self, time: bytes) -> tuple[int, int]:
         return self._reader.read(as_text(time).strip().removesuffix("."))
 
-    def _read_line(self, line: bytes) -> Record | None:
-        text = as_text(line).strip()
+    def _read_line(self, text: str) -> Record | None:
         if not text or text[0] == "%":
             return None
         predicate, values, end = scan_atom(text)

@@ -8,6 +8,7 @@ from typing import cast
 from tidelog.connectors.cache import BoundedCache
 from tidelog.connectors.formatting import TimeFormatter, are_changes
 from tidelog.connectors.text_hypothetical import HypotheticalSentences
+from tidelog.plans.changes import ChangeRecord, RetractedChange
 from tidelog.plans.facts import Record, Row, Schema, format_atom
 from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.timeline import POS
@@ -17,8 +18,9 @@ from tidelog.runtime.interfaces import AnyAnswer
 class TextEncoder:
     """Writes one fact a line, as `plans.facts.format_record` does; with `iso`, times as ISO-8601 in UTC.
 
-    Of changes, what begins is written as `p(a)@[1..`, and what has ended as the fact.
-    Hypothetical answers are left out: they are no facts. With `sentences`, they are told in words beside the facts.
+    Of changes, what begins is written as `p(a)@[1..`, and what has ended as the fact; one that takes another back has
+    `retract ` before it. Hypothetical answers are left out: they are no facts. With `sentences`, they are told in words
+    beside the facts.
     """
 
     def __init__(self, schema: Schema, *, iso: bool = False, sentences: bool = False) -> None:
@@ -33,8 +35,10 @@ class TextEncoder:
         if self._sentences is not None:
             return self._encode_both(self._sentences, answers)
         facts = [answer for answer in answers if isinstance(answer, tuple)] if self._asks else answers
-        atoms, ranges = self._atoms, self._changes if are_changes(facts) else self._ranges
+        atoms, ranges = self._atoms, self._ranges
         records = cast("Sequence[Record]", facts)  # a program that does not ask has no others
+        if are_changes(facts):
+            return "".join(map(self._changed, records)).encode()
         return "".join([atoms[predicate, row] + ranges[lo, hi] for predicate, row, lo, hi in records]).encode()
 
     def _encode_both(self, sentences: HypotheticalSentences, answers: Sequence[AnyAnswer]) -> bytes:
@@ -44,9 +48,15 @@ class TextEncoder:
                 lines.append(sentences.encode(answer))
             else:
                 predicate, row, lo, hi = answer
-                ranges = self._changes if are_changes([answer]) else self._ranges
-                lines.append((self._atoms[predicate, row] + ranges[lo, hi]).encode())
+                is_change = isinstance(answer, ChangeRecord)
+                text = self._changed(answer) if is_change else self._atoms[predicate, row] + self._ranges[lo, hi]
+                lines.append(text.encode())
         return b"".join(lines)
+
+    def _changed(self, change: Record) -> str:
+        predicate, row, lo, hi = change
+        line = self._atoms[predicate, row] + self._changes[lo, hi]
+        return f"retract {line}" if isinstance(change, RetractedChange) else line
 
     def _range(self, key: tuple[int, int]) -> str:
         lo, hi = key

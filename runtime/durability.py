@@ -13,7 +13,7 @@ owed, all of it or nothing. Answers are numbered from 1, and no sink is given on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -146,16 +146,20 @@ class Backlog:
 class Changes:
     """What one commit stores; `head` replaces the last one.
 
-    `parts`, unless it is None, is a snapshot of the state as of the last event of `journal`: the parts of it that are not as
-    the last snapshot has them, with None for one that is no more. Blocks of events all before number `journal_from` are not
-    needed to go on, and stay as `keep` says. Blocks of answers all before number `answers_from` go, and, while there are
-    more than `answers_most` bytes of them, the oldest.
+    `parts`, unless it is None, is a snapshot of the state as of the event number `snapshot`: the parts of it that are not as
+    the last snapshot has them, with None for one that is no more. Then the snapshots as of the events `older` stay, too, and
+    no others; as long as there are such, input goes from the journal up to one of them.
+
+    Blocks of events all before number `journal_from` are not needed to go on, and stay as `keep` says. Blocks of answers all
+    before number `answers_from` go, and, while there are more than `answers_most` bytes of them, the oldest.
     """
 
     head: bytes
     journal: Sequence[Input] = ()
     answers: Sequence[Told] = ()
     parts: dict[str, bytes | None] | None = None
+    snapshot: int = 0
+    older: Sequence[int] = ()
     journal_from: int = 0
     answers_from: int = 0
     answers_most: int | None = None
@@ -186,12 +190,20 @@ class StateStore(Protocol):
         """Which answers are stored."""
         ...
 
-    def parts(self) -> Iterator[tuple[str, bytes]]:
-        """The parts of the last snapshot."""
+    def parts(self, event: int | None = None, names: Iterable[str] | None = None) -> Iterator[tuple[str, bytes]]:
+        """The parts of the last snapshot, or of an older one by its event; all of them, or those with these names."""
+        ...
+
+    def snapshots(self) -> list[int]:
+        """Of which events older snapshots are kept, in order; that of the last one may be among them."""
         ...
 
     def journal(self, first: int = 0) -> Iterator[Input]:
         """The blocks of the journal that hold the event number `first`, and those behind, in order; all with 0."""
+        ...
+
+    def begin(self) -> int:
+        """The number of the first event that is in the journal; 1 before the first commit."""
         ...
 
     def answers(self, first: int) -> Told | None:

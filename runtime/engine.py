@@ -56,6 +56,8 @@ from tidelog.runtime.session import Session, SessionStatistics
 from tidelog.runtime.silence import check_seconds
 from tidelog.runtime.state_bound import MAX_STATE, ON_THE_WAY, Holding
 from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceEvent
+from tidelog.runtime.taking_back import check_corrections, pieces_of
+from tidelog.runtime.taking_back import refused as refused_retractions
 from tidelog.runtime.violations import Violation
 
 if TYPE_CHECKING:
@@ -89,6 +91,8 @@ class Engine:
     `backlog` how much may wait for sinks. A run goes on with a program that has changed; `reload` says what becomes of
     state that the program does not take up: `refuse` (SpecError), or `drop`.
     A sink that is away is then tried again without end, unless `restarts` says so.
+    With `corrections`, facts that are in the journal can be taken back (`Batch.retractions`): what would not have been told
+    without them is taken back, too. It needs `emit="changes"`, and sinks that take it; SpecError otherwise.
     `dead_letters` takes what could not be read or was refused; `on_violation` is told when a constraint begins to be
     violated, `observer` of all that is done. Raises TypeError, ValueError or DataError for an option that is none.
 
@@ -132,6 +136,7 @@ class Engine:
         keep: Keep | None = None,
         backlog: Backlog | None = None,
         reload: Reload = "refuse",
+        corrections: bool = False,
         explain: int = 0,
         remember: int = 0,
         observer: Observer | None = None,
@@ -167,11 +172,15 @@ class Engine:
         self._max_lead = max_lead
         self._ignores_silence = idle_after is not None
         self._way: Direct | Ledger = Direct(self._sources.actors, self._sinks)
+        if corrections:
+            check_corrections(plan, emit, state, keep, sinks)
         if state is not None:
-            storing = Storing(state, commit_every, keep, backlog or Backlog(), reload)
+            storing = Storing(state, commit_every, keep, backlog or Backlog(), reload, corrections)
             ends = Ends(dict(zip(self._sources.names, sources, strict=True)), self._sources.actors, self._sinks)
             observed = None if observer is None else observer.committed
-            self._way = Ledger(plan, self._session, ends, plain_options(plan, options), storing, observed)
+            self._way = Ledger(
+                plan, self._session, ends, plain_options(plan, options | {"corrections": corrections}), storing, observed
+            )
         self._alignment: Alignment
         self._dead_letters = dead_letters
         self._on_violation = on_violation
@@ -349,7 +358,10 @@ class Engine:
 
     async def _take_each(self, news: Sequence[tuple[str, Batch | Tick | str, float]]) -> None:
         for name, event, moment in news:
-            refused = self._take(name, event, moment)
+            if isinstance(event, Batch) and event.retractions:
+                refused = await self._take_back(name, event, moment)
+            else:
+                refused = self._take(name, event, moment)
             self._alignment.taken(name)
             if refused:
                 await self._reject(refused)
@@ -365,9 +377,9 @@ class Engine:
         """What became known since the last time."""
         return [*self._session.pull_records(), *self._session.pull_hypothetical()]
 
-    def _show(self, answers: Sequence[AnyAnswer]) -> None:
+    def _show(self, answers: Sequence[AnyAnswer], violations: Sequence[Violation] = ()) -> None:
         """Tell whoever listens for violations, and whoever observes."""
-        for violation in self._session.pull_violations():
+        for violation in (*violations, *self._session.pull_violations()):
             if self._on_violation is not None:
                 self._on_violation(violation)
         if answers and self._observer is not None:
@@ -389,6 +401,21 @@ class Engine:
         self._show(answers)
         if self._observer is not None:
             self._observer.took(name, event if isinstance(event, Batch) else None, refused)
+        return refused
+
+    async def _take_back(self, name: str, batch: Batch, moment: float) -> list[Rejected]:
+        """Let the session take a batch that takes facts back, too, in one commit; returns what was refused."""
+        way = self._way
+        if not isinstance(way, Ledger) or not way.corrects:
+            return [*refused_retractions(self.plan, batch), *self._take(name, batch, moment)]
+        refused: list[Rejected] = []
+        async with way.correcting():
+            for piece in pieces_of(batch):
+                refused += self._take(name, piece, moment)
+                done = await way.correct(name, piece.retractions)
+                refused += done.refused
+                self._session.watch("sinks", self._holdings)
+                self._show(done.answers, done.violations)
         return refused
 
     def _tell_session(self, name: str, event: Batch | Tick | str, moment: float) -> tuple[Event | None, list[Rejected]]:

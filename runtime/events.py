@@ -79,7 +79,17 @@ class Marked(msgspec.Struct, array_like=True, frozen=True, tag=6):
     endless: list[str]
 
 
-Event = Taken | Opened | Ended | Left | Ignored | Passed | Marked
+class Retracted(msgspec.Struct, array_like=True, frozen=True, tag=7):
+    """A source has taken facts back: over these intervals nothing counts that it, or another one, had said before.
+
+    The session that a run goes on with has never been told them, so it is not told of this.
+    """
+
+    source: str
+    records: Sequence[tuple[str, tuple[Value, ...], int, int]]
+
+
+Event = Taken | Opened | Ended | Left | Ignored | Passed | Marked | Retracted
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Event]).decode
@@ -100,7 +110,7 @@ def tell(session: Session, event: Event) -> list[Rejected]:
         return session.end(event.source)
     elif isinstance(event, Left):
         return session.leave(event.source)
-    else:
+    elif isinstance(event, Ignored):
         return session.ignore(event.source, event.before)
     return []
 

@@ -13,7 +13,7 @@ are there at once, get the watermark less the largest delay: the **frontier**.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from operator import itemgetter
@@ -120,6 +120,8 @@ class Intake:
         self._start_told = False
         self.accepted = self.unused = self.late = self.ahead = self.long = 0
         self._unused_names: dict[str, int] = {}
+        self.cut: Callable[[list[Record]], list[Record]] | None = None
+        """What takes away from facts that are accepted, in a replay; time moves as if it did not."""
 
     @property
     def watermark(self) -> int:
@@ -163,7 +165,7 @@ class Intake:
         marks = self.watermarks
         state = marks.sources.get(source)
         track = None if state is None else state.only
-        if state is None or track is None or track.held or track.votes or predicate not in self._plain:
+        if state is None or track is None or track.held or track.votes or predicate not in self._plain or self.cut:
             return None
         watermark = limit = marks.watermark
         limit = max(limit, track.promised)
@@ -251,7 +253,8 @@ class Intake:
         begins: set[int] = set()
         arrivals: list[Fact] = []
         unused = 0
-        for predicate, row, lo, hi in admitted.records:
+        records = admitted.records if self.cut is None else self.cut(admitted.records)
+        for predicate, row, lo, hi in records:
             begins.add(lo)
             if predicate in counts and lo > NEG:  # what has no begin never arrived
                 arrivals.append(((predicate, *row), lo, lo))
@@ -263,12 +266,14 @@ class Intake:
                 facts[predicate] = [(row, lo, hi)]
         delivery.arrivals = arrivals
         if self._asked:
-            delivery.course = self._course(admitted.records)
+            delivery.course = self._course(records)
         delivery.late, delivery.ahead = admitted.late, admitted.ahead
         self.late += len(admitted.late)
         self.ahead += len(admitted.ahead)
         self.unused += unused
         self.accepted += len(admitted.records) - unused
+        if self.cut is not None:  # time moves as it did
+            begins = {record[2] for record in admitted.records}
         self._note_begins(begins, delivery)
 
     def _course(self, records: list[Record]) -> list[Record]:

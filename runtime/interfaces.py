@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from tidelog.plans.analysis.stages import Stage
 from tidelog.plans.facts import Record
@@ -46,6 +46,17 @@ class Rejected:
     record: Record | None = field(default=None, compare=False, repr=False)
 
 
+class Retraction(NamedTuple):
+    """What a source takes back: `record` does not hold over its interval, whatever was said of it before.
+
+    It stands behind so many of its batch's records. `place` is where it was read.
+    """
+
+    behind: int
+    record: Record
+    place: str = ""
+
+
 @dataclass(slots=True)
 class Batch:
     """What a source had to say at one moment: facts in order of arrival, and what could not be read.
@@ -54,7 +65,7 @@ class Batch:
     `places`, where given, names the place of each record (for a late fact's dead letter). `position` is where a source
     stands behind this batch that can be read again from there: plain data, for its `resume`. `parts`, where given, says for
     each record which part of the source it comes from: each part has a watermark of its own. `received` is when the engine
-    got the batch, by `time.monotonic`.
+    got the batch, by `time.monotonic`. `retractions` are in their order; only an engine with `corrections` takes them.
     """
 
     records: list[Record] = field(default_factory=list)
@@ -64,6 +75,7 @@ class Batch:
     position: dict[str, Any] | None = None
     parts: Sequence[Part] | None = None
     received: float | None = None
+    retractions: Sequence[Retraction] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ import msgspec
 from tidelog.plans.errors import DataError, SnapshotError, SpecError
 from tidelog.plans.plan import Plan
 from tidelog.runtime.changing import Becoming
+from tidelog.runtime.correcting import Correction, Corrections
 from tidelog.runtime.durability import (
     Acknowledging,
     Backlog,
@@ -36,7 +37,7 @@ from tidelog.runtime.durability import (
 )
 from tidelog.runtime.events import Ended, Event, Passed, Taken, count_facts, pack_events, tell, unpack_events
 from tidelog.runtime.head import VERSION, Head, SinkStanding, SourceStanding, check_same, fingerprint, pack_head, unpack_head
-from tidelog.runtime.interfaces import AnyAnswer, Listener, Replayable, Source
+from tidelog.runtime.interfaces import AnyAnswer, Listener, Replayable, Retraction, Source
 from tidelog.runtime.marks import Marks
 from tidelog.runtime.owed import Owed, blocks_of
 from tidelog.runtime.parts import Parts
@@ -79,13 +80,16 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class Storing:
-    """Where a run is stored, and how: with so many seconds between two commits at least; and what of a changed program."""
+    """Where a run is stored, and how: with so many seconds between two commits at least; what becomes of a changed program;
+    and whether facts can be taken back.
+    """
 
     store: StateStore
     every: float
     keep: Keep | None
     backlog: Backlog
     reload: Reload = "refuse"
+    corrections: bool = False
 
 
 class Ledger:
@@ -116,6 +120,7 @@ class Ledger:
         self._head.sinks = [SinkStanding(name) for name in self._sinks.names]
         self._parts, self._marks, self._reload = Parts(), Marks(), storing.reload
         self._has_changed = False
+        self._corrections = Corrections(plan, session, storing.store, self._in_thread) if storing.corrections else None
         self._events: list[Event] = []
         self._facts = 0
         self._receipts: dict[str, dict[str, Any]] = {}
@@ -128,6 +133,7 @@ class Ledger:
         self.is_storing = False  # a commit is not to be interrupted: it is short, and what it stores belongs together
         self.stored = 0
         self._turn: anyio.Lock
+        self._holding: anyio.Lock  # whoever has it lets nothing be committed
         self._work: anyio.Event
         self._hurry: anyio.Event
 
@@ -135,7 +141,8 @@ class Ledger:
 
     async def begin(self) -> None:
         """Go on from the last commit, if there is one; SpecError or SnapshotError where it is that of another run."""
-        self._turn, self._work, self._hurry = anyio.Lock(), anyio.Event(), anyio.Event()
+        self._turn, self._holding = anyio.Lock(), anyio.Lock()
+        self._work, self._hurry = anyio.Event(), anyio.Event()
         self._owed.begin()
         stored = await self._in_thread(self._store.head)
         if stored is not None:
@@ -159,6 +166,8 @@ class Ledger:
             await self._change(before)
         elif head.snapshot:
             self._session.load(await self._in_thread(partial(self._parts.load, self._store.parts())))
+            if self._corrections is not None:
+                await self._in_thread(self._corrections.go_on)
         began = anyio.current_time()
         await self._replay(head.events if self._has_changed else head.snapshot)
         self._worked = anyio.current_time() - began
@@ -197,6 +206,8 @@ class Ledger:
         if last < self._head.events:
             for block in await self._in_thread(lambda: list(self._store.journal(snapshot + 1))):
                 events = unpack_events(block.data)
+                if self._corrections is not None:
+                    self._corrections.note(events)
                 for number, event in enumerate(events, block.first):
                     if number > snapshot:
                         tell(session, event)
@@ -294,6 +305,39 @@ class Ledger:
             await anyio.sleep(_ROOM_INTERVAL)
         return True
 
+    # --- taking back ----------------------------------------------------------------------------------------------------
+
+    @property
+    def corrects(self) -> bool:
+        """Whether facts can be taken back."""
+        return self._corrections is not None
+
+    @asynccontextmanager
+    async def correcting(self) -> AsyncIterator[None]:
+        """All that is noted within is in one commit, with a snapshot of what follows; where it fails, in none."""
+        async with self._holding:
+            events, sources, receipts = len(self._events), list(self._head.sources), dict(self._receipts)
+            told = self._owed.told
+            try:
+                yield
+            except BaseException:
+                self.is_spoiled = True
+                del self._events[events:]
+                self._head.sources, self._receipts = sources, receipts
+                self._owed.unsay(told)
+                raise
+        if self._corrections is not None and self._corrections.is_due:
+            await self.commit()
+
+    async def correct(self, source: str, retractions: Sequence[Retraction]) -> Correction:
+        """Take facts back, within `correcting`; what is told anew, or taken back, is noted."""
+        if self._corrections is None or not retractions:
+            return Correction()
+        done = await self._corrections.correct(source, retractions, self._head, self._events)
+        if done.event is not None:
+            self.note(done.event, None, done.answers, self._session.frontier)
+        return done
+
     # --- committing -----------------------------------------------------------------------------------------------------
 
     async def keep_going(self) -> None:
@@ -318,7 +362,7 @@ class Ledger:
 
     async def commit(self, *, is_last: bool = False) -> None:
         """Store what is new since the last commit; nothing any more once storing has failed."""
-        async with self._turn:
+        async with self._holding, self._turn:
             if self._is_broken:
                 return
             self._work, self._hurry = anyio.Event(), anyio.Event()
@@ -386,6 +430,8 @@ class Ledger:
         self._has_changed = False
         if digests is not None:
             self._parts.stored(digests)
+            if self._corrections is not None:
+                self._corrections.committed()
         self._owed.stored(groups, kept)
         self.stored = new.answers
         self._given = receipts
@@ -396,6 +442,8 @@ class Ledger:
         """Store a commit, in a worker thread."""
         began = time.thread_time()
         try:
+            if self._corrections is not None:
+                self._corrections.note(events)
             return self._store.commit(self._changes(head, first, events, groups, parts))
         finally:
             self._cost = time.thread_time() - began
@@ -406,11 +454,16 @@ class Ledger:
         """What a commit stores."""
         journal = [Input(first, head.events, count_facts(events), 0, pack_events(events))] if events else []
         taken = min((sink.taken for sink in head.sinks), default=head.answers)
+        older: Sequence[int] = ()
+        if self._corrections is not None and parts is not None:
+            parts, older = self._corrections.stored(parts, head.events)
         return Changes(
             pack_head(head),
             journal,
             blocks_of(groups),
             parts,
+            head.events,
+            older,
             journal_from=head.snapshot + 1,
             answers_from=taken + 1,
             answers_most=self._owed.most,
@@ -423,7 +476,8 @@ class Ledger:
 
     def _is_snapshot_due(self) -> bool:
         worth = max(REPLAY_SECONDS, _REPLAYED * self._snapshot_cost)
-        return self._is_unsaved() and (self._worked >= worth or self._replayed >= MOST_REPLAYED)
+        is_corrected = self._corrections is not None and self._corrections.is_due
+        return self._is_unsaved() and (is_corrected or self._worked >= worth or self._replayed >= MOST_REPLAYED)
 
     def _take_snapshot(self) -> tuple[dict[str, bytes | None], dict[str, bytes]]:
         began = anyio.current_time()

@@ -58,6 +58,12 @@ class Owed:
             self._new.append(Group(self.told + 1, frontier, answers))
             self.told += len(answers)
 
+    def unsay(self, told: int) -> None:
+        """Forget the answers behind this number, which were told, and not committed."""
+        while self._new and self._new[-1].first > told:
+            self._new.pop()
+        self.told = told
+
     @property
     def waiting(self) -> int:
         """How many answers wait to be committed."""

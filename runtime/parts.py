@@ -13,6 +13,8 @@ from tidelog.plans.errors import SnapshotError
 _REST = "session"
 """The part that holds all that is no step's."""
 _STEP = "step "
+REACH = "reach"
+"""The part that is no state: up to when facts have held that were brought so far (`runtime/correcting.py`)."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
@@ -41,7 +43,7 @@ class Parts:
     def load(self, parts: Iterable[tuple[str, bytes]]) -> dict[str, Any]:
         """The state in stored parts. SnapshotError where they are no state."""
         try:
-            found = {name: (_decode(data), blake2b(data, digest_size=16).digest()) for name, data in parts}
+            found = {name: (_decode(data), blake2b(data, digest_size=16).digest()) for name, data in parts if name != REACH}
             state: dict[str, Any] = found[_REST][0]
             operators = state["network"]["graph"]["operators"]
             for name, (data, _) in found.items():

@@ -12,10 +12,12 @@ from tidelog.plans.analysis.notation import decode_distance
 from tidelog.plans.errors import SpecError
 from tidelog.plans.plan import Plan
 from tidelog.plans.timeline import NEG, Timeline
+from tidelog.runtime.cutting import retractions_of
 from tidelog.runtime.durability import StateStore
-from tidelog.runtime.events import Event, Taken, tell, unpack_events
+from tidelog.runtime.events import Event, Taken, unpack_events
 from tidelog.runtime.head import Head, unpack_head
 from tidelog.runtime.interfaces import AnyAnswer
+from tidelog.runtime.retelling import Retold
 from tidelog.runtime.session import Session
 
 
@@ -46,7 +48,7 @@ def events_of(store: StateStore) -> Iterator[tuple[int, Event]]:
         yield from enumerate(unpack_events(block.data), block.first)
 
 
-def session_for(head: Head, plan: Plan, timeline: Timeline, **options: Any) -> Session:
+def session_for(head: Head, plan: Plan, timeline: Timeline, **options: Any) -> Retold:
     """A session with the options of a run, but for `options`, to replay its journal with this plan.
 
     `timeline` is that of the program that the facts were read for. SpecError where the plan has another.
@@ -57,23 +59,28 @@ def session_for(head: Head, plan: Plan, timeline: Timeline, **options: Any) -> S
     for name, value in head.options.items():
         encoded = name in ("lateness", "max_ahead", "warn") and value is not None
         stored[name] = decode_distance(value, plan.timeline) if encoded else value
-    start = stored.pop("start")
-    session = Session(plan, **(stored | options), sources=[source.name for source in head.sources])
+    start, _ = stored.pop("start"), stored.pop("corrections", None)
+    session = Retold(plan, **(stored | options), sources=[source.name for source in head.sources])
     if start is not None:
         session.begin_at(start)
     return session
 
 
-def replay(store: StateStore, session: Session, until: int, done: Replayed) -> Iterator[list[AnyAnswer]]:
-    """What a session tells when it is told a journal again, without facts that begin behind `until` (encoded)."""
+def replay(store: StateStore, session: Retold, until: int, done: Replayed) -> Iterator[list[AnyAnswer]]:
+    """What a session tells when it is told a journal again, without facts that begin behind `until` (encoded).
+
+    Nor is it told what was taken back later.
+    """
     head = head_of(store)
+    if head.options.get("corrections"):
+        session.without(retractions_of(events_of(store)))
     yield from _begin(session, store, head, done)
-    for _, event in events_of(store):
+    for number, event in events_of(store):
         wanted = _wanted(event, session.plan, until, done) if isinstance(event, Taken) else event
         if isinstance(event, Taken) and event.source not in session.watermarks.sources and not _is_fixed(head, event.source):
             session.open(event.source)
         try:
-            done.refused += len(tell(session, wanted))
+            done.refused += len(session.tell(number, wanted))
         except KeyError:  # a connection that came before the journal begins
             continue
         yield _told(session)

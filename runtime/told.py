@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tidelog.plans.changes import ChangeRecord
+from tidelog.plans.changes import ChangeRecord, RetractedChange
 from tidelog.plans.errors import SnapshotError
 from tidelog.plans.facts import Record
 from tidelog.plans.questions import GroundLiteral, HypotheticalAnswer, Open
@@ -34,13 +34,14 @@ class Group(NamedTuple):
 
 
 class _Stored(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """A group: the facts, or changes, come before what is known of questions."""
+    """A group: the facts, or changes, come before what is known of questions; so many changes, the first, are taken back."""
 
     first: int
     frontier: int
     are_changes: bool
     facts: Sequence[tuple[str, tuple[Value, ...], int, int]]
     hypothetical: list[dict[str, Any]]
+    retracted: int = 0
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -64,13 +65,14 @@ def unpack_told(data: bytes) -> list[Group]:
 def _stored(group: Group) -> _Stored:
     facts = [answer for answer in group.answers if not isinstance(answer, HypotheticalAnswer)]
     asked = [_plain(answer) for answer in group.answers if isinstance(answer, HypotheticalAnswer)]
-    return _Stored(group.first, group.frontier, bool(facts) and isinstance(facts[0], ChangeRecord), facts, asked)
+    retracted = sum(isinstance(fact, RetractedChange) for fact in facts)
+    return _Stored(group.first, group.frontier, bool(facts) and isinstance(facts[0], ChangeRecord), facts, asked, retracted)
 
 
 def _group(stored: _Stored) -> Group:
     facts: list[Record] = list(stored.facts)
     if stored.are_changes:
-        facts = [ChangeRecord(*fact) for fact in facts]
+        facts = [(RetractedChange if i < stored.retracted else ChangeRecord)(*fact) for i, fact in enumerate(facts)]
     return Group(stored.first, stored.frontier, [*facts, *map(_hypothetical, stored.hypothetical)])
 
 

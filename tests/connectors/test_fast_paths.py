@@ -80,7 +80,7 @@ EXACT = ExactJson(SCHEMA, Admission(SCHEMA), TimeReader(SCHEMA.timeline), False)
 def exactly(line: bytes, exact: ExactJson = EXACT) -> Record | str:
     """The fact, or the reason why it is none, by the exact path."""
     try:
-        return exact.read(line)
+        return exact.read(line)[0]
     except DataError as error:
         return error.reason
 

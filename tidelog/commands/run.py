@@ -10,6 +10,7 @@ from tidelog.commands.numbers import positive
 from tidelog.commands.outbox import add_outbox_options, outbox_of, refuse_outbox_options, run_with_outbox
 from tidelog.commands.outcome import load_plan
 from tidelog.commands.streaming import add_stream_options, stream
+from tidelog.connectors.outbox_spec import is_outbox
 from tidelog.connectors.spec import parse_spec
 from tidelog.plans.errors import SpecError
 from tidelog.runtime.engine import Engine
@@ -37,6 +38,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"with `--emit changes`: say what each answer follows from, by the last N facts (default {REMEMBERED:,})",
     )
+    parser.add_argument(
+        "--corrections",
+        action="store_true",
+        help="take back facts that were accepted (`retract p(a)@3`), and answers with them; needs `--state`, `--keep` and "
+        "`--emit changes`",
+    )
     parser.add_argument("--no-prospects", action="store_true", help="let nothing sleep while it cannot hold")
     add_outbox_options(parser)
     add_http_options(parser)
@@ -47,12 +54,27 @@ def run(options: argparse.Namespace) -> int:
     """Run a program over its sources until they end, or until a signal asks to stop."""
     plan = load_plan(options.program)
     _check_explained(options)
+    _check_corrections(options)
     outbox = outbox_of(plan, options)
     if outbox is not None:
         return run_with_outbox(plan, options, outbox)
     refuse_outbox_options(options)
-    engine = partial(Engine, emit=options.emit, prospects=not options.no_prospects, explain=options.explain or 0)
-    return stream(plan, options, engine)
+    told = {"emit": options.emit, "prospects": not options.no_prospects, "explain": options.explain or 0}
+    return stream(plan, options, partial(Engine, **told, corrections=options.corrections))
+
+
+def _check_corrections(options: argparse.Namespace) -> None:
+    """Refuse outputs that do not take answers back, before anything is opened; the engine refuses the others."""
+    if not options.corrections:
+        return
+    if options.state is None or options.keep is None:
+        raise SpecError("--corrections: what was told is put right by the journal: add `--state DIR --keep 7d`")
+    if options.emit != "changes":
+        raise SpecError("--corrections: changes alone can be taken back: add `--emit changes`")
+    if any(map(is_outbox, options.sinks or ())):
+        raise SpecError("--corrections: an outbox has no form for answers that are taken back: use text or JSON lines")
+    if options.http is not None:
+        raise SpecError("--corrections: the page shows no answers that are taken back: leave `--http` out")
 
 
 def _check_explained(options: argparse.Namespace) -> None:

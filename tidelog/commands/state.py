@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
         size = os.path.getsize(os.path.join(options.state, FILE))
         lines = [f"program {head.program}, run {head.run}", f"file {FILE}: {size:,} bytes"]
         damaged = False
-        for show in (_show_journal, _show_snapshot, _show_answers):
+        for show in (_show_journal, _show_snapshot, _show_older, _show_answers):
             try:
                 lines += show(store, head)
             except TidelogError as error:
@@ -78,6 +78,15 @@ def _show_snapshot(store: StateDirectory, head: Head) -> Iterator[str]:
     sizes = dict(parts)
     for name, step in statistics.steps.items():
         yield f"  {name}: {count(step.entries, 'row')}, {len(sizes[f'step {name}']):,} bytes"
+
+
+def _show_older(store: StateDirectory, head: Head) -> Iterator[str]:
+    older = [event for event in store.snapshots() if event != head.snapshot]
+    for event in older:
+        for _ in store.parts(event):
+            pass
+    if older:
+        yield f"older snapshots: as of events {', '.join(map(str, older))}"
 
 
 def _show_answers(store: StateDirectory, head: Head) -> Iterator[str]:

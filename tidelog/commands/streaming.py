@@ -138,8 +138,10 @@ class _Run:
         schema, remote, clients = plan.schema, options.allow_remote, client_limits(options)
         self._served = None if getattr(options, "http", None) is None else Served(plan, options)
         specs = parse_sources(options.sources or ([] if self._served else ["-"]), allow_remote=remote)
+        retracts = bool(getattr(options, "corrections", False))
         self._sources = [
-            open_source(spec, schema, allow_remote=remote, max_line=options.max_line, clients=clients) for spec in specs
+            open_source(spec, schema, allow_remote=remote, max_line=options.max_line, clients=clients, retracts=retracts)
+            for spec in specs
         ]
         self._sources += [self._served.watch.ingest] if self._served else []
         self.sinks: list[Sink] = [
