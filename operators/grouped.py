@@ -61,6 +61,10 @@ class Group(ABC):
         """The earliest time beyond `known` at which something happens though nothing new comes; `POS` if nothing does."""
 
     @abstractmethod
+    def announced(self) -> list[tuple[Row, int]]:
+        """The rows that it has announced and not taken back, and since when they are open."""
+
+    @abstractmethod
     def is_empty(self, known: int) -> bool:
         """Whether nothing of it matters any more."""
 
@@ -187,7 +191,7 @@ class Grouped(Operator, Generic[G]):
         return (0, max(known + 1, due)) if due < POS else None
 
     def announced_rows(self) -> list[tuple[Row, int]]:
-        return [(row, since) for since, rows in self.announced.values() for row in rows]
+        return [item for group in self.groups.values() for item in group.announced()]
 
     def entries(self) -> int:
         return sum(group.entries() for group in self.groups.values())

@@ -119,6 +119,9 @@ class HeldValue(Group):
             begin = min(begin, last if known > self.end else self.end + 1)
         return begin
 
+    def announced(self) -> list[tuple[Row, int]]:
+        return [(row, self._since) for row in self.rows] if self._announced else []
+
     def is_empty(self, known: int) -> bool:
         return not self._waiting and self._last() <= known
 

@@ -178,7 +178,7 @@ class Changing:
     def go_on(self) -> tuple[dict[str, Any], list[Record]]:
         """The state of the session for the program now, and what is to be told at the change."""
         muted, blank = self._silenced()
-        told = self._now.like(muted=muted)
+        told = self._now.twin(muted=muted)
         told.tell_from({step: self._tells_from(step) for step in self._watched()})
         alive = Alive(name for name in self._plan.outputs if name not in self._outputs)
         if self._begin.number < self._end.number or self._begin.intake is not None:
@@ -188,7 +188,7 @@ class Changing:
         stored = self._stored.state()
         empty = told.blank_emission() if blank else {}
         mixture = Mixture(self._before, self._plan, self._was, self._identity, self._steps, self._outputs, self._questions)
-        mixed = self._now.like()
+        mixed = self._now.twin()
         mixed.load(mixture.mix(stored, told.state(), dict.fromkeys(blank, empty)))
         self._announce(mixed, muted, blank)
         news = self._news(alive)
@@ -268,7 +268,7 @@ class Changing:
     def _untold(self, news: list[Record], changed: set[str]) -> list[Record]:
         """News of outputs that have changed, less what the program before has told of the same rows."""
         before = Alive(changed)
-        fill(self._stored.like(), self._store, self._begin, self._end.number, before)
+        fill(self._stored.twin(), self._store, self._begin, self._end.number, before)
         told = {name: Coverage(keeps=True) for name in changed}
         for name, row, lo, hi in before.found(self._stored.frontier):
             told[name].insert([(row, lo, hi)])

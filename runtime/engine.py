@@ -49,12 +49,13 @@ from tidelog.runtime.interfaces import (
     Tick,
     WritesTimes,
 )
-from tidelog.runtime.ledger import EVERY, Ends, Ledger, Storing
+from tidelog.runtime.ledger import EVERY, Ledger
 from tidelog.runtime.listening import Sources
 from tidelog.runtime.reloading import Reload, check_reload
 from tidelog.runtime.session import Session, SessionStatistics
 from tidelog.runtime.silence import check_seconds
 from tidelog.runtime.state_bound import MAX_STATE, ON_THE_WAY, Holding
+from tidelog.runtime.storing import Ends, Storing
 from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceEvent
 from tidelog.runtime.taking_back import check_corrections, pieces_of
 from tidelog.runtime.taking_back import refused as refused_retractions

@@ -12,10 +12,12 @@ from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Record, Row
 from tidelog.plans.plan import Plan
 from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.cutting import retractions_of
 from tidelog.runtime.durability import Input, StateStore
-from tidelog.runtime.events import Event, Marked, Taken, tell, unpack_events
+from tidelog.runtime.events import Event, Marked, Taken, unpack_events
 from tidelog.runtime.graph import Message, Port
 from tidelog.runtime.network import Network
+from tidelog.runtime.retelling import Retold
 from tidelog.runtime.session import Session
 
 
@@ -39,7 +41,7 @@ class Begin:
         return POS if predicate in self.endless else self.reach + 1
 
 
-class Filling(Session):
+class Filling(Retold):
     """A session that may begin in the middle of a stream. A `muted` port gets nothing from the step that feeds it."""
 
     def __init__(self, plan: Plan, *, muted: Collection[Port] = (), **options: Any) -> None:
@@ -47,7 +49,7 @@ class Filling(Session):
         if muted:
             self._network = Network(plan, self._outlet, self._bound, self._prospects, muted)
 
-    def like(self, *, muted: Collection[Port] = ()) -> Filling:
+    def twin(self, *, muted: Collection[Port] = ()) -> Filling:
         """A session with the same plan and options, of which nothing was told yet."""
         return Filling.of(self, self.plan, muted=muted)
 
@@ -145,22 +147,30 @@ def marks_of(blocks: Iterable[Input]) -> Iterator[tuple[Begin, int]]:
         if block.first == 1:
             yield Begin(0), 0
         facts += block.facts
-        for number, event in enumerate(unpack_events(block.data), block.first):
+        for number, event in _numbered(block):
             if isinstance(event, Marked):
                 yield Begin(number, event.intake, event.reach, frozenset(event.endless)), facts
 
 
 def fill(session: Filling, store: StateStore, begin: Begin, upto: int, alive: Alive | None = None) -> None:
-    """Tell a session the journal behind `begin`, up to the event number `upto`."""
+    """Tell a session the journal behind `begin`, up to the event number `upto`, but for what was taken back since."""
     session.begin_behind(begin)
     _forget(session, alive)
     if begin.number >= upto:
         return
+    session.without(
+        [taken_back for block in store.journal(begin.number + 1) for taken_back in retractions_of(_numbered(block))]
+    )
     for block in store.journal(begin.number + 1):
-        for number, event in enumerate(unpack_events(block.data), block.first):
+        for number, event in _numbered(block):
             if begin.number < number <= upto:
-                tell(session, readable(event, session.plan))
+                session.tell(number, readable(event, session.plan))
         _forget(session, alive)
+    session.without(())
+
+
+def _numbered(block: Input) -> Iterator[tuple[int, Event]]:
+    return enumerate(unpack_events(block.data), block.first)
 
 
 def _forget(session: Session, alive: Alive | None) -> None:

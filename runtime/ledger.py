@@ -10,9 +10,8 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -27,12 +26,9 @@ from tidelog.runtime.changing import Becoming
 from tidelog.runtime.correcting import Correction, Corrections
 from tidelog.runtime.durability import (
     Acknowledging,
-    Backlog,
     Changes,
     Input,
-    Keep,
     Kept,
-    StateStore,
     Told,
 )
 from tidelog.runtime.events import Ended, Event, Passed, Taken, count_facts, pack_events, tell, unpack_events
@@ -41,10 +37,11 @@ from tidelog.runtime.interfaces import AnyAnswer, Listener, Replayable, Retracti
 from tidelog.runtime.marks import Marks
 from tidelog.runtime.owed import Owed, blocks_of
 from tidelog.runtime.parts import Parts
-from tidelog.runtime.reloading import Reload, Reloading
+from tidelog.runtime.reloading import Reloading
 from tidelog.runtime.session import Session
 from tidelog.runtime.sink_feeds import OwedFeed, SinkFeeds
-from tidelog.runtime.supervision import SinkActor, SourceActor
+from tidelog.runtime.storing import Ends, Storing
+from tidelog.runtime.supervision import SinkActor
 from tidelog.runtime.told import Group
 
 logger = logging.getLogger("tidelog")
@@ -67,29 +64,6 @@ _ROOM_INTERVAL = 0.05
 """How often, in seconds, it is asked whether sinks have taken what they are owed."""
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """A run's sources by the names under which they are told, the actors of those that are there now, and its sinks."""
-
-    sources: Mapping[str, Source | Listener]
-    actors: Mapping[str, SourceActor]
-    sinks: Sequence[SinkActor]
-
-
-@dataclass(frozen=True, slots=True)
-class Storing:
-    """Where a run is stored, and how: with so many seconds between two commits at least; what becomes of a changed program;
-    and whether facts can be taken back.
-    """
-
-    store: StateStore
-    every: float
-    keep: Keep | None
-    backlog: Backlog
-    reload: Reload = "refuse"
-    corrections: bool = False
 
 
 class Ledger:
@@ -179,6 +153,9 @@ class Ledger:
         """Go on with another program: what it has to remember is kept, or filled from the journal."""
         head, session = self._head, self._session
         changed = await self._in_thread(lambda: Reloading(head, session, self._store, self._parts).go_on(self._reload))
+        if self._corrections is not None:
+            await self._in_thread(self._corrections.go_on)
+            self._corrections.begin_anew(head.events)
         session.load(changed.state)
         head.program, head.text, head.fingerprint = now.program, now.text, now.fingerprint
         head.heard = changed.heard

@@ -188,6 +188,9 @@ class Window(Group):
         """Whether the value may change at each tick."""
         return False
 
+    def announced(self) -> list[tuple[Row, int]]:
+        return [(self._row, self._since)] if self._announced else []
+
     def is_empty(self, known: int) -> bool:
         return self._value is None and not (self._waiting or self._times or self._long or self._turns or self._untold)
 
