@@ -7,6 +7,7 @@ import struct
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, Literal
 
 import anyio
@@ -25,6 +26,8 @@ MAX_WAITING = 4096
 """With how many messages waiting nothing more is read from the broker."""
 _FORGET_AFTER = 3
 """After so many keep-alive times an acknowledgement has surely arrived: the broker has answered since."""
+_MOST_TAKEN = 0x8000
+"""How many messages are known again, if the broker repeats them on another connection: half of all numbers."""
 _ENTRY = struct.Struct("<H8s")
 
 
@@ -39,11 +42,12 @@ class _Taken:
     """The messages of QoS 1 that the broker may send once more, by their number in its session.
 
     A number is used again for another message, so what it held is kept, too, as a digest. Entries are held as they are
-    stored, since each batch has a position.
+    stored, since each batch has a position. A busy broker has more messages under way than it was asked to have at most, so
+    more entries are kept than the last `stored`, which a position has.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, stored: int) -> None:
+        self._stored, self._most = stored, max(stored, _MOST_TAKEN)
         self._entries: OrderedDict[int, bytes] = OrderedDict()
         self._acknowledged: deque[tuple[float, int, bytes]] = deque()
         self._open: set[int] = set()
@@ -79,7 +83,8 @@ class _Taken:
         self._open.clear()
 
     def dump(self) -> bytes:
-        return b"".join(self._entries.values())
+        last = list(islice(reversed(self._entries.values()), self._stored))
+        return b"".join(reversed(last))
 
     def load(self, data: bytes, now: float) -> None:
         for mid, digest in _ENTRY.iter_unpack(data):
