@@ -47,7 +47,6 @@ MOST = 2000
 """How many calls a run makes at most."""
 
 shim = ctypes.CDLL(None)
-shim.shim_left.restype = ctypes.c_long
 
 
 def taken_before_the_sink() -> None:
@@ -175,6 +174,7 @@ def outcome(folder: Path, sink: str, at: int, mode: str) -> tuple[list[str], boo
 
 
 def run() -> None:
+    shim.shim_left.restype = ctypes.c_long
     folder, sink, mode, stride, *mutants = sys.argv[1:]
     place = Path(folder)
     (place / "program.tide").write_text(PROGRAM)
