@@ -110,7 +110,7 @@ def answers_of(data: st.DataObject, backend: str, life: Life, *, has_clock: bool
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("emit", ["intervals", "final"])
-@drawn(100)
+@drawn(40)
 @given(data=st.data())
 def test_killed_at_drawn_moments_a_run_answers_as_a_session_does(backend: str, emit: EmitMode, data: st.DataObject) -> None:
     """Up to three sources, snapshots now and then, clocks that jump by a year: no answer is lost, and none comes twice."""
@@ -130,7 +130,7 @@ def test_killed_at_drawn_moments_a_run_answers_as_a_session_does(backend: str, e
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@drawn(60)
+@drawn(40)
 @given(data=st.data())
 def test_killed_at_drawn_moments_a_run_counts_as_a_session_does(backend: str, data: st.DataObject) -> None:
     """Windows of all kinds, tuples among them, times as values: what depends on the order of arrival goes on, too."""
