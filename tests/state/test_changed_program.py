@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import tidelog
 from drawing import drawn
 from oracle.agreement import records_of
+from oracle.evaluate import GroundFact
 from oracle.lars_programs import GROUPS, RECURSION, TUPLES, lars_programs, lars_streams
 from oracle.programs import EVERYTHING, programs, streams
 from state.changing import KEEP, CrashError, Memory, half, rewritten
@@ -27,10 +28,11 @@ from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.compile import compile_program
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.facts import Record
+from tidelog.plans.normal.names import head_predicate
 from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program
-from tidelog.plans.syntax import Program, Rule
+from tidelog.plans.syntax import Atom, Formula, Program, Rule, Unary
 
 FORMS = {"groups": GROUPS, "recursion": RECURSION, "tuples": TUPLES}
 
@@ -43,29 +45,22 @@ def compiled(program: Program) -> Plan:
         raise
 
 
-def drawn_case(data: st.DataObject) -> tuple[Program, Program, Plan, Plan, list[Record]]:
-    """A program, and the same with fewer rules, written anew: one goes on with the other's state."""
+def drawn_program(data: st.DataObject) -> tuple[Program, list[GroundFact]]:
+    """A program of any kind, and facts for it."""
     form = data.draw(st.sampled_from([*FORMS, "rational", "integer"]))
     if form in FORMS:
-        program, facts = data.draw(lars_programs(FORMS[form])), data.draw(lars_streams())
-    else:
-        program = data.draw(programs(form, EVERYTHING))
-        facts = data.draw(streams(program))
-    rules = [item for item in program.statements if isinstance(item, Rule)]
-    gone = data.draw(st.lists(st.sampled_from(rules), max_size=len(rules) - 1, unique_by=id)) if rules else []
-    smaller = replace(
-        program, statements=tuple(item for item in program.statements if not any(item is rule for rule in gone))
-    )
-    before, now = (smaller, program) if data.draw(st.booleans()) else (program, smaller)
-    now = rewritten(now, data.draw(st.integers(0, 99)))
-    plans = compiled(before), compiled(now)
-    assume(plans[0].timeline == plans[1].timeline)
-    return (
-        before,
-        now,
-        *plans,
-        [record for record in records_of(plans[0], facts) if all(_takes(plan, record) for plan in plans)],
-    )
+        return data.draw(lars_programs(FORMS[form])), data.draw(lars_streams())
+    program = data.draw(programs(form, EVERYTHING))
+    return program, data.draw(streams(program))
+
+
+def rules_of(program: Program) -> list[Rule]:
+    return [item for item in program.statements if isinstance(item, Rule)]
+
+
+def taken(facts: list[GroundFact], *plans: Plan) -> list[Record]:
+    """The facts that all of these programs can take."""
+    return [record for record in records_of(plans[0], facts) if all(_takes(plan, record) for plan in plans)]
 
 
 def _takes(plan: Plan, record: Record) -> bool:
@@ -93,7 +88,16 @@ def of(output: str, told: Sequence[Record], emit: str) -> Counter[Record]:
 @given(data=st.data())
 def test_what_a_program_goes_on_to_compute_goes_on(data: st.DataObject) -> None:
     """Written anew, with more rules or fewer, a program tells of the others what an undisturbed run tells."""
-    before, now, was, plan, given = drawn_case(data)
+    program, facts = drawn_program(data)
+    rules = rules_of(program)
+    gone = data.draw(st.lists(st.sampled_from(rules), max_size=len(rules) - 1, unique_by=id)) if rules else []
+    left = tuple(item for item in program.statements if not any(item is rule for rule in gone))
+    smaller = replace(program, statements=left)
+    before, now = (smaller, program) if data.draw(st.booleans()) else (program, smaller)
+    now = rewritten(now, data.draw(st.integers(0, 99)))
+    was, plan = compiled(before), compiled(now)
+    assume(was.timeline == plan.timeline)
+    given = taken(facts, was, plan)
     cut = data.draw(st.integers(0, len(given)))
     emit = data.draw(st.sampled_from(["intervals", "final", "changes"]))
     keep = data.draw(st.sampled_from([None, KEEP]))
@@ -124,9 +128,15 @@ def test_a_new_rule_tells_what_it_would_have_told(data: st.DataObject) -> None:
 
     Of what that told before, it tells what holds behind the change.
     """
-    before, now, was, plan, given = drawn_case(data)
-    new = plan.outputs.keys() - was.outputs.keys()
-    assume(new)
+    before, facts = drawn_program(data)
+    rules = [rule for rule in rules_of(before) if head_predicate(rule.head) is not None]
+    assume(rules)
+    like = data.draw(st.sampled_from(rules))
+    new = replace(like, head=_called("fresh", like.head))
+    now = rewritten(replace(before, statements=(*before.statements, new)), data.draw(st.integers(0, 99)))
+    was, plan = compiled(before), compiled(now)
+    assume("fresh" in plan.outputs and was.timeline == plan.timeline)
+    given = taken(facts, was, plan)
     cut = data.draw(st.integers(0, len(given)))
     emit = data.draw(st.sampled_from(["intervals", "final", "changes"]))
     options: dict[str, Any] = {"emit": emit, "lateness": data.draw(st.integers(0, 2)), "keep": KEEP}
@@ -135,9 +145,16 @@ def test_a_new_rule_tells_what_it_would_have_told(data: st.DataObject) -> None:
     half(was, store, given[:cut], **options)
     expected, _ = half(plan, always, given, last=True, **options)
     found, _ = half(plan, store, given, last=True, reload="drop", **options)
-    for output in new:
-        wanted = of(output, [*_holding_on(told, frontier), *expected], emit)
-        assert of(output, found, emit) == wanted, (format_program(before), format_program(now), given, cut)
+    wanted = of("fresh", [*_holding_on(told, frontier), *expected], emit)
+    assert of("fresh", found, emit) == wanted, (format_program(now), given, cut)
+
+
+def _called(name: str, head: Formula) -> Formula:
+    """A head with another predicate."""
+    if isinstance(head, Unary):
+        return replace(head, operand=_called(name, head.operand))
+    assert isinstance(head, Atom)
+    return replace(head, predicate=name)
 
 
 def _holding_on(told: Sequence[Record], frontier: int) -> list[Record]:
