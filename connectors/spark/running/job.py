@@ -18,6 +18,8 @@ from tidelog.plans.printing import format_program
 from tidelog.runtime.interfaces import StageMode
 
 _decode_facts = msgspec.msgpack.Decoder(list[tuple[str, tuple[str | int | float, ...], int, int]]).decode
+_GROUPS, _GROUP = 32, 16
+"""A stream's buckets are in so many groups, or in more, of so many buckets each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,11 @@ class Job:
     emit: StageMode = "intervals"
     start: int | None = None
     last: int | None = None
+
+    @property
+    def groups(self) -> int:
+        """How many keys of Spark's the buckets of a stream are dealt into: as many tasks can share the work of a stage."""
+        return min(self.buckets, max(_GROUPS, self.buckets // _GROUP))
 
     @property
     def plan(self) -> Plan:
