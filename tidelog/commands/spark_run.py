@@ -18,7 +18,7 @@ from tidelog.connectors import spark
 from tidelog.connectors.spark.places import held_alone, is_remote, local_path
 from tidelog.connectors.spark.requirements import FIXED
 from tidelog.connectors.spark.running.clock import Clock
-from tidelog.connectors.spark.running.job import Job, job_of, shared
+from tidelog.connectors.spark.running.job import Job, job_of, shared, stream_buckets
 from tidelog.connectors.spark.running.locations import FILES, Input, check_streamed, parse_input
 from tidelog.connectors.spark.running.outboxes import check_outboxes, gone_from
 from tidelog.connectors.spark.running.sinks import Lines, Tables, parse_sinks
@@ -28,9 +28,8 @@ from tidelog.plans.suggestions import suggest
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.interfaces import StageMode
 
-_STREAM_BUCKETS = 32
-"""What a stream has by default: a checkpoint keeps the number, whatever machine goes on with it."""
 _LEAST_BUCKETS = 8
+"""What history has by default, or more on many cores."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -187,7 +186,7 @@ def job_for(plan: Plan, options: argparse.Namespace) -> tuple[Job, int]:
     is_stream = options.checkpoint is not None
     if lateness > Clock.of(plan.timeline).limit:
         raise SpecError(f"--lateness: `{options.lateness}` is longer than Spark can look back")
-    job = job_of(plan, _buckets(options), emit=_emit(options), start=start)
+    job = job_of(plan, _buckets(plan, options), emit=_emit(options), start=start)
     if is_stream and start is None and any(stage.needs_start for stage in job.stages):
         raise SpecError("`--start` is needed: windows are clipped where the stream starts, which no session alone sees")
     return job, lateness
@@ -205,9 +204,9 @@ def _emit(options: argparse.Namespace) -> StageMode:
     return mode or ("final" if options.checkpoint is None else "intervals")
 
 
-def _buckets(options: argparse.Namespace) -> int:
+def _buckets(plan: Plan, options: argparse.Namespace) -> int:
     cores = options.cores or os.cpu_count() or 1
-    default = max(_LEAST_BUCKETS, 2 * cores) if options.checkpoint is None else _STREAM_BUCKETS
+    default = max(_LEAST_BUCKETS, 2 * cores) if options.checkpoint is None else stream_buckets(plan)
     return int(options.buckets or default)
 
 
