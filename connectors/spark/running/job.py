@@ -22,7 +22,7 @@ _GROUPS, _GROUP = 32, 16
 """A stream's buckets are in so many groups, or in more, of so many buckets each."""
 _MOST_BUCKETS = 512
 _OPENING, _STEP, _FACT = 500_000, 60, 2
-"""Microseconds of CPU, about: what it may take to open the sessions of all buckets, and what a step and a fact add to one."""
+"""Microseconds of CPU, about: what opening the sessions of all buckets may take, and what a step and a fact add to one."""
 
 
 @dataclass(frozen=True, slots=True)

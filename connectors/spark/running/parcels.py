@@ -18,6 +18,7 @@ import msgspec
 import pyarrow as pa
 
 from tidelog.connectors.cache import BoundedCache
+from tidelog.plans.analysis.needed import needed_rows
 from tidelog.plans.analysis.stages import Stage
 from tidelog.plans.facts import Record, Row
 from tidelog.plans.syntax import Value
@@ -56,6 +57,7 @@ PACK = 1000
 PACK_BYTES = 1 << 20
 """A pack is not larger, unless one fact is."""
 
+_Wants = BoundedCache[Row, bool]
 Placed = tuple[str, Row, int, int, bytes]
 """A fact, and what sorts facts that begin at the same time by their arrival."""
 
@@ -163,17 +165,22 @@ class Routes:
 
     def __init__(self, stages: Sequence[Stage], buckets: int) -> None:
         self._bucket: BoundedCache[Value, int] = BoundedCache(lambda value: bucket_of(value, buckets), _size)
-        self._routes: dict[int | None, dict[str, list[tuple[int, str, int | None]]]] = {}
+        self._routes: dict[int | None, dict[str, list[tuple[int, str, int | None, _Wants | None]]]] = {}
         self._is_ordered = needs_places(stages)
         for stage in stages:
             for item in stage.inputs:
-                route = (stage.number, item.name, item.position)
+                needed = needed_rows(stage.program, item.name)
+                wants = None if needed is None else BoundedCache(needed, _row_size)
+                route = (stage.number, item.name, item.position, wants)
                 self._routes.setdefault(item.source, {}).setdefault(item.predicate, []).append(route)
 
     def send_all(
         self, source: int | None, records: Sequence[Record], parcels: Parcels, places: Iterable[bytes] = repeat(b"")
     ) -> list[str]:
-        """Address facts of the stream (`source` is None) or of a stage; the predicates of those that no stage reads."""
+        """Address facts of the stream (`source` is None) or of a stage, but to no stage whose rules pass over them.
+
+        Returns the predicates of those that no stage reads at all.
+        """
         routes, bucket = self._routes.get(source, {}), self._bucket
         sent: dict[tuple[int, int], list[Any]] = {}
         unread = []
@@ -182,7 +189,9 @@ class Routes:
             if predicate not in routes:
                 unread.append(predicate)
                 continue
-            for stage, name, position in routes[predicate]:
+            for stage, name, position, wants in routes[predicate]:
+                if wants is not None and not wants[row]:
+                    continue
                 address = (stage, 0 if position is None else bucket[row[position]])
                 fact: Any = (name, row, lo, hi, place) if self._is_ordered else (name, row, lo, hi)
                 if address in sent:
@@ -241,6 +250,10 @@ class InOrder:
 def facts_of(packs: Iterable[bytes]) -> list[Record]:
     """The facts in packs for users."""
     return [fact for pack in packs for fact in _decode_facts(pack)]
+
+
+def _row_size(row: Row, _: object) -> int:
+    return sum([len(value) for value in row if isinstance(value, str)])
 
 
 def _size(value: Value, _: object) -> int:
