@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
@@ -57,6 +58,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--cores", type=positive, metavar="N", help="cores of this machine (default: all)")
     parser.add_argument("--master", metavar="URL", help="the cluster to run on (default: this machine)")
     parser.add_argument("--dead-letter", metavar="F", help="where records go that cannot be used (default: standard error)")
+    parser.add_argument(
+        "--skip-damaged", action="store_true", help="name damaged Parquet files as dead letters, and go on without them"
+    )
     parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
     parser.add_argument("--stats", action="store_true", help="print what was counted, on standard error")
     parser.add_argument(
@@ -84,7 +88,8 @@ def run(options: argparse.Namespace) -> int:
     check_options(options)
     plan = load_plan(options.program)
     job, lateness = job_for(plan, options)
-    inputs = [parse_input(spec, number) for number, spec in enumerate(options.sources)]
+    parsed = [parse_input(spec, number) for number, spec in enumerate(options.sources)]
+    inputs = [replace(item, skips_damaged=options.skip_damaged) for item in parsed]
     if options.checkpoint is not None:
         for item in inputs:
             check_streamed(item)
