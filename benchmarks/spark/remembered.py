@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 from statistics import median
-from time import perf_counter, sleep
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -35,7 +35,7 @@ input temp(device: text, level: text).
 output again.
 again(X) :- temp(X, high), sometime temp(X, low) in [1000000].
 """
-FACTS, BATCHES, WARM = 20, 12, 4
+FACTS, BATCHES, WARM = 20, 8, 3
 
 
 def write(folder: Path, name: str, lines: list[str]) -> None:
@@ -75,7 +75,6 @@ def main(keys: int, folder: Path) -> None:
     found = {"keys": keys, "seconds": seconds, "jvm": jvm, "python": python, "checkpoint": size}
     print(msgspec.json.encode(found).decode())
     spark.stop()
-    sleep(0)
 
 
 if __name__ == "__main__":
