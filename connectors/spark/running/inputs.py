@@ -47,7 +47,7 @@ def read_input(
             return read_outbox(spark, item, job, streaming=streaming, access=access, rows=rows)
         if item.format == "parquet" and item.skips_damaged:
             return read_whole_files(spark, item, job, streaming=streaming, files=files)
-        read = read_frame if item.format in ("parquet", "table") else read_lines
+        read = read_frame if item.format in ("parquet", "table", "tidelog") else read_lines
         return read(spark, item, job, streaming=streaming, files=files)
     except (PySparkException, Py4JError) as error:
         raise SpecError(f"cannot read `{item.path}`: {why(error)}{_remedy(error)}") from None

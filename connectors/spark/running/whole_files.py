@@ -7,11 +7,13 @@ each file, and workers read them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.errors import AnalysisException
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DataType, StructType
 
@@ -19,7 +21,7 @@ from tidelog.connectors.spark.running.blocks import plain_path
 from tidelog.connectors.spark.running.frame_rows import RowsOfTask
 from tidelog.connectors.spark.running.frames import layout_of
 from tidelog.connectors.spark.running.job import Job
-from tidelog.connectors.spark.running.locations import FILES, Input, location
+from tidelog.connectors.spark.running.locations import FILES, Input, escape, location
 from tidelog.connectors.spark.running.parcels import COLUMNS, Parcels
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.runtime.interfaces import Rejected
@@ -36,12 +38,7 @@ def read_whole_files(spark: SparkSession, item: Input, job: Job, *, streaming: b
     SpecError where no file tells the columns, or they are not those of the predicate's facts, or are in no file.
     """
     path = location(item, resolved=not streaming)
-    try:
-        kinds = spark.read.option("ignoreCorruptFiles", "true").parquet(path).schema
-    except AnalysisException as error:
-        if error.getCondition() != "UNABLE_TO_INFER_SCHEMA":
-            raise
-        raise SpecError(f"cannot read `{item.path}`: it holds no Parquet file that would tell its columns") from None
+    kinds = _columns(spark, item, path)
     reader = spark.readStream.option("maxFilesPerTrigger", files) if streaming else spark.read
     found = (reader.schema(_schema(spark, path)) if streaming else reader).format("binaryFile").load(path)
     files_of = FilesOfTask(item, job, kinds, {*found.columns} - _BINARY)
@@ -52,6 +49,17 @@ def read_whole_files(spark: SparkSession, item: Input, job: Job, *, streaming: b
     return found.select(*_READ).mapInArrow(read, COLUMNS)
 
 
+def _columns(spark: SparkSession, item: Input, path: str) -> StructType:
+    """The columns of the first file, by name, that tells any; SpecError where none does."""
+    for file in sorted(spark.read.format("binaryFile").load(path).inputFiles())[:_FIRST_FILES]:
+        name = plain_path(file)
+        with suppress(PySparkException, Py4JError):  # it is damaged, as the worker will find, too
+            return spark.read.parquet(escape(f"file://{name}" if name.startswith("/") else name)).schema
+    raise SpecError(f"cannot read `{item.path}`: it holds no Parquet file that would tell its columns")
+
+
+_FIRST_FILES = 100
+"""So many files are looked at for their columns."""
 _BINARY = {"path", "modificationTime", "length", "content"}
 
 
