@@ -85,6 +85,10 @@ class Emission(ABC):
         """The least frontier of a predicate at which there is something to tell of it; POS if nothing waits."""
         return POS
 
+    def due(self, predicate: str) -> int:
+        """The same, but that what goes on holding may wait to be told of until there is something else to tell."""
+        return self.deadline(predicate)
+
     def entries(self) -> dict[str, int]:
         """How many ranges wait, by predicate."""
         return {}
@@ -122,6 +126,10 @@ class Intervals(Emission):
     def deadline(self, predicate: str) -> int:
         growing = self._growing.get(predicate)
         return POS if growing is None else growing.deadline()
+
+    def due(self, predicate: str) -> int:
+        growing = self._growing.get(predicate)
+        return POS if growing is None else growing.due()
 
     def entries(self) -> dict[str, int]:
         return {predicate: growing.entries() for predicate, growing in self._growing.items()}

@@ -114,6 +114,10 @@ class Growing:
             return self.frontier + 1 - self._beyond
         return self._begins[0][0] - self._beyond if self._begins else POS
 
+    def due(self) -> int:
+        """The least frontier at which a row begins that is known to; what goes on holding may wait until then."""
+        return self._begins[0][0] - self._beyond if self._begins else POS
+
     def entries(self) -> int:
         """How many rows are open, and how many ranges are stored."""
         return len(self._pieces.open) + (0 if self._known is None else self._known.entries())

@@ -303,6 +303,10 @@ class StageAnswers:
 class StageSession(Protocol):
     """One stage of a program (`plans.analysis.stages`) for some values of its key, wherever it runs. Times are encoded."""
 
+    def promise(self, watermark: int) -> None:
+        """No fact of the stream begins at or before the watermark any more, though earlier stages may still tell some."""
+        ...
+
     def take(self, records: Sequence[Record]) -> list[tuple[Record, str]]:
         """Take facts, named as the stage's program names them; returns those that are late, and says why."""
         ...
@@ -324,6 +328,13 @@ class StageSession(Protocol):
         """After `finish`: what is recursive without an end, and was followed only as far as the stream went."""
         ...
 
+    def deadline(self) -> int:
+        """The least watermark at which there is something to tell though no fact comes; POS where nothing is.
+
+        Until then it need not be told any, nor be there.
+        """
+        ...
+
     def snapshot(self) -> bytes:
         """The whole state; what was not pulled is not part of it."""
         ...
@@ -334,10 +345,19 @@ class StageSession(Protocol):
 
 
 class OpenStage(Protocol):
-    """Begins the session of a stage for those values of its key that it `owns`, with the start of the stream, if known."""
+    """Begins the session of a stage for those values of its key that it `owns`, with the start of the stream, if known.
+
+    With a `state` it goes on from that snapshot; SnapshotError where it is not one of the same stage.
+    """
 
     def __call__(
-        self, stage: Stage, owns: Callable[[Value], bool], *, emit: StageMode, start: int | None
+        self,
+        stage: Stage,
+        owns: Callable[[Value], bool],
+        *,
+        emit: StageMode,
+        start: int | None,
+        state: bytes | None = None,
     ) -> StageSession: ...
 
 

@@ -156,6 +156,18 @@ class Network:
         if self._wanted and self._watermark < POS:  # at the end all have been told how far they came
             self._tell_frontiers()
 
+    def deadline(self) -> int:
+        """The least watermark at which something is to be told though nothing new comes; POS where nothing is.
+
+        What goes on holding may wait to be told of until then.
+        """
+        due = min([unit.due for unit in self._units], default=POS)
+        for name in self.graph.watched:
+            frontier = POS if self._unit_of[name].is_irregular else self._outlet.due(name)
+            if frontier < POS:
+                due = min(due, shift(frontier, -self.graph.plan.leads[name]))
+        return max(due, self._watermark + 1)
+
     def _enter(self, delivery: Delivery) -> None:
         """Leave what a delivery brings with the units that read it."""
         starts = delivery.start is not None

@@ -48,6 +48,10 @@ class Outlet:
         """The frontier of a watched step at which there is something to tell though nothing new comes; POS if nothing is."""
         return POS if step in self._constraints else self._emission.deadline(step)
 
+    def due(self, step: str) -> int:
+        """The same, but that what goes on holding may wait to be told of until there is something else to tell."""
+        return POS if step in self._constraints else self._emission.due(step)
+
     def finish(self) -> None:
         """The stream has ended, and all has been received."""
         self.answers += self._emission.finish()

@@ -267,6 +267,14 @@ class Session:
         return self._intake.frontier
 
     @property
+    def deadline(self) -> int:
+        """Up to when (encoded) the stream may become complete without anything to tell, if no fact comes; POS for ever.
+
+        That is, the least frontier at which something is to be told. What goes on holding may wait to be told of until then.
+        """
+        return self._network.deadline()
+
+    @property
     def is_finished(self) -> bool:
         """Whether the stream has ended."""
         return self._intake.frontier >= POS
@@ -461,18 +469,22 @@ class Session:
 
     def load(self, state: dict[str, Any]) -> None:
         """Continue where a `state` of the same plan was taken; raises what `restore` does."""
-        if any(state.get(name) != value for name, value in self._kind().items()):
-            raise SnapshotError(
-                "the snapshot was taken from another program, mode or version, with other sources, or with other prospects"
-            )
         twin = Session(self.plan, **self._options)
         twin.begin_at(self._intake.given_start)
-        with taking():
-            twin._load(state)
+        twin.go_on_from(state)
         if twin._memory is not None:
             twin._memory.begin_anew(twin.frontier, twin._intake.accepted)
         vars(self).update(vars(twin))
         self._bound.watch("answers", self._holdings)  # no longer those of the twin
+
+    def go_on_from(self, state: dict[str, Any]) -> None:
+        """What `load` does, for a session that is new: where this raises SnapshotError, it is of no use any more."""
+        if any(state.get(name) != value for name, value in self._kind().items()):
+            raise SnapshotError(
+                "the snapshot was taken from another program, mode or version, with other sources, or with other prospects"
+            )
+        with taking():
+            self._load(state)
 
     def _kind(self) -> dict[str, Any]:
         """What a session has to share with the one that a snapshot was taken from."""

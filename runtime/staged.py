@@ -1,7 +1,8 @@
 """A stage of a program in a session of its own: what runs wherever the stages of a program are spread.
 
-Each session holds some values of the stage's key, and nothing tells whether other sessions exist: it is told the same
-watermarks as all of them, and keeps to itself what is about keys that it does not own (`plans.analysis.stages`).
+Each session holds some values of the stage's key, and nothing tells whether other sessions exist: it keeps to itself what is
+about keys that it does not own (`plans.analysis.stages`). It need not be told every watermark: before its deadline none has
+anything to tell, unless a fact comes.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import groupby
+from typing import Any
 
 import msgspec
 
@@ -20,56 +23,96 @@ from tidelog.plans.plan import Plan
 from tidelog.plans.saved import seal, taking, unseal
 from tidelog.plans.syntax import Value
 from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.emission import emission
+from tidelog.runtime.emission import Emission, emission
 from tidelog.runtime.interfaces import Batch, StageAnswers, StageMode
 from tidelog.runtime.session import Session
 
-_SOURCE = "stage"
+_STREAM, _EARLIER = "stream", "earlier stages"
+"""Who hands in facts: of the stream none is left behind a watermark when earlier stages may still tell some."""
 
 
 def open_stage(
-    stage: Stage, owns: Callable[[Value], bool], *, emit: StageMode = "intervals", start: int | None = None
+    stage: Stage,
+    owns: Callable[[Value], bool],
+    *,
+    emit: StageMode = "intervals",
+    start: int | None = None,
+    state: bytes | None = None,
 ) -> StageRun:
-    """The session of a stage for the values of its key that it owns. `emit` is the form in which users get its answers."""
-    return StageRun(stage, owns, emit=emit, start=start)
+    """The session of a stage for the values of its key that it owns. `emit` is the form in which users get its answers.
+
+    With a `state` it goes on from that snapshot; SnapshotError where it is not one of the same stage.
+    """
+    run = StageRun(stage, owns, emit=emit, start=start)
+    if state is None:
+        run.begin()
+    else:
+        run.restore(state)
+    return run
 
 
 class StageRun:
     """Implements `runtime.interfaces.StageSession`."""
 
-    def __init__(
-        self, stage: Stage, owns: Callable[[Value], bool], *, emit: StageMode = "intervals", start: int | None = None
-    ) -> None:
+    def __init__(self, stage: Stage, owns: Callable[[Value], bool], *, emit: StageMode, start: int | None) -> None:
         self._stage = stage
         self._owns = owns
-        plan = stage.plan if emit == "intervals" else _in_pieces(stage.plan)
-        # Spark has a bound of its own on what its processes hold
-        self._session = Session(plan, lateness=math.inf, sources=(_SOURCE,), max_state=None)
-        if start is not None:
-            self._session.begin_at(start)
-        self._behind = max(plan.delays.values(), default=0)
-        self._delays = {name: encode_distance(delay, plan.timeline) for name, delay in stage.outputs.items()}
-        self._emit = emit
-        self._emission = None if emit == "intervals" else emission(emit, stage.told)
+        self._emit, self._start = emit, start
+        self._is_whole = emit == "intervals" or bool(stage.plan.announcing)
+        # where later stages read what is told, they get it as intervals, and so does what tells users otherwise
+        self._plan = stage.plan if self._is_whole else _in_pieces(stage.plan)
+        self._from_stream = {item.name for item in stage.inputs if item.source is None}
+        self._behind = max(stage.plan.delays.values(), default=0)
+        self._delays = {name: encode_distance(delay, stage.plan.timeline) for name, delay in stage.outputs.items()}
         self._answers = StageAnswers()
+
+    def begin(self) -> None:
+        """Nothing has come yet."""
+        self._session, self._emission = self._opened(), self._new_emission()
+        if self._start is not None:
+            self._session.take(_STREAM, Batch())  # it tells of the start, from which something may follow at once
         self._collect(NEG)
+
+    def _opened(self) -> Session:
+        emit = self._emit if self._is_whole else "intervals"
+        # Spark has a bound of its own on what its processes hold
+        session = Session(self._plan, emit=emit, lateness=math.inf, sources=(_STREAM, _EARLIER), max_state=None)
+        if self._start is not None:
+            session.begin_at(self._start)
+        return session
+
+    def _new_emission(self) -> Emission | None:
+        return None if self._is_whole else emission(self._emit, self._stage.told)
+
+    def promise(self, watermark: int) -> None:
+        """No fact of the stream begins at or before the watermark any more, though earlier stages may still tell some."""
+        self._session.take(_STREAM, Batch(watermark=watermark))
 
     def take(self, records: Sequence[Record]) -> list[tuple[Record, str]]:
         """Take facts, named as the stage's program names them; returns those that are late, and says why."""
-        numbers = list(map(str, range(len(records))))
-        late = self._session.take(_SOURCE, Batch(list(records), places=numbers))
-        return [(records[int(item.place)], item.reason) for item in late]
+        late: list[tuple[Record, str]] = []
+        for source, some in groupby(records, self._source_of):
+            found = list(some)
+            numbers = list(map(str, range(len(found))))
+            refused = self._session.take(source, Batch(found, places=numbers))
+            late += [(found[int(item.place)], item.reason) for item in refused]
+        return late
+
+    def _source_of(self, record: Record) -> str:
+        return _STREAM if record[0] in self._from_stream else _EARLIER
 
     def advance(self, watermark: int) -> None:
         """All facts up to the watermark are there, and what earlier stages told when they got it."""
-        self._session.take(_SOURCE, Batch(watermark=watermark))
+        for source in (_STREAM, _EARLIER):
+            self._session.take(source, Batch(watermark=watermark))
         self._collect(watermark)
 
     def finish(self, last: int | None) -> None:
         """All facts are there; what recurs without an end is followed up to the `last` fact's begin."""
         if last is not None:
             self.advance(last + self._behind + (0 if self._stage.plan.timeline.is_integer else 1))
-        self._session.finish()
+        for source in (_STREAM, _EARLIER):
+            self._session.end(source)
         self._collect(POS)
 
     def pull(self) -> StageAnswers:
@@ -82,26 +125,41 @@ class StageRun:
         """After `finish`: what is recursive without an end, and was followed only as far as the stream went."""
         return self._session.unfinished()
 
+    def deadline(self) -> int:
+        """The least watermark at which there is something to tell though no fact comes; POS where nothing is."""
+        dues = [self._session.deadline]
+        if dues[0] < POS:
+            dues[0] += self._behind
+        if self._emission is not None:
+            for name in self._stage.told:
+                frontier = self._emission.due(name)
+                if frontier < POS:
+                    dues.append(frontier + self._delays[name])
+        return min(dues)
+
     def snapshot(self) -> bytes:
         """The whole state as MessagePack; what was not pulled is not part of it."""
         emission = None if self._emission is None else self._emission.snapshot()
-        return msgspec.msgpack.encode(seal({"session": self._session.snapshot(), "emission": emission}))
+        return msgspec.msgpack.encode(seal({"session": self._session.state(), "emission": emission}))
 
     def restore(self, state: bytes) -> None:
         """Go on from a snapshot of the same stage. SnapshotError where it is not one; the session is then as before."""
+        session, emission = self._opened(), self._new_emission()
+        data = self._read(state)
+        if (data["emission"] is None) != (emission is None):
+            raise SnapshotError("the state is that of a run that tells its answers in another form")
+        if emission is not None:
+            with taking():
+                emission.restore(data["emission"])
+        session.go_on_from(data["session"])
+        self._session, self._emission = session, emission
+        self._answers = StageAnswers()
+
+    def _read(self, state: bytes) -> dict[str, Any]:
         try:
-            data = unseal(msgspec.msgpack.decode(state))
+            return unseal(msgspec.msgpack.decode(state))
         except (msgspec.MsgspecError, UnicodeDecodeError, SnapshotError) as error:
             raise SnapshotError(f"the state of stage {self._stage.number} is damaged: {error}") from error
-        if (data["emission"] is None) != (self._emission is None):
-            raise SnapshotError("the state is that of a run that tells its answers in another form")
-        restored = None if self._emit == "intervals" else emission(self._emit, self._stage.told)
-        if restored is not None:
-            with taking():
-                restored.restore(data["emission"])
-        self._session.restore(data["session"])
-        self._emission = restored
-        self._answers = StageAnswers()
 
     def _collect(self, watermark: int) -> None:
         """Sort what the session told: new answers of an output begin after the watermark less its delay from now on."""

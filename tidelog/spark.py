@@ -49,8 +49,9 @@ def reason(  # noqa: PLR0913 - every option has a default, and names what it is
 
     Answers are told as intervals once they are known (`emit="intervals"`, the default of a stream), or whole and maximal
     (`"final"`, the default of a batch). `start` is when the stream starts, and `lateness` how far facts may begin before the
-    last one of their frame. Each stage of the program has so many `buckets` of keys: so many tasks can share its work
-    (8 in a batch, 32 in a stream, which keeps the number in its checkpoint).
+    last one of the batches before. The keys of each stage of the program are dealt into so many `buckets`, each of them a
+    session: 8 in a batch, each of which one task works on; in a stream up to 512, of which a batch costs those that it has
+    facts of, or that are due. A stream keeps the number in its checkpoint.
     Nothing runs before the result is used, but for a look at the first and the last time of a batch where it matters.
 
     A stream keeps its state in RocksDB: set `STREAM_SETTINGS` in `spark.conf` before, and write with `outputMode("append")`.

@@ -19,13 +19,15 @@ Key = Value | None
 class Worker:
     """One stage: its sessions by key, and the facts that wait for the next watermark.
 
-    With `stores`, no session lives longer than until the next watermark: another one goes on from its snapshot.
+    With `stores`, no session lives longer than until the next watermark: another one goes on from its snapshot. While it
+    `sleeps`, a session is told neither facts nor watermarks, but where facts come for it, or its deadline has.
     """
 
-    def __init__(self, stage: Stage, start: int | None, *, emit: StageMode, stores: bool) -> None:
+    def __init__(self, stage: Stage, start: int | None, *, emit: StageMode, stores: bool, sleeps: bool) -> None:
         self.stage = stage
         self._start = start
-        self._emit, self._stores = emit, stores
+        self._emit, self._stores, self._sleeps = emit, stores, sleeps
+        self._told_up_to: int | None = None
         self._sessions: dict[Key, StageSession] = {}
         self._waiting: dict[Key, list[Record]] = {}
         self.told: list[Record] = []
@@ -43,8 +45,8 @@ class Worker:
         session.finish()
         return [row[0] for _, row, _, _ in session.pull_records()]
 
-    def _open(self, key: Key) -> StageSession:
-        return open_stage(self.stage, lambda value: value == key, emit=self._emit, start=self._start)
+    def _open(self, key: Key, state: bytes | None = None) -> StageSession:
+        return open_stage(self.stage, lambda value: value == key, emit=self._emit, start=self._start, state=state)
 
     def take(self, source: int | None, record: Record) -> None:
         """A fact of the stream (`source` is None) or of an earlier stage, if this stage reads it."""
@@ -59,15 +61,24 @@ class Worker:
         for key, records in self._waiting.items():
             if key not in self._sessions:
                 self._sessions[key] = self._open(key)
+            if self._told_up_to is not None:
+                self._sessions[key].promise(self._told_up_to)
             assert self._sessions[key].take(records) == []
+        woken = {key: session for key, session in self._sessions.items() if self._is_woken(key, watermark)}
         self._waiting.clear()
         if watermark is not None:
-            for session in self._sessions.values():
+            self._told_up_to = watermark
+            for session in woken.values():
                 session.advance(watermark)
         passed = self._pull()
         if self._stores:
-            self._sessions = {key: self._stored(key, session) for key, session in self._sessions.items()}
+            self._sessions |= {key: self._stored(key, session) for key, session in woken.items()}
         return passed
+
+    def _is_woken(self, key: Key, watermark: int | None) -> bool:
+        if not self._sleeps or watermark is None or key in self._waiting:
+            return True
+        return self._sessions[key].deadline() <= watermark
 
     def finish(self) -> list[Record]:
         """The stream has ended."""
@@ -77,9 +88,7 @@ class Worker:
         return passed + self._pull()
 
     def _stored(self, key: Key, session: StageSession) -> StageSession:
-        following = self._open(key)
-        following.restore(session.snapshot())
-        return following
+        return self._open(key, session.snapshot())
 
     def _pull(self) -> list[Record]:
         passed: list[Record] = []
@@ -105,12 +114,18 @@ class StagedRun:
     """All stages of a plan, one after another for each watermark."""
 
     def __init__(
-        self, plan: Plan, start: Fraction | None = None, *, emit: StageMode = "intervals", stores: bool = False
+        self,
+        plan: Plan,
+        start: Fraction | None = None,
+        *,
+        emit: StageMode = "intervals",
+        stores: bool = False,
+        sleeps: bool = False,
     ) -> None:
         self._plan = plan
         begin = None if start is None else plan.timeline.encode_point(start)
         stages = stages_of(plan).stages
-        self.workers = [Worker(stage, begin, emit=emit, stores=stores) for stage in stages]
+        self.workers = [Worker(stage, begin, emit=emit, stores=stores, sleeps=sleeps) for stage in stages]
 
     def push(self, records: Iterable[Record]) -> None:
         """Facts of the stream, in order of arrival."""

@@ -73,11 +73,14 @@ def watermark_before(plan: Plan, facts: Sequence[GroundFact]) -> Fraction | None
 def agree(program: Program, facts: Sequence[GroundFact], cuts: Sequence[int], start: Fraction) -> None:
     """Run both with the same watermarks, and compare what they told, and what violated constraints.
 
-    Stages are run thrice: with sessions that live on, for maximal intervals; and with others that go on from snapshots, for
-    what is told at once, and for changes.
+    Stages are run with sessions that live on, for maximal intervals; and with others that go on from snapshots, for what is
+    told at once, and for changes. Each once more with sessions that sleep until their deadline: these tell maximal intervals
+    at the same watermarks as the others.
     """
     plan = compiled(program)
     final, staged = StagedRun(plan, start, emit="final"), StagedRun(plan, start, stores=True)
+    resting, dozing = StagedRun(plan, start, emit="final", stores=True, sleeps=True), StagedRun(plan, start, sleeps=True)
+    slept: list[Record] = []
     changing = StagedRun(plan, start, emit="changes", stores=True)
     session = tidelog.Session(plan, lateness=math.inf, start=start)
     told: list[Record] = []
@@ -87,10 +90,13 @@ def agree(program: Program, facts: Sequence[GroundFact], cuts: Sequence[int], st
         records = records_of(plan, facts[low:high])
         watermark = watermark_before(plan, facts[high:])
         session.push_records(records)
-        for run in (staged, final, changing):
+        for run in (staged, final, changing, resting, dozing):
             run.push(records)
         told += staged.advance(watermark)
-        maximal += final.advance(watermark)
+        ended = final.advance(watermark)
+        assert Counter(resting.advance(watermark)) == Counter(ended)
+        maximal += ended
+        slept += dozing.advance(watermark)
         changes += changing.advance(watermark)
         if watermark is not None:
             session.advance(watermark)
@@ -100,8 +106,12 @@ def agree(program: Program, facts: Sequence[GroundFact], cuts: Sequence[int], st
     assert within(told, plan, COMPARED) == expected, shown
     found = {(item.rule, item.facts) for item in session.pull_violations()}
     assert staged.violations() == found, shown
+    assert dozing.violations() == found, shown
     within(told + staged.finish(), plan, COMPARED)
-    maximal += final.finish()
+    assert within(slept + dozing.finish(), plan, COMPARED) == expected, shown
+    last = final.finish()
+    assert Counter(resting.finish()) == Counter(last), shown
+    maximal += last
     assert within(maximal, plan, COMPARED) == expected, shown
     assert len(maximal) == sum(map(len, runs_of(maximal).values())), shown
     changes += changing.finish()

@@ -32,8 +32,8 @@ from tidelog.connectors.spark.running.parcels import (
     VIOLATION,
     Parcels,
     Routes,
+    facts_of,
     letter_of,
-    record_of,
     violation_of,
 )
 from tidelog.connectors.spark.running.reached import Reached
@@ -54,7 +54,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def answers_of(rows: Iterable[Row]) -> list[Record]:
-    return [record_of(row.name, row.row, row.lo, row.hi) for row in rows if row.kind == FACT]
+    return facts_of(bytes(row.row) for row in rows if row.kind == FACT)
 
 
 def texts(records: Iterable[Record], plan: Plan) -> list[str]:
@@ -140,8 +140,7 @@ def test_changes_over_history(spark: SparkSession, tmp_path: Path, capfd: pytest
 def parcels_of(job: Job, records: Sequence[Record]) -> pa.Table:
     """What an input makes of these facts."""
     parcels, routes = Parcels(), Routes(job.stages, job.buckets)
-    for record in records:
-        routes.send(None, record, parcels)
+    routes.send_all(None, records, parcels)
     if records:
         parcels.span(0, min(record[2] for record in records), max(record[2] for record in records))
     return pa.Table.from_batches([parcels.take()])

@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -31,6 +32,7 @@ left(M) :- reading(S, M), moved(S).
 trouble(M) :- fault(M), not diamondminus[0,2] left(M).
 """
 FILES, FACTS, LATENESS = 8, 60, 4
+_PATIENCE = 120.0
 TOO_LATE = '{"predicate":"fault","args":["too late"],"time":1}'
 
 Told = Counter[tuple[str, str, int]]
@@ -102,13 +104,35 @@ def kill_somewhere(folder: Path, draw: random.Random, kill: Callable[[subprocess
     assert process.poll() is None, process.communicate()[0]
     kill(process)
     process.communicate()
+    assert_nothing_left(process.pid)
+
+
+def assert_nothing_left(session: int) -> None:
+    """Once the driver is killed, the JVM and its workers end by themselves."""
+    patience = time.monotonic() + _PATIENCE
+    while left := processes_of(session):
+        assert time.monotonic() < patience, left
+        time.sleep(0.1)
+
+
+def processes_of(session: int) -> list[str]:
+    """The processes of a session, by name."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            with suppress(OSError):  # it has just ended
+                text = (folder / "stat").read_text()
+                state, _, _, sid = text[text.rindex(")") + 2 :].split()[:4]
+                if int(sid) == session and state != "Z":
+                    found.append(text[: text.rindex(")") + 1])
+    return found
 
 
 @pytest.mark.long
 def test_killed_at_random_points(tmp_path: Path) -> None:
     """Two stages, negation and facts that come late, a file a batch; the driver is killed, then all of Spark.
 
-    Nothing is lost, nothing is told twice, and what comes too late is found to do so.
+    Nothing is lost, nothing is told twice, what comes too late is found to do so, and no process is left behind.
     """
     draw = random.Random()
     lines = lines_of(draw)

@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +19,7 @@ from tidelog.connectors import spark
 from tidelog.connectors.spark.places import held_alone, is_remote, local_path
 from tidelog.connectors.spark.requirements import FIXED
 from tidelog.connectors.spark.running.clock import Clock
-from tidelog.connectors.spark.running.job import Job, job_of, shared
+from tidelog.connectors.spark.running.job import Job, job_of, shared, stream_buckets
 from tidelog.connectors.spark.running.locations import FILES, Input, check_streamed, parse_input
 from tidelog.connectors.spark.running.outboxes import check_outboxes, gone_from
 from tidelog.connectors.spark.running.sinks import Lines, Tables, parse_sinks
@@ -28,9 +29,8 @@ from tidelog.plans.suggestions import suggest
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.interfaces import StageMode
 
-_STREAM_BUCKETS = 32
-"""What a stream has by default: a checkpoint keeps the number, whatever machine goes on with it."""
 _LEAST_BUCKETS = 8
+"""What history has by default, or more on many cores."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -58,6 +58,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--cores", type=positive, metavar="N", help="cores of this machine (default: all)")
     parser.add_argument("--master", metavar="URL", help="the cluster to run on (default: this machine)")
     parser.add_argument("--dead-letter", metavar="F", help="where records go that cannot be used (default: standard error)")
+    parser.add_argument(
+        "--skip-damaged", action="store_true", help="name damaged Parquet files as dead letters, and go on without them"
+    )
     parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
     parser.add_argument("--stats", action="store_true", help="print what was counted, on standard error")
     parser.add_argument(
@@ -85,7 +88,8 @@ def run(options: argparse.Namespace) -> int:
     check_options(options)
     plan = load_plan(options.program)
     job, lateness = job_for(plan, options)
-    inputs = [parse_input(spec, number) for number, spec in enumerate(options.sources)]
+    parsed = [parse_input(spec, number) for number, spec in enumerate(options.sources)]
+    inputs = [replace(item, skips_damaged=options.skip_damaged) for item in parsed]
     if options.checkpoint is not None:
         for item in inputs:
             check_streamed(item)
@@ -187,7 +191,7 @@ def job_for(plan: Plan, options: argparse.Namespace) -> tuple[Job, int]:
     is_stream = options.checkpoint is not None
     if lateness > Clock.of(plan.timeline).limit:
         raise SpecError(f"--lateness: `{options.lateness}` is longer than Spark can look back")
-    job = job_of(plan, _buckets(options), emit=_emit(options), start=start)
+    job = job_of(plan, _buckets(plan, options), emit=_emit(options), start=start)
     if is_stream and start is None and any(stage.needs_start for stage in job.stages):
         raise SpecError("`--start` is needed: windows are clipped where the stream starts, which no session alone sees")
     return job, lateness
@@ -205,9 +209,9 @@ def _emit(options: argparse.Namespace) -> StageMode:
     return mode or ("final" if options.checkpoint is None else "intervals")
 
 
-def _buckets(options: argparse.Namespace) -> int:
+def _buckets(plan: Plan, options: argparse.Namespace) -> int:
     cores = options.cores or os.cpu_count() or 1
-    default = max(_LEAST_BUCKETS, 2 * cores) if options.checkpoint is None else _STREAM_BUCKETS
+    default = max(_LEAST_BUCKETS, 2 * cores) if options.checkpoint is None else stream_buckets(plan)
     return int(options.buckets or default)
 
 

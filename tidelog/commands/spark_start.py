@@ -139,7 +139,7 @@ class _Run:
         if self._spark is None:
             options = self._options
             cores = options.cores or os.cpu_count() or 1
-            settings = stream_settings(self._job.buckets, None if options.master else cores) if self._is_stream else {}
+            settings = stream_settings(self._job.groups, None if options.master else cores) if self._is_stream else {}
             settings |= settings_of(options)
             with told_in_a_line():
                 try:
@@ -233,13 +233,14 @@ class _Run:
             say(f"note: facts begin after {reached}, and beyond that what waits for time to move on is not told")
 
 
-def stream_settings(buckets: int, cores: int | None) -> dict[str, str]:
-    """What Spark is set to for a stream with so many buckets a stage; `cores` are those of this machine, None on a cluster.
+def stream_settings(groups: int, cores: int | None) -> dict[str, str]:
+    """What Spark is set to for a stream with so many groups of buckets a stage; `cores` are those of this machine, None on a
+    cluster.
 
-    A checkpoint keeps the number of partitions for good. On a cluster each bucket has one. On this machine some more than
+    A checkpoint keeps the number of partitions for good. On a cluster each group has one. On this machine some more than
     there are cores cost little, and another machine that goes on can use as many.
     """
-    partitions = buckets if cores is None else min(buckets, max(_PARTITIONS, cores))
+    partitions = groups if cores is None else min(groups, max(_PARTITIONS, cores))
     return {**STREAM_SETTINGS, "spark.sql.shuffle.partitions": str(partitions)}
 
 

@@ -11,7 +11,7 @@ from pyspark.sql.types import StringType
 
 from tidelog.connectors.spark.arguments import PLAIN
 from tidelog.connectors.spark.columns import Column, interval_columns, row_type
-from tidelog.connectors.spark.running.parcels import FACT, LETTER, VIOLATION, RowCache, letter_of, violation_of
+from tidelog.connectors.spark.running.parcels import FACT, LETTER, VIOLATION, facts_of, letter_of, violation_of
 from tidelog.plans.errors import ConnectorError
 from tidelog.plans.numerals import shorten
 from tidelog.plans.timeline import Timeline
@@ -72,14 +72,13 @@ class _AnswerRows:
 
     def __init__(self, timeline: Timeline) -> None:
         self._facts = StoredFacts("", (), (), timeline)
-        self._rows = RowCache()
 
     def batch(self, parcels: pa.RecordBatch) -> pa.RecordBatch:
         columns = [parcels.column(name).to_pylist() for name in ("kind", "name", "row", "lo", "hi")]
-        told = [item for item in zip(*columns, strict=True) if item[0] == FACT]
+        told = facts_of(row for kind, _, row, _, _ in zip(*columns, strict=True) if kind == FACT)
         problems = [problem_text(kind, row, lo, hi) for kind, _, row, lo, hi in zip(*columns, strict=True) if kind != FACT]
-        facts = self._facts.batch([(self._rows[row], lo, hi) for _, _, row, lo, hi in told])
-        return _beside([name for _, name, *_ in told], facts, problems)
+        facts = self._facts.batch([fact[1:] for fact in told])
+        return _beside([fact[0] for fact in told], facts, problems)
 
 
 def _beside(names: Sequence[str], facts: pa.RecordBatch, problems: Sequence[str]) -> pa.RecordBatch:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidelog.connectors.spark.running.job import Job
-from tidelog.connectors.spark.running.parcels import Parcels, Routes
+from tidelog.connectors.spark.running.parcels import Parcels, Routes, needs_places
 from tidelog.connectors.spark.running.workers import collect_seldom
 from tidelog.plans.facts import Record
 from tidelog.runtime.interfaces import MOST_NAMES, Rejected
@@ -18,8 +18,8 @@ from tidelog.runtime.interfaces import MOST_NAMES, Rejected
 FACTS, UNUSED = "facts", "unused"
 """What is counted: facts that are accepted, and facts of predicates that no stage reads; these also by name."""
 _NAMED = f"{UNUSED} "
-BATCH = 10_000
-"""About how many parcels go out together."""
+BATCH = 50_000
+"""About how many facts go out together: the more, the less of them overlap in time."""
 
 _number = struct.Struct(">Q").pack
 
@@ -36,7 +36,7 @@ class Arrivals:
         self._number = number
         self._input = struct.pack(">I", number)
         self._routes = Routes(job.stages, job.buckets)
-        self._is_ordered = any(stage.needs_order for stage in job.stages)
+        self._is_ordered = needs_places(job.stages)
         self._parcels = Parcels()
         self._origin = b""
         self._place = self._facts = self._unused = 0
@@ -80,10 +80,10 @@ class Arrivals:
             if predicate in names or len(names) < MOST_NAMES:
                 names[predicate] = names.get(predicate, 0) + 1
 
-    def _places(self, count: int) -> Iterable[bytes | None]:
+    def _places(self, count: int) -> Iterable[bytes]:
         """What sorts so many facts by arrival; nothing where that does not matter."""
         if not self._is_ordered:
-            return repeat(None)
+            return repeat(b"")
         first = self._place
         self._place += count
         return [self._origin + _number(place) for place in range(first, self._place)]

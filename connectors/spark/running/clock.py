@@ -56,3 +56,14 @@ class Clock:
         A fact that begins at the last begin less the lateness is not late (`runtime.intake`).
         """
         return (milliseconds - ORIGIN) * self.unit - 1 if milliseconds > 0 else None
+
+    def reaches(self, watermark: int) -> int | None:
+        """The first of Spark's watermarks that is not before an encoded one; None where there is none.
+
+        >>> clock = Clock.of(Timeline("integer"))
+        >>> clock.watermark(clock.reaches(6))
+        6
+        """
+        if watermark > self.limit:
+            return None
+        return max(1, -(-(watermark + 1) // self.unit) + ORIGIN)

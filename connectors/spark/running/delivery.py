@@ -102,9 +102,9 @@ class Delivery:
         """Count what there is; about how many bytes the facts of each predicate have."""
         counted = F.when(F.col("kind") == COUNT, F.col("lo")).otherwise(0)
         found = parcels.groupBy("kind", "name").agg(
-            F.count("*").alias("number"),
+            F.sum("number").alias("number"),
             F.sum(counted).alias("total"),
-            F.sum(F.length("row") + F.lit(_ROW_BYTES)).alias("size"),
+            F.sum(F.length("row") + F.lit(_ROW_BYTES) * F.col("number")).alias("size"),
             F.max("hi").alias("last"),
         )
         sizes = {}

@@ -19,14 +19,16 @@ from pyspark.sql import functions as F
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.parcels import (
     COLUMNS,
+    FACT,
     OUT,
     SCHEMA,
     SPAN,
     WAKE,
+    InOrder,
     Parcels,
     Routes,
-    RowCache,
     bucket_of,
+    needs_places,
 )
 from tidelog.connectors.spark.running.workers import collect_seldom
 from tidelog.plans.analysis.stages import Stage
@@ -39,6 +41,8 @@ from tidelog.runtime.interfaces import OpenStage, StageSession
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+BATCH = 10_000
+"""How many facts a session is handed at once, and about how many go out together."""
 BUSY = "nanoseconds of CPU in operators"
 """What the computing time is counted as that sessions take."""
 
@@ -75,17 +79,17 @@ def _run_stage(parcels: DataFrame, stage: Stage, job: Job, open_stage: OpenStage
         id.alias("bucket"),
         F.lit(WAKE).alias("kind"),
         F.lit("").alias("name"),
+        F.lit(1).alias("number"),
         F.lit(b"").alias("row"),
         F.lit(NEG).alias("lo"),
         F.lit(NEG).alias("hi"),
-        F.lit(None).cast("binary").alias("place"),
     )
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:  # Spark wants a function, not an object
         return _HistoryOfBucket(job, number, open_stage).run(batches)
 
     parted = parcels.unionAll(wake).repartitionById(job.buckets, F.col("bucket"))
-    ordered = parted.sortWithinPartitions(F.col("stage") == number, "lo", F.col("kind") != WAKE, "place")
+    ordered = parted.sortWithinPartitions(F.col("stage") == number, "lo")
     return ordered.mapInArrow(run, COLUMNS)
 
 
@@ -97,7 +101,7 @@ class _HistoryOfBucket:
         self._stage = job.stages[number - 1]
         self._open = open_stage
         self._routes = Routes(job.stages, job.buckets)
-        self._rows = RowCache()
+        self._facts = InOrder(placed=needs_places(job.stages))
         self._parcels = Parcels()
         self._bucket: int | None = None
         self._busy = 0
@@ -116,7 +120,7 @@ class _HistoryOfBucket:
                 session = self._begin(own) if session is None else session
                 yield from self._take(session, own)
         if session is not None:
-            yield self._finish(session)
+            yield from self._finish(session)
 
     def _begin(self, own: pa.RecordBatch) -> StageSession:
         self._bucket = own.column("bucket")[0].as_py()
@@ -130,26 +134,33 @@ class _HistoryOfBucket:
         low, high = pc.min_max(own.column("bucket")).as_py().values()
         if (low, high) != (self._bucket, self._bucket):
             raise ConnectorError(f"parcels of buckets {low} and {high} came to one partition")
-        records = records_in(own, self._rows)
-        began = thread_time_ns()
-        session.take(records)
-        if records:
-            watermark = min(records[-1][2] - 1, POS if self._job.last is None else self._job.last)
+        facts = own.filter(pc.equal(own.column("kind"), FACT))
+        reached = own.column("lo")[own.num_rows - 1].as_py()
+        yield from self._go_on(session, self._facts.take(facts.column("row").to_pylist(), reached))
+
+    def _go_on(self, session: StageSession, records: Sequence[Record]) -> Iterator[pa.RecordBatch]:
+        """Hand the session facts, piece by piece, so that what it tells is sent on meanwhile."""
+        for begin in range(0, len(records), BATCH):
+            some = records[begin : begin + BATCH]
+            began = thread_time_ns()
+            session.take(some)
+            watermark = min(some[-1][2] - 1, POS if self._job.last is None else self._job.last)
             if watermark > NEG:
                 session.advance(watermark)
-        self._busy += thread_time_ns() - began
-        self._tell(session)
-        if len(self._parcels):
-            yield self._parcels.take()
+            self._busy += thread_time_ns() - began
+            self._tell(session)
+            if len(self._parcels) >= BATCH:
+                yield self._parcels.take()
 
-    def _finish(self, session: StageSession) -> pa.RecordBatch:
+    def _finish(self, session: StageSession) -> Iterator[pa.RecordBatch]:
+        yield from self._go_on(session, self._facts.rest())
         began = thread_time_ns()
         session.finish(self._job.last)
         self._busy += thread_time_ns() - began
         self._tell(session)
         self._parcels.notes(session.unfinished())
         self._parcels.count(BUSY, self._busy)
-        return self._parcels.take()
+        yield self._parcels.take()
 
     def _tell(self, session: StageSession) -> None:
         tell(session, self._stage, self._bucket or 0, self._routes, self._parcels)
@@ -158,8 +169,11 @@ class _HistoryOfBucket:
 def tell(session: StageSession, stage: Stage, bucket: int, routes: Routes, parcels: Parcels) -> None:
     """Address what a stage's session has to say."""
     answers = session.pull()
+    told: dict[str, list[Record]] = {}
     for record in answers.told:
-        parcels.fact(OUT, bucket, record)
+        told.setdefault(record[0], []).append(record)
+    for records in told.values():
+        parcels.facts(OUT, bucket, records)
     routes.send_all(stage.number, answers.passed, parcels)
     parcels.violations(answers.violations)
 
@@ -169,10 +183,3 @@ def owner(stage: Stage, bucket: int, buckets: int) -> Callable[[Value], bool]:
     if stage.key is None:
         return lambda _: True
     return lambda value: bucket_of(value, buckets) == bucket
-
-
-def records_in(batch: pa.RecordBatch, rows: RowCache) -> list[Record]:
-    """The facts among these parcels, in their order."""
-    facts = batch.filter(pc.not_equal(batch.column("kind"), WAKE))
-    names, encoded, los, his = (facts.column(name).to_pylist() for name in ("name", "row", "lo", "hi"))
-    return list(zip(names, map(rows.__getitem__, encoded), los, his, strict=True))

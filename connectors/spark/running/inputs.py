@@ -14,6 +14,7 @@ from tidelog.connectors.spark.running.frames import read_frame
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.locations import FILES, ROWS, Input, check_streamed, parse_input
 from tidelog.connectors.spark.running.outbox_rows import read_outbox
+from tidelog.connectors.spark.running.whole_files import read_whole_files
 from tidelog.plans.errors import SpecError
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def read_input(
     try:
         if item.format == "outbox":
             return read_outbox(spark, item, job, streaming=streaming, access=access, rows=rows)
+        if item.format == "parquet" and item.skips_damaged:
+            return read_whole_files(spark, item, job, streaming=streaming, files=files)
         read = read_frame if item.format in ("parquet", "table", "tidelog") else read_lines
         return read(spark, item, job, streaming=streaming, files=files)
     except (PySparkException, Py4JError) as error:

@@ -18,6 +18,11 @@ from tidelog.plans.printing import format_program
 from tidelog.runtime.interfaces import StageMode
 
 _decode_facts = msgspec.msgpack.Decoder(list[tuple[str, tuple[str | int | float, ...], int, int]]).decode
+_GROUPS, _GROUP = 32, 16
+"""A stream's buckets are in so many groups, or in more, of so many buckets each."""
+_MOST_BUCKETS = 512
+_OPENING, _STEP, _FACT = 500_000, 60, 2
+"""Microseconds of CPU, about: what opening the sessions of all buckets may take, and what a step and a fact add to one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,11 @@ class Job:
     emit: StageMode = "intervals"
     start: int | None = None
     last: int | None = None
+
+    @property
+    def groups(self) -> int:
+        """How many keys of Spark's the buckets of a stream are dealt into: as many tasks can share the work of a stage."""
+        return min(self.buckets, max(_GROUPS, self.buckets // _GROUP))
 
     @property
     def plan(self) -> Plan:
@@ -56,6 +66,13 @@ class Job:
         earlier = {item.predicate for stage in self.stages[: number - 1] for item in stage.inputs if item.source is None}
         inputs = self.stages[number - 1].inputs
         return {item.name: item.predicate for item in inputs if item.source is None and item.predicate not in earlier}
+
+
+def stream_buckets(plan: Plan) -> int:
+    """How many buckets a stream has unless told otherwise: many, so that a fact touches little of what is remembered, but
+    fewer where each takes long to open, which a batch with facts of all keys does with all of them."""
+    each = _STEP * len(plan.steps) + _FACT * len(plan.facts)
+    return max(_GROUPS, min(_MOST_BUCKETS, _OPENING // max(1, each)))
 
 
 def job_of(plan: Plan, buckets: int, *, emit: StageMode = "intervals", start: int | None = None) -> Job:

@@ -12,7 +12,7 @@ from pyspark import StorageLevel
 
 from tidelog.connectors.cache import BoundedCache
 from tidelog.connectors.formats import make_encoder
-from tidelog.connectors.spark.running.parcels import RowCache
+from tidelog.connectors.spark.running.parcels import facts_of
 from tidelog.connectors.terminals import write_all
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import ConnectorError
@@ -44,7 +44,7 @@ def sorted_lines(
         return _encoded(batches, schema, kind, emit, iso)
 
     parts = 1 + size // PART_BYTES
-    lines = facts.select("name", "row", "lo", "hi").mapInArrow(encode, _LINE_COLUMNS)
+    lines = facts.select("row").mapInArrow(encode, _LINE_COLUMNS)
     if parts > 1:  # what is split into ranges is read twice
         lines = lines.persist(StorageLevel.MEMORY_AND_DISK)
     try:
@@ -59,13 +59,11 @@ def sorted_lines(
 def _encoded(
     batches: Iterable[pa.RecordBatch], schema: Schema, kind: str, emit: StageMode, iso: bool
 ) -> Iterator[pa.RecordBatch]:
-    rows = RowCache()
     atoms: BoundedCache[tuple[str, Row], str] = BoundedCache(lambda key: format_atom(*key), lambda _, text: len(text))
     encode = make_encoder(kind, schema, iso).encode
     for batch in batches:
-        names, encoded, los, his = (batch.column(name).to_pylist() for name in ("name", "row", "lo", "hi"))
-        facts = zip(names, map(rows.__getitem__, encoded), los, his, strict=True)
-        records: list[Record] = [ChangeRecord(*fact) for fact in facts] if emit == "changes" else list(facts)
+        facts = facts_of(batch.column("row").to_pylist())
+        records: list[Record] = [ChangeRecord(*fact) for fact in facts] if emit == "changes" else facts
         firsts, seconds = zip(*map(_order, records), strict=True) if records else ((), ())
         texts = [atoms[name, row] for name, row, _, _ in records]
         lines = [encode([record]) for record in records]

@@ -44,13 +44,14 @@ class Input:
 
     `number` is its place among all inputs. `path` is a file, a folder, a glob or a URI, for a table its name, and for an
     outbox its directory or the address `tcp://HOST:PORT`. A CSV or Parquet file, or a table, holds facts of `predicate`; of
-    text it is all that it may hold, if it is told.
+    text it is all that it may hold, if it is told. With `skips_damaged`, a Parquet file that is damaged is a letter.
     """
 
     number: int
     format: str
     path: str
     predicate: str | None = None
+    skips_damaged: bool = False
 
 
 def parse_input(spec: str, number: int) -> Input:

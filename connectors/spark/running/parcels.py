@@ -1,13 +1,16 @@
 """Parcels: the rows that pass between the stages of a program on Spark, each addressed to a stage and to a bucket in it.
 
-A parcel is a fact, or something else that has to come out in the end: a record that could not be used, a constraint that is
-violated, a count. What is addressed to stage `OUT` is for users; stages pass it on as it is.
+A parcel is a pack of facts, or something else that has to come out in the end: a record that could not be used, a constraint
+that is violated, a count. What is addressed to stage `OUT` is for users; stages pass it on as it is. What Spark does costs
+it as much for each row as a rule does for each fact, so a row holds many facts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
+from operator import itemgetter
 from typing import Any
 from zlib import crc32
 
@@ -15,6 +18,7 @@ import msgspec
 import pyarrow as pa
 
 from tidelog.connectors.cache import BoundedCache
+from tidelog.plans.analysis.needed import needed_rows
 from tidelog.plans.analysis.stages import Stage
 from tidelog.plans.facts import Record, Row
 from tidelog.plans.syntax import Value
@@ -33,23 +37,39 @@ SCHEMA = pa.schema(
         pa.field("bucket", pa.int32(), nullable=False),
         pa.field("kind", pa.int32(), nullable=False),
         pa.field("name", pa.string(), nullable=False),
+        pa.field("number", pa.int32(), nullable=False),
         pa.field("row", pa.binary(), nullable=False),
         pa.field("lo", pa.int64(), nullable=False),
         pa.field("hi", pa.int64(), nullable=False),
-        pa.field("place", pa.binary()),
     ]
 )
-COLUMNS = "stage int, bucket int, kind int, name string, row binary, lo bigint, hi bigint, place binary"
+COLUMNS = "stage int, bucket int, kind int, name string, number int, row binary, lo bigint, hi bigint"
 """The same for Spark.
 
-`name` and `row` are a fact's predicate and arguments, `lo … hi` (encoded) is when it holds, and `place` sorts facts that
-begin at the same time by their arrival, where that matters. A letter's row holds its place, its reason and what it said;
-that of a violation its rule and its facts; a count is in `lo`, and what is counted in `name`, as is the text of a note; the
-`name` of a span is the number of its input.
+A pack has `number` facts in its row, the first of which begins at `lo` (encoded), and the last at `hi`; in a pack for users
+all are of the predicate `name`. A letter's row holds its place, its reason and what it said; that of a violation its rule
+and its facts, and `lo … hi` is when; a count is in `lo`, and what is counted in `name`, as is the text of a note; the `name`
+of a span is the number of its input.
 """
 
+PACK = 1000
+"""How many facts one pack holds, at most."""
+PACK_BYTES = 1 << 20
+"""A pack is not larger, unless one fact is."""
+
+_Wants = BoundedCache[Row, bool]
+Placed = tuple[str, Row, int, int, bytes]
+"""A fact, and what sorts facts that begin at the same time by their arrival."""
+
 _encode = msgspec.msgpack.Encoder().encode
-_decode_row: Callable[[bytes], Row] = msgspec.msgpack.Decoder(tuple[str | int | float, ...]).decode
+_decode_facts: Callable[[bytes], list[Record]] = msgspec.msgpack.Decoder(
+    list[tuple[str, tuple[str | int | float, ...], int, int]]
+).decode
+_decode_placed: Callable[[bytes], list[Placed]] = msgspec.msgpack.Decoder(
+    list[tuple[str, tuple[str | int | float, ...], int, int, bytes]]
+).decode
+_begin = itemgetter(2)
+_order = itemgetter(2, 4)
 _decode_letter = msgspec.msgpack.Decoder(tuple[str, str, bytes]).decode
 _decode_violation = msgspec.msgpack.Decoder(tuple[str, tuple[str, ...], str]).decode
 
@@ -60,75 +80,84 @@ def bucket_of(value: Value, buckets: int) -> int:
     return crc32(text.encode()) % buckets
 
 
-class RowCache(BoundedCache[bytes, Row]):
-    """The rows of encoded rows, remembered."""
-
-    def __init__(self) -> None:
-        super().__init__(_decode_row, lambda key, _: len(key))
-
-
 class Parcels:
-    """Parcels to be sent: columns that grow, taken as Arrow batches."""
+    """Parcels to be sent, taken as Arrow batches: packs of the facts that were added, and other rows."""
 
     def __init__(self) -> None:
         self._columns: list[list[Any]] = [[] for _ in SCHEMA]
+        self._facts: dict[tuple[int, int, str], list[Any]] = {}
+        self._number = 0
 
     def __len__(self) -> int:
-        return len(self._columns[0])
+        return self._number + len(self._columns[0])
 
-    def fact(self, stage: int, bucket: int, record: Record, place: bytes | None = None) -> None:
+    def fact(self, stage: int, bucket: int, record: Record) -> None:
         """A fact for a stage, or for users."""
-        name, row, lo, hi = record
-        self._add(stage, bucket, FACT, name, _encode(row), lo, hi, place)
+        self.facts(stage, bucket, [record])
 
-    def facts(self, columns: Sequence[Sequence[Any]]) -> None:
-        """Facts: their stages, buckets, names, encoded rows, begins, ends and places."""
-        stages, buckets, names, rows, los, his, places = columns
-        kinds = repeat(FACT, len(stages))
-        for column, more in zip(self._columns, (stages, buckets, kinds, names, rows, los, his, places), strict=True):
-            column.extend(more)
+    def facts(self, stage: int, bucket: int, records: Sequence[Record | Placed]) -> None:
+        """Facts for a stage, or, all of one predicate, for users."""
+        name = "" if stage != OUT else records[0][0]
+        found = self._facts.get((stage, bucket, name))
+        if found is None:
+            self._facts[stage, bucket, name] = list(records)
+        else:
+            found += records
+        self._number += len(records)
 
     def letters(self, rejected: Iterable[Rejected]) -> None:
         """Records that cannot be used."""
         for item in rejected:
-            self._add(OUT, 0, LETTER, "", _encode((item.place, item.reason, item.raw)), 0, 0, None)
+            self._add(OUT, 0, LETTER, "", 1, _encode((item.place, item.reason, item.raw)), 0, 0)
 
     def violations(self, violations: Iterable[Told]) -> None:
         """Constraints that are violated."""
         for rule, facts, during, lo, hi in violations:
-            self._add(OUT, 0, VIOLATION, "", _encode((rule, facts, during)), lo, hi, None)
+            self._add(OUT, 0, VIOLATION, "", 1, _encode((rule, facts, during)), lo, hi)
 
     def count(self, name: str, number: int) -> None:
         """So many of something."""
         if number:
-            self._add(OUT, 0, COUNT, name, b"", number, 0, None)
+            self._add(OUT, 0, COUNT, name, 1, b"", number, 0)
 
     def notes(self, lines: Iterable[str]) -> None:
         """What users should know."""
         for line in lines:
-            self._add(OUT, 0, NOTE, line, b"", 0, 0, None)
+            self._add(OUT, 0, NOTE, line, 1, b"", 0, 0)
 
     def span(self, number: int, first: int, last: int) -> None:
         """Facts of the input with this number begin between these times."""
-        self._add(OUT, 0, SPAN, str(number), b"", first, last, None)
+        self._add(OUT, 0, SPAN, str(number), 1, b"", first, last)
 
     def take(self) -> pa.RecordBatch:
         """What was added since the last call."""
+        for (stage, bucket, name), facts in self._facts.items():
+            facts.sort(key=_begin)  # those that begin at the same time stay as they came
+            for pack, row in _packed(facts):
+                self._add(stage, bucket, FACT, name, len(pack), row, pack[0][2], pack[-1][2])
         arrays = [pa.array(column, field.type) for column, field in zip(self._columns, SCHEMA, strict=True)]
-        self._columns = [[] for _ in SCHEMA]
+        self._columns, self._facts, self._number = [[] for _ in SCHEMA], {}, 0
         return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
     def _add(self, *parcel: Any) -> None:
-        stages, buckets, kinds, names, rows, los, his, places = self._columns  # a loop over them takes twice as long
-        stage, bucket, kind, name, row, lo, hi, place = parcel
-        stages.append(stage)
-        buckets.append(bucket)
-        kinds.append(kind)
-        names.append(name)
-        rows.append(row)
-        los.append(lo)
-        his.append(hi)
-        places.append(place)
+        for column, value in zip(self._columns, parcel, strict=True):
+            column.append(value)
+
+
+def _packed(facts: Sequence[Any]) -> Iterator[tuple[Sequence[Any], bytes]]:
+    """The facts in packs, in their order."""
+    for begin in range(0, len(facts), PACK):
+        yield from _halved(facts[begin : begin + PACK])
+
+
+def _halved(facts: Sequence[Any]) -> Iterator[tuple[Sequence[Any], bytes]]:
+    row = _encode(facts)
+    if len(row) <= PACK_BYTES or len(facts) == 1:
+        yield facts, row
+        return
+    half = len(facts) // 2
+    yield from _halved(facts[:half])
+    yield from _halved(facts[half:])
 
 
 class Routes:
@@ -136,39 +165,95 @@ class Routes:
 
     def __init__(self, stages: Sequence[Stage], buckets: int) -> None:
         self._bucket: BoundedCache[Value, int] = BoundedCache(lambda value: bucket_of(value, buckets), _size)
-        self._routes: dict[int | None, dict[str, list[tuple[int, str, int | None]]]] = {}
+        self._routes: dict[int | None, dict[str, list[tuple[int, str, int | None, _Wants | None]]]] = {}
+        self._is_ordered = needs_places(stages)
         for stage in stages:
             for item in stage.inputs:
-                route = (stage.number, item.name, item.position)
+                needed = needed_rows(stage.program, item.name)
+                wants = None if needed is None else BoundedCache(needed, _row_size)
+                route = (stage.number, item.name, item.position, wants)
                 self._routes.setdefault(item.source, {}).setdefault(item.predicate, []).append(route)
 
-    def send(self, source: int | None, record: Record, parcels: Parcels, place: bytes | None = None) -> bool:
-        """Address a fact of the stream (`source` is None) or of a stage; False where no stage reads it."""
-        return not self.send_all(source, [record], parcels, [place])
-
     def send_all(
-        self, source: int | None, records: Sequence[Record], parcels: Parcels, places: Iterable[bytes | None] = repeat(None)
+        self, source: int | None, records: Sequence[Record], parcels: Parcels, places: Iterable[bytes] = repeat(b"")
     ) -> list[str]:
-        """Address facts, as `send` does; the predicates of those that no stage reads."""
+        """Address facts of the stream (`source` is None) or of a stage, but to no stage whose rules pass over them.
+
+        Returns the predicates of those that no stage reads at all.
+        """
         routes, bucket = self._routes.get(source, {}), self._bucket
-        columns: list[list[Any]] = [[] for _ in range(7)]
-        stages, buckets, names, rows, los, his, marks = columns
+        sent: dict[tuple[int, int], list[Any]] = {}
         unread = []
-        for (predicate, row, lo, hi), place in zip(records, places, strict=False):
+        for record, place in zip(records, places, strict=False):
+            predicate, row, lo, hi = record
             if predicate not in routes:
                 unread.append(predicate)
                 continue
-            encoded = _encode(row)
-            for stage, name, position in routes[predicate]:
-                stages.append(stage)
-                buckets.append(0 if position is None else bucket[row[position]])
-                names.append(name)
-                rows.append(encoded)
-                los.append(lo)
-                his.append(hi)
-                marks.append(place)
-        parcels.facts(columns)
+            for stage, name, position, wants in routes[predicate]:
+                if wants is not None and not wants[row]:
+                    continue
+                address = (stage, 0 if position is None else bucket[row[position]])
+                fact: Any = (name, row, lo, hi, place) if self._is_ordered else (name, row, lo, hi)
+                if address in sent:
+                    sent[address].append(fact)
+                else:
+                    sent[address] = [fact]
+        for (stage, number), facts in sent.items():
+            parcels.facts(stage, number, facts)
         return unread
+
+
+def needs_places(stages: Iterable[Stage]) -> bool:
+    """Whether facts have to come in the order of their arrival."""
+    return any(stage.needs_order for stage in stages)
+
+
+class InOrder:
+    """Packs, as they come in the order of their first begins; facts, in the order in which they begin.
+
+    It holds the packs that overlap: where facts come sorted, few; where not, one of each that a task has sorted.
+    """
+
+    def __init__(self, *, placed: bool) -> None:
+        self._unpack = _decode_placed if placed else _decode_facts
+        self._key = _order if placed else _begin
+        self._is_placed = placed
+        self._sorted: list[Any] = []
+        self._new: list[Any] = []
+
+    def take(self, packs: Sequence[bytes], reached: int) -> list[Record]:
+        """Take packs; all that begins before `reached`, behind which no later one begins, or less, while that is little."""
+        for pack in packs:
+            self._new += self._unpack(pack)
+        if len(self._new) < max(PACK, len(self._sorted) // 2):  # so that no fact is sorted over and over
+            return []
+        self._sort()
+        end = bisect_left(self._sorted, reached, key=_begin)
+        found, self._sorted = self._sorted[:end], self._sorted[end:]
+        return self._records(found)
+
+    def rest(self) -> list[Record]:
+        """All the others."""
+        self._sort()
+        found, self._sorted = self._sorted, []
+        return self._records(found)
+
+    def _sort(self) -> None:
+        self._sorted += self._new
+        self._sorted.sort(key=self._key)
+        self._new = []
+
+    def _records(self, facts: list[Any]) -> list[Record]:
+        return [fact[:4] for fact in facts] if self._is_placed else facts
+
+
+def facts_of(packs: Iterable[bytes]) -> list[Record]:
+    """The facts in packs for users."""
+    return [fact for pack in packs for fact in _decode_facts(pack)]
+
+
+def _row_size(row: Row, _: object) -> int:
+    return sum([len(value) for value in row if isinstance(value, str)])
 
 
 def _size(value: Value, _: object) -> int:
@@ -183,8 +268,3 @@ def letter_of(row: bytes) -> Rejected:
 def violation_of(row: bytes, lo: int, hi: int) -> Told:
     """The violation, from its parcel."""
     return *_decode_violation(row), lo, hi
-
-
-def record_of(name: str, row: bytes, lo: int, hi: int) -> Record:
-    """The fact, from its parcel."""
-    return name, _decode_row(row), lo, hi

@@ -19,7 +19,7 @@ from tidelog.connectors.spark.running.answer_rows import answer_rows, refuse_pro
 from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.frames import rows_as_parcels
 from tidelog.connectors.spark.running.history import run_history
-from tidelog.connectors.spark.running.job import Job, job_of
+from tidelog.connectors.spark.running.job import Job, job_of, stream_buckets
 from tidelog.connectors.spark.running.locations import Input
 from tidelog.connectors.spark.running.parcels import FACT
 from tidelog.connectors.spark.running.stream import run_stream
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _EMITS: Mapping[str, StageMode] = {"intervals": "intervals", "final": "final"}
-_BATCH_BUCKETS, _STREAM_BUCKETS = 8, 32
-"""What there is unless told otherwise. A stream's checkpoint keeps the number, whatever cluster goes on with it."""
+_BATCH_BUCKETS = 8
+"""What a batch has unless told otherwise."""
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
@@ -122,7 +122,8 @@ def _job(plan: Plan, wanted: Wanted, *, is_stream: bool) -> Job:
     emit = wanted.emit or ("intervals" if is_stream else "final")
     if emit not in _EMITS:
         raise SpecError(f"`emit` is `intervals` or `final`, got `{emit}`: a table holds facts, and no points or changes")
-    buckets = (_STREAM_BUCKETS if is_stream else _BATCH_BUCKETS) if wanted.buckets is None else wanted.buckets
+    default = stream_buckets(plan) if is_stream else _BATCH_BUCKETS
+    buckets = default if wanted.buckets is None else wanted.buckets
     if buckets < 1:
         raise SpecError(f"`buckets` is a positive number, got {buckets}")
     return job_of(plan, buckets, emit=_EMITS[emit], start=start)

@@ -1,34 +1,38 @@
-"""A program over a stream: each bucket of a stage keeps its session's snapshot as Spark's state.
+"""A program over a stream: the session of each bucket of a stage is kept as Spark's state, and is there only while it works.
 
-Spark tells all operators of a batch the same watermark: what it was when the batch began. A bucket is given the batch's
-facts first, and then the watermark; one to which none came is woken by a timer, which it sets behind the last watermark
-that it was told, so that a key that is silent learns of time as all others do. What it tells passes on to later stages
-within the batch, before these get the same watermark.
+Spark tells all operators of a batch the same watermark: what it was when the batch began. What begins at or before it is
+late. A bucket is worked on in a batch that has facts for it, and in the first whose watermark has reached its deadline, at
+which its session has something to tell. Nothing else is read or written, so a batch costs what is in it and what is due,
+whatever is remembered. What a session tells passes on to later stages within the batch.
+
+To Spark a key is a group of buckets: it has one timer, at the least deadline of its buckets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from time import thread_time_ns
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+import msgspec
+from pyspark.sql import Row
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from tidelog.connectors.spark.running.clock import ORIGIN, Clock
 from tidelog.connectors.spark.running.history import BUSY, owner, tell
 from tidelog.connectors.spark.running.job import Job
-from tidelog.connectors.spark.running.parcels import COLUMNS, SCHEMA, SPAN, Parcels, Routes, RowCache
+from tidelog.connectors.spark.running.parcels import COLUMNS, FACT, SCHEMA, SPAN, InOrder, Parcels, Routes, needs_places
 from tidelog.connectors.spark.running.workers import collect_seldom
+from tidelog.plans.analysis.stages import Stage
 from tidelog.plans.facts import Record, format_record
 from tidelog.runtime.interfaces import OpenStage, Rejected, StageSession
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, GroupedData
 
-_STATE = "state binary, timer bigint"
+_decode_dues = msgspec.msgpack.Decoder(dict[int, int]).decode
 
 
 def run_stream(inputs: Sequence[DataFrame], job: Job, open_stage: OpenStage, lateness: int) -> DataFrame:
@@ -40,15 +44,28 @@ def run_stream(inputs: Sequence[DataFrame], job: Job, open_stage: OpenStage, lat
     clock = Clock.of(job.plan.timeline)
     parcels = reduce(lambda one, other: one.unionAll(other), [_timed(each, clock, lateness) for each in inputs])
     for stage in job.stages:
-        processor = StageProcessor(job, stage.number, open_stage)
-        buckets = job.buckets if stage.key is not None else 1
-        wake = parcels.sparkSession.range(buckets).select(F.col("id").cast("int").alias("session")).groupBy("session")
-        others = -1 - F.pmod(F.col("bucket"), F.lit(job.buckets))
-        parted = parcels.withColumn("session", F.when(F.col("stage") == stage.number, F.col("bucket")).otherwise(others))
-        parcels = parted.groupBy("session").transformWithStateInPandas(
-            processor, COLUMNS, outputMode="Append", timeMode="EventTime", initialState=wake
+        others = -1 - F.pmod(F.col("bucket"), F.lit(job.groups))
+        own = F.pmod(F.col("bucket"), F.lit(job.groups))
+        parted = parcels.withColumn("session", F.when(F.col("stage") == stage.number, own).otherwise(others))
+        parcels = parted.groupBy("session").transformWithState(
+            StageProcessor(job, stage.number, open_stage),
+            COLUMNS,
+            outputMode="Append",
+            timeMode="EventTime",
+            initialState=_wake(parcels, job, stage) if works_from_the_start(stage) else None,
         )
     return parcels
+
+
+def works_from_the_start(stage: Stage) -> bool:
+    """Whether sessions may have something to tell though no fact ever comes."""
+    return stage.key is None or stage.seeds is not None
+
+
+def _wake(parcels: DataFrame, job: Job, stage: Stage) -> GroupedData:
+    """The groups of a stage whose buckets work from the start."""
+    groups = job.groups if stage.key is not None else 1
+    return parcels.sparkSession.range(groups).select(F.col("id").cast("int").alias("session")).groupBy("session")
 
 
 def _timed(parcels: DataFrame, clock: Clock, lateness: int) -> DataFrame:
@@ -64,7 +81,11 @@ def _timed(parcels: DataFrame, clock: Clock, lateness: int) -> DataFrame:
 
 
 class StageProcessor(StatefulProcessor):
-    """One stage as Spark's stateful operator: a key is a bucket, or negative for parcels of others, which pass."""
+    """One stage as Spark's stateful operator: a key is a group of buckets, or negative for parcels of others, which pass.
+
+    Its state is the snapshot of each bucket of which there is more to say than that it is new, and for each group when which
+    of its buckets is due (in Spark's time), with the timer that is set.
+    """
 
     def __init__(self, job: Job, number: int, open_stage: OpenStage) -> None:
         self._job = job
@@ -75,53 +96,82 @@ class StageProcessor(StatefulProcessor):
         """A task begins."""
         collect_seldom()
         self._handle = handle
-        self._state = handle.getValueState("session", _STATE)
+        self._sessions = handle.getMapState("sessions", "bucket int", "state binary")
+        self._dues = handle.getValueState("dues", "dues binary, timer bigint")
         self._stage = self._job.stages[self._number - 1]
         self._clock = Clock.of(self._job.plan.timeline)
         self._routes = Routes(self._job.stages, self._job.buckets)
         self._reported = self._job.first_read_by(self._number)
-        self._rows = RowCache()
+        self._is_placed = needs_places(self._job.stages)
         self._parcels = Parcels()
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
-        """The stream begins: the bucket's session does, with the first watermark."""
-        self._handle.registerTimer(1)
-        self._state.update((b"", 1))
+        """The stream begins: with its first watermark all sessions of the group do."""
+        buckets = range(key[0], self._job.buckets, self._job.groups) if self._stage.key is not None else [0]
+        self._keep(dict.fromkeys(buckets, 1), 0)
 
-    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
-        """A batch brings parcels: facts of this bucket, or what passes."""
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+        """A batch brings parcels: facts for buckets of this group, or what passes."""
         if key[0] < 0:
-            for frame in rows:
-                yield frame[SCHEMA.names]
-        else:
-            now = timerValues.getCurrentWatermarkInMs()
-            yield self._step(key[0], now, _records_in(rows, self._rows), is_woken=False)
+            for row in rows:
+                yield Row(**{name: row[name] for name in SCHEMA.names})
+            return
+        packs: dict[int, list[bytes]] = {}
+        for row in rows:
+            if row["kind"] == FACT:
+                packs.setdefault(row["bucket"], []).append(bytes(row["row"]))
+        yield from self._work(timerValues.getCurrentWatermarkInMs(), packs)
 
-    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[pd.DataFrame]:
-        """The watermark has moved, and no fact came."""
-        yield self._step(key[0], timerValues.getCurrentWatermarkInMs(), [], is_woken=True)
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
+        """The watermark has reached a deadline, and no fact came."""
+        yield from self._work(timerValues.getCurrentWatermarkInMs(), {})
 
     def close(self) -> None:
         """The task ends."""
 
-    def _step(self, bucket: int, now: int, records: list[Record], *, is_woken: bool) -> pd.DataFrame:
-        """Let the bucket's session take facts, tell it the watermark, and keep its state; what it tells."""
-        state, timer = self._state.get()
+    def _work(self, now: int, packs: dict[int, list[bytes]]) -> Iterator[Row]:
+        """Let the buckets work for which there is something to do; yields what they tell."""
+        dues, timer = self._dues.get() or (None, 0)
+        due = {} if dues is None else _decode_dues(bytes(dues))
+        left = dict(due)
         began = thread_time_ns()
-        session = self._resume(bucket, bytes(state))
-        self._parcels.letters(self._letters(session.take(records)))
+        for bucket in sorted({*packs, *(bucket for bucket, at in due.items() if at <= now)}):
+            at = self._step(bucket, now, self._records(packs.get(bucket, ())))
+            left.pop(bucket, None)
+            if at is not None:
+                left[bucket] = at
+        self._parcels.count(BUSY, thread_time_ns() - began)
+        if left != due or timer <= now:
+            self._keep(left, timer, now)
+        return (Row(**row) for row in self._parcels.take().to_pylist())
+
+    def _keep(self, dues: dict[int, int], timer: int, now: int = 0) -> None:
+        """Note which bucket is due when, and see to it that the first of them is woken."""
+        first = min(dues.values(), default=0)
+        if first != timer:
+            if timer > now:  # one that has come goes by itself
+                self._handle.deleteTimer(timer)
+            if first:
+                self._handle.registerTimer(first)
+        self._dues.update((msgspec.msgpack.encode(dues), first))
+
+    def _records(self, packs: Iterable[bytes]) -> list[Record]:
+        """The facts of a batch in order of time; those of the same time in order of arrival, where it matters."""
+        facts = InOrder(placed=self._is_placed)
+        return [*facts.take(list(packs), 0), *facts.rest()]
+
+    def _step(self, bucket: int, now: int, records: Sequence[Record]) -> int | None:
+        """Let a bucket's session take facts, tell it the watermark, and keep its state; when it is due, if ever."""
+        session = self._resume(bucket)
         watermark = self._clock.watermark(now)
+        if watermark is not None:
+            session.promise(watermark)
+        self._parcels.letters(self._letters(session.take(records)))
         if watermark is not None:
             session.advance(watermark)
         tell(session, self._stage, bucket, self._routes, self._parcels)
-        state = session.snapshot()
-        self._parcels.count(BUSY, thread_time_ns() - began)
-        self._state.update((state, now + 1))
-        if timer != now + 1:
-            if not is_woken:  # otherwise it would be now; the timer that has woken us goes by itself
-                self._handle.deleteTimer(timer)
-            self._handle.registerTimer(now + 1)
-        return self._parcels.take().to_pandas()
+        self._sessions.updateValue((bucket,), (session.snapshot(),))
+        return self._clock.reaches(session.deadline())
 
     def _letters(self, late: list[tuple[Record, str]]) -> Iterator[Rejected]:
         """What is late, as it was read; told by the first of the stages that read it."""
@@ -130,21 +180,9 @@ class StageProcessor(StatefulProcessor):
                 text = format_record((self._reported[name], row, lo, hi), self._clock.timeline)
                 yield Rejected("stream", reason, text.encode())
 
-    def _resume(self, bucket: int, state: bytes) -> StageSession:
-        """The bucket's session as the last batch left it."""
+    def _resume(self, bucket: int) -> StageSession:
+        """The bucket's session as it was left, or a new one."""
+        kept = self._sessions.getValue((bucket,))
+        state = None if kept is None else bytes(kept[0])
         owns = owner(self._stage, bucket, self._job.buckets)
-        session = self._open(self._stage, owns, emit=self._job.emit, start=self._job.start)
-        if state:
-            session.restore(state)
-        return session
-
-
-def _records_in(frames: Iterator[pd.DataFrame], rows: RowCache) -> list[Record]:
-    """The facts of a batch in order of time; those of the same time in order of arrival, where it matters."""
-    found: list[tuple[int, bytes, Record]] = []
-    for frame in frames:
-        columns = [frame[name].tolist() for name in ("name", "row", "lo", "hi", "place")]
-        for name, row, lo, hi, place in zip(*columns, strict=True):
-            found.append((lo, place or b"", (name, rows[bytes(row)], lo, hi)))
-    found.sort(key=lambda item: item[:2])
-    return [record for *_, record in found]
+        return self._open(self._stage, owns, emit=self._job.emit, start=self._job.start, state=state)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from tidelog.connectors.outbox_file import OutboxSchema
 from tidelog.connectors.spark.arguments import column_of
 from tidelog.connectors.spark.columns import has_dates, interval_columns, row_type
-from tidelog.connectors.spark.running.parcels import RowCache
+from tidelog.connectors.spark.running.parcels import facts_of
 from tidelog.plans.timeline import Timeline
 from tidelog.runtime.frames.exact import StoredFacts
 
@@ -30,7 +30,7 @@ def table_rows(facts: DataFrame, predicate: str, schema: OutboxSchema, timeline:
     def convert(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return map(_TableRows(predicate, schema, timeline).batch, batches)
 
-    return facts.select("row", "lo", "hi").mapInArrow(convert, table_type(schema, predicate))
+    return facts.select("row").mapInArrow(convert, table_type(schema, predicate))
 
 
 class _TableRows:
@@ -39,9 +39,7 @@ class _TableRows:
     def __init__(self, predicate: str, schema: OutboxSchema, timeline: Timeline) -> None:
         known = schema.predicates[predicate]
         self._facts = StoredFacts(predicate, known.fields, known.types, timeline)
-        self._rows = RowCache()
 
     def batch(self, facts: pa.RecordBatch) -> pa.RecordBatch:
         """These facts; ConnectorError where one is not as its program declares it."""
-        rows, los, his = (facts.column(name).to_pylist() for name in ("row", "lo", "hi"))
-        return self._facts.batch(zip(map(self._rows.__getitem__, rows), los, his, strict=True))
+        return self._facts.batch([fact[1:] for fact in facts_of(facts.column("row").to_pylist())])
