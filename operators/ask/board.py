@@ -13,6 +13,7 @@ from tidelog.operators.ask.horizons import horizons, queries_of, retentions
 from tidelog.operators.ask.outlook import Outlook, columns_of
 from tidelog.operators.ask.partials import Answer, Columns, Partial, Thread
 from tidelog.operators.ask.patterns import Pattern
+from tidelog.operators.ask.runs import goes_on
 from tidelog.operators.ask.waiting import Calendar, Concern, Dormant, Forgetting, Refusal, Relevant, Reminder, WaitingFor
 from tidelog.operators.room import UNBOUNDED, NoRoomError, Room
 from tidelog.plans.errors import DataError
@@ -74,7 +75,10 @@ class Board(ABC):
             self._change(answer)
         made: list[Partial | None] = []
         concerned = self._waiting.met_by(predicate, row, time)
-        concerned.sort(key=_is_for_sure)  # last, so that it still is missing where the fact would do for another one, too
+        if len(concerned) > 1:
+            concerned.sort(
+                key=_is_for_sure
+            )  # last, so that it still is missing where the fact would do for another one, too
         for partial, i in concerned:
             if not partial.alive:
                 continue
@@ -106,7 +110,8 @@ class Board(ABC):
             partial.missing &= ~(1 << i)
             self._wait_no_more(partial, i)
             self._enter_thread(partial)
-            self._change(partial.answer, partial)
+            if not self._only_goes_on(partial):
+                self._change(partial.answer, partial)
             return None
         binding = list(partial.binding)
         if not item.unify(row, time, binding):
@@ -160,6 +165,19 @@ class Board(ABC):
             self._waiting.remove((partial, len(pattern.premises) + run.number), run.item, binding)
         for i, item in pattern.alone(partial.missing, binding):
             self._waiting.remove((partial, i), item, binding)
+
+    def _only_goes_on(self, partial: Partial) -> bool:
+        """Whether nothing is told or decided by a fact that has come: what is needed in a row goes on as it was told."""
+        answer, pattern = partial.answer, partial.pattern
+        query = self._queries[answer.query]
+        if partial.is_complete or query.has_cases or answer.is_open:
+            return False
+        if not query.is_main:
+            return True
+        if len(answer.supports) > 1 or answer.compared is not None or pattern.rivals or query.has_open:
+            return False
+        is_told = partial.told is not None and len(partial.threads) == 1 and partial.threads[0].told
+        return is_told and goes_on(pattern.lasting, partial.told or 0, partial.missing)
 
     def _enter_thread(self, partial: Partial) -> None:
         """What speaks for an answer with open columns is followed by itself."""
@@ -262,7 +280,7 @@ class Board(ABC):
     def _schedule(self, partial: Partial) -> None:
         """Look at a partial answer again when the first of what it needs is decided."""
         first = partial.first_deadline()
-        for i, item in partial.pattern.pending(partial.pending):
+        for i, item in partial.pattern.pending(partial.pending) if partial.pending else ():
             if item.premise.predicate not in self._queries and partial.watched >> i & 1:
                 first = min(first, partial.pattern.deadline(item, partial.binding))
         self._calendar_add(first, partial)
@@ -298,6 +316,9 @@ class Board(ABC):
         if not partial.alive:
             return
         pattern, binding, watermark = partial.pattern, partial.binding, self._known.watermark
+        if pattern.is_connected and not partial.pending and partial.first_deadline() > watermark:
+            self._schedule(partial)  # what it needed by now has come
+            return
         for _, item in pattern.missing(partial.missing):
             if pattern.deadline(item, binding) <= watermark:
                 self._drop(partial, item)
@@ -334,7 +355,7 @@ class Board(ABC):
         if failed is not None:
             self._tell_failed(partial, failed, time)
             self._change(answer)
-        for thread in list(partial.threads):
+        for thread in [*partial.threads]:
             partial.leave(thread)
             if not thread.alive:
                 answer.threads = {facts: other for facts, other in answer.threads.items() if other is not thread}
@@ -350,6 +371,8 @@ class Board(ABC):
     def _inform_dependents(self, partial: Partial, failed: Awaited | None) -> None:
         """Look again at the answers that waited for what this one with open columns might become."""
         answer = partial.answer
+        if not answer.dependents:
+            return
         for dependent in answer.dependents:
             if failed is not None and dependent.told:
                 self._tell_failed_for(dependent, partial, failed)
