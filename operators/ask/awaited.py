@@ -57,15 +57,17 @@ class Awaited:
     def row(self, binding: Sequence[Value | None]) -> Row:
         """The row of the fact; its variables have values."""
         return tuple(
-            sum_of(binding[term.variable], term.offset) if isinstance(term, Slot) else term
-            for term in self.premise.arguments
+            [
+                sum_of(binding[term.variable], term.offset) if isinstance(term, Slot) else term
+                for term in self.premise.arguments
+            ]
         )
 
     def is_ground(self, binding: Sequence[Value | None]) -> bool:
         """Whether all of its variables have values, so that it stands for one fact."""
         if self.time is not None and binding[self.time] is None:
             return False
-        return all(binding[variable] is not None for _, variable, _ in self.where)
+        return all([binding[variable] is not None for _, variable, _ in self.where])
 
     def fact(self, binding: Sequence[Value | None]) -> tuple[Row, int]:
         """The fact for which a ground premise stands."""
@@ -97,6 +99,11 @@ class Awaited:
 
     def literal(self, binding: Sequence[Value | None], names: Sequence[str], at: int | None = None) -> GroundLiteral:
         """The premise as a literal, `at` one of its times if that is given; what is open is a variable by its name."""
+        if self.asked is None and self.is_ground(binding):
+            row, begin = self.fact(binding)
+            if begin > -NEVER:
+                end = begin + self.width if self.width and at is None else None
+                return GroundLiteral(self.premise.predicate, row, begin if at is None else at, self.negated, "", end)
         arguments = tuple([fill(term, binding, names) for term in self.premise.arguments])
         time = fill(self.premise.time, binding, names) if at is None else at
         predicate, shown = self.premise.predicate, ""

@@ -74,12 +74,7 @@ class Board(ABC):
         for answer in self._dormant.woken_by(predicate, row, time):
             self._change(answer)
         made: list[Partial | None] = []
-        concerned = self._waiting.met_by(predicate, row, time)
-        if len(concerned) > 1:
-            concerned.sort(
-                key=_is_for_sure
-            )  # last, so that it still is missing where the fact would do for another one, too
-        for partial, i in concerned:
+        for partial, i in self._concerned(predicate, row, time):
             if not partial.alive:
                 continue
             if i >= len(partial.pattern.premises):
@@ -98,6 +93,13 @@ class Board(ABC):
             if pattern.premises[i].unify(row, time, binding):
                 made.append(self._add(pattern, binding, pattern.all & ~(1 << i), pattern.all_negated))
         return made
+
+    def _concerned(self, predicate: str, row: Row, time: int) -> list[Concern]:
+        """Who waits for a fact; who wants it for sure is last, so that it still is missing where it would do for others."""
+        found = self._waiting.met_by(predicate, row, time)
+        if len(found) > 1:
+            found.sort(key=_is_for_sure)
+        return found
 
     def _forget_at(self, predicate: str, time: int) -> None:
         """Keep the facts of a time point until all that asks for them has been reviewed."""
@@ -144,9 +146,10 @@ class Board(ABC):
     def _wait(self, partial: Partial) -> None:
         """Wait for what is missing, for a run of premises at once."""
         pattern, binding = partial.pattern, partial.binding
-        for run in pattern.runs_in(partial.missing, binding):
+        runs, alone = pattern.divided(partial.missing, binding)
+        for run in runs:
             self._waiting.add((partial, len(pattern.premises) + run.number), run.item, binding)
-        for i, item in pattern.alone(partial.missing, binding):
+        for i, item in pattern.missing(alone):
             self._waiting.add((partial, i), item, binding)
 
     def _wait_no_more(self, partial: Partial, i: int) -> None:
@@ -161,9 +164,10 @@ class Board(ABC):
     def _stop_waiting(self, partial: Partial) -> None:
         """Nothing of what is missing is waited for any more."""
         pattern, binding = partial.pattern, partial.binding
-        for run in pattern.runs_in(partial.missing, binding):
+        runs, alone = pattern.divided(partial.missing, binding)
+        for run in runs:
             self._waiting.remove((partial, len(pattern.premises) + run.number), run.item, binding)
-        for i, item in pattern.alone(partial.missing, binding):
+        for i, item in pattern.missing(alone):
             self._waiting.remove((partial, i), item, binding)
 
     def _only_goes_on(self, partial: Partial) -> bool:
@@ -190,7 +194,7 @@ class Board(ABC):
     def _decide_absences(self, partial: Partial) -> None:
         """Look up the negated premises that have all their values: what is there makes the partial answer fail."""
         pattern, binding = partial.pattern, partial.binding
-        for i, item in pattern.pending(partial.pending):
+        for i, item in pattern.pending(partial.pending) if partial.pending else ():
             if not partial.alive:
                 return
             if not item.is_ground(binding):
@@ -316,9 +320,11 @@ class Board(ABC):
         if not partial.alive:
             return
         pattern, binding, watermark = partial.pattern, partial.binding, self._known.watermark
-        if pattern.is_connected and not partial.pending and partial.first_deadline() > watermark:
-            self._schedule(partial)  # what it needed by now has come
-            return
+        if pattern.is_connected and not partial.pending:
+            first = partial.first_deadline()
+            if first > watermark:  # what it needed by now has come
+                self._calendar_add(first, partial)
+                return
         for _, item in pattern.missing(partial.missing):
             if pattern.deadline(item, binding) <= watermark:
                 self._drop(partial, item)
@@ -348,7 +354,7 @@ class Board(ABC):
             answer.compared.remove(partial)
             answer.is_new |= bool(answer.compared.hidden)
         self._stop_waiting(partial)
-        for i, item in pattern.pending(partial.pending):
+        for i, item in pattern.pending(partial.pending) if partial.pending else ():
             if item.premise.predicate not in self._queries and partial.watched >> i & 1:
                 self._waiting.remove((partial, -1 - i), item, binding)
         self._inform_dependents(partial, failed)

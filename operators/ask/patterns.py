@@ -90,15 +90,12 @@ class Pattern:
         run = self._run_of.get(i)
         return run if run is not None and run.is_fixed(binding) else None
 
-    def alone(self, bits: int, binding: Binding) -> Iterator[tuple[int, Awaited]]:
-        """The premises of a set that are waited for by themselves."""
-        for run in self.runs_in(bits, binding) if self.runs else ():
+    def divided(self, bits: int, binding: Binding) -> tuple[list[Run], int]:
+        """The runs of which premises are in a set, and the rest of it: premises that are waited for by themselves."""
+        found = [run for run in self.runs if run.mask & bits and run.is_fixed(binding)] if self.runs else []
+        for run in found:
             bits &= ~run.mask
-        return self.missing(bits)
-
-    def runs_in(self, bits: int, binding: Binding) -> list[Run]:
-        """The runs of which premises are in a set."""
-        return [run for run in self.runs if run.mask & bits and run.is_fixed(binding)] if self.runs else []
+        return found, bits
 
     def is_closed(self, binding: Binding) -> bool:
         """Whether nothing is open, in the premises or in what is compared."""
@@ -270,7 +267,7 @@ class Pattern:
 
     def pending(self, bits: int) -> Iterator[tuple[int, Awaited]]:
         """The negated premises of a set."""
-        return ((i, item) for i, item in enumerate(self.negated) if bits >> i & 1)
+        return iter([(i, item) for i, item in enumerate(self.negated) if bits >> i & 1] if bits else ())
 
 
 def _never(_: Awaited) -> int:
