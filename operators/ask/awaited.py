@@ -67,7 +67,7 @@ class Awaited:
         """Whether all of its variables have values, so that it stands for one fact."""
         if self.time is not None and binding[self.time] is None:
             return False
-        return all([binding[variable] is not None for _, variable, _ in self.where])
+        return all(binding[variable] is not None for _, variable, _ in self.where)
 
     def fact(self, binding: Sequence[Value | None]) -> tuple[Row, int]:
         """The fact for which a ground premise stands."""
