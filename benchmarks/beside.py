@@ -31,6 +31,7 @@ from benchmarks.measure import Job, Run, cpu_by_turns, push_all
 
 SENSORS, READINGS, EVERY = 50, 60_000, 10
 WINDOW, REPEATS, BATCH = 600, 5, 1_000
+"""The window stands in the queries of DuckDB, too."""
 HEAD = "timeline integer. input temp(s, v: number). input fail(s). input target(s, p: number). output m. "
 PROGRAMS = {
     "mean": HEAD + f"m(S, A) :- A = avg(V) over temp(S, V) in [{WINDOW}] by S.",
@@ -108,19 +109,21 @@ def with_polars(question: str, tables: Tables) -> Run:
     return lambda: ones.with_columns(a=pl.col("one").rolling_sum_by("time", window).over("s"))
 
 
+_QUERIES = {
+    "mean": """select s, time, avg(v) over (partition by s order by time range between 600 preceding and current row) as a
+from temp""",
+    "count": """select s, time, count(*) over (partition by s order by time range between 600 preceding and current row) as a
+from fail""",
+    "latest": "select t.s, t.time, v, p from temp t asof join target g on t.s = g.s and t.time >= g.time",
+}
+
+
 def with_duckdb(question: str, tables: Tables) -> Run:
     """Window functions with RANGE, and ASOF JOIN."""
     base = duckdb.connect()
     for name, table in tables.items():
-        base.register("given", table)
-        base.execute(f"create table {name} as select * from given")  # noqa: S608 - names of ours
-    over = f"over (partition by s order by time range between {WINDOW} preceding and current row)"
-    queries = {
-        "mean": f"select s, time, avg(v) {over} as a from temp",  # noqa: S608 - constants of ours
-        "count": f"select s, time, count(*) {over} as a from fail",  # noqa: S608 - the same
-        "latest": "select t.s, t.time, v, p from temp t asof join target g on t.s = g.s and t.time >= g.time",
-    }
-    return lambda: base.sql(queries[question]).to_arrow_table()
+        base.from_arrow(table).create(name)
+    return lambda: base.sql(_QUERIES[question]).to_arrow_table()
 
 
 TOOLS: dict[str, Callable[[str, Tables], Run]] = {

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tidelog.connectors.listener_sink import ListenerSink
     from tidelog.connectors.listener_source import ListenerSource
     from tidelog.connectors.memory import MemorySink, MemorySource, PushSource
+    from tidelog.connectors.modbus import ModbusDevice
+    from tidelog.connectors.opcua import OpcUaServer
     from tidelog.connectors.socket_sink import SocketSink
     from tidelog.connectors.socket_source import SocketSource
     from tidelog.connectors.spec import open_sink, open_source, parse_spec
@@ -46,6 +48,8 @@ __all__ = [
     "ListenerSource",
     "MemorySink",
     "MemorySource",
+    "ModbusDevice",
+    "OpcUaServer",
     "PushSource",
     "SocketSink",
     "SocketSource",
@@ -77,6 +81,8 @@ _HOMES = {
     "listener_sink": ("ListenerSink",),
     "listener_source": ("ListenerSource",),
     "memory": ("MemorySink", "MemorySource", "PushSource"),
+    "modbus": ("ModbusDevice",),
+    "opcua": ("OpcUaServer",),
     "socket_sink": ("SocketSink",),
     "socket_source": ("SocketSource",),
     "spec": ("open_sink", "open_source", "parse_spec"),

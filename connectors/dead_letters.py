@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -18,11 +18,19 @@ class DeadLetterWriter:
 
     `count` says how many there were. The file is created or emptied at once, so that a path that cannot be written is
     a SpecError at the start; with `append`, what it holds is kept. Bytes that are not UTF-8 are written as `\\xff`.
+    `write` makes a line of each, in place of that.
     """
 
-    def __init__(self, path: str | None = None, *, fd: int = 2, append: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | None = None,
+        *,
+        fd: int = 2,
+        append: bool = False,
+        write: Callable[[Rejected], str] | None = None,
+    ) -> None:
         self.count = 0
-        self._is_json = path is not None
+        self._write = write or (_plain_line if path is None else _json_line)
         self._descriptor: Descriptor | None
         if path is None:
             try:
@@ -47,8 +55,7 @@ class DeadLetterWriter:
         if self._descriptor is None:
             raise ValueError("the dead-letter writer is closed")
         self.count += len(rejected)
-        write_line = _json_line if self._is_json else _plain_line
-        await self._descriptor.write(b"".join(map(write_line, rejected)))
+        await self._descriptor.write("".join([f"{self._write(item)}\n" for item in rejected]).encode())
 
     def close(self) -> None:
         if self._descriptor is not None:
@@ -56,14 +63,15 @@ class DeadLetterWriter:
             self._descriptor = None
 
 
-def _json_line(item: Rejected) -> bytes:
-    return msgspec.json.encode({"place": item.place, "reason": item.reason, "raw": _text(item.raw)}) + b"\n"
+def _json_line(item: Rejected) -> str:
+    return msgspec.json.encode({"place": item.place, "reason": item.reason, "raw": text_of(item)}).decode()
 
 
-def _plain_line(item: Rejected) -> bytes:
+def _plain_line(item: Rejected) -> str:
     """One line, whatever the record holds."""
-    return visible(f"{item.place}: {item.reason}: {_text(item.raw)}").encode() + b"\n"
+    return visible(f"{item.place}: {item.reason}: {text_of(item)}")
 
 
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "backslashreplace")
+def text_of(item: Rejected) -> str:
+    """What a rejected record said."""
+    return item.raw.decode("utf-8", "backslashreplace")

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import base64
 from binascii import Error as Base64Error
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -29,6 +29,13 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     at: float
     is_retained: bool = False
     properties: Mapping[str, str] = NO_PROPERTIES
+
+
+@runtime_checkable
+class HearsMessages(Protocol):
+    """A source to which messages come; `on_messages` is told of them before anything is made of them."""
+
+    on_messages: Callable[[Sequence[Message]], None] | None
 
 
 class _Recorded(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):

@@ -27,11 +27,11 @@ class ModbusDevice:
     def __init__(self, host: str, port: int, registers: Sequence[RegisterSettings], *, timeout: float = 3.0) -> None:
         self.place = f"{host}:{port}"
         self._registers = registers
-        self._client = ModbusTcpClient(host, port=port, timeout=timeout, retries=0)
+        self._client: Any = ModbusTcpClient(host, port=port, timeout=timeout, retries=0)  # only a part of it has types
 
     def open(self) -> None:
         """Connect; OSError where that fails."""
-        if not self._client.connect():  # type: ignore[no-untyped-call] # the library does not say
+        if not self._client.connect():
             raise ConnectionError(f"no Modbus device answers at {self.place}")
 
     def read(self) -> Sequence[Reading]:
@@ -54,4 +54,4 @@ class ModbusDevice:
 
     def close(self) -> None:
         """Leave the device."""
-        self._client.close()  # type: ignore[no-untyped-call] # the library does not say
+        self._client.close()

@@ -6,8 +6,8 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidelog.plans.facts import Record, format_record
-from tidelog.plans.timeline import NEG, Timeline
+from tidelog.plans.facts import Record, format_atom
+from tidelog.plans.timeline import NEG, POS, Timeline
 from tidelog.runtime.interfaces import Batch, Part, Rejected
 from tidelog.runtime.source_state import SourceState
 from tidelog.runtime.tracks import Rules, Track, Verdict
@@ -38,7 +38,7 @@ class Admitting:
         self._timeline = timeline
         self._delays = delays
         self._rules = rules
-        self._by_clock = replace(rules, max_ahead=None)
+        self._by_clock = replace(rules, max_ahead=None)  # for facts that lie where the machine's clock allows
         self._max_lead = max_lead
 
     def admit(self, state: SourceState, batch: Batch, moment: float) -> Admitted:
@@ -70,9 +70,11 @@ class Admitting:
         watermark = self._watermarks.watermark
         delays, behind, gap, leap = self._delays, self._rules.behind, self._rules.gap, self._rules.leap
         limit, votes, records = max(watermark, track.promised), track.votes, admitted.records
+        ceiling = self._watermarks.ceiling
         for i, record in enumerate(batch.records):
             lo = record[2]
-            if votes or lo - limit > leap or (lo <= limit and limit > NEG and lo <= limit - delays.get(record[0], 0)):
+            is_late = lo <= limit and limit > NEG and lo <= limit - delays.get(record[0], 0)
+            if votes or lo - limit > leap or lo > ceiling or is_late:
                 self._judge(state, track, record, _place(batch, i), admitted)
                 limit, votes = max(watermark, track.promised), track.votes
                 continue
@@ -88,7 +90,7 @@ class Admitting:
         """Take facts of which each may come from another part, as if they came one by one; the short way as above."""
         marks, rules, tracks, records = self._watermarks, self._rules, state.tracks, admitted.records
         behind, gap, leap = rules.behind, rules.gap, rules.leap
-        watermark, due = marks.watermark, state.due(self._max_lead)
+        watermark, ceiling, due = marks.watermark, marks.ceiling, state.due(self._max_lead)
         for i, record in enumerate(batch.records):
             lo, before = record[2], len(records)
             track = tracks.get(parts[i])
@@ -96,7 +98,7 @@ class Admitting:
                 track, due = self._join(state, parts[i], moment), 0  # it may be one too many
             was = track.promised
             limit = watermark if watermark > was else was
-            if lo <= limit or lo - limit > leap or track.votes:
+            if lo <= limit or lo - limit > leap or lo > ceiling or track.votes:
                 self._judge(state, track, record, _place(batch, i), admitted)
             else:
                 if lo > limit + behind:
@@ -123,7 +125,11 @@ class Admitting:
         """Take a fact, refuse it, or hold it until more have come."""
         watermark = self._watermarks.watermark
         stood = max(watermark, track.promised)
-        rules = self._by_clock if self._is_near_clock(record[2]) else self._rules
+        ceiling = self._watermarks.ceiling
+        if record[2] > ceiling:
+            self._note(Verdict.AHEAD, track, record, place, stood, admitted)
+            return
+        rules = self._rules if ceiling == POS else self._by_clock
         verdict = track.judge(record[2], self._delays.get(record[0], 0), watermark, rules)
         if verdict is Verdict.HELD and track.held is not None:
             track.held.append((record, place))
@@ -132,11 +138,6 @@ class Admitting:
         if verdict is Verdict.MOVED:
             self._tell_moved(state, track, stood, record[2])
         self._note(verdict, track, record, place, stood, admitted)
-
-    def _is_near_clock(self, lo: int) -> bool:
-        """Whether the machine's clock, if there is one, speaks for a fact that begins at `lo`, wherever its part stands."""
-        present, rules = self._watermarks.present, self._rules
-        return rules.max_ahead is not None and present > NEG and lo - present <= rules.max_ahead + rules.gap
 
     # --- first facts ----------------------------------------------------------------------------------------------------
 
@@ -207,23 +208,34 @@ class Admitting:
         else:
             admitted.records.append(record)
 
+    def text(self, record: Record) -> str:
+        """A fact for people."""
+        predicate, row, lo, hi = record
+        return f"{format_atom(predicate, row)}@{self._watermarks.times.at(lo, hi)}"
+
     def _refuse(self, record: Record, place: str, watermark: int) -> Rejected:
-        text, predicate = format_record(record, self._timeline), record[0]
-        reached = self._timeline.format_point(watermark - self._delays.get(predicate, 0) + 1)
+        predicate = record[0]
+        reached = self._watermarks.times.point(watermark - self._delays.get(predicate, 0) + 1)
         what = f"facts of `{predicate}`" if self._delays else "facts"
         clock = "by the clock, " if watermark <= self._watermarks.floor else ""
-        return Rejected(place, f"late: {clock}{what} before {reached} can no longer come", text.encode())
+        reason = f"late: {clock}{what} before {reached} can no longer come"
+        return Rejected(place, reason, self.text(record).encode(), record)
 
     def _refuse_leap(self, record: Record, place: str, reached: int) -> Rejected:
-        text = format_record(record, self._timeline)
-        stood, who = max((reached, "its source"), (self._watermarks.present, "the clock"))
-        bound, now = self._timeline.format_point(self._rules.max_ahead or 0), self._timeline.format_point(stood)
-        return Rejected(place, f"ahead: begins more than {bound} after {now}, where {who} stood", text.encode())
+        marks = self._watermarks
+        times = marks.times
+        if record[2] > marks.ceiling:
+            bound, stood, who = (marks.ceiling - marks.present) & ~self._rules.gap, marks.present, "the clock"
+        else:
+            bound, stood, who = self._rules.max_ahead or 0, reached, "its source"
+        reason = f"ahead: begins more than {times.length(bound)} after {times.point(stood)}, where {who} stood"
+        return Rejected(place, reason, self.text(record).encode(), record)
 
     def _tell_moved(self, state: SourceState, track: Track, stood: int, lo: int) -> None:
-        before = self._timeline.format_point(stood + self._rules.behind)
+        times = self._watermarks.times
+        before = times.point(stood + self._rules.behind)
         whose = plain_name(state.name) if track.part is None else f"{plain_name(state.name)}, `{track.part}`"
-        after = self._timeline.format_point(lo)
+        after = times.point(lo)
         logger.warning("%s: time goes on at %s: most facts now lie there, and not near %s", whose, after, before)
 
 

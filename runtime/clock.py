@@ -5,8 +5,8 @@ source: a silent one holds back nothing behind it. The clock is looked at when a
 `SHORTEST` seconds. Two things it waits for:
 
 * What is recorded (files) is read first: its facts are old, and none of them is late by the clock.
-* While a source has more to say than the engine takes, the clock stands still: what came in time is never late because the
-  engine is slow.
+* While a source has more to say than the engine takes, time does not move with the clock: what came in time is never late
+  because the engine is slow. What time it is, for `max_ahead`, is told nevertheless.
 
 A run that goes on after an outage has heard nothing meanwhile, which says nothing about what was. So its clock stands for
 `behind`, until sources are back, and then goes on from where it stood, at its pace. It does so until each source has brought
@@ -27,7 +27,7 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectSendStream
 
 from tidelog.plans.errors import DataError
-from tidelog.plans.timeline import NEG, Timeline
+from tidelog.plans.timeline import LIMIT, NEG, POS, Timeline
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.channels import Channel
 from tidelog.runtime.interfaces import Batch, Tick
@@ -40,8 +40,15 @@ SHORTEST = 0.1
 """The least seconds between two looks at the clock, however short a tick is."""
 LONGEST = 60.0
 """The most seconds between two looks at the clock: somebody may set it."""
+_NO_UNIT = "a clock needs to know what a unit of time is: declare one, such as `timeline integer, unit 1 s`"
+_FAR = LIMIT >> 4
+"""So many ticks lie beyond all that a clock will ever say."""
 _LAG = 0.001
 """How long behind a tick's end the clock is looked at: a fact that is exactly `behind` old is in time."""
+BUSY = 1.0
+"""How many seconds lie between two looks at the clock while a source has more to say."""
+USUAL_AHEAD = 300
+"""How many seconds, beside the lateness, a fact may lie ahead of the clock unless told otherwise."""
 _MOMENTS = 5
 """How often other tasks get their turn while it is seen whether a source has more to say."""
 
@@ -77,18 +84,20 @@ class Outage:
 class Clock:
     """Tells the intake how late it is. `now` gives the seconds since 1970.
 
-    DataError for a program without a unit, or for a length of time that is none.
+    A fact may lie ahead of the clock by `ahead` (None: any distance). DataError for a program without a unit, or for a
+    length of time that is none.
     """
 
-    def __init__(self, timeline: Timeline, behind: TimeLike | timedelta, now: Callable[[], float]) -> None:
+    def __init__(
+        self, timeline: Timeline, behind: TimeLike | timedelta, now: Callable[[], float], ahead: Fraction | None = None
+    ) -> None:
         if timeline.unit is None:
-            raise DataError(
-                "a clock needs to know what a unit of time is: declare one, such as `timeline integer, unit 1 s`"
-            )
+            raise DataError(_NO_UNIT)
         self._timeline = timeline
         self._unit = timeline.unit
         self._behind = TimeReader(timeline).length(behind)
         self._now = now
+        self._ahead = ahead
         self._told = NEG
         self._stood = NEG
         self._outage: Outage | None = None
@@ -152,6 +161,7 @@ class Clock:
                 await self._is_read.wait()
             else:
                 await anyio.sleep(SHORTEST)  # `start` has just read it
+            looked = -math.inf
             while True:
                 wait = SHORTEST
                 if await self._is_quiet():
@@ -163,6 +173,9 @@ class Clock:
                     wait = min(LONGEST, max(SHORTEST, self._until_next(time - self._lag(time)) + _LAG))
                     if self._outage is not None:
                         wait = min(wait, 1.0)  # sources may have caught up by then
+                elif anyio.current_time() - looked >= BUSY:
+                    looked = anyio.current_time()
+                    await events.send((NAME, self._at(self._told, self._units()), 0.0))
                 await anyio.sleep(wait)
 
     async def _is_quiet(self) -> bool:
@@ -180,8 +193,12 @@ class Clock:
         return Fraction(self._now()) / self._unit
 
     def _tick(self, time: Fraction) -> Tick:
+        return self._at(self._timeline.earliest(time - self._behind - self._lag(time)) - 1, time)
+
+    def _at(self, watermark: int, time: Fraction) -> Tick:
         earliest = self._timeline.earliest
-        return Tick(earliest(time - self._behind - self._lag(time)) - 1, earliest(time))
+        gap = 0 if self._timeline.is_integer else 1  # what begins in the gap behind a time comes at that time
+        return Tick(watermark, earliest(time), POS if self._ahead is None else min(POS, earliest(time + self._ahead) + gap))
 
     def _outage_before(self, names: Sequence[str]) -> Outage | None:
         """What has passed since an earlier run was told the time, if there was one."""
@@ -210,6 +227,25 @@ class Clock:
         else:
             end = Fraction(math.ceil(ticks))
         return float((end - ticks) * length * self._unit)
+
+
+def read_max_ahead(told: TimeLike | None) -> TimeLike | None:
+    """What `max_ahead` says in files and on the command line: `none` stands for any distance."""
+    return math.inf if told == "none" else told
+
+
+def ahead_of(timeline: Timeline, max_ahead: TimeLike | timedelta | None, lateness: TimeLike | timedelta) -> Fraction | None:
+    """How far ahead of a clock a fact may lie: `max_ahead`; untold, `USUAL_AHEAD` seconds and the lateness.
+
+    None is any distance, as `math.inf` is for `max_ahead`. DataError without a unit, or for a length of time that is none.
+    """
+    if timeline.unit is None:
+        raise DataError(_NO_UNIT)
+    times = TimeReader(timeline)
+    if max_ahead == math.inf:
+        return None
+    length = USUAL_AHEAD / timeline.unit + times.length(lateness) if max_ahead is None else times.length(max_ahead)
+    return None if length > _FAR * timeline.resolution else length
 
 
 def start_sources(

@@ -28,6 +28,7 @@ class Direct:
         self._actors, self._sinks = actors, sinks
         self._channels: list[Channel[Sequence[AnyAnswer]]] = []
         self._receipts: dict[str, dict[str, Any]] = {}
+        self._answers: list[AnyAnswer] = []
         self.told = 0
 
     async def begin(self) -> None:
@@ -45,14 +46,20 @@ class Direct:
         """Whether a source has ended in an earlier run: there is none."""
         return False
 
-    def note(self, event: Event, position: dict[str, Any] | None) -> None:
+    def note(self, event: Event, position: dict[str, Any] | None, answers: Sequence[AnyAnswer], frontier: int) -> None:
         """The session has been told this event; its source then stands at `position`, if it told one."""
         if isinstance(event, Taken) and position is not None:
             self._receipts[event.source] = position
+        self.tell(answers, frontier)
 
-    async def tell(self, answers: Sequence[AnyAnswer], frontier: int) -> None:
-        """Send every sink what became known; then sources learn that what they brought counts."""
+    def tell(self, answers: Sequence[AnyAnswer], frontier: int) -> None:
+        """The session has told these answers."""
+        self._answers += answers
         self.told += len(answers)
+
+    async def pass_on(self) -> None:
+        """Send every sink what became known; then sources learn that what they brought counts."""
+        answers, self._answers = self._answers, []
         for end in self._ends if answers else ():
             await hand_over(end, answers)
         receipts, self._receipts = self._receipts, {}
@@ -72,7 +79,8 @@ class Direct:
         """Nothing has to be done beside."""
 
     async def finish(self) -> None:
-        """Nothing has to be stored."""
+        """Send what was told last."""
+        await self.pass_on()
 
     async def end(self) -> None:
         """Nothing has to be stored; a sink that was never begun holds nothing open."""

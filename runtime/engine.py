@@ -20,18 +20,20 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from tidelog.plans.errors import ConnectorError, StateError, TidelogError
+from tidelog.plans.errors import ConnectorError, StateError
 from tidelog.plans.plan import Plan
 from tidelog.plans.questions import Status
-from tidelog.plans.stopping import Stopped
 from tidelog.plans.times import TimeLike
 from tidelog.runtime.alignment import Alignment
 from tidelog.runtime.arguments import AtEnd, check_at_end
+from tidelog.runtime.causes import first_cause
 from tidelog.runtime.channels import Channel, everything_waiting
-from tidelog.runtime.clock import Clock, start_sources
+from tidelog.runtime.clock import Clock, ahead_of, start_sources
 from tidelog.runtime.direct import Direct
 from tidelog.runtime.durability import Backlog, Keep, StateStore
 from tidelog.runtime.events import Ended, Event, Ignored, Left, Opened, Passed, Taken
+from tidelog.runtime.graph import Hear
+from tidelog.runtime.head import plain_options
 from tidelog.runtime.intake import MAX_LEAD, IntakeStatistics
 from tidelog.runtime.interfaces import (
     AnyAnswer,
@@ -45,8 +47,9 @@ from tidelog.runtime.interfaces import (
     SinkStatistics,
     Source,
     Tick,
+    WritesTimes,
 )
-from tidelog.runtime.ledger import EVERY, Ends, Ledger, Storing, plain_options
+from tidelog.runtime.ledger import EVERY, Ends, Ledger, Storing
 from tidelog.runtime.listening import Sources
 from tidelog.runtime.session import Session, SessionStatistics
 from tidelog.runtime.silence import check_seconds
@@ -77,7 +80,8 @@ class Engine:
     that is more than `max_lead` facts ahead of the slowest is not read until that one has come nearer.
     With `at_end="stop"` the end of all sources is not the stream's: nothing is claimed about times behind those that they
     have promised. With `clock`, a duration, time also moves with the machine's clock, which `now` reads (the seconds since
-    1970): facts are expected at most so far behind it. It needs a program with a unit.
+    1970): facts are expected at most so far behind it, and at most `max_ahead` ahead of it, which is then the lateness and
+    five minutes unless told (`math.inf`: any distance). It needs a program with a unit.
     With `state`, a store such as `tidelog.StateDirectory`, a run that was killed goes on with the next one: no fact is lost
     that a source can bring again, and no answer; `runtime/durability.py` has what sources and sinks promise. A commit is
     due `commit_every` seconds after the last one, once something happens. `keep` says how long input stays in the journal,
@@ -130,15 +134,19 @@ class Engine:
     ) -> None:
         check_at_end(at_end)
         check_seconds("commit_every", commit_every)
+        self._clock: Clock | None = None
+        self._times: WritesTimes | None = None
         self.plan = plan
         self._sources = Sources(sources, RestartPolicy() if restarts is None else restarts, idle_after)
         patience = RestartPolicy() if state is None else RestartPolicy(attempts=None)
         self._sinks = [SinkActor(sink, patience if restarts is None else restarts) for sink in sinks]
+        if clock is not None:
+            self._clock = Clock(plan.timeline, clock, now, ahead_of(plan.timeline, max_ahead, lateness))
         options: dict[str, Any] = {
             "emit": emit,
             "lateness": lateness,
             "start": start,
-            "max_ahead": max_ahead,
+            "max_ahead": None if max_ahead == math.inf else max_ahead,
             "max_lead": max_lead,
             "prospects": prospects,
             "min_evidence": min_evidence,
@@ -153,7 +161,6 @@ class Engine:
         self._at_end = at_end
         self._max_lead = max_lead
         self._ignores_silence = idle_after is not None
-        self._clock = None if clock is None else Clock(plan.timeline, clock, now)
         self._way: Direct | Ledger = Direct(self._sources.actors, self._sinks)
         if state is not None:
             storing = Storing(state, commit_every, keep, backlog or Backlog())
@@ -180,6 +187,8 @@ class Engine:
         a state, how many are stored. SpecError or SnapshotError where the state is that of another run, or damaged.
         """
         await self._way.begin()
+        if self._times is not None:
+            self._session.watermarks.times = self._times
         if self._clock is not None:
             self._clock.go_on(self._session.watermarks.floor)
         self._session.watch("sinks", self._holdings)
@@ -240,6 +249,14 @@ class Engine:
         """For each sink, with its name: how many answers wait for it."""
         return [(sink.name, self._way.waiting(sink)) for sink in self._sinks]
 
+    def listen(self, step: str, hear: Hear | None) -> None:
+        """Tell `hear` what a step takes and sends from now on; with None, nobody any more."""
+        self._session.listen(step, hear)
+
+    def write_times(self, times: WritesTimes) -> None:
+        """Write times so in what is said of facts that are refused. To be called before `run`."""
+        self._times = times
+
     @property
     def remembers(self) -> bool:
         """Whether facts are remembered, so that there is something to explain by."""
@@ -262,6 +279,7 @@ class Engine:
         """Start an actor for each source and sink, and one for what lies between."""
         events: Channel[SourceEvent] = Channel()
         way = self._way
+        self._tell()
         going_on = [actor for actor in self._sources.fixed if not way.has_ended(actor.name)]
         start_sources(tasks, going_on, self._sources.actors, events, self._clock)
         tasks.start_soon(self._reason, events.inbox, name="reasoner")
@@ -273,7 +291,7 @@ class Engine:
         """Let the operators take what the sources say, and tell the sinks what follows; all that waits is taken at once."""
         with inbox:
             try:
-                await self._tell()
+                await self._take_all([(name, "ended", 0.0) for name in self._session.watermarks.temporary()])
                 async with anyio.create_task_group() as beside:
                     beside.start_soon(self._alignment.watch)
                     beside.start_soon(self._way.keep_going)
@@ -283,7 +301,7 @@ class Engine:
                     beside.cancel_scope.cancel()
                 if not self._session.is_finished and not self._way.goes_on:
                     self._session.rest()
-                await self._tell()
+                    self._tell()
                 await self._way.finish()
             finally:
                 if self._way.goes_on:
@@ -310,64 +328,69 @@ class Engine:
         raise ConnectorError("too many answers wait for the sinks")
 
     async def _take_all(self, news: Sequence[tuple[str, Batch | Tick | str, float]]) -> None:
-        """Take what sources have said; where the run has a state all of it is, though all stop meanwhile.
-
-        Then it is told after each, too, so that what is told together does not depend on what happens to wait.
-        """
+        """Take what sources have said; where the run has a state all of it is, though all stop meanwhile."""
         with anyio.CancelScope(shield=self._way.goes_on):
             for name, event, moment in news:
-                await self._take(name, event, moment)
+                refused = self._take(name, event, moment)
                 self._alignment.taken(name)
-                if self._way.goes_on:
-                    await self._tell()
-        if not self._way.goes_on:
-            await self._tell()
+                if refused:
+                    await self._reject(refused)
+            await self._way.pass_on()
 
-    async def _tell(self) -> None:
-        """Let the sinks have what became known; whoever listens for violations is told of these at once."""
-        session = self._session
-        for violation in session.pull_violations():
+    def _tell(self) -> None:
+        """Note what became known by no event."""
+        answers = self._pull()
+        self._way.tell(answers, self._session.frontier)
+        self._show(answers)
+
+    def _pull(self) -> list[AnyAnswer]:
+        """What became known since the last time."""
+        return [*self._session.pull_records(), *self._session.pull_hypothetical()]
+
+    def _show(self, answers: Sequence[AnyAnswer]) -> None:
+        """Tell whoever listens for violations, and whoever observes."""
+        for violation in self._session.pull_violations():
             if self._on_violation is not None:
                 self._on_violation(violation)
-        answers: list[AnyAnswer] = [*session.pull_records(), *session.pull_hypothetical()]
         if answers and self._observer is not None:
             self._observer.told(answers)
-        await self._way.tell(answers, session.frontier)
 
-    async def _take(self, name: str, event: Batch | Tick | str, moment: float) -> None:
-        """Let the session take it, and hand what was refused to the dead letters."""
+    def _take(self, name: str, event: Batch | Tick | str, moment: float) -> list[Rejected]:
+        """Let the session take it; returns what was refused.
+
+        An event is noted together with what follows from it, before anybody else runs: a commit has both, or neither.
+        """
         session, way = self._session, self._way
-        refused: list[Rejected] = []
-        noted: Event | None = None
-        position = None
         with way.noting():
-            if isinstance(event, Batch):
-                noted, position = Taken(name, moment, event.records, event.watermark, event.parts), event.position
-                refused = [*event.rejected, *session.take(name, event, moment)]
-            elif isinstance(event, Tick):
-                noted = Passed(event.watermark, event.present)
-                session.pass_time(event)
-            elif event == "opened":
-                noted = Opened(name)
-                session.open(name)
-            elif event == "ended" and (self._at_end == "finish" or name not in self._sources.names):
-                noted = Ended(name)
-                refused = session.end(name)
-            elif event == "ended":
-                self._alignment.leave(name)
-                if self._ignores_silence:
-                    noted, refused = Left(name), session.leave(name)
-            else:
-                noted = Ignored(name, moment)
-                refused = session.ignore(name, moment)
-        if noted is not None:
-            way.note(noted, position)
+            noted, refused = self._tell_session(name, event, moment)
+            answers = self._pull()
+            if noted is not None:
+                way.note(noted, event.position if isinstance(event, Batch) else None, answers, session.frontier)
         if self._clock is not None:
             self._clock.heard(name, event, moment)
+        self._show(answers)
         if self._observer is not None:
             self._observer.took(name, event if isinstance(event, Batch) else None, refused)
-        if refused:
-            await self._reject(refused)
+        return refused
+
+    def _tell_session(self, name: str, event: Batch | Tick | str, moment: float) -> tuple[Event | None, list[Rejected]]:
+        """Returns what the session has been told, and what was refused."""
+        session = self._session
+        if isinstance(event, Batch):
+            taken = Taken(name, moment, event.records, event.watermark, event.parts)
+            return taken, [*event.rejected, *session.take(name, event, moment)]
+        if isinstance(event, Tick):
+            session.pass_time(event)
+            return Passed(event.watermark, event.present, event.ceiling), []
+        if event == "opened":
+            session.open(name)
+            return Opened(name), []
+        if event == "ended" and (self._at_end == "finish" or name not in self._sources.names):
+            return Ended(name), session.end(name)
+        if event == "ended":
+            self._alignment.leave(name)
+            return (Left(name), session.leave(name)) if self._ignores_silence else (None, [])
+        return Ignored(name, moment), session.ignore(name, moment)
 
     async def _reject(self, rejected: list[Rejected]) -> None:
         self.rejected += len(rejected)
@@ -382,23 +405,3 @@ class Engine:
     def _holdings(self) -> Iterator[Holding]:
         """What waits for the slowest sink."""
         yield Holding(self._way.untaken // ON_THE_WAY, lambda: ("answers that wait for a sink", ""))
-
-
-def first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error to show: an error of ours before any other, since others often only follow from it."""
-    leaves: list[BaseException] = []
-    pending: list[BaseException] = [group]
-    while pending:
-        error = pending.pop()
-        if isinstance(error, BaseExceptionGroup):
-            pending += reversed(error.exceptions)
-        else:
-            leaves.append(error)
-    return min(leaves, key=_consequence)
-
-
-def _consequence(error: BaseException) -> int:
-    """How likely an error only follows from another: that somebody stops it least, a cancellation (no Exception) most."""
-    if isinstance(error, Stopped | TidelogError):
-        return 0
-    return 1 if isinstance(error, Exception) else 2

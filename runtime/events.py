@@ -13,6 +13,7 @@ import msgspec
 
 from tidelog.plans.errors import SnapshotError
 from tidelog.plans.syntax import Value
+from tidelog.plans.timeline import POS
 from tidelog.runtime.interfaces import Batch, Rejected, Tick
 from tidelog.runtime.session import Session
 
@@ -62,6 +63,7 @@ class Passed(msgspec.Struct, array_like=True, frozen=True, tag=5):
 
     watermark: int
     present: int
+    ceiling: int = POS
 
 
 Event = Taken | Opened | Ended | Left | Ignored | Passed
@@ -76,7 +78,7 @@ def tell(session: Session, event: Event) -> list[Rejected]:
         batch = Batch(list(event.records), watermark=event.watermark, parts=event.parts)
         return session.take(event.source, batch, event.moment)
     if isinstance(event, Passed):
-        session.pass_time(Tick(event.watermark, event.present))
+        session.pass_time(Tick(event.watermark, event.present, event.ceiling))
     elif isinstance(event, Opened):
         session.open(event.source)
     elif isinstance(event, Ended):

@@ -24,6 +24,8 @@ from tidelog.runtime.state_bound import ON_THE_WAY, Holding, StateBound
 Port = tuple[str, int]
 Message = tuple[str, int, Sequence[Fact]]
 """A step, its port, and new coverage for it."""
+Hear = Callable[[str, Sequence[Fact]], None]
+"""Told what a step takes, with the name of what feeds it, and what it sends, with no name (``)."""
 Receive = Callable[[int, Sequence[Fact], int], list[Fact]]
 """Lets one operator take new coverage on a port and the frontier behind it; returns what follows."""
 
@@ -63,6 +65,7 @@ class Graph:
             self.inner[name] = inside
             self.outer[name] = [port for port in ports if port not in inside]
         self.receivers = {name: self._receiver(name) for name in self.operators}
+        self._hearing: dict[str, Hear] = {}
         self.stream_ports = ports_fed_by(plan, "stream")
         self._start_ports = ports_fed_by(plan, "start").get("", [])
         self._arrival_ports = ports_fed_by(plan, "arrivals").get("", [])
@@ -129,6 +132,25 @@ class Graph:
 
         return take_gated
 
+    def listen(self, name: str, hear: Hear | None) -> None:
+        """Tell `hear` what a step takes and sends; with None, nobody any more."""
+        plain, inputs = self._receiver(name), self.steps[name].inputs
+        self.receivers[name] = plain
+        self._hearing.pop(name, None)
+        if hear is None:
+            return
+        self._hearing[name] = hear
+
+        def take(port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+            out = plain(port, facts, frontier)
+            if facts:
+                hear(inputs[port].name or inputs[port].kind, facts)
+            if out:
+                hear("", out)
+            return out
+
+        self.receivers[name] = take
+
     def advance(self, name: str, frontiers: Sequence[int]) -> list[Fact]:
         """Let one operator, before whose ports there are no gates, take how far all of them have come."""
         try:
@@ -136,15 +158,21 @@ class Graph:
         except Exception as error:
             raise self._failure(name, 0, (), error) from error
         if out:
-            self.bound.moved(len(out))
+            self._made(name, out)
         return out
 
     def release(self, name: str, time: int) -> list[Fact]:
         """Let a hold inside a loop pass what begins by a time."""
         operator = self.operators[name]
         released = operator.release(time) if isinstance(operator, Hold) else []
-        self.bound.moved(len(released))
+        self._made(name, released)
         return released
+
+    def _made(self, name: str, facts: Sequence[Fact]) -> None:
+        """A step has sent something though nothing has come."""
+        self.bound.moved(len(facts))
+        if name in self._hearing and facts:
+            self._hearing[name]("", facts)
 
     def _failure(self, name: str, port: int, facts: Sequence[Fact], error: Exception) -> TidelogError:
         """Name the fact on which an operator fails, by feeding it one by one; the engine stops, so its state may suffer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -13,6 +14,7 @@ from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program, format_statement
 from tidelog.plans.saved import Natural, Saved
+from tidelog.plans.times import TimeReader
 from tidelog.runtime.watermarks import plain_name
 
 VERSION = 1
@@ -112,3 +114,14 @@ def _changed(before: str, now: str) -> str:
         if found is not None:
             return f" (`{shorten(found)}` {what})"
     return " (its statements stand in another order)" if was != known else " (its background, or what is asked, has changed)"
+
+
+def plain_options(plan: Plan, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a session, as far as they decide what follows from events, as plain data."""
+    times = TimeReader(plan.timeline)
+    readers = {"lateness": times.duration, "max_ahead": times.duration, "warn": times.duration, "start": times.point}
+    found = dict(options)
+    for name, read in readers.items():
+        found[name] = None if options[name] is None else read(options[name])
+    found["statuses"] = None if options["statuses"] is None else sorted(options["statuses"])
+    return found

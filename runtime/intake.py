@@ -19,12 +19,13 @@ from itertools import takewhile
 from operator import itemgetter
 from typing import Any
 
-from tidelog.plans.facts import Fact, Record, format_record
+from tidelog.plans.errors import DataError, LateError
+from tidelog.plans.facts import Fact, Record
 from tidelog.plans.plan import Plan, TupleShape
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.admitting import Admitted, Admitting
 from tidelog.runtime.deploy import ports_fed_by
-from tidelog.runtime.interfaces import MOST_NAMES, Batch, Rejected, Tick
+from tidelog.runtime.interfaces import MOST_NAMES, Batch, PlainTimes, Rejected, Tick
 from tidelog.runtime.source_state import SourceState
 from tidelog.runtime.tracks import Rules
 from tidelog.runtime.watermarks import Watermarks
@@ -86,9 +87,10 @@ class Intake:
     `lateness`, `start` and `max_ahead` are encoded. Without a given start, it is the begin of the earliest fact; known as
     soon as no earlier one can come. With `max_ahead`, a fact that begins by more than this beyond where its source stands
     (its watermark and the lateness, so its latest fact where nothing else was promised) is refused, unless most facts that
-    come then agree with it (`runtime.tracks`). A part of a source counts as idle once more than `max_lead` facts of the
-    source's other parts have come since its last. A question takes a fact as one at each time point, so of what it reads
-    nothing may hold at more than `MOST_POINTS`.
+    come then agree with it (`runtime.tracks`). Once a clock tells the time (`pass_time`), the clock alone decides what is
+    too far ahead. A part of a source counts as idle once more than `max_lead` facts of the source's other parts have come
+    since its last. A question takes a fact as one at each time point, so of what it reads nothing may hold at more than
+    `MOST_POINTS`.
     """
 
     def __init__(
@@ -108,7 +110,7 @@ class Intake:
         self._counted = counted(plan)
         self._plain = frozenset() if self._asked else self._used - self._counted
         self._follows = plan.follows_time
-        self.watermarks = Watermarks(sources)
+        self.watermarks = Watermarks(sources, PlainTimes(plan.timeline))
         rules = Rules(lateness, max_ahead, 0 if plan.timeline.is_integer else 1)
         self._admitting = Admitting(self.watermarks, plan.timeline, plan.delays, rules, max_lead)
         self._delays, self._late_by, self._gap, self._leap = plan.delays, rules.behind, rules.gap, rules.leap
@@ -160,7 +162,7 @@ class Intake:
             return None
         watermark = limit = marks.watermark
         limit = max(limit, track.promised)
-        if lo <= limit or lo - limit > self._leap or lo <= NEG:
+        if lo <= limit or lo - limit > self._leap or lo > marks.ceiling or lo <= NEG:
             return None
         point = lo - (lo & self._gap)
         if lo > limit + self._late_by:
@@ -222,7 +224,7 @@ class Intake:
 
     def pass_time(self, tick: Tick) -> Delivery:
         """The machine's clock has gone on: what it says is a floor for the watermark of every source."""
-        self.watermarks.pass_time(tick.watermark, tick.present)
+        self.watermarks.pass_time(tick)
         return self._close(Delivery())
 
     def _note_unused(self, predicate: str) -> bool:
@@ -295,8 +297,8 @@ class Intake:
         refused_long: list[Rejected] = []
         reason = f"long: `ask` takes a fact as one at each time point, but {MOST_POINTS:,} at most"
         for i in long:
-            text = format_record(batch.records[i], self._timeline)
-            refused_long.append(Rejected(_place(batch, i), reason, text.encode()))
+            record = batch.records[i]
+            refused_long.append(Rejected(_place(batch, i), reason, self._admitting.text(record).encode(), record))
         delivery.long = refused_long
         self.long += len(long)
         refused = {i for i in long if batch.records[i][0] not in self._forward}
@@ -354,3 +356,12 @@ def counted(plan: Plan) -> frozenset[str]:
 
 def _place(batch: Batch, index: int) -> str:
     return batch.places[index] if batch.places is not None else ""
+
+
+def raise_refused(*deliveries: Delivery) -> None:
+    """LateError for the first fact that is late, DataError for the first that was refused for another reason."""
+    for delivery in deliveries:
+        for item in delivery.late:
+            raise LateError(f"{item.raw.decode()}: {item.reason}", item.place)
+        for item in delivery.refused:
+            raise DataError(f"{item.raw.decode()}: {item.reason}", item.place)

@@ -16,6 +16,7 @@ from tidelog.plans.analysis.stages import Stage
 from tidelog.plans.facts import Record
 from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.syntax import Value
+from tidelog.plans.timeline import POS, Timeline
 
 StageMode = Literal["intervals", "final", "changes"]
 """In which form the answers of a part of a program can be told (`run --emit`): the modes that look at one output alone."""
@@ -34,11 +35,15 @@ Part = Value | None
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A record that could not be read: where (`file:line`), why, and what it said (bytes, cut if long)."""
+    """A record that could not be used: where (`file:line`), why, and what it said (bytes, cut if long).
+
+    `record` is the fact that it is, where it could be read.
+    """
 
     place: str
     reason: str
     raw: bytes
+    record: Record | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True)
@@ -63,10 +68,37 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """What the machine's clock says: no fact begins at or before `watermark` any more, and now it is `present` (encoded)."""
+    """What the machine's clock says: no fact begins at or before `watermark` any more, and now it is `present` (encoded).
+
+    What begins behind `ceiling` comes from a clock that is wrong.
+    """
 
     watermark: int
     present: int
+    ceiling: int = POS
+
+
+class WritesTimes(Protocol):
+    """Writes encoded times for people."""
+
+    def point(self, point: int) -> str:
+        """A point, such as `17` or `2010-07-01T00:00:00Z`."""
+        ...
+
+    def at(self, lo: int, hi: int) -> str:
+        """What stands behind a fact's `@`: a point, or an interval."""
+        ...
+
+    def length(self, ticks: int) -> str:
+        """A length of time."""
+        ...
+
+
+class PlainTimes:
+    """Times as exact numbers."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.point, self.at, self.length = timeline.format_point, timeline.format_range, timeline.format_point
 
 
 class Source(Protocol):

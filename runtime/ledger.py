@@ -23,19 +23,15 @@ import msgspec
 
 from tidelog.plans.errors import DataError, SnapshotError, SpecError
 from tidelog.plans.plan import Plan
-from tidelog.plans.times import TimeReader
 from tidelog.runtime.durability import (
+    Acknowledging,
     Backlog,
     Changes,
-    Confirming,
-    Heading,
     Input,
     Keep,
-    Keeping,
     Kept,
     StateStore,
     Told,
-    promise_of,
 )
 from tidelog.runtime.events import Ended, Event, Passed, Taken, count_facts, pack_events, tell, unpack_events
 from tidelog.runtime.head import VERSION, Head, SinkStanding, SourceStanding, check_same, fingerprint, pack_head, unpack_head
@@ -43,6 +39,7 @@ from tidelog.runtime.interfaces import AnyAnswer, Listener, Replayable, Source
 from tidelog.runtime.owed import Owed, blocks_of
 from tidelog.runtime.parts import Parts
 from tidelog.runtime.session import Session
+from tidelog.runtime.sink_feeds import OwedFeed, SinkFeeds
 from tidelog.runtime.supervision import SinkActor, SourceActor
 from tidelog.runtime.told import Group
 
@@ -108,12 +105,11 @@ class Ledger:
         self._observed = observed
         self._store, self._every, self._keep = storing.store, storing.every, storing.keep
         self._session, self._sources, self._actors = session, ends.sources, ends.actors
-        self._sinks = {f"{i}:{sink.name}": sink for i, sink in enumerate(ends.sinks)}
-        self._feeds: dict[str, OwedFeed] = {}
         self._owed = Owed(uuid.uuid4().hex, self._read_told, storing.backlog)
+        self._sinks = SinkFeeds(ends.sinks, self._owed, self._progress)
         standings = [SourceStanding(name) for name in ends.sources]
         self._head = Head(VERSION, self._owed.run, plan.name, plan.program.text, fingerprint(plan), options, standings, [])
-        self._head.sinks = [SinkStanding(name) for name in self._sinks]
+        self._head.sinks = [SinkStanding(name) for name in self._sinks.names]
         self._parts = Parts()
         self._events: list[Event] = []
         self._facts = 0
@@ -139,18 +135,13 @@ class Ledger:
         stored = await self._in_thread(self._store.head)
         if stored is not None:
             await self._go_on(unpack_head(stored, self._store.name))
-        for name, standing in zip(self._sinks, self._head.sinks, strict=True):
-            sink = self._sinks[name].sink
-            if isinstance(sink, Keeping) and promise_of(sink) == "exactly once":
-                resume = partial(sink.resume, self._owed.run, standing.taken, standing.standing)
-                standing.taken = await self._in_thread(resume)
-            self._feeds[name] = OwedFeed(self._owed, standing.taken, self._sinks[name], self._progress)
+        await self._in_thread(partial(self._sinks.go_on, self._owed.run, self._head.sinks))
         self.stored = self._owed.committed
 
     async def _go_on(self, head: Head) -> None:
         check_same(head, self._head, self._store.name)
         known = {sink.name: sink for sink in head.sinks}
-        sinks = [known.get(name, SinkStanding(name, head.answers)) for name in self._sinks]
+        sinks = [known.get(name, SinkStanding(name, head.answers)) for name in self._sinks.names]
         self._head = head
         self._head.sinks = sinks
         self._owed.run = head.run
@@ -163,9 +154,6 @@ class Ledger:
         self._worked = anyio.current_time() - began
         for standing in head.sources:
             await self._resume(self._sources[standing.name], standing)
-        for name in self._session.watermarks.temporary():
-            self._session.end(name)
-            self.note(Ended(name), None)
         self._forget_answers()
 
     async def _replay(self, snapshot: int) -> None:
@@ -190,9 +178,8 @@ class Ledger:
         self._session.pull_violations()
 
     async def _resume(self, source: Source | Listener, standing: SourceStanding) -> None:
-        can_replay = isinstance(source, Replayable) and source.is_replayable
         if standing.ended:
-            if self._session.is_finished and not can_replay:
+            if self._session.is_finished and not _can_replay(source):
                 raise SpecError(f"the stream of state `{self._store.name}` has ended: choose another directory")
             logger.warning("%s: has ended in an earlier run, and is not read again", source.name)
         elif standing.position is not None and isinstance(source, Replayable):
@@ -200,6 +187,8 @@ class Ledger:
                 await self._in_thread(partial(source.resume, standing.position))
             except DataError as error:
                 raise SnapshotError(f"state `{self._store.name}`: a position is damaged: {error}") from error
+        elif self._head.snapshot < self._head.events and not _can_replay(source):  # the run before did not come to its end
+            logger.warning("%s: cannot be read again: what it said after the last commit is lost", source.name)
 
     def has_ended(self, name: str) -> bool:
         """Whether a source has ended in an earlier run."""
@@ -209,10 +198,11 @@ class Ledger:
 
     def feed(self, sink: SinkActor) -> OwedFeed:
         """What a sink reads its answers from."""
-        return next(self._feeds[name] for name, other in self._sinks.items() if other is sink)
+        return self._sinks.feed(sink)
 
-    def note(self, event: Event, position: dict[str, Any] | None) -> None:
-        """The session has been told this event; its source then stands at `position`, if it told one."""
+    def note(self, event: Event, position: dict[str, Any] | None, answers: Sequence[AnyAnswer], frontier: int) -> None:
+        """The session has been told this event, and these answers followed; its source then stands at `position`, if it
+        told one. All of it is in one commit: what a run that goes on tells in its replay is stored already."""
         if isinstance(event, Passed) and self._events and isinstance(self._events[-1], Passed):
             self._events.pop()  # a clock may go on for long while nothing happens
         self._events.append(event)
@@ -224,6 +214,7 @@ class Ledger:
                 self._standing(event.source, position=position)
         elif isinstance(event, Ended):
             self._standing(event.source, ended=True)
+        self.tell(answers, frontier)
         if not isinstance(event, Passed):  # a clock that has nothing to tell costs no commit: it goes on from its last word
             self._progress()
 
@@ -242,11 +233,14 @@ class Ledger:
         self._worked += anyio.current_time() - began
         self.is_spoiled = False
 
-    async def tell(self, answers: Sequence[AnyAnswer], frontier: int) -> None:
+    def tell(self, answers: Sequence[AnyAnswer], frontier: int) -> None:
         """The session has told these answers."""
         self._owed.tell(answers, frontier)
         if answers:
             self._progress()
+
+    async def pass_on(self) -> None:
+        """Nothing is passed on before it is committed."""
 
     def _progress(self) -> None:
         """There is something to commit."""
@@ -280,14 +274,12 @@ class Ledger:
 
     def _is_owing(self) -> bool:
         """Whether a sink may tell at any time that it has taken something; otherwise there is little to look at."""
-        return any(feed.standing(name).taken < self._head.answers for name, feed in self._feeds.items())
+        return any(standing.taken < self._head.answers for standing in self._sinks.standings())
 
     def _check(self) -> None:
         """See that what is stored is still there."""
         self._store.check()
-        for actor in self._sinks.values():
-            if isinstance(actor.sink, Keeping):
-                actor.sink.check()
+        self._sinks.check()
 
     async def commit(self, *, is_last: bool = False) -> None:
         """Store what is new since the last commit; nothing any more once storing has failed."""
@@ -295,7 +287,7 @@ class Ledger:
             if self._is_broken:
                 return
             self._work, self._hurry = anyio.Event(), anyio.Event()
-            sinks = [self._feeds[name].standing(name) for name in self._sinks]
+            sinks = self._sinks.standings()
             has_news = bool(self._events or self._owed.waiting) or sinks != self._head.sinks
             takes_snapshot = self._is_snapshot_due() or (is_last and self._is_unsaved())
             if not has_news and not takes_snapshot:
@@ -326,7 +318,7 @@ class Ledger:
 
     def waiting(self, sink: SinkActor) -> int:
         """How many answers wait for a sink."""
-        return self._owed.told - self.feed(sink).done if self._feeds else 0
+        return self._sinks.waiting(sink)
 
     @property
     def untaken(self) -> int:
@@ -417,54 +409,6 @@ class Ledger:
             return await anyio.to_thread.run_sync(call)
 
 
-class OwedFeed:
-    """Brings a sink what it is owed. `given` and `done` are the last answers that it was given, and took."""
-
-    def __init__(self, owed: Owed, taken: int, actor: SinkActor, progress: Callable[[], None]) -> None:
-        self.given = taken
-        self._begin = self.done = taken
-        self._owed, self._actor, self._progress = owed, actor, progress
-
-    async def receive(self) -> Sequence[tuple[Heading | None, Sequence[AnyAnswer]]]:
-        """Wait for answers that are committed: all that are at hand. EndOfStream once there will be none."""
-        if self.done < self.given:
-            self.done = self.given
-            self._progress()
-        groups: list[tuple[Heading, Sequence[AnyAnswer]]] = []
-        while not groups:
-            self._skip(self._owed.first_kept - 1)
-            groups = await self._owed.behind(self.given)
-        heading, answers = groups[-1]
-        self.given = heading.first + len(answers) - 1
-        return groups
-
-    def close(self) -> None:
-        """The sink takes nothing more."""
-
-    def _skip(self, last: int) -> None:
-        """The answers up to this number are not there any more."""
-        if self.given < last:
-            count = last - self.given
-            logger.warning("%s: %d answers were dropped, since too many waited for it", self._actor.name, count)
-            self._actor.drop(count)
-            self.given = self._begin = self.done = last
-
-    def standing(self, name: str) -> SinkStanding:
-        """How far the sink has come."""
-        sink = self._actor.sink
-        if not isinstance(sink, Confirming):
-            return SinkStanding(name, self.done)
-        taken = max(self._begin, sink.confirmed())
-        is_kept = isinstance(sink, Keeping) and promise_of(sink) == "exactly once"
-        return SinkStanding(name, taken, sink.standing() if is_kept and isinstance(sink, Keeping) else None)
-
-
-def plain_options(plan: Plan, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a session, as far as they decide what follows from events, as plain data."""
-    times = TimeReader(plan.timeline)
-    readers = {"lateness": times.duration, "max_ahead": times.duration, "warn": times.duration, "start": times.point}
-    found = dict(options)
-    for name, read in readers.items():
-        found[name] = None if options[name] is None else read(options[name])
-    found["statuses"] = None if options["statuses"] is None else sorted(options["statuses"])
-    return found
+def _can_replay(source: Source | Listener) -> bool:
+    """Whether a source can be read again, or sends again what it got no receipt for."""
+    return isinstance(source, Acknowledging) or (isinstance(source, Replayable) and source.is_replayable)

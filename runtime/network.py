@@ -19,7 +19,7 @@ from typing import Any
 from tidelog.operators.operator import shift
 from tidelog.plans.plan import Feed, Plan, SteppedShape, UnionShape
 from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.graph import Graph, Message
+from tidelog.runtime.graph import Graph, Hear, Message
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.outlet import Outlet
 from tidelog.runtime.readers import Readers, constants
@@ -175,6 +175,13 @@ class Network:
             if self._units[index].due == due:
                 self._units[index].due = POS
                 self._enqueue(self._units[index])
+
+    def listen(self, step: str, hear: Hear | None) -> None:
+        """Tell `hear` what a step takes and sends from now on; with None, nobody any more."""
+        self.graph.listen(step, hear)
+        unit = self._unit_of[step]
+        if isinstance(unit, StepUnit):
+            unit.refresh()
 
     def rest(self) -> None:
         """The stream stops before its end: let all be told that is known."""

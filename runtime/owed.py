@@ -122,7 +122,7 @@ class Owed:
         groups = list(takewhile(lambda group: group.last > after, reversed(self._recent)))[::-1]
         if self.first_kept <= after + 1 and (not groups or groups[0].first > after + 1):
             groups = [group for group in await self._from_store(after + 1) if group.last > after]
-        if self.first_kept > after + 1:
+        if not groups or self.first_kept > after + 1:
             return []
         first = groups[0]
         rest = first.answers[after + 1 - first.first :]

@@ -15,7 +15,7 @@ from tidelog.operators.ask.telling import Telling
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.operators.room import NoRoomError
 from tidelog.plans.answers import Answers
-from tidelog.plans.errors import DataError, LateError, MethodError, SnapshotError, StateError
+from tidelog.plans.errors import LateError, MethodError, SnapshotError, StateError
 from tidelog.plans.facts import Record, Schema, ValueLike
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program, format_statement
@@ -26,7 +26,8 @@ from tidelog.plans.syntax import Ask
 from tidelog.plans.timeline import POS
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.arguments import check_lead, require_stream_plan
-from tidelog.runtime.intake import MAX_LEAD, Delivery, Intake, IntakeStatistics
+from tidelog.runtime.graph import Hear
+from tidelog.runtime.intake import MAX_LEAD, Delivery, Intake, IntakeStatistics, raise_refused
 from tidelog.runtime.interfaces import Batch, EmitMode, Rejected, Tick
 from tidelog.runtime.network import Network
 from tidelog.runtime.outlet import Outlet
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from tidelog.runtime.why.why_not import WhyNot
 
 _SOURCE = "session"
-_SNAPSHOT_VERSION = 8
+_SNAPSHOT_VERSION = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ class Session:
         for; the others count. With `max_ahead` this may be a fact that was handed in before, and waited for others.
         """
         self._check_open()
-        _raise_refused(self._hand_in(Batch(list(records))))
+        raise_refused(self._hand_in(Batch(list(records))))
 
     def push_frame(self, predicate: str, frame: Any, *, on_rejected: OnRejected | None = None) -> None:
         """Hand in a table of one predicate's facts, such as a data frame of pandas or Polars: see `push_frames`."""
@@ -191,7 +192,7 @@ class Session:
         """
         if self.is_finished:
             return
-        _raise_refused(*self._end(self._source))
+        raise_refused(*self._end(self._source))
 
     def begin_at(self, start: int | None) -> None:
         """The stream starts at this encoded time, which may be a gap, or `NEG`; before anything is handed in."""
@@ -246,6 +247,10 @@ class Session:
     def rest(self) -> None:
         """Nothing more is handed in, though the stream has not ended: what is known by now waits to be pulled."""
         self._network.rest()
+
+    def listen(self, step: str, hear: Hear | None) -> None:
+        """Tell `hear` what a step takes and sends from now on; with None, nobody any more."""
+        self._network.listen(step, hear)
 
     def watch(self, name: str, holder: Callable[[], Iterable[Holding]]) -> None:
         """What somebody else holds for this session counts for `max_state`, too."""
@@ -485,11 +490,3 @@ class Session:
         for inquiry, saved in zip(self._inquiries, state["questions"], strict=True):
             inquiry.restore(saved)
         self._hypothetical.clear()
-
-
-def _raise_refused(*deliveries: Delivery) -> None:
-    for delivery in deliveries:
-        for item in delivery.late:
-            raise LateError(f"{item.raw.decode()}: {item.reason}", item.place)
-        for item in delivery.refused:
-            raise DataError(f"{item.raw.decode()}: {item.reason}", item.place)

@@ -159,6 +159,10 @@ class StepUnit(Unit):
         super().connect(brings, watched)
         self._bring = brings.get(self._step.id)
 
+    def refresh(self) -> None:
+        """The graph has another receiver for the step now."""
+        self._receive = self._graph.receivers[self._step.id]
+
     def go_on_with(self, after: StepUnit, port: int, agenda: list[int]) -> None:
         """Nobody but this unit reads what the step sends; it does so at once where nobody on the agenda comes before."""
         self._after, self._port, self._agenda = after, port, agenda

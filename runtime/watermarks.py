@@ -12,15 +12,22 @@ from collections.abc import Iterable
 from typing import Any
 
 from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.interfaces import Tick, WritesTimes
 from tidelog.runtime.source_state import Counts, SourceState, SourceStatistics, counts_of
 from tidelog.runtime.tracks import Least, Track
 
 
 class Watermarks:
-    """Sources by name, with the watermark (encoded) that follows from their promises."""
+    """Sources by name, with the watermark (encoded) that follows from their promises.
 
-    def __init__(self, sources: Iterable[str]) -> None:
+    By the machine's clock, where one is told, it is `present`; what begins behind `ceiling` comes from a wrong clock.
+    `times` writes times where people are told of facts that are refused.
+    """
+
+    def __init__(self, sources: Iterable[str], times: WritesTimes) -> None:
+        self.times = times
         self.watermark = self.floor = self.present = NEG
+        self.ceiling = POS
         self.sources: dict[str, SourceState] = {}
         self._ended: dict[str, Counts] = {}
         self._least: Least[SourceState] = Least()
@@ -67,9 +74,9 @@ class Watermarks:
             state.promised = self.watermark = promise
         return self.watermark
 
-    def pass_time(self, floor: int, present: int) -> None:
-        """By the machine's clock it is `present`, and no source brings anything at or before `floor` any more."""
-        self.floor, self.present = max(self.floor, floor), present
+    def pass_time(self, tick: Tick) -> None:
+        """The machine's clock has gone on."""
+        self.floor, self.present, self.ceiling = max(self.floor, tick.watermark), tick.present, tick.ceiling
         if self.sources:
             self.reach(self.floor)
 
@@ -109,7 +116,7 @@ class Watermarks:
         """All promises as plain data."""
         return {
             "watermark": self.watermark,
-            "clock": [self.floor, self.present],
+            "clock": [self.floor, self.present, self.ceiling],
             "sources": {name: state.snapshot() for name, state in self.sources.items()},
             "ended": {name: list(counts) for name, counts in self._ended.items()},
         }
@@ -122,7 +129,7 @@ class Watermarks:
         for state in self.sources.values():
             self._refresh(state)
         self.watermark = data["watermark"]
-        self.floor, self.present = data["clock"]
+        self.floor, self.present, self.ceiling = data["clock"]
 
 
 def plain_name(source: str) -> str:

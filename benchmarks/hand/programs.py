@@ -10,6 +10,7 @@ from collections import defaultdict, deque
 from heapq import heappop, heappush
 
 from tidelog.plans.facts import Record, Row
+from tidelog.plans.syntax import Value
 from tidelog.plans.timeline import POS
 
 Told = tuple[Row, int, int]
@@ -91,7 +92,7 @@ class Join:
     """`pair(X, Y) :- diamondminus[0,10] left(K, X), diamondminus[0,10] right(K, Y).`, facts in order, no row twice."""
 
     def __init__(self) -> None:
-        self._sides: dict[str, defaultdict[object, deque[tuple[object, int]]]] = {
+        self._sides: dict[str, defaultdict[object, deque[tuple[Value, int]]]] = {
             "left": defaultdict(deque),
             "right": defaultdict(deque),
         }
@@ -103,8 +104,8 @@ class Join:
         while others and others[0][1] < time - 10:
             others.popleft()
         if side == "left":
-            return [((value, other), time, at + 10) for other, at in others]  # type: ignore[list-item] # values are numbers
-        return [((other, value), time, at + 10) for other, at in others]  # type: ignore[list-item]
+            return [((value, other), time, at + 10) for other, at in others]
+        return [((other, value), time, at + 10) for other, at in others]
 
     def finish(self) -> list[Told]:
         return []

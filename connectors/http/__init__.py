@@ -9,7 +9,7 @@ For each program that runs, one `Watch`, which the engine tells what it does and
     engine = Engine(
         plan,
         [*sources, watch.ingest],            # a Listener: it holds back nobody, and never ends; leave it out for no POST
-        [*sinks, WebhookSink(url, plan.schema, secret=…)],
+        [*sinks, WebhookSink(Endpoint(url, secret=…), plan.schema)],
         emit="changes",                      # the page understands every mode; with `changes` ends are exact
         on_violation=watch.violated,         # or a function that calls it
         remember=KEPT_FACTS,                 # of `watch`: so many facts; without, the page says no *why*
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from tidelog.connectors.http.server import HttpServer
     from tidelog.connectors.http.settings import HttpSettings
     from tidelog.connectors.http.watch import Watch
-    from tidelog.connectors.http.webhook import Retries, WebhookSink
+    from tidelog.connectors.http.webhook import Endpoint, Retries, WebhookSink
 
-__all__ = ["HttpServer", "HttpSettings", "Retries", "Watch", "WebhookSink"]
+__all__ = ["Endpoint", "HttpServer", "HttpSettings", "Retries", "Watch", "WebhookSink"]
 
 _HOMES = {
     "server": ("HttpServer",),
     "settings": ("HttpSettings",),
     "watch": ("Watch",),
-    "webhook": ("Retries", "WebhookSink"),
+    "webhook": ("Endpoint", "Retries", "WebhookSink"),
 }
 
 if not TYPE_CHECKING:  # a checker would take it that every name is there

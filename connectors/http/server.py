@@ -50,7 +50,8 @@ class HttpServer:
         self.actions: dict[str, Action] = {}
         app = App(settings, self.watches, self.actions)
         self.metrics: Metrics = app.metrics
-        self._app = wrap_app(app.build(), settings.max_body, "asgi")  # type: ignore[arg-type] # the same, typed elsewhere
+        served: Any = app.build()  # ASGI's types are told anew by each library
+        self._app = wrap_app(served, settings.max_body, "asgi")
         self._config = _config(settings)
         self._acceptor = Acceptor(settings.address, self._serve, ClientLimits(settings.max_clients))
         self._context: WorkerContext
@@ -95,7 +96,8 @@ class HttpServer:
             return
         self._open.add(stream)
         try:
-            await TCPServer(self._app, self._config, self._context, ConnectionState({}), stream)  # type: ignore[arg-type]
+            taken: Any = stream  # of a stream of trio's, hypercorn uses what `_Plain` has
+            await TCPServer(self._app, self._config, self._context, ConnectionState({}), taken)
         except _GONE:
             return
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import anyio
 from anyio.abc import TaskGroup
@@ -13,6 +14,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from tidelog.connectors.http.feed import Place
 from tidelog.connectors.http.watch import Watch
+from tidelog.plans.suggestions import suggest
 
 _RETRY = 2000
 """After how many milliseconds a browser connects again."""
@@ -33,8 +35,8 @@ class Streams:
             return JSONResponse({"error": "`since` is the number of an event"}, 400)
         if self.count >= self._most:
             return JSONResponse({"error": f"{self._most} clients listen already"}, 503, {"retry-after": "10"})
-        names = frozenset(request.query_params.getlist("name"))
-        return _Events(self, place, names)
+        names = request.query_params.getlist("name")
+        return _no_such(watch, names) or _Events(self, place, frozenset(names))
 
     async def socket(self, socket: WebSocket, watch: Watch) -> None:
         """`GET /ws`: a message an answer, with its number; what the client says is not listened to."""
@@ -42,13 +44,16 @@ class Streams:
         if place is None or self.count >= self._most:
             await socket.close(1008 if place is None else 1013)
             return
+        names = socket.query_params.getlist("name")
+        if (refused := _no_such(watch, names)) is not None:
+            await socket.send_denial_response(refused)
+            return
         await socket.accept()
-        names = frozenset(socket.query_params.getlist("name"))
         self.count += 1
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._hear, socket, tasks)
-                await self._send_all(socket, place, names)
+                await self._send_all(socket, place, frozenset(names))
         finally:
             self.count -= 1
 
@@ -113,6 +118,16 @@ async def _wait_for_end(receive: Receive, tasks: TaskGroup) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     tasks.cancel_scope.cancel()
+
+
+def _no_such(watch: Watch, names: Sequence[str]) -> Response | None:
+    """What is answered where there are no answers of a name."""
+    known = watch.names
+    for name in names:
+        if name not in known:
+            near = suggest(name, known)
+            return JSONResponse({"error": f"there are no answers of `{name}`{near}", "names": known}, 404)
+    return None
 
 
 def _place(watch: Watch, since: str | None) -> Place | None:

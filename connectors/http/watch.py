@@ -14,7 +14,7 @@ from tidelog.connectors.http.possible import Possible
 from tidelog.connectors.http.sources import REASONS, Sources, kind_of, source_name
 from tidelog.connectors.http.watched import Violated, Watched
 from tidelog.connectors.json_encoder import JsonEncoder
-from tidelog.plans.facts import Record, format_record
+from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
 from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.runtime.interfaces import AnyAnswer, Batch, Rejected
@@ -33,8 +33,9 @@ KEPT_ANSWERS, KEPT_BYTES = 10_000, 8 << 20
 class Watch:
     """The observer of one engine. `ingest` is a source for it, of what is posted.
 
-    `kept_answers` and `kept_bytes` bound the answers that are there for a client that is slow, or comes back. `now` is the
-    time of day (seconds since 1970), `clock` what durations are measured by.
+    With `iso` answers have times as ISO-8601, where the program declares a unit. `kept_answers` and `kept_bytes` bound the
+    answers that are there for a client that is slow, or comes back. `now` is the time of day (seconds since 1970), `clock`
+    what durations are measured by.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Watch:
         plan: Plan,
         *,
         name: str | None = None,
+        iso: bool = False,
         kept_answers: int = KEPT_ANSWERS,
         kept_bytes: int = KEPT_BYTES,
         now: Callable[[], float] = time.time,
@@ -60,12 +62,17 @@ class Watch:
         self.violations: deque[tuple[float, Violated]] = deque(maxlen=MAX_VIOLATIONS)
         self.lanes, self.possible, self.sources = Lanes(), Possible(), Sources(clock)
         self._tickets: deque[Ticket] = deque()
-        self.replace(plan)
+        self.replace(plan, iso=iso)
 
-    def replace(self, plan: Plan) -> None:
+    def replace(self, plan: Plan, *, iso: bool = False) -> None:
         """Another program runs now, in the same place: what was seen of the old one stays."""
         self.plan = plan
-        self._encoder = JsonEncoder(plan.schema)
+        self._encoder = JsonEncoder(plan.schema, iso=iso and plan.timeline.unit is not None)
+
+    @property
+    def names(self) -> list[str]:
+        """Of what there are answers: predicates and questions."""
+        return [*dict.fromkeys([*self.plan.outputs, *[question.name for question in self.plan.questions]])]
 
     def attach(self, engine: Watched, *, is_durable: bool = False) -> None:
         """This engine is watched; `is_durable` tells that it says when it has stored something."""
@@ -115,11 +122,9 @@ class Watch:
         self.violations.append((self.now(), violation))
 
     def _accepted(self, records: list[Record], refused: Sequence[Rejected]) -> list[Record]:
-        """The facts of a batch without those that were refused, which are known by their text."""
-        texts = {item.raw for item in refused if kind_of(item) in REASONS}
-        if not texts:
-            return records
-        return [record for record in records if format_record(record, self.plan.timeline).encode() not in texts]
+        """The facts of a batch without those that were refused."""
+        out = {item.record for item in refused if item.record is not None and kind_of(item) in REASONS}
+        return [record for record in records if record not in out] if out else records
 
     def _taken(self, ticket: Ticket, refused: Sequence[Rejected]) -> None:
         ticket.refused = list(refused)

@@ -12,17 +12,17 @@ import binascii
 import hashlib
 import hmac
 import logging
-import random
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from urllib.parse import SplitResult, urlsplit
 
 import anyio
 import httpx
 
+from tidelog.connectors.backoff import pause_before
 from tidelog.connectors.formatting import Encoder, predicate_of
 from tidelog.connectors.json_encoder import JsonEncoder
 from tidelog.plans.errors import SpecError
@@ -36,7 +36,8 @@ _AGAIN = {408, 409, 425, 429}
 """Answers of a receiver below 500 after which it is tried again."""
 _TOLD_EVERY = 60.0
 """How many seconds lie at least between two warnings of one kind."""
-_SECRET = "whsec_"  # noqa: S105 - what a secret begins with that stands in base64
+_BASE64 = "whsec_"
+"""What a secret begins with that stands in base64."""
 _MOST_TEXT = 200
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"(?:[!-~](?:[\t -~]*[!-~])?)?")
@@ -59,10 +60,44 @@ class Retries:
         if self.attempts is not None and self.attempts < 1:
             raise ValueError(f"`attempts` is 1 or more, got {self.attempts}")
 
-    def wait_before(self, attempt: int, told: float | None, chance: float) -> float:
+    def wait_before(self, attempt: int, told: float | None) -> float:
         """The seconds to wait before an attempt (the second is 1); `told` is what the receiver asks for."""
-        waited = min(self.longest, self.first * 2.0 ** min(attempt - 1, 60))
-        return max(min(told or 0.0, self.longest), waited * (1 - chance / 2))
+        return max(min(told or 0.0, self.longest), pause_before(attempt, self.first, self.longest))
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where webhooks go: an address, the headers that are sent along, and how long and how often it is tried.
+
+    `secret` signs what is sent: text, or `whsec_` and base64. `timeout` is in seconds, for one attempt. SpecError for an
+    address that is none of HTTP, for headers that cannot be sent, and for a secret that is no base64.
+    """
+
+    url: str
+    secret: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    retries: Retries = field(default_factory=Retries)
+    timeout: float = 10.0
+
+    def __post_init__(self) -> None:
+        _parts(self.url)
+        _check_headers(self.headers)
+        self.key()
+
+    @property
+    def name(self) -> str:
+        """The address without what may be secret in it."""
+        parts = _parts(self.url)
+        return f"{parts.scheme}://{parts.hostname}{parts.path}"
+
+    def key(self) -> bytes | None:
+        """What messages are signed with."""
+        if self.secret is None or not self.secret.startswith(_BASE64):
+            return None if self.secret is None else self.secret.encode()
+        try:
+            return base64.b64decode(self.secret.removeprefix(_BASE64), validate=True)
+        except binascii.Error:
+            raise SpecError("the secret of a webhook begins with `whsec_`, but base64 does not follow") from None
 
 
 def _parts(url: str) -> SplitResult:
@@ -91,43 +126,33 @@ class WebhookSink:
     """Posts each answer as JSON, in order, one after the other. While the receiver takes none, it waits: the backpressure.
 
     A receiver that says that it will not take an answer (4xx, but for 408, 409, 425, 429) loses this one: it is counted in
-    `refused`, logged, and handed to `on_refused`. `secret` signs what is sent: text, or `whsec_` and base64. `headers` are
-    sent along. `encoder` writes each answer as a line, in place of that of JSON lines; with `predicates`, answers of these
-    alone are posted. SpecError for an address that is none of HTTP, and for headers that cannot be sent.
+    `refused`, logged, and handed to `on_refused`. `encoder` writes each answer as a line, in place of that of JSON lines;
+    with `predicates`, answers of these alone are posted.
     """
 
-    def __init__(  # noqa: PLR0913 - every option has a default, and names what it is
+    def __init__(
         self,
-        url: str,
+        endpoint: Endpoint,
         schema: Schema,
         *,
         name: str | None = None,
-        secret: str | None = None,
-        headers: dict[str, str] | None = None,
-        retries: Retries | None = None,
-        timeout: float = 10.0,
-        iso: bool = False,
         encoder: Encoder | None = None,
         predicates: frozenset[str] | None = None,
         on_refused: Callable[[AnyAnswer, str], None] | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        parts = _parts(url)
-        _check_headers(headers or {})
-        self.name = name or f"{parts.scheme}://{parts.hostname}{parts.path}"  # not what may be secret in the address
+        self.name = name or endpoint.name
         self.sent = self.refused = self.attempts = 0
-        self._url, self._timeout, self._transport = url, timeout, transport
-        self._headers = {"user-agent": f"tidelog/{VERSION}", **(headers or {}), "content-type": "application/json"}
-        self._key = None if secret is None else _key(secret)
-        self._retries = retries or Retries()
-        self._encoder: Encoder = encoder or JsonEncoder(schema, iso=iso)
+        self._endpoint, self._transport, self._key = endpoint, transport, endpoint.key()
+        self._headers = {"user-agent": f"tidelog/{VERSION}", **endpoint.headers, "content-type": "application/json"}
+        self._encoder: Encoder = encoder or JsonEncoder(schema)
         self._predicates = predicates
         self._on_refused = on_refused
         self._told = 0.0
         self._client: httpx.AsyncClient | None = None
 
     async def __aenter__(self) -> WebhookSink:
-        self._client = httpx.AsyncClient(timeout=self._timeout, transport=self._transport, follow_redirects=False)
+        self._client = httpx.AsyncClient(timeout=self._endpoint.timeout, transport=self._transport, follow_redirects=False)
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -159,9 +184,10 @@ class WebhookSink:
             reason, told, is_final = await self._post(name, body)
             if reason is None or is_final:
                 return reason
-            if self._retries.attempts is not None and attempt >= self._retries.attempts:
+            retries = self._endpoint.retries
+            if retries.attempts is not None and attempt >= retries.attempts:
                 return f"{reason}, {attempt} times"
-            wait = self._retries.wait_before(attempt, told, random.random())  # noqa: S311 - spreads attempts, guards nothing
+            wait = retries.wait_before(attempt, told)
             self._warn(f"{reason}; trying again in {wait:.1f} s")
             await anyio.sleep(wait)
 
@@ -170,8 +196,9 @@ class WebhookSink:
         if self._client is None:
             raise RuntimeError("the sink has not been entered")
         try:
-            with anyio.fail_after(self._timeout * 2):  # of a body that never ends
-                async with self._client.stream("POST", self._url, content=body, headers=self._signed(name, body)) as answer:
+            with anyio.fail_after(self._endpoint.timeout * 2):  # of a body that never ends
+                headers = self._signed(name, body)
+                async with self._client.stream("POST", self._endpoint.url, content=body, headers=headers) as answer:
                     status, told = answer.status_code, _retry_after(answer.headers.get("retry-after", ""))
         except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
             return f"{type(error).__name__}: {error}"[:_MOST_TEXT].rstrip(": "), None, False
@@ -201,15 +228,6 @@ def sign(key: bytes, name: str, moment: str, body: bytes) -> str:
     'v1,Wo+qtMQnbmveDsu4SsHR+c75JsfXPSB8xTnErzORHxw='
     """
     return "v1," + base64.b64encode(hmac.digest(key, f"{name}.{moment}.".encode() + body, "sha256")).decode()
-
-
-def _key(secret: str) -> bytes:
-    if not secret.startswith(_SECRET):
-        return secret.encode()
-    try:
-        return base64.b64decode(secret.removeprefix(_SECRET), validate=True)
-    except binascii.Error:
-        raise SpecError("the secret of a webhook begins with `whsec_`, but base64 does not follow") from None
 
 
 def _retry_after(text: str) -> float | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 
+from tidelog.plans.arithmetic import COMPUTE
 from tidelog.plans.errors import DataError, ProgramError, SpecError
 from tidelog.plans.numerals import canonical
 from tidelog.plans.parser import parse
@@ -14,18 +14,6 @@ Number = int | float
 Convert = Callable[[Number], Number]
 
 _HEAD = "converted(Y) :- given(X), Y = "
-_OPERATORS: dict[str, Callable[..., Number]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "mod": operator.mod,
-    "min": min,
-    "max": max,
-    "abs": abs,
-    "neg": operator.neg,
-}
 
 
 def read_conversion(text: str) -> Convert:
@@ -66,7 +54,7 @@ def _compile(expression: Expression, text: str) -> Callable[[Number], Number]:
         value = expression.value
         return lambda given: value
     if isinstance(expression, Arithmetic):
-        apply = _OPERATORS[expression.operator]
+        apply = COMPUTE[expression.operator]
         parts = [_compile(operand, text) for operand in expression.operands]
         if len(parts) == 2:
             left, right = parts

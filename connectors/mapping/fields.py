@@ -60,11 +60,15 @@ def getter(settings: FieldSettings, name: str, levels: Mapping[str, int], read: 
 
 def path_getter(text: str) -> Get:
     """What follows a path, from the element at hand or from the whole payload."""
+    find = path_finder(text)
     if text.startswith(ROOT):
-        find_in_payload = read_path(text.removeprefix(ROOT))
-        return lambda element, payload, levels, message: find_in_payload(payload)
-    find = read_path(text)
+        return lambda element, payload, levels, message: find(payload)
     return lambda element, payload, levels, message: find(element)
+
+
+def path_finder(text: str) -> Step:
+    """What follows a path from where it begins."""
+    return read_path(text.removeprefix(ROOT))
 
 
 def read_members(text: str) -> set[str]:

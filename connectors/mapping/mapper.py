@@ -6,14 +6,24 @@ What a map cannot read is rejected with its reason and costs nothing else: of te
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
 from tidelog.connectors.cache import BoundedCache
 from tidelog.connectors.decoding import Decoder
 from tidelog.connectors.lines import RAW_LIMIT
-from tidelog.connectors.mapping.fields import ROOT, Get, Levels, converter, field_of, getter, path_getter, read_members
+from tidelog.connectors.mapping.fields import (
+    ROOT,
+    Get,
+    Levels,
+    converter,
+    field_of,
+    getter,
+    path_finder,
+    path_getter,
+    read_members,
+)
 from tidelog.connectors.mapping.moments import arrival, written
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
 from tidelog.connectors.mapping.topics import TopicPattern
@@ -38,6 +48,15 @@ class Mapper(Protocol):
         ...
 
 
+class _Found(NamedTuple):
+    """What becomes a batch, while it grows."""
+
+    records: list[Record]
+    places: list[str]
+    parts: list[Part] | None
+    rejected: list[Rejected]
+
+
 class MapMapper:
     """Takes a message apart as maps say. With `by`, the field of that name says which device a fact comes from.
 
@@ -54,7 +73,7 @@ class MapMapper:
         self._by_topic: BoundedCache[str, list[tuple[_Map, Levels]]] = BoundedCache(self._taking, lambda key, _: len(key))
 
     def batch(self, messages: Sequence[Message]) -> Batch:
-        found = Batch(places=[], parts=[] if self._is_divided else None)
+        found = _Found([], [], [] if self._is_divided else None, [])
         by_topic, decode = self._by_topic, self._decode
         for message in messages:
             maps = by_topic[message.topic]
@@ -72,9 +91,9 @@ class MapMapper:
                 continue
             for one, levels in maps:
                 self._take(found, message, one, payload, levels)
-        return found
+        return Batch(found.records, found.rejected, places=found.places, parts=found.parts)
 
-    def _take(self, found: Batch, message: Message, one: _Map, payload: Any, levels: Levels) -> None:
+    def _take(self, found: _Found, message: Message, one: _Map, payload: Any, levels: Levels) -> None:
         """Append what one map makes of a message."""
         try:
             elements = one.elements(payload)
@@ -89,11 +108,11 @@ class MapMapper:
                 continue
             if record is not None:
                 found.records.append(record)
-                found.places.append(f"{self._name}:{message.topic}")  # type: ignore[union-attr] # a list, made above
+                found.places.append(f"{self._name}:{message.topic}")
                 if found.parts is not None:
-                    found.parts.append(one.part(record[1]))  # type: ignore[attr-defined] # a list, made above
+                    found.parts.append(one.part(record[1]))
 
-    def _reject(self, found: Batch, message: Message, reason: str) -> None:
+    def _reject(self, found: _Found, message: Message, reason: str) -> None:
         found.rejected.append(Rejected(f"{self._name}:{message.topic}", reason, message.payload[:RAW_LIMIT]))
 
     def _taking(self, topic: str) -> list[tuple[_Map, Levels]]:
@@ -115,7 +134,7 @@ class _Map:
         self._parts = [self._part_of(name, fields[name], types.get(name, "any")) for name in fields]
         self._by = list(fields).index(by) if by in fields else None
         self._make, self._check = row_maker(known), schema.check
-        self._each = path_getter(settings.each) if settings.each else None
+        self._each = path_finder(settings.each) if settings.each else None
         self._when = path_getter(settings.when) if settings.when else None
         self._is_strict = settings.extra == "refuse"
         self._time = _time(schema, settings)
@@ -127,7 +146,7 @@ class _Map:
         """What the payload is taken apart into; DataError where it is nothing of the kind."""
         if self._each is None:
             return (payload,)
-        found = self._each(payload, payload, {}, None)  # type: ignore[arg-type] # a path looks at the payload alone
+        found = self._each(payload)
         if not isinstance(found, list):
             raise DataError(f"`each`: `{self._settings.each}` is no array")
         if len(found) > MAX_ELEMENTS:
@@ -241,14 +260,15 @@ class LineMapper:
         self._decoder = decoder
 
     def batch(self, messages: Sequence[Message]) -> Batch:
-        found = Batch(places=[])
+        found, places = Batch(), list[str]()
         for message in messages:
             decoded = self._decoder.for_stream(f"{self._decoder.name}:{message.topic}").decode(
                 message.payload.splitlines(), 1
             )
             found.records += decoded.records
             found.rejected += decoded.rejected
-            found.places += decoded.places or ()  # type: ignore[operator] # a list, made above
+            places += decoded.places or ()
+        found.places = places
         return found
 
 

@@ -17,7 +17,7 @@ from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.json_encoder import JsonEncoder
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import SpecError
-from tidelog.plans.facts import Schema
+from tidelog.plans.facts import Record, Schema
 from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.suggestions import suggest
 from tidelog.plans.timeline import NEG, POS
@@ -84,9 +84,9 @@ class AnswerValues:
     def __init__(self, schema: Schema, *, iso: bool) -> None:
         self._schema, self._times = schema, TimeFormatter(schema.timeline, iso)
 
-    def of(self, answer: AnyAnswer) -> Values:
+    def of(self, answer: Record | ChangeRecord) -> Values:
         """The values of a derived fact, or of a change."""
-        predicate, row, lo, hi = answer  # type: ignore[misc] # no answer to a question
+        predicate, row, lo, hi = answer
         is_change = isinstance(answer, ChangeRecord)
         values: dict[str, Any] = {f"arg{i}": value for i, value in enumerate(row, 1)}
         known = self._schema.predicates.get(predicate)

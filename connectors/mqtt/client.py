@@ -9,7 +9,6 @@ offer otherwise, is done in a thread.
 from __future__ import annotations
 
 import logging
-import random
 import socket
 import ssl
 from collections.abc import Callable, Sequence
@@ -20,12 +19,14 @@ from typing import Any, cast
 import anyio
 import anyio.to_thread
 import msgspec
+from anyio.abc import TaskGroup
 from paho.mqtt.client import MQTT_CLEAN_START_FIRST_ONLY, Client, MQTTMessage, MQTTv5, MQTTv311
 from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
+from tidelog.connectors.backoff import pause_before
 from tidelog.connectors.mqtt.buffered import BufferedSocket
 from tidelog.connectors.mqtt.settings import Broker, BrokerSettings, WillSettings, tls_context
 from tidelog.plans.errors import SpecError
@@ -38,6 +39,8 @@ FIRST_PAUSE = 0.5
 """The pause, in seconds, before the second attempt to connect; doubled each time, and cut at random."""
 _LOOK_SECONDS = 5.0
 """How often, at the least, it is seen whether the broker is still there."""
+_PROPERTIES_OF: Callable[[int], Properties] = Properties
+"""The library's class, with the type that it does not tell."""
 
 
 class _BufferingClient(Client):
@@ -72,7 +75,7 @@ class ClientStatistics:
 
 
 class MqttClient:
-    """One client of a broker: connects, and goes on doing so with back-off and jitter, while `run` runs.
+    """One client of a broker: connects, and goes on doing so with back-off and jitter, as long as `async with` or `run`.
 
     `on_session(is_present)` is called each time that the broker lets it in, and tells whether the broker has kept its
     session; `on_message` for each message; `on_published(mid)` once the broker has taken one. One that is only passing
@@ -83,7 +86,7 @@ class MqttClient:
     def __init__(self, settings: BrokerSettings, client_id: str, folder: str, *, is_passing: bool = False) -> None:
         if is_passing:
             settings = msgspec.structs.replace(settings, client_id=client_id, will=None, birth=None, session_expiry=0)
-        self._settings = settings
+        self.settings = settings
         self.broker = Broker.parse(settings.url)
         self.name = f"mqtt://{self.broker}"
         self._folder = folder
@@ -97,6 +100,19 @@ class MqttClient:
         self._wanted = anyio.Event()
         self._resumed: anyio.Event | None = None
         self._is_looped = False
+        self._tasks: TaskGroup | None = None
+
+    async def __aenter__(self) -> MqttClient:
+        self._tasks = anyio.create_task_group()
+        await self._tasks.__aenter__()
+        self._tasks.start_soon(self.run)
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._tasks is not None:
+            tasks, self._tasks = self._tasks, None
+            tasks.cancel_scope.cancel()
+            await tasks.__aexit__(None, None, None)
 
     def _make(self, client_id: str, is_passing: bool) -> _BufferingClient:
         client = _BufferingClient(
@@ -116,22 +132,22 @@ class MqttClient:
         client.on_disconnect = self._left
         client.on_socket_register_write = lambda _client, _data, _socket: self._want_write()
         client.on_socket_close = self._closing
-        will = self._settings.will
+        will = self.settings.will
         if will is not None:
             client.will_set(will.topic, will.payload, will.qos, will.retain)
         client.connect_async(
             self.broker.host,
             self.broker.port,
-            self._settings.keep_alive,
+            self.settings.keep_alive,
             clean_start=False if self._is_v5 else MQTT_CLEAN_START_FIRST_ONLY,
             properties=self._properties() if self._is_v5 else None,
         )
         return client
 
     def _properties(self) -> Properties:
-        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call] # the library does not say
-        properties.SessionExpiryInterval = self._settings.session_expiry
-        properties.ReceiveMaximum = self._settings.max_inflight
+        properties = _PROPERTIES_OF(PacketTypes.CONNECT)
+        properties.SessionExpiryInterval = self.settings.session_expiry
+        properties.ReceiveMaximum = self.settings.max_inflight
         return properties
 
     def statistics(self) -> ClientStatistics:
@@ -160,7 +176,7 @@ class MqttClient:
         """Hand over a message, with `id` among its user properties (MQTT 5); returns what `on_published` is told then."""
         properties = None
         if id and self._is_v5:
-            properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # the library does not say
+            properties = _PROPERTIES_OF(PacketTypes.PUBLISH)
             properties.UserProperty = ("id", id)
         return self._client.publish(topic, payload, qos, retain, properties).mid
 
@@ -185,8 +201,7 @@ class MqttClient:
                 before = self._statistics.connections
                 problem = await self._once()
                 failures = 1 if self._statistics.connections > before else failures + 1
-                pause = min(self._settings.retry_longest, FIRST_PAUSE * 2 ** min(failures - 1, 20))
-                pause *= random.uniform(0.5, 1.0)  # noqa: S311 - so that not all come back at once; nobody's secret
+                pause = pause_before(failures, FIRST_PAUSE, self.settings.retry_longest)
                 self._statistics = ClientStatistics(False, self._statistics.connections, problem)
                 logger.warning("%s: %s; trying again in %.1f s", self.name, problem, pause)
                 await anyio.sleep(pause)
@@ -217,17 +232,17 @@ class MqttClient:
         """One connection, from its begin to its end; returns why it ended."""
         self._is_looped, self._refusal = False, ""
         try:
-            if self._settings.user:
-                self._client.username_pw_set(self._settings.user, self._password())
+            if self.settings.user:
+                self._client.username_pw_set(self.settings.user, self._password())
             if self.broker.is_tls:
-                self._client.tls = tls_context(self._settings, self._folder)
+                self._client.tls = tls_context(self.settings, self._folder)
             await anyio.to_thread.run_sync(self._client.reconnect, abandon_on_cancel=True)
         except (OSError, ValueError, SpecError) as error:
             return _reason(error)
         return await self._serve()
 
     def _password(self) -> str | None:
-        return None if self._settings.password is None else self._settings.password.reveal(self._folder)
+        return None if self.settings.password is None else self.settings.password.reveal(self._folder)
 
     async def _serve(self) -> str:
         link = self._client.socket()
@@ -273,7 +288,7 @@ class MqttClient:
         """Ping the broker in time, and see that it answers; at first, that it lets anybody in at all."""
         until = anyio.current_time() + CONNECT_SECONDS
         while True:
-            await anyio.sleep(min(_LOOK_SECONDS, self._settings.keep_alive / 2))
+            await anyio.sleep(min(_LOOK_SECONDS, self.settings.keep_alive / 2))
             if not self._statistics.is_connected and anyio.current_time() >= until:
                 raise ConnectionError(self._refusal or f"no answer within {CONNECT_SECONDS:g} s")
             if self._statistics.is_connected and self._resumed is None:
@@ -287,8 +302,8 @@ class MqttClient:
         """Leave in order: then the broker does not send the last will, so it is published here."""
         link = self._client.socket()
         if self._client.is_connected() and isinstance(link, BufferedSocket):
-            if self._settings.will is not None:
-                self._announce(self._settings.will)
+            if self.settings.will is not None:
+                self._announce(self.settings.will)
             with suppress(OSError):
                 self._client.disconnect()
                 self._client.loop_write()
@@ -309,8 +324,8 @@ class MqttClient:
             return
         self._statistics = ClientStatistics(True, self._statistics.connections + 1)
         logger.info("%s: connected as `%s`", self.name, self._client_id)
-        if self._settings.birth is not None:
-            self._announce(self._settings.birth)
+        if self.settings.birth is not None:
+            self._announce(self.settings.birth)
         self.on_session(bool(flags.session_present))
 
     @property

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 import anyio
-from anyio.abc import TaskGroup
 
 from tidelog.connectors.formatting import predicate_of
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.mqtt.client import ClientStatistics, MqttClient
-from tidelog.connectors.mqtt.settings import BrokerSettings
 from tidelog.runtime.durability import Heading, Promise
 from tidelog.runtime.interfaces import AnyAnswer
 
@@ -30,15 +28,13 @@ class MqttSink:
 
     promise: Promise = "at least once"
 
-    def __init__(  # noqa: PLR0913 - every option has a default, and names what it is
+    def __init__(
         self,
         name: str,
-        settings: BrokerSettings,
+        client: MqttClient,
         topic: TopicTemplate,
         template: Template,
         *,
-        client_id: str,
-        folder: str = ".",
         qos: Literal[0, 1, 2] = 1,
         retain: bool = False,
         predicates: frozenset[str] | None = None,
@@ -46,12 +42,11 @@ class MqttSink:
         self.name = name
         self._topic, self._template, self._qos, self._retain = topic, template, qos, retain
         self._predicates = predicates
-        self.client = MqttClient(settings, client_id, folder)
+        self.client = client
         self.client.on_published, self.client.on_session = self._on_published, self._on_session
         self._heading: Heading | None = None
         self._open: set[int] = set()
         self._progress: anyio.Event
-        self._tasks: TaskGroup | None = None
 
     def connection(self) -> ClientStatistics:
         """How the connection stands."""
@@ -59,16 +54,11 @@ class MqttSink:
 
     async def __aenter__(self) -> MqttSink:
         self._progress = anyio.Event()
-        self._tasks = anyio.create_task_group()
-        await self._tasks.__aenter__()
-        self._tasks.start_soon(self.client.run)
+        await self.client.__aenter__()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        if self._tasks is not None:
-            tasks, self._tasks = self._tasks, None
-            tasks.cancel_scope.cancel()
-            await tasks.__aexit__(None, None, None)
+        await self.client.__aexit__(*exc)
 
     async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Publish these; waits until the broker has them."""

@@ -11,13 +11,11 @@ from typing import Any, Literal
 
 import anyio
 import msgspec
-from anyio.abc import TaskGroup
 from paho.mqtt.client import MQTTMessage
 
 from tidelog.connectors.mapping.mapper import Mapper
 from tidelog.connectors.messages import NO_PROPERTIES, Message
 from tidelog.connectors.mqtt.client import ClientStatistics, MqttClient
-from tidelog.connectors.mqtt.settings import BrokerSettings
 from tidelog.plans.errors import DataError
 from tidelog.runtime.interfaces import Batch
 
@@ -99,15 +97,13 @@ class MqttSource:
 
     is_replayable = True
 
-    def __init__(  # noqa: PLR0913 - every option has a default, and names what it is
+    def __init__(
         self,
         name: str,
-        settings: BrokerSettings,
+        client: MqttClient,
         mapper: Mapper,
         topics: Sequence[str],
         *,
-        client_id: str,
-        folder: str = ".",
         qos: Literal[0, 1] = 1,
         takes_retained: bool = True,
         now: Callable[[], float] = time.time,
@@ -115,16 +111,15 @@ class MqttSource:
         self.name = name
         self._mapper, self._topics, self._qos = mapper, sorted(set(topics)), qos
         self._takes_retained, self._now = takes_retained, now
-        self.client = MqttClient(settings, client_id, folder)
+        self.client = client
         self.client.on_session, self.client.on_message = self._on_session, self._on_message
         self._subscribed: list[str] | None = None
-        self._forget_after = _FORGET_AFTER * settings.keep_alive
-        self._taken = _Taken(settings.max_inflight if settings.version == "5" else 0xFFFF)
+        self._forget_after = _FORGET_AFTER * client.settings.keep_alive
+        self._taken = _Taken(client.settings.max_inflight if client.settings.version == "5" else 0xFFFF)
         self._waiting: deque[tuple[Message, int | None]] = deque()
         self._arrived: anyio.Event
         self._unacknowledged: deque[tuple[int, list[int]]] = deque()
         self._number = 0
-        self._tasks: TaskGroup | None = None
         self.on_messages: Callable[[Sequence[Message]], None] | None = None
         self.repeated = 0
 
@@ -136,16 +131,11 @@ class MqttSource:
 
     async def __aenter__(self) -> MqttSource:
         self._arrived = anyio.Event()
-        self._tasks = anyio.create_task_group()
-        await self._tasks.__aenter__()
-        self._tasks.start_soon(self.client.run)
+        await self.client.__aenter__()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        if self._tasks is not None:
-            tasks, self._tasks = self._tasks, None
-            tasks.cancel_scope.cancel()
-            await tasks.__aexit__(None, None, None)
+        await self.client.__aexit__(*exc)
 
     async def receive(self) -> Batch | None:
         """The facts of the messages that have come, once some have. It never ends."""

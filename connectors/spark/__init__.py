@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tidelog.connectors.spark.origins import Access
     from tidelog.connectors.spark.session import spark_session
     from tidelog.connectors.spark.source import TidelogDataSource, register
-    from tidelog.connectors.spark.tables import table_paths
+    from tidelog.connectors.spark.tables import table_files
 
 __all__ = [
     "Access",
@@ -27,7 +27,7 @@ __all__ = [
     "parse_fields",
     "register",
     "spark_session",
-    "table_paths",
+    "table_files",
 ]
 
 _HOMES = {
@@ -38,7 +38,7 @@ _HOMES = {
     "parse_fields": "arguments",
     "register": "source",
     "spark_session": "session",
-    "table_paths": "tables",
+    "table_files": "tables",
 }
 
 

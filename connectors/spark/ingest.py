@@ -143,11 +143,10 @@ class Ingestion:
             if not self._is_open:
                 raise ConnectorError("the tables are closed")
             check_order(manifest, self._identity, batch)
-            staging = self._tables.begin()
-            self._tables.publish(staging, self._following(manifest, batch, self._merge(facts, staging)))
+            self._tables.publish(self._following(manifest, batch, self._merge(facts)))
 
-    def _merge(self, facts: DataFrame, staging: str) -> dict[tuple[str, str], list[Segment]]:
-        merging = _Merging(self._layout, self._tables.manifest, self._tables.current, staging)
+    def _merge(self, facts: DataFrame) -> dict[tuple[str, str], list[Segment]]:
+        merging = _Merging(self._layout, self._tables)
 
         def merge(group: pa.Table) -> pa.Table:  # Spark goes by the arguments of a function, and wants no object
             return merging.merge(group)
@@ -163,6 +162,7 @@ class Ingestion:
         tables = {name: TableFields(column.fields, column.types) for name, column in columns.items()}
         return Manifest(
             version=last.version + 1,
+            writer=self._tables.writer,
             checkpoint=self._identity,
             batch=batch,
             dates=self._layout.dates,
@@ -175,19 +175,19 @@ class Ingestion:
 class _Merging:
     """What a worker does with the facts of one predicate and one node."""
 
-    def __init__(self, layout: Layout, manifest: Manifest, current: str, staging: str) -> None:
+    def __init__(self, layout: Layout, tables: Tables) -> None:
         self._layout = layout
-        self._version = manifest.version + 1
-        self._current, self._staging = current, staging
+        self._version = tables.manifest.version + 1
+        self._store, self._writer = tables.store, tables.writer
         self._segments: dict[tuple[str, str], list[Segment]] = {}
-        for segment in manifest.segments:
+        for segment in tables.manifest.segments:
             self._segments.setdefault((segment.predicate, segment.node), []).append(segment)
 
     def merge(self, facts: pa.Table) -> pa.Table:
         predicate, node = facts.column("predicate")[0].as_py(), facts.column("node")[0].as_py()
         arguments = self._layout.arguments.get(predicate, PLAIN)
         time = self._layout.nodes[node]
-        part = Partition(predicate, node, time, arguments, self._layout.dates, self._current, self._staging, self._version)
+        part = Partition(predicate, node, time, arguments, self._layout.dates, self._store, self._writer, self._version)
         segments = part.merge(runs_of(facts, arguments), self._segments.get((predicate, node), ()))
         text = msgspec.json.encode(segments)
         return pa.table({"predicate": [predicate], "node": [node], "segments": [text]})

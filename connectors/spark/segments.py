@@ -7,13 +7,12 @@ one size become one, so that there are never many: each row is written some ten 
 
 from __future__ import annotations
 
+import io
 import math
-import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +23,7 @@ from pyspark.sql.types import LongType, StructType
 from tidelog.connectors.spark.arguments import ArgumentColumn
 from tidelog.connectors.spark.columns import TOLD_COLUMNS, TimeColumn, exact, interval_columns, row_type
 from tidelog.connectors.spark.intervals import Key, Run, Time, coalesce
+from tidelog.connectors.spark.stores import Store
 from tidelog.connectors.spark.tables import NodeTime, Segment
 from tidelog.plans.errors import ConnectorError
 
@@ -43,15 +43,15 @@ def table_type(arguments: ArgumentColumn, dates: bool) -> StructType:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """One table's files of one node: where they are, where new ones go, and how their columns are made."""
+    """One table's files of one node: where they are, who makes new ones, and how their columns are made."""
 
     predicate: str
     node: str
     time: NodeTime
     arguments: ArgumentColumn
     dates: bool
-    current: str
-    staging: str
+    store: Store
+    writer: str
     version: int
 
     def merge(self, facts: Sequence[Run], segments: Sequence[Segment]) -> list[Segment]:
@@ -63,10 +63,15 @@ class Partition:
         touched, untouched = _split(segments, coalesce(facts, integer=integer), integer)
         stored = [run for segment in touched for run in self._read(segment)]
         runs = coalesce([*stored, *facts], integer=integer)
-        names = (f"part-{self.version:08d}-{number:03d}.parquet" for number in count())
+        names = (f"{self._own}{number:03d}.parquet" for number in count())
         cut = (runs[begin : begin + FULL] for begin in range(0, len(runs), FULL))
         written = [self._write(next(names), piece) for piece in cut]
         return self._compact([*untouched, *written], names)
+
+    @property
+    def _own(self) -> str:
+        """What the names of the files begin with that are made now."""
+        return f"part-{self.version:08d}-{self.writer}-"
 
     def _compact(self, segments: list[Segment], names: Iterator[str]) -> list[Segment]:
         """Eight full files of about one size become one, until there are no eight."""
@@ -82,20 +87,20 @@ class Partition:
         return segments
 
     def _concatenate(self, name: str, segments: Sequence[Segment]) -> Segment:
-        table = pa.concat_tables(pq.ParquetFile(self._path(each)).read() for each in segments)
-        for each in segments:  # those that were made just now are no longer needed
-            Path(self.staging, each.path).unlink(missing_ok=True)
+        table = pa.concat_tables(map(self._table, segments))
+        for each in segments:
+            if each.name.startswith(self._own):  # made just now, and no longer needed
+                self.store.remove(each.path)
         lows, highs = [each.low for each in segments], [each.high for each in segments]
         low = None if None in lows else min(lows, key=lambda text: exact(text or "0"))
         high = None if None in highs else max(highs, key=lambda text: exact(text or "0"))
         return self._store(Segment(self.predicate, self.node, name, table.num_rows, low, high), table)
 
-    def _path(self, segment: Segment) -> str:
-        new = os.path.join(self.staging, segment.path)
-        return new if os.path.exists(new) else os.path.join(self.current, segment.path)
+    def _table(self, segment: Segment) -> pa.Table:
+        return pq.ParquetFile(io.BytesIO(self.store.get(segment.path))).read()
 
     def _read(self, segment: Segment) -> Iterator[Run]:
-        table = pq.ParquetFile(self._path(segment)).read()
+        table = self._table(segment)
         keys = map(_key, table.column("arguments").to_pylist())
         names = ("start", "end", "start_open", "end_open", "first_seq", "last_seq", "horizon")
         columns = [table.column(name).to_pylist() for name in names]
@@ -125,15 +130,10 @@ class Partition:
         return self._store(segment, pa.Table.from_arrays(arrays, schema=schema))
 
     def _store(self, segment: Segment, table: pa.Table) -> Segment:
-        """Write a file so that it is there as a whole or not at all, on the disk before anyone refers to it."""
-        path = os.path.join(self.staging, segment.path)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        part = f"{path}.{os.getpid()}.part"
-        with open(part, "wb") as file:
-            pq.write_table(table, file, compression="zstd")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
+        """Write a file, before any version names it."""
+        data = io.BytesIO()
+        pq.write_table(table, data, compression="zstd")
+        self.store.put(segment.path, data.getvalue())
         return segment
 
 

@@ -20,6 +20,7 @@ from tidelog.connectors.outbox_file import OutboxRow, OutboxSchema
 from tidelog.connectors.spark.arguments import PLAIN, ArgumentColumn, agreed, column_of, parse_fields
 from tidelog.connectors.spark.columns import FactBatches, fact_type, has_dates
 from tidelog.connectors.spark.origins import Origin, read_origins, read_schemas
+from tidelog.connectors.spark.table_source import Table, TableReader
 from tidelog.plans.errors import ConnectorError, SpecError
 
 if TYPE_CHECKING:
@@ -40,8 +41,9 @@ def register(spark: SparkSession) -> None:
 
 
 class TidelogDataSource(DataSource):
-    """Its options:
+    """Facts of outboxes, or, with `tables`, the rows of a table that `ingest` has made. Its options:
 
+    * `tables` and `predicate`: where the tables are, and of which predicate; a batch alone, without the options below;
     * `path`: directories of outboxes, separated by commas;
     * `address`: gateways, `tcp://HOST:PORT`, likewise; with `token` or `tokenFile`, and `tls`: `true`, or a file of
       certificates to trust;
@@ -56,16 +58,29 @@ class TidelogDataSource(DataSource):
         return "tidelog"
 
     def schema(self) -> StructType:
-        return self._reading().type
+        table = self._table()
+        return self._reading().type if table is None else table.type
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return OutboxBatchReader(self._reading())
+        table = self._table()
+        return OutboxBatchReader(self._reading()) if table is None else TableReader(table)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        if self._table() is not None:
+            raise SpecError("tables are read as a batch; a stream reads outboxes")
         predicate = self.options.get("predicate")
         limit = _positive(self.options, "maxRowsPerBatch")
         acknowledge = _boolean(self.options, "acknowledge", default=predicate is None)
         return OutboxStreamReader(self._reading(), limit, acknowledge)
+
+    def _table(self) -> Table | None:
+        """The table that is asked for; None where it is outboxes."""
+        place, predicate = self.options.get("tables"), self.options.get("predicate")
+        if place is None:
+            return None
+        if not predicate:
+            raise SpecError("say which table is meant: `.option('predicate', NAME)`")
+        return Table(place, predicate)
 
     def _reading(self) -> Reading:
         return Reading(read_origins(self.options), self.options.get("predicate"), self.options.get("fields"))

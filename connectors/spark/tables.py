@@ -1,37 +1,38 @@
-"""Tables on disk: plain Parquet for whoever reads, and for the one who writes all or nothing.
+"""Tables as a log of manifests: files of Parquet, and for each version one that says which of them make it up.
 
 ```
-TABLES/hot              a link to `.current/hot`: one table for each predicate, partitioned by node
-TABLES/.current         a link to the newest version
-TABLES/.versions/00000012/_manifest.json
-TABLES/.versions/00000012/hot/node=n1/part-00000009-000.parquet
+TABLES/_log/00000000000000000012.json                                   version 12 of all tables
+TABLES/_data/hot/node=n1/part-00000009-5f1c7a3e9b20-000.parquet         a file, of version 9 and all later ones that name it
 ```
 
-A version is a folder with all tables. It is made beside the others, of new files and of hard links to those that stay the
-same; it is complete and on the disk when the link `.current` is turned to it, which is one atomic step. A process that dies
-before leaves the tables as they were, one that dies after leaves them as they should be.
+A version is made by writing its manifest, in one step, unless there is one of its number. So of two writers one is told that
+the other was first, and a process that dies leaves a version or none. A writer that gets no reply asks whose manifest is
+there. Files never change, and are taken away once no version that is kept names them. Nothing is linked, renamed or locked,
+so tables can be in an object store that has conditional writes.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Iterable
-from contextlib import ExitStack
-from pathlib import Path
+import re
+import uuid
 from types import TracebackType
+from urllib.parse import unquote
 
 import msgspec
 
 from tidelog.connectors.folders import escape_value, folder_of
-from tidelog.connectors.spark.places import held_alone, on_this_machine
+from tidelog.connectors.spark.places import is_remote
+from tidelog.connectors.spark.stores import Store, is_part, open_store
 from tidelog.plans.errors import ConnectorError, SpecError
 
-FORMAT = 1
+FORMAT = 2
 KEPT = 20
 """How many versions are kept, for those who still read an older one."""
 
-_MANIFEST = "_manifest.json"
+_LOG, _DATA = "_log", "_data"
+_ATTEMPTS = 5
+_MADE_FOR = re.compile(r"part-(\d+)-")
 
 
 class NodeTime(msgspec.Struct, frozen=True):
@@ -63,14 +64,15 @@ class Segment(msgspec.Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """Where it is in a version."""
-        return os.path.join(folder_of(self.predicate), f"node={escape_value(self.node)}", self.name)
+        """The file's name in the store."""
+        return f"{_DATA}/{folder_of(self.predicate)}/node={escape_value(self.node)}/{self.name}"
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """A version: what it is made of, and the last batch, of the stream with this checkpoint, that is in it."""
+    """A version: what it is made of, who made it, and the last batch, of the stream with this checkpoint, that is in it."""
 
     version: int = 0
+    writer: str = ""
     checkpoint: str = ""
     batch: int = -1
     dates: bool = False
@@ -80,138 +82,141 @@ class Manifest(msgspec.Struct, frozen=True):
     format: int = FORMAT
 
 
-def table_paths(tables: str) -> dict[str, str]:
-    """For each predicate the folder of its table in the newest version, which stays as it is for some batches to come.
+def table_files(tables: str) -> dict[str, list[str]]:
+    """For each predicate the files of its table in the newest version; they stay as they are for some batches to come.
 
     SpecError where there are no tables.
     """
-    current = Path(tables, ".current")
-    if not current.exists():
-        raise SpecError(f"there are no tables in `{tables}`")
-    version = current.resolve()
-    return {predicate: os.fspath(version / folder_of(predicate)) for predicate in _read(version).tables}
+    store = open_store(tables)
+    manifest = newest(store)
+    found: dict[str, list[str]] = {predicate: [] for predicate in manifest.tables}
+    for segment in manifest.segments:
+        found[segment.predicate].append(store.path(segment.path))
+    return found
+
+
+def table_at(path: str) -> tuple[str, str]:
+    """Where tables are, and of which predicate, for the path of one of them.
+
+    >>> table_at("s3://plant/tables/hot")
+    ('s3://plant/tables', 'hot')
+    """
+    place, _, name = (path if is_remote(path) else os.path.abspath(path)).rstrip("/").rpartition("/")
+    return place, unquote(name)
+
+
+def is_table(path: str) -> bool:
+    """Whether a path of this machine means one of our tables: there are tables in the folder above it."""
+    return not os.path.lexists(path) and os.path.isdir(os.path.join(table_at(path)[0], _LOG))
+
+
+def newest(store: Store) -> Manifest:
+    """The newest version. SpecError where there is none, ConnectorError where it cannot be read."""
+    for _ in range(_ATTEMPTS):
+        try:
+            versions = _versions(store)
+            if not versions:
+                raise SpecError(f"there are no tables in `{store.place}`")
+            return _read(store, versions[-1])
+        except FileNotFoundError:  # taken away since
+            continue
+        except OSError as error:
+            raise ConnectorError(f"cannot read the tables in `{store.place}`: {error}") from error
+    raise ConnectorError(f"cannot read the tables in `{store.place}`: their versions go faster than they can be read")
 
 
 class Tables:
-    """The writer's side: one at a time. Used with `with`.
+    """The writer's side. Used with `with`.
 
-    SpecError where another process writes these tables, or they are of another format; ConnectorError where they cannot be
-    written.
+    SpecError where tables are of another format; ConnectorError where they cannot be written, and where another process
+    writes them, too.
     """
 
-    def __init__(self, path: str) -> None:
-        self.path = Path(on_this_machine(path, "tables of `ingest`"))
-        self._versions = self.path / ".versions"
-        self._held = ExitStack()
+    def __init__(self, place: str) -> None:
+        self.store = open_store(place)
+        self.writer = uuid.uuid4().hex[:12]
         self.manifest = Manifest()
 
     def __enter__(self) -> Tables:
-        with ExitStack() as stack:
-            stack.enter_context(held_alone(os.fspath(self.path), "tables"))
-            try:
-                self._versions.mkdir(exist_ok=True)
-            except OSError as error:
-                raise SpecError(f"cannot write tables to `{self.path}`: {error.strerror}") from None
-            self._recover()
-            self._held = stack.pop_all()
+        self.manifest = Manifest()
+        try:
+            if self.store.names(".versions"):
+                raise SpecError(f"the tables in `{self.store.place}` have format 1, and this version reads {FORMAT}")
+            versions = _versions(self.store)
+            if versions:
+                self.manifest = _read(self.store, versions[-1])
+            self._clean([version for version in versions if version > self.manifest.version - KEPT])
+        except OSError as error:
+            raise SpecError(f"cannot write tables to `{self.store.place}`: {error}") from None
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._held.close()
+        """Nothing is held."""
 
-    def _recover(self) -> None:
-        """Go by the version that `.current` leads to, and take away what a process that died has left behind."""
-        current = self.path / ".current"
-        if current.exists():
-            self.manifest = _read(current)
-        for folder in self._versions.iterdir():
-            if not folder.name.isdecimal() or int(folder.name) > self.manifest.version:
-                shutil.rmtree(folder)
-        self._link_tables()
-
-    @property
-    def current(self) -> str:
-        """The folder of the newest version."""
-        return os.fspath(self._folder(self.manifest.version))
-
-    def _folder(self, version: int) -> Path:
-        return self._versions / f"{version:08d}"
-
-    def begin(self) -> str:
-        """An empty folder for what is new in the next version."""
-        staging = self._versions / f"{self.manifest.version + 1:08d}.new"
-        if staging.exists():  # a batch that failed
-            shutil.rmtree(staging)
-        staging.mkdir()
-        return os.fspath(staging)
-
-    def publish(self, staging: str, manifest: Manifest) -> None:
-        """Make the next version, whose new files are on the disk in `staging`, the newest one; for good."""
-        folder = self._folder(manifest.version)
-        try:
-            _link_missing(Path(self.current), Path(staging), manifest.segments)
-            _write(Path(staging, _MANIFEST), msgspec.json.encode(manifest))
-            for each, _, _ in os.walk(staging):
-                _sync(each)
-            os.rename(staging, folder)
-            _sync(self._versions)
-            self._turn(self.path / ".current", os.path.join(".versions", folder.name))
-            self.manifest = manifest
-            self._link_tables()
-            self._forget()
-        except OSError as error:
-            raise ConnectorError(f"cannot write tables to `{self.path}`: {error}") from error
-
-    def _link_tables(self) -> None:
-        for predicate in self.manifest.tables:
-            name = folder_of(predicate)
-            if not (self.path / name).is_symlink():
-                self._turn(self.path / name, os.path.join(".current", name))
-
-    def _turn(self, link: Path, target: str) -> None:
-        """Let a symbolic link lead to another target, in one step."""
-        new = link.with_name(f".{link.name}.new")
-        new.unlink(missing_ok=True)
-        new.symlink_to(target)
-        os.replace(new, link)
-        _sync(self.path)
-
-    def _forget(self) -> None:
+    def _clean(self, kept: list[int]) -> None:
+        """Take away what no version that is kept names, and no writer can name any more."""
+        named = {segment.path for version in kept for segment in _read(self.store, version).segments}
         oldest = self.manifest.version - KEPT
-        for folder in self._versions.iterdir():
-            if folder.name.isdecimal() and int(folder.name) <= oldest:
-                shutil.rmtree(folder)
+        for name in self.store.names(_DATA):
+            made = _MADE_FOR.match(os.path.basename(name))
+            if name not in named and made and int(made[1]) <= oldest:
+                self.store.remove(name)
+        for name in self.store.names(_LOG):
+            if is_part(name) or _version(name) <= oldest:
+                self.store.remove(name)
+
+    def publish(self, manifest: Manifest) -> None:
+        """Make the next version, whose files are in the store, the newest one; for good.
+
+        ConnectorError where another process has made one of this number.
+        """
+        name, data = _name(manifest.version), msgspec.json.encode(manifest)
+        try:
+            if not self.store.put_new(name, data) and self.store.get(name) != data:
+                raise ConnectorError(
+                    f"another process has written version {manifest.version} of the tables in `{self.store.place}`: "
+                    "one process writes them at a time"
+                )
+            self.manifest = manifest
+            self._forget(manifest.version - KEPT)
+        except OSError as error:
+            raise ConnectorError(f"cannot write tables to `{self.store.place}`: {error}") from error
+
+    def _forget(self, version: int) -> None:
+        """Take away a version, and the files that the next one does not name."""
+        try:
+            old, following = _read(self.store, version), _read(self.store, version + 1)
+        except FileNotFoundError:
+            return
+        named = {segment.path for segment in following.segments}
+        for segment in old.segments:
+            if segment.path not in named:
+                self.store.remove(segment.path)
+        self.store.remove(_name(version))
 
 
-def _read(version: Path) -> Manifest:
+def _name(version: int) -> str:
+    return f"{_LOG}/{version:020d}.json"
+
+
+def _version(name: str) -> int:
+    """The version of a manifest; 0 for what is none."""
+    stem, suffix = os.path.splitext(os.path.basename(name))
+    return int(stem) if suffix == ".json" and stem.isascii() and stem.isdecimal() else 0
+
+
+def _versions(store: Store) -> list[int]:
+    """The numbers of all versions, in order."""
+    return sorted(version for name in store.names(_LOG) if (version := _version(name)) > 0)
+
+
+def _read(store: Store, version: int) -> Manifest:
+    """One version; FileNotFoundError where it is gone, ConnectorError where it is damaged."""
+    data = store.get(_name(version))
     try:
-        manifest = msgspec.json.decode((version / _MANIFEST).read_bytes(), type=Manifest)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise ConnectorError(f"the tables in `{version}` are damaged: {error}") from error
+        manifest = msgspec.json.decode(data, type=Manifest)
+    except msgspec.MsgspecError as error:
+        raise ConnectorError(f"version {version} of the tables in `{store.place}` is damaged: {error}") from error
     if manifest.format != FORMAT:
-        raise SpecError(f"the tables in `{version}` have format {manifest.format}, and this version reads {FORMAT}")
+        raise SpecError(f"the tables in `{store.place}` have format {manifest.format}, and this version reads {FORMAT}")
     return manifest
-
-
-def _link_missing(current: Path, staging: Path, segments: Iterable[Segment]) -> None:
-    for segment in segments:
-        target = staging / segment.path
-        if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            os.link(current / segment.path, target)
-
-
-def _write(path: Path, data: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync(folder: str | Path) -> None:
-    """Bring the entries of a folder to the disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidelog.connectors.spark import Ingestion, parse_fields, spark_session, table_paths
+from tidelog.connectors.spark import Ingestion, parse_fields, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,7 +53,7 @@ def main(spark: SparkSession, folder: Path) -> None:
     fields = {"cold_spell": parse_fields("city: text")}
     with Ingestion(list(map(str, outboxes)), tables, str(folder / "checkpoint"), fields=fields) as ingestion:
         ingestion.run(spark, once=True)
-    spark.read.parquet(table_paths(tables)["cold_spell"]).createOrReplaceTempView("cold_spell")
+    spark.read.format("tidelog").options(tables=tables, predicate="cold_spell").load().createOrReplaceTempView("cold_spell")
     for row in spark.sql(LONGEST).collect():
         print(f"{row.city}: {row.spells} cold spells, the longest of {row.longest} hours")
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from functools import reduce
-from typing import Any
 
+from tidelog.plans.arithmetic import COMPUTE
 from tidelog.plans.errors import DataError
 from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable
 
@@ -18,17 +17,6 @@ _COMPARE: dict[str, Callable[[Value, Value], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_INFIX: dict[str, Callable[[Value, Value], Value]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "mod": operator.mod,
-    "min": min,
-    "max": max,
-}
-_UNARY: dict[str, Callable[[Any], Value]] = {"abs": abs, "neg": operator.neg}
 UNCOMPUTABLE = (ArithmeticError, DataError, TypeError)
 """What arithmetic without a result, or a comparison of a number with a text, raises."""
 
@@ -48,7 +36,8 @@ def evaluate(expression: Expression, values: Mapping[str, Value]) -> Value:
             numbers = [evaluate(operand, values) for operand in operands]
             if any(isinstance(number, str) for number in numbers):
                 raise TypeError("arithmetic needs numbers")
-            return _UNARY[sign](numbers[0]) if sign in _UNARY else reduce(_INFIX[sign], numbers)
+            found: Value = COMPUTE[sign](*numbers)
+            return found
     raise TypeError("`_` has no value")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -14,12 +15,14 @@ import tidelog
 from engine.running import BACKENDS, DeadLetterList, SlowSource, plan_of, run, shown
 from engine.test_sources import TimedSink
 from tidelog import Engine, MemorySink, MemorySource, PushSource
+from tidelog.connectors.formatting import TimeFormatter
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
 from tidelog.plans.timeline import Timeline
 from tidelog.runtime import clock as clocks
 from tidelog.runtime.clock import Clock
 from tidelog.runtime.interfaces import Batch, Tick
+from tidelog.runtime.supervision import SourceActor
 
 BEGIN = 1_700_000_000
 SILENT = """timeline integer, unit 1 s. input temp(sensor). output silent.
@@ -204,6 +207,47 @@ def test_how_far_ahead_a_fact_may_lie_is_measured_from_the_clock() -> None:
     assert [item.raw.decode().partition("@")[0] for item in letters.rejected] == ["temp(first)", "temp(ahead)"]
     assert letters.rejected[1].reason == f"ahead: begins more than 10 after {BEGIN + 101}, where the clock stood"
     assert engine.statistics().intake.accepted == 2
+
+
+@pytest.mark.parametrize("told", [None, math.inf])
+def test_a_fact_from_a_clock_that_is_years_ahead_is_refused_unless_told_otherwise(told: float | None) -> None:
+    """However many such facts come, time goes on where the machine's clock is, and what is of now is taken."""
+    plan, source, sink, letters = plan_of(SILENT), PushSource(), MemorySink(), DeadLetterList()
+
+    async def script() -> None:
+        await anyio.sleep(1)
+        await source.send([at(plan, "temp", 1_000_000 + second, "wrong") for second in range(50)])
+        await source.send([at(plan, "temp", 304, "far")])
+        await anyio.sleep(1)
+        await source.send([at(plan, "temp", 2, "s1")])
+        source.close()
+
+    engine = engine_of(plan, [source], sink, clock=60, lateness=2, max_ahead=told, dead_letters=letters)
+    engine.write_times(TimeFormatter(plan.timeline, iso=True))
+    drive(engine, script)
+    reasons = [item.reason for item in letters.rejected]
+    if told is None:
+        assert engine.statistics().intake.accepted == 1 and len(reasons) == 51
+        assert reasons[-1] == "ahead: begins more than 302 s after 2023-11-14T22:13:21Z, where the clock stood"
+        assert letters.rejected[-1].raw == b"temp(far)@2023-11-14T22:18:24Z"
+    else:
+        assert [reason.partition(":")[0] for reason in reasons] == ["late"] * 2
+
+
+def test_a_clock_tells_the_time_also_while_sources_are_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Facts of now are not ahead, though a source has had more to say than was taken for long."""
+    plan, source, sink, letters = plan_of(SILENT), PushSource(), MemorySink(), DeadLetterList()
+    monkeypatch.setattr(SourceActor, "is_passing_on", True)
+
+    async def script() -> None:
+        for second in range(10, 200, 10):
+            await anyio.sleep(10)
+            await source.send([at(plan, "temp", second, "s1")])
+        source.close()
+
+    engine = engine_of(plan, [source], sink, clock=60, max_ahead=20, dead_letters=letters)
+    drive(engine, script)
+    assert not letters.rejected
 
 
 def test_what_is_recorded_is_read_before_the_clock_counts() -> None:

@@ -10,13 +10,14 @@ import anyio
 import pytest
 
 from children import WAIT
+from crashing import CrashError, CrashingDirectory
 from engine.running import plan_of, records
 from tidelog import ConnectorError, Engine, MemorySink, MemorySource, RestartPolicy, Session, SpecError
 from tidelog.connectors.state_store import StateDirectory
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
 from tidelog.runtime import channels, ledger, owed
-from tidelog.runtime.durability import Backlog, Changes, Kept, Told
+from tidelog.runtime.durability import Backlog, Kept, Told
 from tidelog.runtime.interfaces import Batch
 from tidelog.runtime.told import Group, pack_told, unpack_told
 
@@ -47,26 +48,6 @@ class ReplayableSource(MemorySource):
 
     def resume(self, position: dict[str, Any]) -> None:
         self._rest = iter(self._from(position["at"]))
-
-
-class CrashError(Exception):
-    """Stands for a killed process."""
-
-
-class CrashingDirectory(StateDirectory):
-    """Crashes at one of its commits: before it, or when it is done. What is left is what a killed process leaves."""
-
-    crash_at = 0
-    is_after = False
-
-    def commit(self, changes: Changes) -> Kept:
-        self.crash_at -= 1
-        if self.crash_at == 0 and not self.is_after:
-            raise CrashError
-        kept = super().commit(changes)
-        if self.crash_at == 0:
-            raise CrashError
-        return kept
 
 
 @pytest.fixture(scope="module")
@@ -295,3 +276,24 @@ def test_a_state_that_lies_in_a_folder_within_is_named(tmp_path: Path) -> None:
     StateDirectory(str(tmp_path / "state/plant")).close()
     with pytest.raises(SpecError, match=r"there is no state in `[^`]*state`; there is one in `[^`]*state/plant`$"):
         StateDirectory(str(tmp_path / "state"), read_only=True)
+
+
+def test_what_cannot_be_read_again_is_told_after_a_crash(
+    tmp_path: Path, plan: Plan, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that goes on says which sources may have lost something; one that was stopped in order says nothing."""
+    monkeypatch.setattr(ledger, "MOST_NEW", 1)
+    monkeypatch.setattr(channels, "CHANNEL_BOUND", 0)
+
+    def one_by_one() -> MemorySource:
+        return MemorySource(facts(plan), batch_size=1)
+
+    for i, (begin, told) in enumerate(((lambda: ReplayableSource(facts(plan)), 0), (one_by_one, 1))):
+        with CrashingDirectory(str(tmp_path / str(i))) as store, pytest.raises(CrashError):
+            store.crash_at, store.is_after = 2, True
+            go(plan, store, begin(), MemorySink(), at_end="stop")
+        caplog.clear()
+        for _ in range(2):
+            with StateDirectory(str(tmp_path / str(i))) as store:
+                go(plan, store, begin(), MemorySink(), at_end="stop")
+        assert caplog.text.count("memory: cannot be read again: what it said after the last commit is lost") == told

@@ -9,9 +9,13 @@ from examples.documents import DOCUMENTS, ROOT, blocks_of, run_document
 
 SLOWEST = (
     "docs/reference/asking.md",
+    "docs/howto/frames.md",
     "docs/reference/batch.md",
+    "docs/reference/data.md",
     "docs/reference/language.md",
     "docs/reference/operations.md",
+    "docs/reference/testing.md",
+    "docs/reference/why.md",
     "docs/tutorial/",
     "docs/howto/recipes/",
 )

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
 import socket
+import time
+from datetime import datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from children import WAIT
 from tidelog.cli import main
 from tidelog.commands.outcome import show_diagnostics
 from tidelog.connectors.mqtt.settings import Broker
 from tidelog.connectors.secret import Secret
-from tidelog.gateway.logs import JsonFormatter, RateLimit, TextFormatter
+from tidelog.gateway.logs import JsonFormatter, RateLimit, TextFormatter, letter_line, letter_logged
 from tidelog.gateway.reading import read_text
 from tidelog.gateway.settings import GatewaySettings, MqttSourceSettings
 from tidelog.gateway.systemd import Notifier
 from tidelog.plans.errors import ProgramError, SpecError
+from tidelog.runtime.interfaces import Rejected
 
 MQTT = """program = "plant.tide"
 [[source]]
@@ -208,6 +215,38 @@ def test_a_certificate_that_is_not_there_is_told(tmp_path: Path, capfd: pytest.C
     assert "`plant`: TLS: No such file or directory; looked at `ca`" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('state = "plant.tide"', "`state`: cannot keep the state in `{0}/plant.tide/plant`: `{0}/plant.tide` is no folder"),
+        ('state = "locked/new/state"', "`{0}/locked` may not be written"),
+        ('dead_letters = "locked"', "`dead_letters`: cannot write to `{0}/locked`: `{0}/locked` is a folder"),
+        ('dead_letters = "locked/x"', "`{0}/locked` may not be written"),
+        ('dead_letters = "nowhere/x"', "there is no folder `{0}/nowhere`"),
+        ('tap = "nowhere/x"', "`tap`: cannot listen at `{0}/nowhere/x`: there is no folder `{0}/nowhere`"),
+        ('state = "new/state"\ndead_letters = "letters"', ""),
+    ],
+)
+def test_paths_that_cannot_be_written_are_told_before_anything_runs(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, line: str, said: str
+) -> None:
+    """By `--check`, which makes nothing, and by a run."""
+    folder = tmp_path / "plant"
+    assert main(["init", str(folder)]) == 0
+    (folder / "locked").mkdir()
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "locked" and may(path, mode))
+    file = folder / "plant.toml"
+    file.write_text(file.read_text().replace('clock = "1 s"', f'clock = "1 s"\n{line}'))
+    before = sorted(folder.iterdir())
+    assert main(["gateway", str(file), "--check"]) == (1 if said else 0)
+    assert said.format(folder) in capfd.readouterr().err
+    if said:
+        assert main(["gateway", str(file)]) == 1
+        assert said.format(folder) in capfd.readouterr().err
+    assert sorted(folder.iterdir()) == before
+
+
 # --- logs, systemd ------------------------------------------------------------------------------------------------------
 
 
@@ -230,6 +269,18 @@ def test_logs_are_lines() -> None:
     """Of text in which nothing is invisible, or of JSON."""
     assert TextFormatter(with_time=False).format(record("a\nb %s", "c\x1b")) == "warning: a\\nb c\\x1b"
     assert JsonFormatter().format(record("a %s", 1)).endswith('"level":"warning","message":"a 1"}')
+
+
+def test_dead_letters_say_when() -> None:
+    """In the log and in a file; under systemd, which has the time, the log does not."""
+    item = Rejected("floor:a", "no number", b"a\xff\n")
+    logged = letter_logged(item, as_json=False)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z dead letter: floor:a: no number: a\\xff\\n", logged)
+    assert letter_logged(item, as_json=False, with_time=False).startswith("dead letter: floor:a")
+    for line in (letter_logged(item, as_json=True), letter_line(item)):
+        letter = msgspec.json.decode(line)
+        assert abs(datetime.fromisoformat(letter["time"]).timestamp() - time.time()) < WAIT
+        assert (letter["place"], letter["reason"], letter["raw"]) == ("floor:a", "no number", "a\\xff\n")
 
 
 def test_systemd_is_told(tmp_path: Path) -> None:

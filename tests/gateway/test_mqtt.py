@@ -38,15 +38,19 @@ def source_of(running: Broker, version: str = "5", **options: object) -> MqttSou
     """A source of the plant's temperatures."""
     settings = BrokerSettings(url=running.url, version=version, retry_longest=0.5)  # type: ignore[arg-type]
     mapper = MapMapper("floor", PLAN.schema, [MapSettings("temp", topic=TOPIC)])
-    return MqttSource("floor", settings, mapper, ["plant/+/temp"], client_id="gateway", **options)  # type: ignore[arg-type]
+    return MqttSource("floor", MqttClient(settings, "gateway", "."), mapper, ["plant/+/temp"], **options)  # type: ignore[arg-type]
 
 
 def sink_of(running: Broker, **options: object) -> MqttSink:
     """A sink that publishes temperatures in the form in which the source reads them."""
-    settings = BrokerSettings(url=running.url, retry_longest=0.5)
+    return sink_to(MqttClient(BrokerSettings(url=running.url, retry_longest=0.5), "plant", "."), **options)
+
+
+def sink_to(client: MqttClient, **options: object) -> MqttSink:
+    """The same by a given client."""
     topic = TopicTemplate("plant/{arg1}/temp", PLAN.schema, iso=False, outputs=["hot"])
     template = Template(PLAN.schema, {"celsius": "{arg2}"}, iso=False, outputs=["hot"])
-    return MqttSink("alarms", settings, topic, template, client_id="plant", **options)  # type: ignore[arg-type]
+    return MqttSink("alarms", client, topic, template, **options)  # type: ignore[arg-type]
 
 
 def readings(first: int, last: int) -> list[Record]:
@@ -231,10 +235,8 @@ async def test_tls_with_a_user_and_a_certificate(tmp_path: Path, anyio_backend: 
             key="gateway.key",
         )
         mapper = MapMapper("floor", PLAN.schema, [MapSettings("temp", topic=TOPIC)])
-        source = MqttSource("floor", right, mapper, ["plant/+/temp"], client_id="gateway", folder=str(folder))
-        topic = TopicTemplate("plant/{arg1}/temp", PLAN.schema, iso=False, outputs=["hot"])
-        template = Template(PLAN.schema, {"celsius": "{arg2}"}, iso=False, outputs=["hot"])
-        async with source, MqttSink("plant", right, topic, template, client_id="plant", folder=str(folder)) as sink:
+        source = MqttSource("floor", MqttClient(right, "gateway", str(folder)), mapper, ["plant/+/temp"])
+        async with source, sink_to(MqttClient(right, "plant", str(folder))) as sink:
             await subscribed(source)
             await sink.send(readings(0, 500))
             assert await take(source, 500) == list(range(500))

@@ -73,7 +73,7 @@ def test_a_service_lives(tmp_path: Path) -> None:
                 tap.terminate()
             with child([*TIDELOG, "gateway", str(file), "--tap", "warm"], stdout=subprocess.PIPE) as tap:
                 assert tap.stdout is not None
-                assert json.loads(tap.stdout.readline())["step"] == "warm"
+                assert json.loads(tap.stdout.readline()).keys() & {"takes", "sends"}
                 tap.terminate()
             program.write_text(program.read_text() + "wrong(\n")
             gateway.send_signal(signal.SIGHUP)

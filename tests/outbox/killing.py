@@ -8,11 +8,14 @@ to its end. Files are read in small pieces, and committed as often as can be, so
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import signal
 import sys
 import time
+
+import anyio
 
 from tidelog.cli import main
 from tidelog.connectors.descriptors import Descriptor
@@ -20,25 +23,39 @@ from tidelog.connectors.outbox import OutboxReader, OutboxRow
 from tidelog.plans.errors import SpecError
 from tidelog.runtime import ledger
 
-LONGEST = 0.03
+LONGEST = 0.02
 """How many seconds a run lives at most, once it has got ahead, before it is killed."""
 
 
 PIECE = 8192
 """How many bytes are read at once."""
+MOST = 5
+"""How many pieces a run reads at most that is to be killed: however slow the machine is, it does not come to its end."""
 
 
-def read_pieces() -> None:
-    """Read small pieces from now on."""
-    read = Descriptor.read
-    Descriptor.read = lambda self, limit=PIECE: read(self, limit)
+_read = Descriptor.read
 
 
-def begin(arguments: list[str]) -> int:
-    """Run the command line in a process of its own; returns its number."""
+def read_pieces(most: float) -> None:
+    """Read small pieces from now on, and nothing more once they are so many."""
+    left = most
+
+    async def read(self: Descriptor, limit: int = PIECE) -> bytes:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            await anyio.sleep_forever()
+        return await _read(self, limit)
+
+    Descriptor.read = read  # type: ignore[method-assign]
+
+
+def begin(arguments: list[str], most: float) -> int:
+    """Run the command line in a process of its own, which reads up to so many pieces; returns its number."""
     child = os.fork()
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        read_pieces(most)
         os._exit(main(arguments))
     return child
 
@@ -65,7 +82,10 @@ def watch(child: int, outbox: str, rows: list[OutboxRow], draw: random.Random) -
     while time.monotonic() < until:
         time.sleep(draw.random() * 0.005)
         collect(outbox, rows, draw)
-        if os.waitpid(child, os.WNOHANG)[0]:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if status:
+            raise SystemExit(f"a run ended by itself with {status}")
+        if ended:
             return True
         if before < len(rows):
             before, until = sys.maxsize, time.monotonic() + draw.random() * LONGEST
@@ -77,13 +97,13 @@ def torment(kills: int, outbox: str, arguments: list[str], draw: random.Random) 
     rows: list[OutboxRow] = []
     killed: list[int] = []
     for _ in range(kills):
-        child = begin(arguments)
+        child = begin(arguments, MOST)
         if watch(child, outbox, rows, draw):
             return rows, killed
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         killed.append(len(rows))
-    child = begin(arguments)
+    child = begin(arguments, math.inf)
     _, status = os.waitpid(child, 0)
     if status:
         raise SystemExit(f"the last run ended with {status}")
@@ -91,9 +111,9 @@ def torment(kills: int, outbox: str, arguments: list[str], draw: random.Random) 
 
 
 if __name__ == "__main__":
-    read_pieces()
     ledger._PAUSE = 0
     ledger.EVERY = ledger._LEAST_WAIT = 0.002
+    ledger.REPLAY_SECONDS = 0.1
     seed, kills, program, outbox, *sources = sys.argv[1:]
     draw = random.Random(int(seed))
     inputs = [text for source in sources for text in ("--in", source)]

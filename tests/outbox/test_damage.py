@@ -28,7 +28,7 @@ from tidelog.connectors.stored_lock import lock_of
 from tidelog.plans.errors import ConnectorError, SnapshotError, SpecError, TidelogError
 from tidelog.plans.plan import Plan
 from tidelog.runtime import channels, ledger
-from tidelog.runtime.engine import first_cause
+from tidelog.runtime.causes import first_cause
 from tidelog.runtime.head import fingerprint
 from tidelog.runtime.interfaces import Batch
 

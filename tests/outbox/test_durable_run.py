@@ -12,6 +12,7 @@ from engine.running import BACKENDS, DeadLetterList
 
 import tidelog
 from children import WAIT
+from crashing import CrashError, CrashingDirectory
 from outbox.boxes import PROGRAM, durable, held, opened, run_durably, source, untimed, write_csv
 from tidelog import Engine, MemorySink, MemorySource, OperatorError, PushSource
 from tidelog.connectors.descriptors import Descriptor
@@ -23,32 +24,12 @@ from tidelog.plans.errors import ConnectorError, SnapshotError, SpecError
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
 from tidelog.runtime import channels, ledger
-from tidelog.runtime.durability import Backlog, Changes, Kept
+from tidelog.runtime.durability import Backlog, Changes
 from tidelog.runtime.head import fingerprint
 from tidelog.runtime.interfaces import Batch, Source
 from tidelog.runtime.supervision import RestartPolicy
 
 TIMES = 500
-
-
-class CrashError(Exception):
-    """Stands for a killed process."""
-
-
-class CrashingDirectory(StateDirectory):
-    """Crashes at one of its commits: before it, or when it is done. What is left is what a killed process leaves."""
-
-    crash_at = -1
-    is_after = False
-
-    def commit(self, changes: Changes) -> Kept:
-        self.crash_at -= 1
-        if self.crash_at == 0 and not self.is_after:
-            raise CrashError
-        kept = super().commit(changes)
-        if self.crash_at == 0:
-            raise CrashError
-        return kept
 
 
 @pytest.fixture(scope="module")

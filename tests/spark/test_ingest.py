@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import signal
@@ -10,7 +11,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -18,13 +19,15 @@ import pytest
 from tidelog.cli import main
 from tidelog.connectors.outbox import OutboxReader, OutboxRow
 from tidelog.connectors.outbox_file import OutboxPredicate, OutboxSchema
-from tidelog.connectors.spark import Ingestion, parse_fields
+from tidelog.connectors.spark import Ingestion, parse_fields, table_files
 from tidelog.connectors.spark.arguments import PLAIN
 from tidelog.connectors.spark.ingest import check_order, layout_of
-from tidelog.connectors.spark.tables import Manifest, NodeTime, TableFields
+from tidelog.connectors.spark.stores import open_store
+from tidelog.connectors.spark.tables import Manifest, NodeTime, TableFields, newest
 from tidelog.plans.errors import ConnectorError, SpecError
 from tidelog.plans.facts import Record
 
+from .buckets import bucket
 from .conftest import Fill
 from .golden import Golden, golden, stored
 
@@ -52,16 +55,14 @@ def rows_of(*paths: str) -> list[tuple[str, OutboxRow]]:
     return found
 
 
-def read_tables(tables: Path) -> Golden:
+def read_tables(tables: str) -> Golden:
     """All tables, as a reader of plain Parquet sees them."""
-    found: Golden = {}
-    for table in sorted(each for each in tables.iterdir() if not each.name.startswith(".")):
-        rows = []
-        for file in table.glob("node=*/*.parquet"):
-            node = file.parent.name.removeprefix("node=")
-            rows += [{**row, "node": node} for row in pq.ParquetFile(file).read().to_pylist()]
-        found |= stored(rows, table.name)
-    return found
+    store = open_store(tables)
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for segment in newest(store).segments:
+        found = pq.ParquetFile(io.BytesIO(store.get(segment.path))).read().to_pylist()
+        rows.setdefault(segment.predicate, []).extend({**row, "node": segment.node} for row in found)
+    return {key: each for predicate in rows for key, each in stored(rows[predicate], predicate).items()}
 
 
 @pytest.mark.slow
@@ -76,11 +77,13 @@ def test_tables_equal_the_golden_ones(spark: SparkSession, fill: Fill, tmp_path:
         expected += rows_of(*paths)
         with Ingestion(paths, os.fspath(tables), os.fspath(tmp_path / f"checkpoint-{number}"), rows=50) as ingestion:
             ingestion.run(spark, once=True)
-        assert read_tables(tables) == golden(expected)
+        assert read_tables(os.fspath(tables)) == golden(expected)
         for path in paths:
             with OutboxReader(path) as reader:
                 assert reader.first() == reader.last() + 1
-    frame = spark.read.parquet(os.fspath(tables / "hot"))
+    frame = spark.read.format("tidelog").option("tables", os.fspath(tables)).option("predicate", "hot").load()
+    plain = spark.read.option("basePath", tables / "_data" / "hot").parquet(*table_files(os.fspath(tables))["hot"])
+    assert plain.select(frame.columns).exceptAll(frame).count() == 0
     assert stored([row.asDict() for row in frame.collect()], "hot") == {
         key: each for key, each in golden(expected).items() if key[0] == "hot"
     }
@@ -97,7 +100,7 @@ def test_named_fields_are_columns(spark: SparkSession, fill: Fill, tmp_path: Pat
     fill("n1", [("hot", ("a", 1), 4, 6)])
     with Ingestion([path], tables, checkpoint, fields=named) as ingestion:
         ingestion.run(spark, once=True)
-    frame = spark.read.parquet(os.path.join(tables, "hot"))
+    frame = spark.read.format("tidelog").options(tables=tables, predicate="hot").load()
     assert sorted(map(tuple, frame.select("arguments.*", "start", "end", "first_seq", "last_seq", "node").collect())) == [
         ("a", 1.0, "0", "3", 1, 3, "n1"),
         ("a", 2.0, "0", "1", 2, 2, "n1"),
@@ -107,15 +110,27 @@ def test_named_fields_are_columns(spark: SparkSession, fill: Fill, tmp_path: Pat
 
 
 @pytest.mark.long
-def test_killed_at_random_points(fill: Fill, tmp_path: Path) -> None:
-    """The driver, and with it all of Spark, killed while it writes: in the end the tables are the golden ones."""
+@pytest.mark.parametrize("is_remote", [False, True])
+def test_killed_at_random_points(fill: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_remote: bool) -> None:
+    """The driver, and with it all of Spark, killed while it writes: in the end the tables are the golden ones.
+
+    So it is in a folder, and in an object store.
+    """
+    if not is_remote:
+        _kill_and_compare(fill, tmp_path, os.fspath(tmp_path / "tables"))
+        return
+    with bucket(monkeypatch) as uri:
+        _kill_and_compare(fill, tmp_path, uri)
+
+
+def _kill_and_compare(fill: Fill, folder: Path, tables: str) -> None:
     paths = [fill(node, facts(place, 300)) for place, node in enumerate(("n1", "n2"))]
     expected = golden(rows_of(*paths))
     draw = random.Random()
     for kills in range(3):
-        target = _versions(tmp_path) + draw.randrange(1, 3)
-        process = _start(paths, tmp_path)
-        while kills < 2 and _versions(tmp_path) < target and process.poll() is None:
+        target = _version(tables) + draw.randrange(1, 3)
+        process = _start(paths, tables, folder)
+        while kills < 2 and _version(tables) < target and process.poll() is None:
             time.sleep(0.01)
         if kills < 2:
             time.sleep(draw.random())
@@ -126,14 +141,14 @@ def test_killed_at_random_points(fill: Fill, tmp_path: Path) -> None:
         told = process.communicate()[0]
     assert process.returncode == 0, told
     assert told == ""
-    assert read_tables(tmp_path / "tables") == expected
+    assert read_tables(tables) == expected
     for path in paths:
         with OutboxReader(path) as reader:
             assert reader.first() == reader.last() + 1
 
 
-def _start(paths: Sequence[str], folder: Path) -> subprocess.Popen[str]:
-    places = ["--to", folder / "tables", "--checkpoint", folder / "checkpoint"]
+def _start(paths: Sequence[str], tables: str, folder: Path) -> subprocess.Popen[str]:
+    places = ["--to", tables, "--checkpoint", folder / "checkpoint"]
     command = [
         sys.executable,
         "-m",
@@ -157,9 +172,9 @@ def _start(paths: Sequence[str], folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=pipe, stderr=subprocess.STDOUT, text=True, start_new_session=True, env=quick)
 
 
-def _versions(folder: Path) -> int:
-    current = folder / "tables" / ".current"
-    return int(current.readlink().name) if current.is_symlink() else 0
+def _version(tables: str) -> int:
+    store = open_store(tables)
+    return newest(store).version if store.names("_log") else 0
 
 
 def _schema(node: str = "n1", unit: str | None = "1", fields: Sequence[str] = ()) -> OutboxSchema:

@@ -301,9 +301,10 @@ def test_partitions_follow_from_buckets() -> None:
 
 
 def test_folders_of_this_machine_are_no_uris() -> None:
-    """Tables and checkpoints of `ingest` cannot be behind a scheme, and are never made under its name."""
+    """Checkpoints of `ingest`, and its tables but for S3, cannot be behind a scheme, and are never made under its name."""
     assert on_this_machine("file:///tables", "tables") == "/tables"
-    for path, message in (("s3a://b/t", "not behind `s3a:`"), ("", "need the name of a folder")):
+    remote = "(not behind `hdfs:`|are in a folder of this machine)"
+    for path, message in (("hdfs://b/t", remote), ("", "need the name of a folder")):
         with pytest.raises(SpecError, match=message):
             IngestTables(path)
         with pytest.raises(SpecError, match=message):

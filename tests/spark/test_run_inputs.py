@@ -19,7 +19,7 @@ from pyspark.sql import types as T
 import tidelog
 from tidelog.connectors.formats import make_decoder
 from tidelog.connectors.framing import MAX_LINE, LineReader
-from tidelog.connectors.spark import Ingestion, parse_fields, table_paths
+from tidelog.connectors.spark import Ingestion, parse_fields
 from tidelog.connectors.spark.running.arrivals import BATCH, FACTS, UNUSED, Arrivals, unused_names
 from tidelog.connectors.spark.running.blocks import BLOCK, BlocksOfTask, Header
 from tidelog.connectors.spark.running.frame_rows import EXACT, Layout, RowReader, RowsOfTask
@@ -666,7 +666,7 @@ def test_tables_of_derived_facts(spark: SparkSession, fill: Fill, tmp_path: Path
     program = (
         "timeline rational, unit 1 s, resolution 1.\ninput hot(sensor: text, value: number).\noutput q.\nq(S) :- hot(S, _)."
     )
-    for path in (os.path.join(tables, "hot"), table_paths(tables)["hot"]):
+    for path in (os.path.join(tables, "hot"), f"tidelog+{tables}/hot"):
         read = Read.frame(read_input(spark, parse_input(path, 1), job(program), streaming=False))
         assert read.letters == []
         assert sorted(read.facts, key=repr) == [

@@ -67,12 +67,13 @@ async def serving(
     remember: int = KEPT_FACTS,
     verify: ssl.SSLContext | bool = False,
     is_durable: bool = False,
+    iso: bool = False,
     **options: Any,
 ) -> AsyncIterator[Serving]:
     """A run that takes what is posted, its server on a free port, and a client."""
     plan = tidelog.compile(text)
     sink = MemorySink()
-    watch = Watch(plan, name="plant", kept_answers=kept)
+    watch = Watch(plan, name="plant", kept_answers=kept, iso=iso)
     engine = tidelog.Engine(
         plan,
         [*sources, watch.ingest],

@@ -16,9 +16,10 @@ from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, Ping, RejectConnection, Request, TextMessage
 
 from children import WAIT
+from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.http import HttpSettings
 from tidelog.connectors.http.feed import Feed, Place
-from web.serving import Serving, fact, serving, until
+from web.serving import PROGRAM, Serving, fact, serving, until
 
 pytestmark = pytest.mark.anyio
 
@@ -193,3 +194,32 @@ async def _connect(run: Serving, target: str, *headers: tuple[str, str]) -> _Soc
     extra = [(name.encode(), value.encode()) for name, value in headers]
     await socket.open(Request(host=f"127.0.0.1:{run.server.port}", target=target, extra_headers=extra))
     return socket
+
+
+async def test_a_name_that_no_answer_has_is_told() -> None:
+    """404 says which names there are, for events and for WebSockets; questions count."""
+    async with serving(f"{PROGRAM} ask hot(X)@T.") as run:
+        answer = await run.client.get("/events?name=hot&name=hott")
+        assert answer.status_code == 404
+        assert answer.json() == {"error": "there are no answers of `hott`; did you mean `hot`?", "names": ["hot"]}
+        async with await anyio.connect_tcp("127.0.0.1", run.server.port or 0) as stream:
+            client = WSConnection(ConnectionType.CLIENT)
+            await stream.send(client.send(Request("localhost", "/ws?name=nope")))
+            told: list[Any] = []
+            while not any(isinstance(event, RejectConnection) for event in told):
+                client.receive_data(await stream.receive())
+                told += client.events()
+        assert [event.status_code for event in told if isinstance(event, RejectConnection)] == [404]
+
+
+async def test_times_are_iso_where_that_is_wanted() -> None:
+    """In events as in what a run prints; what was refused is counted as refused."""
+    async with serving(iso=True, emit="changes") as run, events(run, "?name=hot") as listener:
+        run.engine.write_times(TimeFormatter(run.watch.plan.timeline, iso=True))
+        await run.post(fact("a", 90, 1) + fact("a", 20, 3))
+        begun = {"predicate": "hot", "args": ["a"], "begins": "1970-01-01T00:00:01Z"}
+        assert await listener.read(2) == [(1, begun), (2, {**begun, "ends": "1970-01-01T00:00:01Z"})]
+        late = (await run.post(fact("a", 91, 1))).json()
+        assert late["rejected"] == 1 and late["errors"][0]["reason"].startswith("late: ")
+        last = [record for record, _ in run.watch.sources.heard["http"].last.values()]
+        assert [record[1][1] for record in last] == [20]  # not that of the late one

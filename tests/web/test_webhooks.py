@@ -13,7 +13,7 @@ import trio
 from trio.testing import MockClock
 
 import tidelog
-from tidelog.connectors.http import WebhookSink
+from tidelog.connectors.http import Endpoint, WebhookSink
 from tidelog.connectors.http.webhook import Retries, sign
 from tidelog.plans.errors import SpecError
 from tidelog.runtime.interfaces import AnyAnswer
@@ -21,6 +21,7 @@ from tidelog.runtime.interfaces import AnyAnswer
 PLAN = tidelog.compile("timeline integer. input p(x). q(X) :- p(X).")
 ANSWERS: list[AnyAnswer] = [("q", (i,), i, i) for i in range(3)]
 URL = "https://receiver.example/hook?key=hidden"
+ENDPOINT = Endpoint(URL)
 Answer = Callable[[httpx.Request], httpx.Response]
 
 
@@ -39,9 +40,9 @@ class Receiver:
         return httpx.Response(status, headers=self._headers)
 
 
-def deliver(receiver: Answer, **options: object) -> WebhookSink:
+def deliver(receiver: Answer, endpoint: Endpoint = ENDPOINT, **options: object) -> WebhookSink:
     """Send three answers, in virtual time."""
-    sink = WebhookSink(URL, PLAN.schema, transport=httpx.MockTransport(receiver), **options)  # type: ignore[arg-type]
+    sink = WebhookSink(endpoint, PLAN.schema, transport=httpx.MockTransport(receiver), **options)  # type: ignore[arg-type]
 
     async def main() -> None:
         async with sink:
@@ -68,7 +69,7 @@ def test_each_answer_is_posted_in_order() -> None:
 def test_what_is_sent_is_signed(secret: str, key: bytes) -> None:
     """HMAC-SHA256 over id, time and body, as Standard Webhooks has it; without a secret there is no signature."""
     receiver, unsigned = Receiver(), Receiver()
-    deliver(receiver, secret=secret, headers={"x-plant": "7"})
+    deliver(receiver, Endpoint(URL, secret=secret, headers={"x-plant": "7"}))
     deliver(unsigned)
     request = receiver.requests[0][1]
     headers = request.headers
@@ -80,7 +81,7 @@ def test_what_is_sent_is_signed(secret: str, key: bytes) -> None:
 def test_the_signature_is_that_of_the_specification() -> None:
     """The example that the libraries of Standard Webhooks are tested with."""
     receiver = Receiver()
-    deliver(receiver, secret="whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")  # noqa: S106 - the specification's
+    deliver(receiver, Endpoint(URL, secret="whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))  # noqa: S106 - the specification's
     key = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     signature = sign(key, "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", b'{"test": 2432232314}')
     assert signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
@@ -91,7 +92,7 @@ def test_the_signature_is_that_of_the_specification() -> None:
 def test_what_is_not_taken_is_sent_again_with_growing_pauses() -> None:
     """Without a connection, after an error, or where it is too much: again, with the same id, until it is taken."""
     receiver = Receiver(0, 500, 503, 429, 408, 0)
-    sink = deliver(receiver, retries=Retries(first=1, longest=4))
+    sink = deliver(receiver, Endpoint(URL, retries=Retries(first=1, longest=4)))
     moments = [moment for moment, _ in receiver.requests[:7]]
     pauses = [after - before for before, after in pairwise(moments)]
     assert len({request.headers["webhook-id"] for _, request in receiver.requests[:7]}) == 1
@@ -102,7 +103,7 @@ def test_what_is_not_taken_is_sent_again_with_growing_pauses() -> None:
 def test_a_receiver_says_when_to_come_again() -> None:
     """Retry-After is followed, as far as `longest` goes."""
     receiver = Receiver(503, headers={"retry-after": "20"})
-    deliver(receiver, retries=Retries(first=0.1, longest=30))
+    deliver(receiver, Endpoint(URL, retries=Retries(first=0.1, longest=30)))
     assert receiver.requests[1][0] - receiver.requests[0][0] == pytest.approx(20)
 
 
@@ -116,7 +117,7 @@ def test_what_is_refused_for_good_is_counted_and_costs_no_other() -> None:
 
 def test_attempts_can_be_bounded() -> None:
     """With `attempts`, an answer that is not taken so often is refused."""
-    sink = deliver(Receiver(*[500] * 4), retries=Retries(attempts=2))
+    sink = deliver(Receiver(*[500] * 4), Endpoint(URL, retries=Retries(attempts=2)))
     assert (sink.sent, sink.refused, sink.attempts) == (1, 2, 5)
 
 
@@ -124,19 +125,19 @@ def test_an_address_that_is_none_is_refused() -> None:
     """SpecError for what is not of HTTP, and for a secret that is no base64."""
     for url in ("ftp://a/b", "receiver.example", "https://", "https://[::1", "https://a:port/"):
         with pytest.raises(SpecError, match="is no address of a webhook"):
-            WebhookSink(url, PLAN.schema)
+            Endpoint(url)
     with pytest.raises(SpecError, match=r"^the text is no address of a webhook"):
-        WebhookSink("http//me:hunter2@host", PLAN.schema)
+        Endpoint("http//me:hunter2@host")
     with pytest.raises(SpecError, match="base64 does not follow"):
-        WebhookSink(URL, PLAN.schema, secret="whsec_*")  # noqa: S106 - of this test
+        Endpoint(URL, secret="whsec_*")  # noqa: S106 - of this test
 
 
 @pytest.mark.parametrize("value", ["hunter2\r\nx: y", "hunter2 ", "hünter2", "hunter2\0"])
 def test_a_header_that_cannot_be_sent_is_refused_and_not_shown(value: str) -> None:
     """It is told at once, and not tried for ever; what it holds may be secret."""
     with pytest.raises(SpecError, match="the header `Authorization` cannot be sent") as caught:
-        WebhookSink(URL, PLAN.schema, headers={"Authorization": value})
+        Endpoint(URL, headers={"Authorization": value})
     assert "nter2" not in str(caught.value)
-    WebhookSink(URL, PLAN.schema, headers={"Authorization": "Bearer a b", "X-Empty": ""})
+    Endpoint(URL, headers={"Authorization": "Bearer a b", "X-Empty": ""})
     with pytest.raises(SpecError, match="is no name of a header"):
-        WebhookSink(URL, PLAN.schema, headers={"a b": "c"})
+        Endpoint(URL, headers={"a b": "c"})

@@ -16,6 +16,7 @@ from tidelog.connectors.mqtt.settings import Broker, BrokerSettings, tls_context
 from tidelog.connectors.replay import recorded_messages
 from tidelog.connectors.spec import parse_spec
 from tidelog.gateway.building import Unit, build, build_mappers, http_settings
+from tidelog.gateway.paths import check_paths
 from tidelog.gateway.settings import AnySink, AnySource, GatewaySettings, SpecSinkSettings, SpecSourceSettings
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.facts import Record, format_atom
@@ -31,6 +32,7 @@ def check(settings: GatewaySettings, file: Path, *, with_ends: bool) -> int:
         show_diagnostics(unit.plan.warnings, unit.plan.name, unit.plan.program.text)
         write_out(_summary(unit))
     _check_secrets(settings, file)
+    check_paths(settings, file.parent)
     if settings.http is not None:
         write_out(f"http: {http_settings(settings.http, file.parent).url}\n")
     if with_ends:

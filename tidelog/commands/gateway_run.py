@@ -18,15 +18,17 @@ from tidelog.connectors.http.watch import Watch
 from tidelog.connectors.state_store import StateDirectory
 from tidelog.gateway.building import Unit, build, http_settings, make_unit
 from tidelog.gateway.engines import Running
-from tidelog.gateway.logs import set_up
+from tidelog.gateway.logs import letter_line, letter_logged, set_up
+from tidelog.gateway.paths import check_paths
 from tidelog.gateway.reading import read_settings
 from tidelog.gateway.settings import GatewaySettings
 from tidelog.gateway.states import open_state
 from tidelog.gateway.systemd import Notifier
 from tidelog.gateway.taps import Taps, TapServer, tap_path
 from tidelog.plans.errors import SpecError, TidelogError
-from tidelog.runtime.collecting import collect_seldom
-from tidelog.runtime.engine import first_cause
+from tidelog.runtime.causes import first_cause
+from tidelog.runtime.collecting import collect_steadily
+from tidelog.runtime.interfaces import Rejected
 
 logger = logging.getLogger("tidelog")
 
@@ -34,9 +36,10 @@ logger = logging.getLogger("tidelog")
 def run(settings: GatewaySettings, file: Path) -> int:
     """Run the gateway until it is stopped; returns the exit code. Raises what a program or its ends raise for good."""
     units = build(settings, file.parent)
+    check_paths(settings, file.parent)
     notifier = Notifier()
     set_up(settings.log, under_systemd=notifier.is_heard)
-    collect_seldom()
+    collect_steadily()
     with gently_stopped() as stopping:
         gateway = Gateway(settings, file, units, stopping, notifier)
         try:
@@ -80,7 +83,13 @@ class Gateway:
 
     def _dead_letters(self) -> DeadLetterWriter:
         path = self._settings.dead_letters
-        return DeadLetterWriter(str(self._file.parent / path) if path else None, append=True)
+        return DeadLetterWriter(str(self._file.parent / path) if path else None, append=True, write=self._write_letter)
+
+    def _write_letter(self, item: Rejected) -> str:
+        if self._settings.dead_letters:
+            return letter_line(item)
+        as_json = self._settings.log.format == "json"
+        return letter_logged(item, as_json=as_json, with_time=not self._notifier.is_heard)
 
     async def _listen_in(self, stack: AsyncExitStack) -> None:
         """Serve `--tap`, where that can be."""
@@ -104,11 +113,11 @@ class Gateway:
         """What is served of a program: what was seen of an earlier one of this name stays."""
         if self._server is None:
             return None
-        plan, name = unit.plan, unit.settings.name
+        plan, name, iso = unit.plan, unit.settings.name, self._settings.iso
         if name in self._server.watches:
-            self._server.watches[name].replace(plan)
+            self._server.watches[name].replace(plan, iso=iso)
         else:
-            self._server.watches[name] = Watch(plan, name=name)
+            self._server.watches[name] = Watch(plan, name=name, iso=iso)
         return self._server.watches[name]
 
     def _store(self, unit: Unit) -> StateDirectory | None:
@@ -116,7 +125,10 @@ class Gateway:
         if not self._settings.state:
             return None
         path = self._file.parent / self._settings.state / unit.settings.name
-        path.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SpecError(f"cannot keep the state in `{path}`: {error.strerror}") from None
         return open_state(str(path), unit.plan, when_changed=self._settings.when_program_changes)
 
     def _tapped(self) -> list[str]:
@@ -155,6 +167,7 @@ class Gateway:
             try:
                 settings = read_settings(self._file)
                 units = build(settings, self._file.parent)
+                check_paths(settings, self._file.parent)
             finally:
                 self._notifier.ready("running")
             return await self._replace(settings, units)

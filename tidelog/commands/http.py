@@ -38,7 +38,7 @@ class Served:
             from tidelog.connectors.http.watch import KEPT_FACTS, Watch  # noqa: PLC0415 - the same
         except ImportError as error:
             raise SpecError(f"`--http` needs `{error.name}`, which is not installed: pip install 'tidelog[http]'") from error
-        self.watch: Watch = Watch(plan, name=PurePath(plan.name).stem)
+        self.watch: Watch = Watch(plan, name=PurePath(plan.name).stem, iso=options.iso)
         self.watching: dict[str, Any] = {"observer": self.watch, "remember": KEPT_FACTS}
         """What the engine is to be made with."""
         if (options.tls_cert is None) != (options.tls_key is None):

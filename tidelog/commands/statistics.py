@@ -12,7 +12,7 @@ from tidelog.plans.plan import Plan
 from tidelog.plans.syntax import Value
 from tidelog.plans.timeline import NEG, Timeline, format_time
 from tidelog.runtime.intake import IntakeStatistics
-from tidelog.runtime.interfaces import SinkStatistics
+from tidelog.runtime.interfaces import SinkStatistics, WritesTimes
 from tidelog.runtime.session import SessionStatistics
 from tidelog.runtime.source_state import PartStatistics, SourceStatistics
 from tidelog.runtime.watermarks import plain_name
@@ -33,6 +33,8 @@ class Running(Protocol):
     def is_storing(self) -> bool: ...
 
     def stop(self, grace: float) -> None: ...
+
+    def write_times(self, times: WritesTimes) -> None: ...
 
     def intake_statistics(self) -> IntakeStatistics: ...
 

@@ -33,9 +33,10 @@ from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import AggregateShape, Plan
 from tidelog.plans.stopping import Stopped
 from tidelog.plans.times import TimeReader
-from tidelog.runtime.clock import Clock
+from tidelog.runtime.causes import first_cause
+from tidelog.runtime.clock import Clock, read_max_ahead
 from tidelog.runtime.collecting import collect_seldom
-from tidelog.runtime.engine import Engine, first_cause
+from tidelog.runtime.engine import Engine
 from tidelog.runtime.intake import MAX_LEAD
 from tidelog.runtime.interfaces import Recorded, Sink
 from tidelog.runtime.state_bound import MAX_STATE
@@ -47,7 +48,7 @@ def add_stream_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--in", dest="sources", action="append", metavar="SPEC", help="where facts come from (default -)")
     parser.add_argument("--out", dest="sinks", action="append", metavar="SPEC", help="where answers go (default -)")
     parser.add_argument("--lateness", default="0", metavar="D", help="how late facts may come (default 0)")
-    parser.add_argument("--max-ahead", metavar="D", help="refuse a fact further than D ahead of its source (default: none)")
+    parser.add_argument("--max-ahead", metavar="D", help="refuse a fact further than D ahead (`none`: never)")
     parser.add_argument("--start", metavar="T", help="when the stream starts (default: with its first fact)")
     parser.add_argument("--dead-letter", metavar="F", help="where records go that cannot be used (default: standard error)")
     parser.add_argument("--clock", metavar="D", help="let time move with the clock, too: facts come at most D behind it")
@@ -159,7 +160,7 @@ class _Run:
                 self.sinks,
                 lateness=self._options.lateness,
                 start=self._options.start,
-                max_ahead=self._options.max_ahead,
+                max_ahead=read_max_ahead(self._options.max_ahead),
                 max_lead=self._options.max_lead,
                 idle_after=self._options.idle_after,
                 at_end=self._options.at_end,
@@ -170,6 +171,7 @@ class _Run:
                 **self.state,
                 **(self._served.watching if self._served else {}),
             )
+            engine.write_times(self._times)
             self._note_recorded()
             self._stopping.is_storing = lambda: engine.is_storing
             if self._served is not None:
@@ -248,7 +250,7 @@ def _check_times(plan: Plan, options: argparse.Namespace) -> None:
     times = TimeReader(plan.timeline)
     for name, text, read in (
         ("--lateness", options.lateness, times.duration),
-        ("--max-ahead", options.max_ahead, times.duration),
+        ("--max-ahead", read_max_ahead(options.max_ahead), times.duration),
         ("--start", options.start, times.point),
         ("--clock", options.clock, lambda text: Clock(plan.timeline, text, time.time)),
     ):

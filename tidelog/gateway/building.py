@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from tidelog import connectors  # loads what it needs once it is used
 from tidelog.compiling import compile_path
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
 from tidelog.connectors.acceptor import ClientLimits
@@ -18,7 +19,7 @@ from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.mapping.mapper import LineMapper, MapMapper, Mapper
 from tidelog.connectors.mapping.templates import Template, TemplateEncoder, TopicTemplate
 from tidelog.connectors.mapping.topics import TopicPattern
-from tidelog.connectors.mqtt.client import FIRST_PAUSE
+from tidelog.connectors.mqtt.client import FIRST_PAUSE, MqttClient
 from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.mqtt.source import MqttSource
 from tidelog.connectors.outbox_server import check_token, load_certificate
@@ -43,6 +44,7 @@ from tidelog.gateway.settings import (
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
 from tidelog.plans.times import TimeReader
+from tidelog.runtime.clock import read_max_ahead
 from tidelog.runtime.interfaces import Listener, Sink, Source
 
 
@@ -94,6 +96,7 @@ def compile_program(program: ProgramSettings, folder: Path) -> Plan:
     times = TimeReader(plan.timeline)
     for name in ("lateness", "clock", "max_ahead"):
         value = getattr(program, name)
+        value = read_max_ahead(value) if name == "max_ahead" else value
         if value is not None:
             try:
                 times.duration(value)
@@ -130,11 +133,9 @@ def _source(source: AnySource, plan: Plan, settings: GatewaySettings, folder: Pa
     if isinstance(source, MqttSourceSettings):
         return MqttSource(
             source.name,
-            source,
+            MqttClient(source, f"{settings.name}-{source.name}", str(folder)),
             mapper(source, plan),
             topics(source),
-            client_id=f"{settings.name}-{source.name}",
-            folder=str(folder),
             qos=source.qos,
             takes_retained=source.retained == "take",
         )
@@ -151,13 +152,11 @@ def _polled(source: ModbusSourceSettings | OpcUaSourceSettings, folder: Path) ->
     """What is asked; SpecError where the extra that it needs is not installed."""
     try:
         if isinstance(source, ModbusSourceSettings):
-            from tidelog.connectors.modbus import ModbusDevice  # noqa: PLC0415 - only who has such devices needs the extra
-
-            return ModbusDevice(source.host, source.port, source.register)
-        from tidelog.connectors.opcua import OpcUaServer  # noqa: PLC0415 - likewise
+            return connectors.ModbusDevice(source.host, source.port, source.register)
+        kind = connectors.OpcUaServer
     except ModuleNotFoundError as error:
         raise SpecError(f"it needs `{error.name}`: install `tidelog[{source.__struct_config__.tag}]`") from None
-    return OpcUaServer(
+    return kind(
         source.url,
         source.node,
         user=source.user,
@@ -198,11 +197,9 @@ def _sink(sink: AnySink, plan: Plan, settings: GatewaySettings, folder: Path) ->
         told = chosen(sink.predicates, plan)
         return MqttSink(
             sink.name,
-            sink,
+            MqttClient(sink, f"{settings.name}-{sink.name}", str(folder)),
             TopicTemplate(sink.topic, plan.schema, iso=iso, outputs=told),
             Template(plan.schema, sink.payload, iso=iso, outputs=told),
-            client_id=f"{settings.name}-{sink.name}",
-            folder=str(folder),
             qos=sink.qos,
             retain=sink.retain,
             predicates=frozenset(told),
@@ -217,15 +214,17 @@ def _sink(sink: AnySink, plan: Plan, settings: GatewaySettings, folder: Path) ->
 
 def _webhook(sink: WebhookSinkSettings, plan: Plan, folder: Path, *, iso: bool) -> over_http.WebhookSink:
     told = chosen(sink.predicates, plan)
-    headers = {name: text if isinstance(text, str) else text.reveal(folder) for name, text in sink.headers.items()}
-    return over_http.WebhookSink(
+    endpoint = over_http.Endpoint(
         sink.url,
-        plan.schema,
-        name=sink.name,
         secret=None if sink.secret is None else sink.secret.reveal(folder),
-        headers=headers,
+        headers={name: text if isinstance(text, str) else text.reveal(folder) for name, text in sink.headers.items()},
         retries=over_http.Retries(first=min(FIRST_PAUSE, sink.retry_longest), longest=sink.retry_longest),
         timeout=sink.timeout,
+    )
+    return over_http.WebhookSink(
+        endpoint,
+        plan.schema,
+        name=sink.name,
         encoder=TemplateEncoder(Template(plan.schema, sink.payload, iso=iso, outputs=told)),
         predicates=frozenset(told),
     )

@@ -8,18 +8,19 @@ from functools import partial
 from typing import Any
 
 import anyio
-import msgspec
 from anyio.abc import TaskStatus
 
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.http.watch import KEPT_FACTS, Watch
-from tidelog.connectors.messages import Message, write_recorded
+from tidelog.connectors.messages import HearsMessages, Message, write_recorded
 from tidelog.connectors.state_store import StateDirectory
 from tidelog.gateway.building import Unit
 from tidelog.gateway.observing import Observers, TapObserver
 from tidelog.gateway.settings import GatewaySettings
+from tidelog.gateway.step_taps import StepTaps
 from tidelog.gateway.taps import Taps
+from tidelog.runtime.clock import read_max_ahead
 from tidelog.runtime.durability import Backlog, Keep
 from tidelog.runtime.engine import GRACE, Engine
 from tidelog.runtime.supervision import RestartPolicy
@@ -29,10 +30,6 @@ logger = logging.getLogger("tidelog")
 
 PATIENCE = RestartPolicy(attempts=1_000_000_000, delay=0.5, longest=60.0)
 """A gateway tries for ever: what it is connected to may be away for days."""
-
-
-STEP_SECONDS = 1.0
-"""How often the counts of a step are told to those who listen in to it."""
 
 
 class Running:
@@ -54,10 +51,16 @@ class Running:
         self.unit, self._settings, self._taps, self._watch, self._store = unit, settings, taps, watch, store
         self._times = TimeFormatter(unit.plan.timeline, settings.iso and unit.plan.timeline.unit is not None)
         self._ended = anyio.Event()
-        self._mapped = [name for name, source in unit.sources.items() if hasattr(source, "on_messages")]
-        for name in self._mapped:
-            unit.sources[name].on_messages = partial(self._pass_on, name)  # type: ignore[union-attr] # has been looked at
+        self._mapped = []
+        for name, source in unit.sources.items():
+            if isinstance(source, HearsMessages):
+                source.on_messages = partial(self._pass_on, name)
+                self._mapped.append(name)
         self.engine = self._make(letters)
+        self.engine.write_times(self._times)
+        prefix = f"{unit.settings.name}:" if len(settings.programs) > 1 else ""
+        listen = self.engine.listen
+        self._steps = StepTaps(unit.plan, taps, listen, self._times, taken=self._ends(), prefix=prefix)
 
     def _make(self, letters: DeadLetterWriter) -> Engine:
         program, limits = self.unit.settings, self._settings.limits
@@ -71,7 +74,7 @@ class Running:
             emit=program.emit,
             lateness=program.lateness,
             clock=program.clock,
-            max_ahead=program.max_ahead,
+            max_ahead=read_max_ahead(program.max_ahead),
             idle_after=program.idle_after,
             max_state=limits.rows,
             dead_letters=letters,
@@ -94,9 +97,11 @@ class Running:
 
     @property
     def tapped(self) -> list[str]:
-        """What there is to listen to: of a source that has messages these, and its facts; of a step its counts."""
-        steps = [step.id for step in self.unit.plan.steps]
-        return [*self.unit.sources, *[f"{name} facts" for name in self._mapped], *self.unit.sinks, *steps]
+        """What there is to listen to: of a source that has messages these, and its facts."""
+        return [*self._ends(), *self._steps.names.values()]
+
+    def _ends(self) -> list[str]:
+        return [*self.unit.sources, *[f"{name} facts" for name in self._mapped], *self.unit.sinks]
 
     @property
     def is_storing(self) -> bool:
@@ -110,10 +115,10 @@ class Running:
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._wait_started, task_status)
-                tasks.start_soon(self._count_steps)
                 await self.engine.run()
                 tasks.cancel_scope.cancel()
         finally:
+            self._steps.stop()
             if self._watch is not None:
                 self._watch.is_ready = False
             if self._store is not None:
@@ -124,6 +129,7 @@ class Running:
         await self.engine.wait_started()
         if self._watch is not None:
             self._watch.is_ready = True
+        self._steps.start()
         task_status.started()
 
     def stop(self, grace: float) -> None:
@@ -149,19 +155,7 @@ class Running:
         show(self.engine)
 
     def _pass_on(self, name: str, messages: Sequence[Message]) -> None:
-        self._taps.pass_on(name, lambda: b"".join(map(write_recorded, messages)))
-
-    async def _count_steps(self) -> None:
-        """Let those who listen in to a step have its counts, every second."""
-        names = [step.id for step in self.unit.plan.steps]
-        while True:
-            await anyio.sleep(STEP_SECONDS)
-            tapped = [name for name in names if self._taps.is_tapped(name)]
-            counts = self.engine.statistics().steps if tapped else {}
-            for name in tapped:
-                step = counts[name]
-                told = {"step": name, "received": step.received, "sent": step.sent, "stored": step.entries}
-                self._taps.pass_on(name, partial(_line, told))
+        self._taps.pass_on(name, messages, _recorded)
 
     def _violated(self, violation: Violation) -> None:
         logger.warning("%s", violation.told(self._times.at(violation.lo, violation.hi)))
@@ -169,5 +163,5 @@ class Running:
             self._watch.violated(violation)
 
 
-def _line(told: dict[str, Any]) -> bytes:
-    return msgspec.json.encode(told) + b"\n"
+def _recorded(messages: Sequence[Message]) -> bytes:
+    return b"".join(map(write_recorded, messages))

@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from tidelog.connectors.dead_letters import text_of
 from tidelog.gateway.settings import LogSettings
 from tidelog.plans.visible import visible
+from tidelog.runtime.interfaces import Rejected
 
 MAX_KINDS = 1000
 """So many kinds of messages are counted; then counting begins anew."""
@@ -69,7 +71,28 @@ def _text(record: logging.LogRecord) -> str:
 
 
 def _time(record: logging.LogRecord) -> str:
-    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return _moment(record.created)
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def letter_line(item: Rejected) -> str:
+    """A line for a file of records that could not be used: `{"time":…,"place":…,"reason":…,"raw":…}`."""
+    return msgspec.json.encode(_letter(item)).decode()
+
+
+def letter_logged(item: Rejected, *, as_json: bool, with_time: bool = True) -> str:
+    """The same in the form of the log."""
+    if as_json:
+        return msgspec.json.encode({**_letter(item), "level": "warning", "message": "dead letter"}).decode()
+    begin = f"{_moment(time.time())} " if with_time else ""
+    return visible(f"{begin}dead letter: {item.place}: {item.reason}: {text_of(item)}")
+
+
+def _letter(item: Rejected) -> dict[str, str]:
+    return {"time": _moment(time.time()), "place": item.place, "reason": item.reason, "raw": text_of(item)}
 
 
 def set_up(settings: LogSettings, *, under_systemd: bool = False) -> logging.Handler:

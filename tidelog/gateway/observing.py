@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 from tidelog.connectors.formatting import predicate_of
 from tidelog.connectors.json_encoder import JsonEncoder
@@ -49,14 +48,14 @@ class TapObserver:
         number = source.partition(":")[0]
         if batch is None or not number.isdigit() or int(number) >= len(self._sources):
             return
-        self._taps.pass_on(self._sources[int(number)], partial(self._encoder.encode, batch.records))
+        self._taps.pass_on(self._sources[int(number)], batch.records, self._encoder.encode)
 
     def told(self, answers: Sequence[AnyAnswer]) -> None:
         """The answers that each sink is told, if somebody listens in to it."""
         for name, predicates in self._sinks.items():
             if self._taps.is_tapped(name):
                 chosen = [answer for answer in answers if not predicates or predicate_of(answer) in predicates]
-                self._taps.pass_on(name, partial(self._encoder.encode, chosen))
+                self._taps.pass_on(name, chosen, self._encoder.encode)
 
     def committed(self, seconds: float) -> None:
         """Nothing passes here."""

@@ -58,35 +58,30 @@ class SpecSourceSettings(
     spec: str
 
 
-class ModbusSourceSettings(
-    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="modbus"
-):
-    """Registers of a device, asked every so many seconds."""
+class PolledSourceSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type"):
+    """A device that is asked every so many seconds."""
 
     name: str
     program: str = ""
     format: Literal["json"] = "json"
     map: tuple[MapSettings, ...] = ()
     by: str = ""
+    every: Positive = 1.0
+
+
+class ModbusSourceSettings(PolledSourceSettings, frozen=True, kw_only=True, tag="modbus"):
+    """Registers of a device."""
+
     host: str
     port: Port = 502
     register: tuple[RegisterSettings, ...]
-    every: Positive = 1.0
 
 
-class OpcUaSourceSettings(
-    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="opcua"
-):
-    """Nodes of a server, asked every so many seconds."""
+class OpcUaSourceSettings(PolledSourceSettings, frozen=True, kw_only=True, tag="opcua"):
+    """Nodes of a server."""
 
-    name: str
-    program: str = ""
-    format: Literal["json"] = "json"
-    map: tuple[MapSettings, ...] = ()
-    by: str = ""
     url: str
     node: tuple[NodeSettings, ...]
-    every: Positive = 1.0
     user: str = ""
     password: Secret | None = None
     security: str = ""

@@ -1,4 +1,5 @@
-"""What passes: `tidelog gateway --tap NAME` is shown a source's messages and facts, or a sink's answers, as they come.
+"""What passes: `tidelog gateway --tap NAME` is shown a source's messages and facts, what a step takes and sends, or a sink's
+answers, as they come.
 
 A running gateway listens at a Unix-domain socket, for its owner alone. Who connects says a name, and gets JSON lines.
 Whoever reads slower than they come misses some, and is told how many: nobody holds up the gateway.
@@ -7,13 +8,14 @@ Whoever reads slower than they come misses some, and is told how many: nobody ho
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
 import msgspec
-from anyio.streams.memory import MemoryObjectSendStream
 
 from tidelog.connectors.acceptor import Acceptor, ClientLimits
 from tidelog.connectors.addresses import UnixAddress
@@ -23,57 +25,98 @@ from tidelog.plans.errors import ConnectorError
 from tidelog.plans.suggestions import suggest
 
 MAX_TAPS = 8
-MAX_LINES = 1000
-"""How many pieces of what passes wait for one who listens in."""
+MAX_WAITING = 4 << 20
+"""How many bytes wait for one who listens in."""
+MAX_PIECE = 1000
+"""How much of what passes at once is shown: the rest is counted as missed."""
 MAX_NAME = 1000
+
+T = TypeVar("T")
 
 
 class Taps:
-    """Who listens in, by the name of what they listen to. While nobody does, it costs a look into a dictionary."""
+    """Who listens in, by the name of what they listen to. While nobody does, it costs a look into a dictionary.
+
+    `switches` are told that somebody listens in to their name, and that nobody does any more.
+    """
 
     def __init__(self) -> None:
-        self._listening: dict[str, list[_Listener]] = {}
+        self._listening: dict[str, list[Tap]] = {}
+        self.switches: dict[str, Callable[[bool], None]] = {}
 
     def is_tapped(self, name: str) -> bool:
         """Whether somebody listens in here."""
         return name in self._listening
 
-    def pass_on(self, name: str, write: Callable[[], bytes]) -> None:
-        """Let those who listen in have these lines, which are written only for them."""
+    def pass_on(self, name: str, items: Sequence[T], write: Callable[[Sequence[T]], bytes]) -> None:
+        """Let those who listen in have these, a line each, which are written only for them."""
         listening = self._listening.get(name)
-        data = write() if listening else b""
-        if data:
-            for one in listening or ():
-                one.pass_on(data)
+        if not listening or not items:
+            return
+        data = write(items[:MAX_PIECE]) if any(tap.has_room for tap in listening) else b""
+        for tap in listening:
+            tap.pass_on(data, len(items))
 
     @contextmanager
-    def listener(self, name: str, sender: MemoryObjectSendStream[bytes]) -> Iterator[None]:
+    def listener(self, name: str) -> Iterator[Tap]:
         """Listen in for the length of a `with` block."""
-        one = _Listener(sender)
-        self._listening.setdefault(name, []).append(one)
+        tap = Tap()
+        self._listening.setdefault(name, []).append(tap)
+        self._switch(name)
         try:
-            yield
+            yield tap
         finally:
-            self._listening[name].remove(one)
+            self._listening[name].remove(tap)
             if not self._listening[name]:
                 del self._listening[name]
+                self._switch(name)
+
+    def _switch(self, name: str) -> None:
+        if name in self.switches:
+            self.switches[name](self.is_tapped(name))
 
 
-class _Listener:
-    """One who listens in, and how much of it they have missed."""
+class Tap:
+    """One who listens in: what waits for them, up to `MAX_WAITING` bytes, and how many lines they have missed."""
 
-    def __init__(self, sender: MemoryObjectSendStream[bytes]) -> None:
-        self._sender = sender
-        self._missed = 0
+    def __init__(self) -> None:
+        self._pieces: deque[bytes] = deque()
+        self._waiting = self._missed = 0
+        self._news = anyio.Event()
 
-    def pass_on(self, data: bytes) -> None:
-        try:
-            if self._missed:
-                self._sender.send_nowait(msgspec.json.encode({"missed": self._missed}) + b"\n")
-                self._missed = 0
-            self._sender.send_nowait(data)
-        except (anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            self._missed += data.count(b"\n")
+    @property
+    def has_room(self) -> bool:
+        """Whether something more may wait."""
+        return self._waiting < MAX_WAITING
+
+    def pass_on(self, data: bytes, lines: int) -> None:
+        """Let it wait, as far as there is room; `lines` is how many there would be."""
+        if data and self.has_room:
+            self._note_missed()
+            lines -= data.count(b"\n")
+            self._add(data)
+        self._missed += lines
+        self._news.set()
+
+    async def next(self) -> bytes:
+        """Wait for what comes next, as lines; where some were missed, a line says so in their place."""
+        while not self._pieces and not self._missed:
+            self._news = anyio.Event()
+            await self._news.wait()
+        if not self._pieces:
+            self._note_missed()
+        data = self._pieces.popleft()
+        self._waiting -= len(data)
+        return data
+
+    def _note_missed(self) -> None:
+        if self._missed:
+            self._add(msgspec.json.encode({"missed": self._missed}) + b"\n")
+            self._missed = 0
+
+    def _add(self, data: bytes) -> None:
+        self._pieces.append(data)
+        self._waiting += len(data)
 
 
 class TapServer:
@@ -104,12 +147,11 @@ class TapServer:
             near = suggest(name, known) or f"; there are {', '.join(known)}"
             await connection.send(msgspec.json.encode({"error": f"there is no `{name}` to listen to{near}"}) + b"\n")
             return
-        sender, receiver = anyio.create_memory_object_stream[bytes](MAX_LINES)
-        with sender, receiver, self._taps.listener(name, sender):
+        with self._taps.listener(name) as tap:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_wait_gone, connection, tasks.cancel_scope)
-                async for data in receiver:
-                    await connection.send(data)
+                while True:
+                    await connection.send(await tap.next())
 
 
 async def _wait_gone(connection: Connection, scope: anyio.CancelScope) -> None:

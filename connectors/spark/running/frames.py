@@ -32,6 +32,8 @@ from tidelog.connectors.spark.running.frame_rows import EXACT, Layout, RowsOfTas
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.locations import FILES, Input, location
 from tidelog.connectors.spark.running.parcels import COLUMNS
+from tidelog.connectors.spark.source import register
+from tidelog.connectors.spark.tables import table_at
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.facts import PredicateSchema, Schema
 from tidelog.plans.header import match_fields, read_columns
@@ -72,6 +74,10 @@ def _open(spark: SparkSession, item: Input, *, streaming: bool, files: int) -> D
     stream = spark.readStream.option("maxFilesPerTrigger", files)
     if item.format == "table":
         return stream.table(item.path) if streaming else spark.read.table(item.path)
+    if item.format == "tidelog":
+        register(spark)
+        place, predicate = table_at(item.path)
+        return spark.read.format("tidelog").options(tables=place, predicate=predicate).load()
     path = location(item, resolved=not streaming)
     try:
         frame = spark.read.parquet(path)
@@ -84,7 +90,7 @@ def _open(spark: SparkSession, item: Input, *, streaming: bool, files: int) -> D
 
 def _origin(item: Input) -> tuple[Column, Column]:
     """Where a row is from: its file, and the part of the file; in a table, the part of the table."""
-    if item.format == "table":
+    if item.format in ("table", "tidelog"):
         return F.lit(item.path).alias("file_path"), F.spark_partition_id().cast("bigint").alias("file_block_start")
     return F.col("_metadata.file_path"), F.col("_metadata.file_block_start")
 

@@ -44,7 +44,7 @@ def read_input(
     try:
         if item.format == "outbox":
             return read_outbox(spark, item, job, streaming=streaming, access=access, rows=rows)
-        read = read_frame if item.format in ("parquet", "table") else read_lines
+        read = read_frame if item.format in ("parquet", "table", "tidelog") else read_lines
         return read(spark, item, job, streaming=streaming, files=files)
     except (PySparkException, Py4JError) as error:
         raise SpecError(f"cannot read `{item.path}`: {why(error)}{_remedy(error)}") from None

@@ -1,0 +1,56 @@
+"""Where a gateway writes beside its sinks: what stands in the way of that, found without writing anything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from tidelog.gateway.settings import GatewaySettings
+from tidelog.plans.errors import SpecError
+
+
+def check_paths(settings: GatewaySettings, folder: Path) -> None:
+    """SpecError, with all that is wrong, where the state or dead letters cannot be written; `folder` is that of the file."""
+    wrong = [*_of_state(settings, folder), *_of_letters(settings, folder), *_of_tap(settings, folder)]
+    if wrong:
+        raise SpecError("; ".join(wrong))
+
+
+def _of_state(settings: GatewaySettings, folder: Path) -> Iterator[str]:
+    if not settings.state:
+        return
+    for program in settings.programs:
+        path = folder / settings.state / program.name
+        there = next(one for one in (path, *path.absolute().parents) if os.path.lexists(one))
+        reason = _of_folder(there)
+        if reason:
+            yield f"`state`: cannot keep the state in `{path}`: {reason}"
+            return
+
+
+def _of_letters(settings: GatewaySettings, folder: Path) -> Iterator[str]:
+    if not settings.dead_letters:
+        return
+    path = folder / settings.dead_letters
+    reason = f"`{path}` is a folder" if path.is_dir() else ""
+    if not reason and path.exists():
+        reason = "" if os.access(path, os.W_OK) else f"`{path}` may not be written"
+    elif not reason:
+        reason = _of_folder(path.absolute().parent)
+    if reason:
+        yield f"`dead_letters`: cannot write to `{path}`: {reason}"
+
+
+def _of_tap(settings: GatewaySettings, folder: Path) -> Iterator[str]:
+    if settings.tap and (reason := _of_folder((folder / settings.tap).absolute().parent)):
+        yield f"`tap`: cannot listen at `{folder / settings.tap}`: {reason}"
+
+
+def _of_folder(path: Path) -> str:
+    """Why nothing new can be put into a folder; no text where it can."""
+    if not path.exists():
+        return f"there is no folder `{path}`"
+    if not path.is_dir():
+        return f"`{path}` is no folder"
+    return "" if os.access(path, os.W_OK | os.X_OK) else f"`{path}` may not be written"
