@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from tidelog.operators.ask.answers import Query
@@ -126,9 +126,7 @@ class Asker(Teller):
     def _tell_failed(self, partial: Partial, failed: Awaited, time: int | None) -> None:
         """Remember what speaks against an answer last, and for it; an answer with open columns ends evidence by evidence."""
         answer = partial.answer
-        literal = failed.literal(partial.binding, partial.pattern.names)
-        if time is not None:
-            literal = replace(literal, time=time, until=None)
+        literal = failed.literal(partial.binding, partial.pattern.names, time)
         is_last = any(thread.alive == 1 and thread.told and not thread.filled for thread in partial.threads)
         if not answer.is_open:
             self._note_failed(answer, literal, self._telling.evidence(partial) if answer.told else ())
@@ -149,9 +147,12 @@ class Asker(Teller):
         if not answer.told:
             answer.failed = literal
             return
-        rank = (self._at, len(evidence), str(literal), *map(str, evidence))
-        if answer.failed is None or rank > answer.rank:
-            answer.proofs, answer.failed, answer.rank = [evidence], literal, rank
+        rank = self._at, len(evidence)
+        if answer.failed is not None and rank < answer.rank:
+            return
+        if answer.failed is not None and rank == answer.rank and not _is_behind(literal, evidence, answer):
+            return
+        answer.proofs, answer.failed, answer.rank = [evidence], literal, rank
 
     def _review(self) -> None:
         """Say what has become of the answers that have changed; those on which it bears may change in turn.
@@ -178,7 +179,8 @@ class Asker(Teller):
             return
         ways = answer.supports if answer.is_open or query.is_main else (*answer.supports, *self._known.general(answer))
         complete = [partial for partial in ways if partial.is_complete]
-        deciding = None if complete or answer.is_open or not query.has_cases else self._cases.deciding(answer)
+        by_cases = query.has_cases and query.has_ways and not complete and not answer.is_open
+        deciding = self._cases.deciding(answer) if by_cases else None
         if complete and answer.is_open:
             self._keep_certain(answer)
             for covered in query.covered_by(answer):
@@ -325,3 +327,9 @@ class Asker(Teller):
                 if partial.watched >> i & 1:
                     self._watch(partial, i, item)
             self._schedule(partial)
+
+
+def _is_behind(failed: GroundLiteral, evidence: Proof, answer: Answer) -> bool:
+    """Of what failed at one moment and had as much evidence, the last one is told, as they are written."""
+    known = str(answer.failed), *(str(literal) for proof in answer.proofs[:1] for literal in proof)
+    return (str(failed), *map(str, evidence)) > known

@@ -57,8 +57,10 @@ class Awaited:
     def row(self, binding: Sequence[Value | None]) -> Row:
         """The row of the fact; its variables have values."""
         return tuple(
-            sum_of(binding[term.variable], term.offset) if isinstance(term, Slot) else term
-            for term in self.premise.arguments
+            [
+                sum_of(binding[term.variable], term.offset) if isinstance(term, Slot) else term
+                for term in self.premise.arguments
+            ]
         )
 
     def is_ground(self, binding: Sequence[Value | None]) -> bool:
@@ -95,20 +97,26 @@ class Awaited:
                 return False
         return True
 
-    def literal(self, binding: Sequence[Value | None], names: Sequence[str]) -> GroundLiteral:
-        """The premise as a literal; what is open is a variable by its name."""
-        arguments = tuple(fill(term, binding, names) for term in self.premise.arguments)
-        time = fill(self.premise.time, binding, names)
+    def literal(self, binding: Sequence[Value | None], names: Sequence[str], at: int | None = None) -> GroundLiteral:
+        """The premise as a literal, `at` one of its times if that is given; what is open is a variable by its name."""
+        if self.asked is None and self.is_ground(binding):
+            row, begin = self.fact(binding)
+            if begin > -NEVER:
+                end = begin + self.width if self.width and at is None else None
+                return GroundLiteral(self.premise.predicate, row, begin if at is None else at, self.negated, "", end)
+        arguments = tuple([fill(term, binding, names) for term in self.premise.arguments])
+        time = fill(self.premise.time, binding, names) if at is None else at
         predicate, shown = self.premise.predicate, ""
         formula = None if self.asked is None else self.asked.formula
         if self.asked is not None and isinstance(formula, Atom):
             predicate, arguments = formula.predicate, arguments_of(formula, self.asked.columns[:-1], arguments)
         elif self.asked is not None and formula is not None:
             shown = text_of(formula, self.asked.columns[:-1], arguments)
-        at = time if isinstance(time, int | Open) else Open(str(time))  # what is no time is none yet
-        last = replace(at, offset=at.offset + self.width) if isinstance(at, Open) else at + self.width
-        until = last if self.width else None
-        return GroundLiteral(predicate, arguments, at, self.negated, shown, until)
+        first = time if isinstance(time, int | Open) else Open(str(time))  # what is no time is none yet
+        until: int | Open | None = None
+        if self.width and at is None:
+            until = replace(first, offset=first.offset + self.width) if isinstance(first, Open) else first + self.width
+        return GroundLiteral(predicate, arguments, first, self.negated, shown, until)
 
 
 def sum_of(value: Value | None, offset: int) -> Value:

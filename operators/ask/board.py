@@ -13,6 +13,7 @@ from tidelog.operators.ask.horizons import horizons, queries_of, retentions
 from tidelog.operators.ask.outlook import Outlook, columns_of
 from tidelog.operators.ask.partials import Answer, Columns, Partial, Thread
 from tidelog.operators.ask.patterns import Pattern
+from tidelog.operators.ask.runs import goes_on
 from tidelog.operators.ask.waiting import Calendar, Concern, Dormant, Forgetting, Refusal, Relevant, Reminder, WaitingFor
 from tidelog.operators.room import UNBOUNDED, NoRoomError, Room
 from tidelog.plans.errors import DataError
@@ -73,9 +74,7 @@ class Board(ABC):
         for answer in self._dormant.woken_by(predicate, row, time):
             self._change(answer)
         made: list[Partial | None] = []
-        concerned = self._waiting.met_by(predicate, row, time)
-        concerned.sort(key=_is_for_sure)  # last, so that it still is missing where the fact would do for another one, too
-        for partial, i in concerned:
+        for partial, i in self._concerned(predicate, row, time):
             if not partial.alive:
                 continue
             if i >= len(partial.pattern.premises):
@@ -95,6 +94,13 @@ class Board(ABC):
                 made.append(self._add(pattern, binding, pattern.all & ~(1 << i), pattern.all_negated))
         return made
 
+    def _concerned(self, predicate: str, row: Row, time: int) -> list[Concern]:
+        """Who waits for a fact; who wants it for sure is last, so that it still is missing where it would do for others."""
+        found = self._waiting.met_by(predicate, row, time)
+        if len(found) > 1:
+            found.sort(key=_is_for_sure)
+        return found
+
     def _forget_at(self, predicate: str, time: int) -> None:
         """Keep the facts of a time point until all that asks for them has been reviewed."""
         self._calendar_add(time + self._kept[predicate] + 1, Forgetting(predicate, time))
@@ -106,7 +112,8 @@ class Board(ABC):
             partial.missing &= ~(1 << i)
             self._wait_no_more(partial, i)
             self._enter_thread(partial)
-            self._change(partial.answer, partial)
+            if not self._only_goes_on(partial):
+                self._change(partial.answer, partial)
             return None
         binding = list(partial.binding)
         if not item.unify(row, time, binding):
@@ -139,9 +146,10 @@ class Board(ABC):
     def _wait(self, partial: Partial) -> None:
         """Wait for what is missing, for a run of premises at once."""
         pattern, binding = partial.pattern, partial.binding
-        for run in pattern.runs_in(partial.missing, binding):
+        runs, alone = pattern.divided(partial.missing, binding)
+        for run in runs:
             self._waiting.add((partial, len(pattern.premises) + run.number), run.item, binding)
-        for i, item in pattern.alone(partial.missing, binding):
+        for i, item in pattern.missing(alone):
             self._waiting.add((partial, i), item, binding)
 
     def _wait_no_more(self, partial: Partial, i: int) -> None:
@@ -156,10 +164,24 @@ class Board(ABC):
     def _stop_waiting(self, partial: Partial) -> None:
         """Nothing of what is missing is waited for any more."""
         pattern, binding = partial.pattern, partial.binding
-        for run in pattern.runs_in(partial.missing, binding):
+        runs, alone = pattern.divided(partial.missing, binding)
+        for run in runs:
             self._waiting.remove((partial, len(pattern.premises) + run.number), run.item, binding)
-        for i, item in pattern.alone(partial.missing, binding):
+        for i, item in pattern.missing(alone):
             self._waiting.remove((partial, i), item, binding)
+
+    def _only_goes_on(self, partial: Partial) -> bool:
+        """Whether nothing is told or decided by a fact that has come: what is needed in a row goes on as it was told."""
+        answer, pattern = partial.answer, partial.pattern
+        query = self._queries[answer.query]
+        if partial.is_complete or query.has_cases or answer.is_open:
+            return False
+        if not query.is_main:
+            return True
+        if len(answer.supports) > 1 or answer.compared is not None or pattern.rivals or query.has_open:
+            return False
+        is_told = partial.told is not None and len(partial.threads) == 1 and partial.threads[0].told
+        return is_told and goes_on(pattern.lasting, partial.told or 0, partial.missing)
 
     def _enter_thread(self, partial: Partial) -> None:
         """What speaks for an answer with open columns is followed by itself."""
@@ -172,7 +194,7 @@ class Board(ABC):
     def _decide_absences(self, partial: Partial) -> None:
         """Look up the negated premises that have all their values: what is there makes the partial answer fail."""
         pattern, binding = partial.pattern, partial.binding
-        for i, item in pattern.pending(partial.pending):
+        for i, item in pattern.pending(partial.pending) if partial.pending else ():
             if not partial.alive:
                 return
             if not item.is_ground(binding):
@@ -262,7 +284,7 @@ class Board(ABC):
     def _schedule(self, partial: Partial) -> None:
         """Look at a partial answer again when the first of what it needs is decided."""
         first = partial.first_deadline()
-        for i, item in partial.pattern.pending(partial.pending):
+        for i, item in partial.pattern.pending(partial.pending) if partial.pending else ():
             if item.premise.predicate not in self._queries and partial.watched >> i & 1:
                 first = min(first, partial.pattern.deadline(item, partial.binding))
         self._calendar_add(first, partial)
@@ -298,6 +320,11 @@ class Board(ABC):
         if not partial.alive:
             return
         pattern, binding, watermark = partial.pattern, partial.binding, self._known.watermark
+        if pattern.is_connected and not partial.pending:
+            first = partial.first_deadline()
+            if first > watermark:  # what it needed by now has come
+                self._calendar_add(first, partial)
+                return
         for _, item in pattern.missing(partial.missing):
             if pattern.deadline(item, binding) <= watermark:
                 self._drop(partial, item)
@@ -327,14 +354,14 @@ class Board(ABC):
             answer.compared.remove(partial)
             answer.is_new |= bool(answer.compared.hidden)
         self._stop_waiting(partial)
-        for i, item in pattern.pending(partial.pending):
+        for i, item in pattern.pending(partial.pending) if partial.pending else ():
             if item.premise.predicate not in self._queries and partial.watched >> i & 1:
                 self._waiting.remove((partial, -1 - i), item, binding)
         self._inform_dependents(partial, failed)
         if failed is not None:
             self._tell_failed(partial, failed, time)
             self._change(answer)
-        for thread in list(partial.threads):
+        for thread in [*partial.threads]:
             partial.leave(thread)
             if not thread.alive:
                 answer.threads = {facts: other for facts, other in answer.threads.items() if other is not thread}
@@ -350,6 +377,8 @@ class Board(ABC):
     def _inform_dependents(self, partial: Partial, failed: Awaited | None) -> None:
         """Look again at the answers that waited for what this one with open columns might become."""
         answer = partial.answer
+        if not answer.dependents:
+            return
         for dependent in answer.dependents:
             if failed is not None and dependent.told:
                 self._tell_failed_for(dependent, partial, failed)

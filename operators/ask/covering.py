@@ -13,17 +13,20 @@ from itertools import islice
 from typing import Any, NamedTuple, cast
 
 from tidelog.operators.ask.awaited import Awaited, Binding
+from tidelog.operators.ask.layout import Segment, divide_run, fact_literal, literals_in_a_row
 from tidelog.operators.ask.partials import Partial
 from tidelog.operators.ask.patterns import Pattern
+from tidelog.operators.ask.runs import Run
 from tidelog.operators.ask.voids import void_cases
 from tidelog.operators.sld.systems import System
-from tidelog.plans.facts import Row
 from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.preconditions import START, Slot
 from tidelog.plans.questions import GroundLiteral, Open
 from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable
 
 Literals = frozenset[GroundLiteral]
+_Kind = tuple[str, bool, str]
+"""What two literals need to have in common to be one: the predicate, whether it must not come, and what is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,10 @@ class Support:
     void: tuple[tuple[Comparison, ...], ...] = ()
     is_open: bool = False
     """Whether it stands for more than one set of facts."""
+    kinds: frozenset[_Kind] = frozenset()
+    """What its hypotheses are but for their arguments and times, where it is open."""
+    is_void: bool = False
+    """Whether the cases in which it is no support are all that there are."""
 
     def is_covered(self, ways: Sequence[Sequence[Comparison]]) -> bool:
         """Whether wherever it is a support one of the ways holds: this one here, that one there."""
@@ -58,7 +65,11 @@ def support_of(partial: Partial) -> Support:
         return made
     columns, _ = _columns(partial.pattern, partial.binding)
     cases = void_cases(partial.pattern, partial.binding, partial.missing)
-    return replace(made, void=tuple(tuple(_renamed(each, columns) for each in case) for case in cases))
+    void = tuple(tuple(_renamed(each, columns) for each in case) for case in cases)
+    if not void:
+        return made
+    made = replace(made, void=void)
+    return replace(made, is_void=made.is_covered(()))
 
 
 def support(
@@ -75,7 +86,15 @@ def support(
     conditions = tuple(_renamed(condition, columns) for condition in asked)
     whole = frozenset(columns[name].name if name in columns else name for name in pattern.conditions.whole)
     is_many = bool(conditions or same) or any(map(is_open, literals))
-    return Support(frozenset(evidence), literals, conditions, same, whole, is_open=is_many)
+    return Support(frozenset(evidence), literals, conditions, same, whole, is_open=is_many, kinds=_kinds(literals))
+
+
+def _kinds(literals: Literals) -> frozenset[_Kind]:
+    return frozenset([_kind(literal) for literal in literals])
+
+
+def _kind(literal: GroundLiteral) -> _Kind:
+    return literal.predicate, literal.negated, literal.shown
 
 
 def _points(literals: Iterable[GroundLiteral]) -> list[GroundLiteral]:
@@ -165,6 +184,9 @@ def literals_of(partial: Partial) -> tuple[list[GroundLiteral], list[GroundLiter
 
 
 def _divided_literals(partial: Partial) -> tuple[list[GroundLiteral], list[GroundLiteral]]:
+    layout = partial.pattern.layout
+    if layout is not None and isinstance(partial.pattern.own_time(partial.binding), int):
+        return _laid_out(partial, layout)
     if partial.literals is None:
         partial.literals = sorted(_literals(partial.pattern, partial.binding), key=lambda entry: order(entry[1]))
     evidence: list[GroundLiteral] = []
@@ -180,6 +202,41 @@ def _divided_literals(partial: Partial) -> tuple[list[GroundLiteral], list[Groun
     return evidence, hypotheses
 
 
+def _laid_out(partial: Partial, layout: Sequence[Segment]) -> tuple[list[GroundLiteral], list[GroundLiteral]]:
+    """The same, for a pattern that has its premises in the order of their times."""
+    pattern, binding, missing = partial.pattern, partial.binding, partial.missing
+    evidence: list[GroundLiteral] = []
+    hypotheses: list[GroundLiteral] = []
+    for part in layout:
+        if isinstance(part, Run):
+            row, first = part.item.fact(binding) if part.item.is_ground(binding) else (None, 0)
+            members = [*part.places.values()]
+            if row is None:
+                literals = [_literal(pattern.premises[i], binding, pattern) for i in members]
+            else:
+                literals = literals_in_a_row(part.item.premise.predicate, row, first, len(members))
+            divide_run(literals, (missing & part.mask) >> members[0], evidence, hypotheses)
+        elif part >= 0:
+            literal = _literal(pattern.premises[part], binding, pattern)
+            (hypotheses if missing >> part & 1 else evidence).append(literal)
+        else:
+            _put_absence(partial, -1 - part, evidence, hypotheses)
+    return evidence, hypotheses
+
+
+def _put_absence(partial: Partial, i: int, evidence: list[GroundLiteral], hypotheses: list[GroundLiteral]) -> None:
+    item = partial.pattern.negated[i]
+    literal = item.literal(partial.binding, partial.pattern.names)
+    if not partial.pending >> i & 1:
+        evidence.append(literal)
+    elif literal.until is None:
+        hypotheses.append(literal)
+    else:
+        passed, coming = _divided(literal, partial.pattern.passed(item))
+        evidence += passed
+        hypotheses += coming
+
+
 def _literals(pattern: Pattern, binding: Binding) -> Iterator[tuple[int, GroundLiteral]]:
     alone = pattern.all
     for run in pattern.runs:
@@ -187,24 +244,18 @@ def _literals(pattern: Pattern, binding: Binding) -> Iterator[tuple[int, GroundL
             alone &= ~run.mask
             row, first = run.item.fact(binding)
             for offset, i in run.places.items():
-                yield i, _fact(run.item.premise.predicate, row, first - run.item.offset + offset)
+                yield i, fact_literal(run.item.premise.predicate, row, first - run.item.offset + offset)
     for i, item in pattern.missing(alone):
         yield i, _literal(item, binding, pattern)
     for i, item in enumerate(pattern.negated):
         yield -1 - i, item.literal(binding, pattern.names)
 
 
-@lru_cache(_KEPT_LITERALS)
-def _fact(predicate: str, row: Row, time: int) -> GroundLiteral:
-    """The literal that a fact is: there are many partial answers for each."""
-    return GroundLiteral(predicate, row, time)
-
-
 def _literal(item: Awaited, binding: Binding, pattern: Pattern) -> GroundLiteral:
     if not item.is_ground(binding):
         return item.literal(binding, pattern.names)
     row, time = item.fact(binding)
-    return _fact(item.premise.predicate, row, time)
+    return fact_literal(item.premise.predicate, row, time)
 
 
 def _divided(literal: GroundLiteral, passed: int) -> tuple[list[GroundLiteral], list[GroundLiteral]]:
@@ -252,7 +303,7 @@ def is_covered(support: Support, others: Iterable[Support]) -> bool:
             if not way:
                 return True
             ways.append(way)
-    return bool(ways or support.void) and support.is_covered(ways[:_MOST_WAYS])
+    return support.is_void or (bool(ways) and support.is_covered(ways[:_MOST_WAYS]))
 
 
 def _ways(one: Support, other: Support) -> Iterator[list[Comparison]]:
@@ -264,12 +315,23 @@ def _ways(one: Support, other: Support) -> Iterator[list[Comparison]]:
         if is_less and one.hypotheses <= other.hypotheses:
             yield []
         return
+    if not _may_need_less(one, other):
+        return
     literals = sorted((_with_columns(literal, other.same) for literal in one.hypotheses), key=order)
     for found in islice(_embeddings(literals, other.hypotheses), _MOST_WAYS):
         if len(found.image) < len(other.hypotheses) or one.evidence <= other.evidence:
             conditions = _conditions(one, other, found.names)
             if conditions is not None:
                 yield [*found.equal, *conditions]
+
+
+def _may_need_less(one: Support, other: Support) -> bool:
+    """Whether it is worth a closer look: by the kinds of the literals, and by the evidence where as many are needed."""
+    kinds = one.kinds or _kinds(one.hypotheses)
+    if not kinds <= (other.kinds or _kinds(other.hypotheses)):
+        return False
+    is_apart = len(kinds) == len(one.hypotheses)  # no two of them can become one
+    return not is_apart or len(kinds) < len(other.hypotheses) or one.evidence <= other.evidence
 
 
 def _conditions(one: Support, other: Support, names: _Names) -> list[Comparison] | None:
@@ -319,7 +381,7 @@ def _embeddings(literals: Sequence[GroundLiteral], into: Literals) -> Iterator[_
 
 
 def _unified(literal: GroundLiteral, candidate: GroundLiteral, found: _Embedding) -> _Embedding | None:
-    if (literal.predicate, literal.negated, literal.shown) != (candidate.predicate, candidate.negated, candidate.shown):
+    if _kind(literal) != _kind(candidate):
         return None
     if (literal.until is None) != (candidate.until is None):
         return None

@@ -26,11 +26,14 @@ class Lines:
 
     def in_order(self, lines: Iterable[HypotheticalAnswer]) -> list[HypotheticalAnswer]:
         """By the times of the answers that lines are about, those that are open last; and by what they say."""
+        found = list(lines)
+        if len(found) == 1:
+            return found
         ordered = []
-        keyed = sorted([(_answer(line), line) for line in lines], key=_key)
+        keyed = sorted([(_time(line), line) for line in found], key=_key)
         for _, same in groupby(keyed, key=_key):
-            found = [line for _, line in same]
-            ordered += found if len(found) == 1 else sorted(found, key=_content)
+            together = [line for _, line in same]
+            ordered += together if len(together) == 1 else sorted(together, key=_Content)
         return ordered
 
     def possible(
@@ -91,10 +94,24 @@ class Lines:
 _key = itemgetter(0)
 
 
-def _answer(line: HypotheticalAnswer) -> tuple[int, str]:
-    values = list(line.answer.values())
-    return values[-1] if isinstance(values[-1], int) else NEVER, str(values)
+def _time(line: HypotheticalAnswer) -> int:
+    *_, time = line.answer.values()
+    return time if isinstance(time, int) else NEVER
 
 
-def _content(line: HypotheticalAnswer) -> tuple[list[str], list[str], str]:
+class _Content:
+    """What a line says, in an order; its premises are put into words only where two lines are about the same answer."""
+
+    __slots__ = ("_line", "_values")
+
+    def __init__(self, line: HypotheticalAnswer) -> None:
+        self._line, self._values = line, str([*line.answer.values()])
+
+    def __lt__(self, other: _Content) -> bool:
+        if self._values != other._values:
+            return self._values < other._values
+        return _premises(self._line) < _premises(other._line)
+
+
+def _premises(line: HypotheticalAnswer) -> tuple[list[str], list[str], str]:
     return [*map(str, line.hypotheses)], [*map(str, line.evidence)], str(line.failed)

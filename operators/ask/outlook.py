@@ -55,14 +55,15 @@ class Outlook:
         if pattern.first_deadline(binding, missing) <= self.watermark:
             return False
         newest = self.arrived.newest
-        for run in pattern.runs_in(missing, binding):
+        runs, alone = pattern.divided(missing, binding)
+        for run in runs:
             first = run.item.at(binding) or 0
             if first <= newest and run.item.is_ground(binding):
                 row, own = run.item.row(binding), first - run.item.offset
                 places = ((offset, i) for offset, i in run.places.items() if missing >> i & 1 and own + offset <= newest)
                 if any(self.arrived.has(run.item.premise.predicate, row, own + offset) for offset, _ in places):
                     return False
-        return not any(self.has_come(item, binding) for _, item in pattern.alone(missing, binding))
+        return not any(self.has_come(item, binding) for _, item in pattern.missing(alone))
 
     def is_due(self, partial: Partial) -> bool:
         """Whether a fact that it needs has to come within the time point at which facts are coming in.

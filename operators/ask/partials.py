@@ -45,9 +45,10 @@ class Answer:
     that somebody asked for it. `watchers` wait for what it turns out to be: negated premises of partial answers;
     `dependents` are answers that are open as long as they may come from this one. `compared` are its supports, once there
     were several; `fresh` are those that have changed since, `is_new` says that all have to be looked at. `failed` is the
-    premise that was the last to speak against it, `proofs` what speaks for it, or spoke for it last; of what failed at one
-    moment, `rank` is the highest. `lost` is what a support lacked that was told and is none any more; `warned` says that its
-    deadline was told to be near. `threads` are those of an answer with open columns, by evidence.
+    premise that was the last to speak against it, `proofs` what speaks for it, or spoke for it last; `rank` is when that
+    failed, and how much spoke for it: of what failed at one moment, the most is told. `lost` is what a support lacked that
+    was told and is none any more; `warned` says that its deadline was told to be near. `threads` are those of an answer
+    with open columns, by evidence.
     """
 
     __slots__ = (
@@ -68,7 +69,7 @@ class Answer:
         self.compared: Compared | None = None
         self.failed: GroundLiteral | None = None
         self.proofs: list[tuple[GroundLiteral, ...]] = []
-        self.rank: tuple[object, ...] = ()
+        self.rank: tuple[int, ...] = ()
         self.threads: dict[frozenset[GroundLiteral], Thread] = {}
 
     @property

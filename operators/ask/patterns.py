@@ -7,6 +7,7 @@ from itertools import combinations, product
 
 from tidelog.operators.ask.awaited import Awaited, Binding, sum_of
 from tidelog.operators.ask.conditions import Conditions
+from tidelog.operators.ask.layout import layout_of
 from tidelog.operators.ask.runs import Run, lasting, own_variables, runs_of
 from tidelog.plans.facts import Row
 from tidelog.plans.preconditions import START, Argument, Precondition, Premise, Slot, UnfoldedQuery
@@ -23,7 +24,7 @@ class Pattern:
 
     __slots__ = (
         *("_run_of", "_upper", "all", "all_negated", "answer", "asks_start", "came", "clashes", "conditions"),
-        *("deadlines", "first", "is_connected", "last", "lasting", "names", "negated", "number", "own", "passed"),
+        *("deadlines", "first", "is_connected", "last", "lasting", "layout", "names", "negated", "number", "own", "passed"),
         *("premises", "query", "rivals", "runs", "start", "stretches", "time", "times", "twins"),
     )
 
@@ -51,6 +52,7 @@ class Pattern:
         self.runs = runs_of(self.premises)
         self.own = own_variables(source)
         self.lasting = lasting(self.premises, self.own)
+        self.layout = layout_of(self.time, self.premises, self.negated, self.runs)
         self._run_of = {i: run for run in self.runs for i in run.places.values()}
         times = {item.time for item in (*self.premises, *self.negated) if item.time is not None}
         self.conditions = Conditions(source.comparisons, [self.names[i] for i in times | {self.time} if i is not None])
@@ -77,20 +79,23 @@ class Pattern:
             return -NEVER
         return self.premises[i].offset - self.deadlines[0 if i else 1]
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether an answer leaves anything of it open: a variable, or what an auxiliary query decides."""
+        bound = {term.variable for term in self.answer if isinstance(term, Slot)}
+        return len(bound) < len(self.names) or self.asks_others(self.all_negated)
+
     def run_of(self, i: int, binding: Binding) -> Run | None:
         """The run with which a premise is waited for, if it is."""
         run = self._run_of.get(i)
         return run if run is not None and run.is_fixed(binding) else None
 
-    def alone(self, bits: int, binding: Binding) -> Iterator[tuple[int, Awaited]]:
-        """The premises of a set that are waited for by themselves."""
-        for run in self.runs_in(bits, binding):
+    def divided(self, bits: int, binding: Binding) -> tuple[list[Run], int]:
+        """The runs of which premises are in a set, and the rest of it: premises that are waited for by themselves."""
+        found = [run for run in self.runs if run.mask & bits and run.is_fixed(binding)] if self.runs else []
+        for run in found:
             bits &= ~run.mask
-        return self.missing(bits)
-
-    def runs_in(self, bits: int, binding: Binding) -> list[Run]:
-        """The runs of which premises are in a set."""
-        return [run for run in self.runs if run.mask & bits and run.is_fixed(binding)]
+        return found, bits
 
     def is_closed(self, binding: Binding) -> bool:
         """Whether nothing is open, in the premises or in what is compared."""
@@ -131,7 +136,7 @@ class Pattern:
 
     def has_one_twice(self, binding: Binding, missing: int) -> bool:
         """Whether two premises that are missing have become the same fact, which another precondition stands for."""
-        return any(
+        return bool(self.twins) and any(
             missing >> i & 1 and missing >> j & 1 and self._literal(i, binding) == self._literal(j, binding)
             for i, j in self.twins
         )
@@ -141,7 +146,7 @@ class Pattern:
 
     def contradicts_itself(self, binding: Binding, missing: int) -> bool:
         """Whether a fact that is missing must not come."""
-        return any(
+        return bool(self.clashes) and any(
             missing >> i & 1
             and self.premises[i].is_ground(binding)
             and item.is_ground(binding)
@@ -262,7 +267,7 @@ class Pattern:
 
     def pending(self, bits: int) -> Iterator[tuple[int, Awaited]]:
         """The negated premises of a set."""
-        return ((i, item) for i, item in enumerate(self.negated) if bits >> i & 1)
+        return iter([(i, item) for i, item in enumerate(self.negated) if bits >> i & 1] if bits else ())
 
 
 def _never(_: Awaited) -> int:

@@ -39,29 +39,50 @@ class Run:
         return self.time is None or binding[self.time] is not None
 
 
+class Stretch:
+    """Premises that are told as one, in the order of their times."""
+
+    __slots__ = ("_is_in_a_row", "_mask", "_places")
+
+    def __init__(self, places: Sequence[int]) -> None:
+        self._places = places
+        self._mask = sum(1 << i for i in places)
+        self._is_in_a_row = [*places] == [*range(places[0], places[0] + len(places))]
+
+    def parts(self, told: int) -> Iterator[int]:
+        """Those of a set that stand one after the other, if they are enough to be told as one; as sets."""
+        part = told & self._mask
+        if self._is_in_a_row and not part & (part + (part & -part)):
+            if part.bit_count() >= SHORTEST:
+                yield part
+            return
+        part = 0
+        for i in (*self._places, None):
+            if i is not None and told >> i & 1:
+                part |= 1 << i
+                continue
+            if part.bit_count() >= SHORTEST:
+                yield part
+            part = 0
+
+
 def runs_of(premises: Iterable[Awaited]) -> list[Run]:
     """The runs among premises, where they are long enough to be worth it."""
     return [Run(number, members) for number, members in enumerate(_in_rows(premises, frozenset()))]
 
 
-def lasting(premises: Iterable[Awaited], own: Container[int]) -> list[list[int]]:
+def lasting(premises: Iterable[Awaited], own: Container[int]) -> list[Stretch]:
     """The premises that are told as one: each wants the row that the one before it wants, but for variables of its `own`."""
-    return [[i for i, _ in members] for members in _in_rows(premises, own)]
+    return [Stretch([i for i, _ in members]) for members in _in_rows(premises, own)]
 
 
-def goes_on(stretches: Iterable[Sequence[int]], told: int, missing: int) -> bool:
+def goes_on(stretches: Iterable[Stretch], told: int, missing: int) -> bool:
     """Whether of what was missing when it was told there has come a part of a stretch alone, which still lacks some."""
     come = told & ~missing
     for stretch in stretches:
-        part = count = 0
-        for i in (*stretch, None):
-            if i is not None and told >> i & 1:
-                part |= 1 << i
-                count += 1
-                continue
-            if count >= SHORTEST and part & missing:
+        for part in stretch.parts(told):
+            if part & missing:
                 come &= ~part
-            part = count = 0
     return not come
 
 

@@ -32,49 +32,57 @@ class Situations:
 
     def choose(self, lines: Iterable[HypotheticalAnswer], tell: _Tell) -> list[HypotheticalAnswer]:
         """The lines that are told, with their groups; `tell` makes the line of an answer whose turn it is."""
-        found = list(lines)
-        for line in found:
-            if line.status == "possible":
-                self._enter(line)
+        found = [(tuple(line.answer.values()), line) for line in lines]
+        for key, line in found:
+            if line.status == "possible" and None not in key:
+                self._enter(key, line)
+        if not self._first_only:
+            return [self._decided(key, line) for key, line in found]
         told: list[HypotheticalAnswer] = []
         in_turn: set[object] = set()  # what was told because its turn had come is not repeated
-        for line in found:
+        for key, line in found:
             if _content(line) not in in_turn:
-                chosen = list(self._choose(line, tell))
+                chosen = list(self._choose(key, line, tell))
                 in_turn |= {_content(other) for other in chosen if other.answer != line.answer}
                 told += chosen
         return told
 
-    def _enter(self, line: HypotheticalAnswer) -> None:
-        key = tuple(line.answer.values())
-        if None in key:
-            return
-        group = _group_of(line)
+    def _enter(self, key: _Key, line: HypotheticalAnswer) -> None:
+        group = _group_of(key, line)
         if self._group.get(key) != group:
             self._leave(key)
             self._group[key] = group
         self._ends.setdefault(group, {})[key] = NEVER if line.deadline is None else line.deadline
 
-    def _choose(self, line: HypotheticalAnswer, tell: _Tell) -> Iterator[HypotheticalAnswer]:
-        key = tuple(line.answer.values())
+    def _choose(self, key: _Key, line: HypotheticalAnswer, tell: _Tell) -> Iterator[HypotheticalAnswer]:
+        """The line, if it is this answer's turn; and that of the next one, if this was its last."""
         group = self._group.get(key)
         if group is None:
             yield line
             return
-        is_told = not self._first_only or line.status == "certain" or key in self._shown
+        is_told = line.status == "certain" or key in self._shown
         if line.status == "possible":
             is_told = is_told or (group not in self._settled and self._first(group) == key)
+        shown = self._decided(key, line)
         if is_told:
-            self._shown |= {key} if line.status == "possible" and self._first_only else set()
-            has_group = len(self._ends[group]) > 1 and _group_of(line) == group
-            yield replace(line, group=group) if has_group else line
+            self._shown |= {key} if line.status == "possible" else set()
+            yield shown
         if line.is_final:
-            if line.status == "certain" and self._first_only:
+            if line.status == "certain" and group in self._ends:
                 self._settled.add(group)
-            self._leave(key)
             self._shown.discard(key)
-            if self._first_only and group in self._ends and group not in self._settled:
+            if group in self._ends and group not in self._settled:
                 yield from self._next(group, line.at, tell)
+
+    def _decided(self, key: _Key, line: HypotheticalAnswer) -> HypotheticalAnswer:
+        """The line with its group, if there are others in that; a last line leaves it."""
+        group = self._group.get(key)
+        if group is None:
+            return line
+        has_group = len(self._ends[group]) > 1 and _group_of(key, line) == group
+        if line.is_final:
+            self._leave(key)
+        return replace(line, group=group) if has_group else line
 
     def _leave(self, key: _Key) -> None:
         """An answer is decided, or rests on something else."""
@@ -119,7 +127,12 @@ def _content(line: HypotheticalAnswer) -> object:
     return tuple(line.answer.values()), line.status, line.evidence, line.hypotheses
 
 
-def _group_of(line: HypotheticalAnswer) -> str:
+def _group_of(key: _Key, line: HypotheticalAnswer) -> str:
     """A name for the facts that speak for an answer and for its values but for the time: the same in each run."""
-    facts = sorted(_text(literal) for literal in line.evidence if not literal.negated)
-    return f"{crc32(repr((list(line.answer.values())[:-1], facts)).encode()):08x}"
+    return _name(key[:-1], line.evidence)
+
+
+@lru_cache(256)
+def _name(values: _Key, evidence: tuple[GroundLiteral, ...]) -> str:
+    facts = sorted(_text(literal) for literal in evidence if not literal.negated)
+    return f"{crc32(repr(([*values], facts)).encode()):08x}"

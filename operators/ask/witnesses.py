@@ -21,6 +21,8 @@ from tidelog.plans.timeline import NEG, POS
 
 MOST_TRIES = 1_000
 """After so many tries without one it counts as if there were an instance: that may tell more, and hides nothing."""
+MOST_COMPARED = 5_000
+"""So it does after so many comparisons with other supports."""
 _NEAR, _FAR = 8, 1_000
 """Of a time without an end so many are tried one after the other; and then some that lie behind all that has come."""
 
@@ -30,6 +32,9 @@ class Witnesses:
 
     def __init__(self, outlook: Outlook) -> None:
         self._outlook = outlook
+        self._compared = 0
+        self._supports: dict[Partial, Support] = {}
+        """What those are that were compared in one search."""
 
     def has_instance(self, partial: Partial, decided: Callable[[Awaited], int]) -> bool:
         """Whether some times make a partial answer a support that needs no more than another one.
@@ -39,9 +44,10 @@ class Witnesses:
         pattern = partial.pattern
         if pattern.is_closed(partial.binding):
             return True
-        tries = 0
+        tries = self._compared = 0
+        self._supports.clear()
         waiting = [iter((partial.binding,))]
-        while waiting and tries < MOST_TRIES:
+        while waiting and tries < MOST_TRIES and self._compared < MOST_COMPARED:
             binding = next(waiting[-1], None)
             if binding is None:
                 waiting.pop()
@@ -93,11 +99,21 @@ class Witnesses:
         answer.supports[made] = None
         may_hide = partial_of(_may_hide, made)
         beside = [*filter(may_hide, found.supports if found is not None else ()), *known.general(answer, may_hide)]
-        others = [*map(support_of, beside), *known.unsupported(answer)]
+        others = [*map(self._support_of, beside), *known.unsupported(answer)]
         if not others:
             return True
+        self._compared += len(others)
         own = support_of(made)
         return not is_covered(own, [other for other in others if _may_need_less(other, own)])
+
+    def _support_of(self, partial: Partial) -> Support:
+        """What a partial answer rests on and needs: those of the answer are compared at each try."""
+        if partial not in partial.answer.supports:  # it was made for this try alone
+            return support_of(partial)
+        found = self._supports.get(partial)
+        if found is None:
+            found = self._supports[partial] = support_of(partial)
+        return found
 
 
 def _may_hide(made: Partial, other: Partial) -> bool:

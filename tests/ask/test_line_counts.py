@@ -9,6 +9,8 @@ import pytest
 
 import tidelog
 from tidelog import Session
+from tidelog.operators.ask.asker import Asker
+from tidelog.operators.ask.partials import Answer
 from tidelog.plans.facts import Record
 
 MOST = 2.0
@@ -108,3 +110,21 @@ def test_a_value_that_the_rest_of_a_stretch_needs_is_told() -> None:
         ("possible", 1),
         ("certain", 5),
     ]
+
+
+def test_what_goes_on_as_it_was_told_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each reading is in 31 answers, of which it changes none until the first is complete."""
+    reviewed = 0
+    review = Asker._review_one
+
+    def counted(asker: Asker, answer: Answer) -> None:
+        nonlocal reviewed
+        reviewed += 1
+        review(asker, answer)
+
+    monkeypatch.setattr(Asker, "_review_one", counted)
+    rules = "timeline integer. input hot(m). input start(m). long(M) :- hot(M) since[30,60] start(M). ask long(M)@T."
+    session = Session(tidelog.compile(rules, outputs=False))
+    session.push_records([("start", ("m7",), 0, 0), *(("hot", ("m7",), time, time) for time in range(1, 29))])
+    assert len(session.pull_hypothetical()) == 31
+    assert reviewed == 31

@@ -9,6 +9,7 @@ import pytest
 
 import tidelog
 from tidelog import Session
+from tidelog.operators.ask import witnesses
 from tidelog.operators.ask.asker import Asker
 from tidelog.operators.sld.systems import System
 from tidelog.plans.facts import Record
@@ -308,6 +309,14 @@ def test_an_open_time_is_not_told_where_each_answer_needs_less() -> None:
     rules = "input p(x). input r. c(X) :- p(Y) until[0,1] p(Y), boxplus[1,2] r, diamondplus[0,inf) p(X). ask c(X)@T."
     lines = [short(line) for line in tell(rules, ["p(l)@0"], finish=False)]
     assert not [line for line in lines if line.startswith("possible l") and "p(Y)" in line.split("|")[1]]
+
+
+def test_a_search_for_an_instance_ends_after_so_many_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond, what is open counts as if it stood for something: more lines may be told, and none is missing."""
+    rules = "input p(x). input r. c(X) :- p(Y) until[0,1] p(Y), boxplus[1,2] r, diamondplus[0,inf) p(X). ask c(X)@T."
+    exact = {short(line) for line in tell(rules, ["p(l)@0"], finish=False)}
+    monkeypatch.setattr(witnesses, "MOST_COMPARED", 1)
+    assert exact < {short(line) for line in tell(rules, ["p(l)@0"], finish=False)}
 
 
 def test_a_time_with_bounds_that_a_fact_tells_is_decided() -> None:
