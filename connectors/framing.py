@@ -39,11 +39,11 @@ class LineReader:
         """What is left at the end of the stream."""
         return self._decode(self._framer.finish())
 
-    def abandon(self) -> Batch:
-        """What is left where the connection broke: the beginning of a line is rejected, since its end is lost."""
+    def abandon(self, reason: str = "connection lost before the line's end") -> Batch:
+        """What is left where the stream broke: the beginning of a line is rejected, since its end is lost."""
         tail, place = self._framer.tail, self._framer.place
         self._framer.finish()
-        return Batch(rejected=[Rejected(place, "connection lost before the line's end", tail[:RAW_LIMIT])] if tail else [])
+        return Batch(rejected=[Rejected(place, reason, tail[:RAW_LIMIT])] if tail else [])
 
     def snapshot(self) -> dict[str, Any]:
         """The state between two chunks, as plain data."""

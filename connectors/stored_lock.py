@@ -1,7 +1,8 @@
 """The lock of a directory's writer: a file that the writer holds, and in which it notes how many commits are stored.
 
 SQLite takes a write-ahead log that is damaged in its middle for one that ends there: what was committed behind is gone, and
-nothing says so. The note is written after each commit, so what it tells is stored, or was.
+nothing says so. The note is written after each commit, so what it tells is stored, or was. It has two places, which are
+written in turn: where one was cut off in its middle, the other tells the commit before.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import zlib
 from tidelog.plans.errors import ConnectorError, SpecError
 
 _NUMBER, _CHECKSUM = 8, 4
+_NOTE = _NUMBER + _CHECKSUM
 
 
 class WriterLock:
@@ -41,7 +43,7 @@ class WriterLock:
         """So many commits are stored."""
         number = commits.to_bytes(_NUMBER)
         try:
-            os.pwrite(self._descriptor, number + zlib.crc32(number).to_bytes(_CHECKSUM), 0)
+            os.pwrite(self._descriptor, number + zlib.crc32(number).to_bytes(_CHECKSUM), commits % 2 * _NOTE)
         except OSError as error:
             raise ConnectorError(f"{self._what}: cannot write `{self._file}`: {error.strerror}") from error
 
@@ -64,15 +66,24 @@ def commits_noted(folder: str, what: str) -> int:
     name = lock_of(what)
     try:
         with open(os.path.join(folder, name), "rb") as file:
-            noted = file.read(_NUMBER + _CHECKSUM + 1)
+            noted = file.read(2 * _NOTE + 1)
     except FileNotFoundError:
         return 0
     except OSError as error:
         raise ConnectorError(f"{what} `{folder}`: cannot read `{name}`: {error.strerror}") from error
-    number = noted[:_NUMBER]
-    if noted and noted[_NUMBER:] != zlib.crc32(number).to_bytes(_CHECKSUM):
+    numbers = [_read_note(noted[at : at + _NOTE]) for at in (0, _NOTE)]
+    known = [number for number in numbers if number is not None]
+    if not known or len(noted) > 2 * _NOTE:
         raise ConnectorError(f"{what} `{folder}` is damaged: `{name}` is not what was written")
-    return int.from_bytes(number)
+    return max(known) + (None in numbers)  # what was cut off is the note of the next one, which is stored
+
+
+def _read_note(noted: bytes) -> int | None:
+    """The number in one place, 0 where nothing was noted; None for anything else."""
+    number = noted[:_NUMBER]
+    if not noted.strip(b"\0"):
+        return 0
+    return int.from_bytes(number) if noted[_NUMBER:] == zlib.crc32(number).to_bytes(_CHECKSUM) else None
 
 
 def identity(file: str | int) -> tuple[int, int] | None:

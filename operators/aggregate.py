@@ -61,7 +61,7 @@ class Aggregate(Grouped[Window]):
         return known if step == 1 or known >= POS or known <= NEG else known - known % step + step - 1
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        take, place, step, groups, fresh = self._key, self._place, self._shape.step, self.groups, self._fresh
+        take, place, step, groups = self._key, self._place, self._shape.step, self.groups
         numeric = self._shape.function in _NUMERIC
         for row, lo, hi in facts:
             value = None if place is None else row[place]
@@ -72,8 +72,8 @@ class Aggregate(Grouped[Window]):
             group = groups.get(key) or self.group(key)
             group.add(lo, hi, value)
             time = lo if step == 1 or lo <= NEG else lo + -lo % step
-            if time < fresh.get(key, POS):
-                fresh[key] = time
+            if time < group.fresh:
+                self.note(group, time)
         return []
 
     def failed_evaluations(self) -> int:

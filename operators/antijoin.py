@@ -37,6 +37,8 @@ class AntiJoin(Operator):
 
     __slots__ = ("_count", "_ends", "_key", "_match", "_opened", "announced", "negative", "waiting")
 
+    settles_by_port = False
+
     def __init__(self, key: Callable[[Row], Row], match: Callable[[Row], Row | None]) -> None:
         super().__init__(2)
         self._key = key
@@ -97,7 +99,9 @@ class AntiJoin(Operator):
 
     def _freed(self, key: Row, known: int) -> int:
         """From when on what is kept from holding may hold: what keeps it is forgotten before it is looked at again."""
-        bounds = self.negative.rows.get(key, [])
+        bounds = self.negative.rows.get(key)
+        if not bounds:
+            return known + 1
         return max([known, *(bounds[i + 1] for i in overlapping(bounds, known, known))]) + 1
 
     def _schedule(self, key: Row, hi: int, is_open: bool) -> None:
@@ -116,7 +120,9 @@ class AntiJoin(Operator):
 
     def _next(self, key: Row, hi: int, is_open: bool) -> int:
         """When the negated atom begins or ends to hold behind its frontier, or a fact that holds until `hi` ends."""
-        known, bounds = self.frontiers[NEGATIVE], self.negative.rows.get(key, [])
+        known, bounds = self.frontiers[NEGATIVE], self.negative.rows.get(key)
+        if not bounds:
+            return hi if is_open else known + 1
         if not is_open and next(overlapping(bounds, known, known), None) is None:
             return known + 1  # what has kept it from holding has ended, and is forgotten
         for i in overlapping(bounds, known, POS):
@@ -142,11 +148,12 @@ class AntiJoin(Operator):
                     self._schedule(key, hi, is_open)
 
     def _subtract(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
-        bounds = self.negative.rows.get(self._key(row), [])
-        for i in overlapping(bounds, lo, hi):
-            if bounds[i] > lo:
-                out.append((row, lo, bounds[i] - 1))
-            lo = bounds[i + 1] + 1
+        bounds = self.negative.rows.get(self._key(row))
+        if bounds:
+            for i in overlapping(bounds, lo, hi):
+                if bounds[i] > lo:
+                    out.append((row, lo, bounds[i] - 1))
+                lo = bounds[i + 1] + 1
         if lo <= hi:
             out.append((row, lo, hi))
         if len(out) > self.room.rows:
@@ -154,12 +161,12 @@ class AntiJoin(Operator):
 
     def settle(self, port: int) -> list[Fact]:
         out: list[Fact] = []
-        if port == NEGATIVE:
-            known = self.frontiers[NEGATIVE]
+        positive, known = self.frontiers
+        if known >= POS or (self._ends and self._ends[0][0] <= known):
             self._tell_announced(known, out)  # what ends comes before what goes on where it ended
-            while self.waiting and self.waiting[0][0] <= known:
-                self._decide(heappop(self.waiting)[2], out)
-        self.frontier = min(self.frontiers)
+        while self.waiting and self.waiting[0][0] <= known > NEG:
+            self._decide(heappop(self.waiting)[2], out)
+        self.frontier = min(positive, known)
         self.negative.forget(self.frontier)
         return out
 

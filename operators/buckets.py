@@ -27,9 +27,11 @@ class Buckets(Generic[Item]):
     ([], ['a', 'c'], ['b'])
     """
 
-    __slots__ = ("_filed", "_heap")
+    __slots__ = ("_filed", "_heap", "due")
 
     def __init__(self) -> None:
+        self.due = POS
+        """When the first bucket is due; `POS` if there is none."""
         self._heap: list[tuple[int, int, list[Item]]] = []
         self._filed = 0  # buckets due together leave in order; items need not be comparable
 
@@ -54,15 +56,21 @@ class Buckets(Generic[Item]):
     def _put(self, due: int, items: list[Item]) -> None:
         self._filed += 1
         heappush(self._heap, (due, self._filed, items))
+        self.due = self._heap[0][0]
 
     def take(self, now: int) -> list[Item]:
         """The items of a bucket that is due; none if no bucket is."""
         heap = self._heap
-        return heappop(heap)[2] if heap and heap[0][0] <= now else []
+        if not heap or heap[0][0] > now:
+            return []
+        items = heappop(heap)[2]
+        self.due = heap[0][0] if heap else POS
+        return items
 
     def clear(self) -> None:
         """Forget all items."""
         self._heap.clear()
+        self.due = POS
 
 
 def _class(now: int, end: int) -> int:

@@ -105,6 +105,8 @@ class Coverage:
         """Let go of what ends at or before `bound`, a portion at a time; returns the rows that are gone."""
         if bound >= POS:
             return self._forget_all()
+        if self._grown <= _SMALLEST_ROUND and bound < self._buckets.due:
+            return []
         effort = _SMALLEST_ROUND
         if self._grown > _SMALLEST_ROUND:
             effort = _ROWS_PER_FACT * self._grown

@@ -1,22 +1,24 @@
 """What operators share that tell, for each group of rows, an answer that goes on until something changes it.
 
 Such an answer depends on what does not come, so it is known as far as the frontier alone. A group is looked at when one of
-its facts begins, or when what it told ends; all others cost nothing. What goes on when a group has been looked at is
-**open**: it is announced behind what has been told of it (`operators/open_rows.py`), until the group is looked at again.
+its facts begins, or when what it told ends; all others cost nothing. An answer that goes on is **open**: it is announced
+where it begins (`operators/open_rows.py`), and taken back where it has ended.
+
+There may be very many groups, and each of them changes seldom. So what is known of a group lies in one object, with as few
+containers as can be: garbage collection goes through all of them.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
-from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.operators.operator import Operator
 from tidelog.operators.room import NoRoomError
 from tidelog.plans.facts import Fact, Row
-from tidelog.plans.timeline import NEG, POS
+from tidelog.plans.timeline import POS
 
 MOST_RANGES = 1_000_000
 """More ranges from one message are refused: an answer that changes at each tick of so long a time is no use to anyone."""
@@ -31,27 +33,39 @@ class Failures:
         self.count = 0
 
 
-class Group(Protocol):
-    """The facts of one group, as far as they matter, and the answer that it has."""
+class Group(ABC):
+    """The facts of one group, as far as they matter, and the answer that it has.
 
-    def advance(self, known: int, out: list[Fact]) -> None:
-        """Take in all that happens up to `known`; tell answers that have ended by then."""
+    `fresh` is the earliest time about which something may be told because of facts that have come since the group was
+    looked at, `planned` when it is to be looked at by the operator's agenda; `POS` where there is none.
+    """
 
-    def tell(self, until: int, out: list[Fact]) -> None:
-        """Tell the answer that goes on, as far as `until`."""
+    __slots__ = ("fresh", "key", "planned")
 
+    def __init__(self, key: Row) -> None:
+        self.key = key
+        self.fresh = self.planned = POS
+
+    @abstractmethod
+    def look(self, known: int, until: int, out: list[Fact]) -> None:
+        """Take in all that happens up to `known`; tell answers that have ended, announce those that go on.
+
+        `until` is how far answers follow from that. At the stream's end, `POS`, all is told.
+        """
+
+    @abstractmethod
     def following(self, known: int) -> int:
         """The earliest time beyond `known` at which something happens though nothing new comes; `POS` if nothing does."""
 
-    def is_open(self, known: int) -> bool:
-        """Whether it has an answer at `known` that may go on."""
-
+    @abstractmethod
     def is_empty(self, known: int) -> bool:
         """Whether nothing of it matters any more."""
 
+    @abstractmethod
     def entries(self) -> int:
         """How many ranges are stored."""
 
+    @abstractmethod
     def state(self) -> list[Any]:
         """All of it as plain data."""
 
@@ -62,17 +76,16 @@ G = TypeVar("G", bound=Group)
 class Grouped(Operator, Generic[G]):
     """The groups of one operator by key, and when each is to be looked at next."""
 
-    __slots__ = ("_agenda", "_count", "_fresh", "_key", "_next", "announced", "groups")
+    __slots__ = ("_agenda", "_count", "_earliest", "_fresh", "_key", "groups")
 
     def __init__(self, key: Callable[[Row], Row]) -> None:
         super().__init__(1)
         self._key = key
         self.groups: dict[Row, G] = {}
-        self._fresh: dict[Row, int] = {}  # groups to which facts have come since the last frontier, and the first begin
-        self._next: dict[Row, int] = {}  # when a group is to be looked at
-        self._agenda: list[tuple[int, int, Row]] = []  # the same by time; what `_next` does not say any more is passed over
+        self._fresh: list[G] = []  # groups to which facts have come since the last frontier
+        self._earliest = POS  # of what they may tell
+        self._agenda: list[tuple[int, int, Row]] = []  # when groups are to be looked at; what they do not plan is void
         self._count = 0  # keys need not be comparable
-        self.announced: dict[Row, tuple[int, list[Row]]] = {}  # by group, since when which rows are open
 
     @abstractmethod
     def make(self, key: Row) -> G:
@@ -86,19 +99,20 @@ class Grouped(Operator, Generic[G]):
         """Up to when answers follow from what is known up to a frontier."""
         return known
 
-    def note(self, key: Row, time: int) -> None:
+    def note(self, group: G, time: int) -> None:
         """A fact of a group has come, about which something may be told at `time`."""
-        known = self._fresh.get(key)
-        if known is None or time < known:
-            self._fresh[key] = time
+        if group.fresh >= POS:
+            self._fresh.append(group)
+        if time < group.fresh:
+            group.fresh = time
+            self._earliest = min(self._earliest, time)
 
-    def _plan_for(self, key: Row, time: int) -> None:
+    def _plan_for(self, group: G, time: int) -> None:
         """Look at a group when the frontier gets to `time`, or earlier."""
-        known = self._next.get(key)
-        if known is None or time < known:
-            self._next[key] = time
+        if time < group.planned:
+            group.planned = time
             self._count += 1
-            heappush(self._agenda, (time, self._count, key))
+            heappush(self._agenda, (time, self._count, group.key))
 
     def group(self, key: Row) -> G:
         """The group of a key, which is made if there is none."""
@@ -111,53 +125,38 @@ class Grouped(Operator, Generic[G]):
         out: list[Fact] = []
         known = self.frontiers[0]
         until = self.reach(known)
-        due = self._due(known)
+        fresh, self._fresh, self._earliest = self._fresh, [], POS
+        for group in fresh:
+            time, group.fresh = group.fresh, POS
+            if time > known:
+                self._plan_for(group, time)
+                continue
+            if group.planned <= known:
+                group.planned = POS
+            self._look_at(group, known, until, out)
+        agenda = self._agenda
+        while agenda and agenda[0][0] <= known:
+            time, _, key = heappop(agenda)
+            due = self.groups.get(key)
+            if due is not None and due.planned == time:
+                due.planned = POS
+                self._look_at(due, known, until, out)
         if known >= POS:
-            due.update(dict.fromkeys(self.announced))
-        for key in due:
-            self._look_at(key, known, until, out)
+            for group in list(self.groups.values()):
+                self._look_at(group, known, until, out)
         self.frontier = until
         return out
 
-    def _due(self, known: int) -> dict[Row, None]:
-        """The groups to which something happens up to a frontier."""
-        agenda, planned = self._agenda, self._next
-        found: dict[Row, None] = {}
-        for key, time in self._fresh.items():
-            if time <= known:
-                found[key] = None
-            else:
-                self._plan_for(key, time)
-        self._fresh.clear()
-        while agenda and agenda[0][0] <= known:
-            time, _, key = heappop(agenda)
-            if planned.get(key) == time:
-                del planned[key]
-                found[key] = None
-        return found
-
-    def _look_at(self, key: Row, known: int, until: int, out: list[Fact]) -> None:
-        group = self.groups[key]
-        since, rows = self.announced.pop(key, (NEG, []))
-        out += [(row, since, SHUT) for row in rows]
-        told: list[Fact] = []
-        group.advance(known, told)
-        group.tell(until, told)
-        out += told
+    def _look_at(self, group: G, known: int, until: int, out: list[Fact]) -> None:
+        group.look(known, until, out)
         if len(out) > self.room.rows:
             raise NoRoomError(len(out))
         following = group.following(known)
         if following < POS:
-            self._plan_for(key, following)
-        if group.is_open(known):
-            if told or since != until + 1:
-                rows = [row for row, _, hi in told if hi == until]
-            if rows and until < POS:
-                self.announced[key] = (until + 1, rows)
-                out += [(row, until + 1, OPEN) for row in rows]
-        elif following >= POS and group.is_empty(known):
-            del self.groups[key]
-            self._next.pop(key, None)
+            if following < group.planned:
+                self._plan_for(group, following)
+        elif group.is_empty(known):
+            self.groups.pop(group.key, None)
 
     def deadline(self) -> tuple[int, int] | None:
         """The port, and its least frontier at which there is something to tell though nothing new comes; None if none.
@@ -167,30 +166,23 @@ class Grouped(Operator, Generic[G]):
         known = self.frontiers[0]
         if known >= POS:
             return None
-        for key, time in self._fresh.items():
-            self._plan_for(key, time)
-        self._fresh.clear()
-        while self._agenda and self._next.get(self._agenda[0][2]) != self._agenda[0][0]:
-            heappop(self._agenda)
-        times = [max(known + 1, self._agenda[0][0])] if self._agenda else []
+        agenda, due = self._agenda, self._earliest
+        while agenda and ((group := self.groups.get(agenda[0][2])) is None or group.planned != agenda[0][0]):
+            heappop(agenda)
+        if agenda and agenda[0][0] < due:
+            due = agenda[0][0]
         if self.pieces is not None and self.pieces.open:
-            times.append(max(known, self.frontier) + 1)
-        return (0, min(times)) if times else None
+            due = min(due, max(known, self.frontier) + 1)
+        return (0, max(known + 1, due)) if due < POS else None
 
     def entries(self) -> int:
         return sum(group.entries() for group in self.groups.values())
 
     def state(self) -> dict[str, Any]:
-        return {
-            "groups": [[list(key), *group.state()] for key, group in self.groups.items()],
-            "announced": [[list(key), since, [list(row) for row in rows]] for key, (since, rows) in self.announced.items()],
-        }
+        return {"groups": [[list(key), *group.state()] for key, group in self.groups.items()]}
 
     def load(self, state: dict[str, Any]) -> None:
         self.groups = {tuple(key): self.revive(tuple(key), rest) for key, *rest in state["groups"]}
-        self.announced = {tuple(key): (since, [tuple(row) for row in rows]) for key, since, rows in state["announced"]}
-        self._fresh, self._next, self._agenda, self._count = {}, {}, [], 0
-        for key, group in self.groups.items():
-            following = group.following(self.frontiers[0])
-            if following < POS:
-                self._plan_for(key, following)
+        self._fresh, self._earliest, self._agenda, self._count = [], POS, [], 0
+        for group in self.groups.values():
+            self._plan_for(group, group.following(self.frontiers[0]))

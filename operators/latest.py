@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
+from operator import itemgetter
 from typing import Any
 
-from tidelog.operators.grouped import Grouped
+from tidelog.operators.grouped import Group, Grouped
+from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
 
@@ -33,38 +35,48 @@ class Latest(Grouped["HeldValue"]):
         self._size = size
 
     def make(self, key: Row) -> HeldValue:
-        return HeldValue(self._size)
+        return HeldValue(key, self._size)
 
     def revive(self, key: Row, state: list[Any]) -> HeldValue:
-        group = HeldValue(self._size)
+        group = HeldValue(key, self._size)
         group.load(*state)
         return group
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        take = self._key
+        take, groups = self._key, self.groups
         for fact in facts:
             key = take(fact[0])
-            self.group(key).add(fact)
-            self.note(key, fact[1])
+            group = groups.get(key) or self.group(key)
+            group.add(fact)
+            if fact[1] < group.fresh:
+                self.note(group, fact[1])
         return list(facts)
 
 
-class HeldValue:
-    """One group of `latest`: its coverage so far ends at `end`, where `rows` held."""
+class HeldValue(Group):
+    """One group of `latest`: its coverage so far ends at `end`, where `rows` held.
 
-    __slots__ = ("_count", "_size", "_told", "_waiting", "end", "rows")
+    That they are held has been told before `since`; from there on it is `announced`, or nothing has been told of it.
+    """
 
-    def __init__(self, size: int) -> None:
+    __slots__ = ("_announced", "_count", "_since", "_size", "_waiting", "end", "rows")
+
+    def __init__(self, key: Row, size: int) -> None:
+        super().__init__(key)
         self._size = size
-        self._waiting: list[tuple[int, int, Fact]] = []  # not begun, by begin
+        self._waiting: list[tuple[int, int, Fact]] | None = None  # not begun, by begin
         self._count = 0  # facts that begin together come in order of arrival; rows need not be comparable
-        self.end = self._told = NEG
+        self.end = self._since = NEG
         self.rows: list[Row] = []
+        self._announced = False
 
     def add(self, fact: Fact) -> None:
         """Take a fact that begins behind the frontier."""
         self._count += 1
-        heappush(self._waiting, (fact[1], self._count, fact))
+        if self._waiting is None:
+            self._waiting = [(fact[1], self._count, fact)]
+        else:
+            heappush(self._waiting, (fact[1], self._count, fact))
 
     def _last(self) -> int:
         """Until when the rows are held, if nothing comes."""
@@ -72,20 +84,33 @@ class HeldValue:
             return NEG
         return POS if self._size >= POS or self.end >= POS else self.end + self._size
 
-    def advance(self, known: int, out: list[Fact]) -> None:
-        while self._waiting and self._waiting[0][0] <= known:
-            row, lo, hi = heappop(self._waiting)[2]
-            self.tell(lo - 1, out)
+    def look(self, known: int, until: int, out: list[Fact]) -> None:
+        waiting = self._waiting
+        while waiting and waiting[0][0] <= known:
+            row, lo, hi = heappop(waiting)[2]
             if hi > self.end or not self.rows:
-                self.end, self.rows, self._told = hi, [row], max(self._told, hi)
+                self._tell(min(self._last(), lo - 1), out)
+                self.end, self.rows, self._since = hi, [row], hi + 1
             elif hi == self.end:
                 self.rows.append(row)
+        if not waiting:
+            self._waiting = None
+        last = self._last()
+        if known >= min(last, POS):
+            self._tell(last, out)
+        elif self.end < known and not self._announced:
+            self._announced = True
+            out += [(row, self._since, OPEN) for row in self.rows]
 
-    def tell(self, until: int, out: list[Fact]) -> None:
-        lo, hi = max(self._told, self.end) + 1, min(self._last(), until)
-        if lo <= hi:
-            out += [(row, lo, hi) for row in self.rows]
-            self._told = hi
+    def _tell(self, until: int, out: list[Fact]) -> None:
+        """Tell what is held as far as `until`; what was announced of it is taken back."""
+        since = self._since
+        if self._announced:
+            out += [(row, since, SHUT) for row in self.rows]
+            self._announced = False
+        if since <= until:
+            out += [(row, since, until) for row in self.rows]
+            self._since = until + 1
 
     def following(self, known: int) -> int:
         begin = self._waiting[0][0] if self._waiting else POS
@@ -94,23 +119,19 @@ class HeldValue:
             begin = min(begin, last if known > self.end else self.end + 1)
         return begin
 
-    def is_open(self, known: int) -> bool:
-        return self.end < known < self._last()
-
     def is_empty(self, known: int) -> bool:
         return not self._waiting and self._last() <= known
 
     def entries(self) -> int:
-        return len(self._waiting) + len(self.rows)
+        return len(self._waiting or ()) + len(self.rows)
 
     def state(self) -> list[Any]:
-        waiting = [[list(row), lo, hi] for _, _, (row, lo, hi) in sorted(self._waiting)]
-        return [self.end, self._told, [list(row) for row in self.rows], waiting]
+        waiting = [[list(row), lo, hi] for _, _, (row, lo, hi) in sorted(self._waiting or (), key=itemgetter(0, 1))]
+        return [self.end, self._since, self._announced, [list(row) for row in self.rows], waiting]
 
-    def load(self, end: int, told: int, rows: list[Any], waiting: list[Any]) -> None:
+    def load(self, end: int, since: int, is_announced: bool, rows: list[Any], waiting: list[Any]) -> None:
         """Take over what `state` gave."""
-        self.end, self._told = end, told
+        self.end, self._since, self._announced = end, since, is_announced
         self.rows = [tuple(row) for row in rows]
-        self._waiting = [(lo, i, (tuple(row), lo, hi)) for i, (row, lo, hi) in enumerate(waiting, 1)]
-        heapify(self._waiting)
-        self._count = len(waiting)
+        for row, lo, hi in waiting:
+            self.add((tuple(row), lo, hi))

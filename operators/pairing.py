@@ -107,7 +107,7 @@ class PairingOperator(Operator):
             if len(out) > most:
                 raise NoRoomError(len(out))
         # a run's closure reaches back to what was known before it, and may have been forgotten since
-        return self.sent_coverage.insert(behind(self.frontier, out))
+        return self.sent_coverage.insert(behind(self.frontier, out)) if out else out
 
     @abstractmethod
     def take_left(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
@@ -140,8 +140,10 @@ class PairingOperator(Operator):
         self.frontier = self.promised()
         self.sent_coverage.forget(self.frontier)
         # new coverage of M1 begins behind its frontier, so its closure reaches the frontier at the earliest
-        self.pairing.forget_right(self.right.forget(shift(left, -1)))
-        self.forget_left(self.left.forget(shift(min(left, right), -1)))
+        if rights := self.right.forget(shift(left, -1)):
+            self.pairing.forget_right(rights)
+        if lefts := self.left.forget(shift(min(left, right), -1)):
+            self.forget_left(lefts)
         return []
 
     def forget_left(self, rows: list[Row]) -> None:

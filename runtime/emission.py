@@ -13,25 +13,30 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import chain, groupby
+from operator import attrgetter, itemgetter
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
-from tidelog.operators.coverage import Coverage
+from tidelog.operators.coverage import Bounds, Coverage
 from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.operators.operator import shift
 from tidelog.operators.room import NoRoomError, Room
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Fact, Record, Row, format_atom
+from tidelog.plans.plan import Announced
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.agenda import Agenda
 from tidelog.runtime.growing import Growing
 from tidelog.runtime.interfaces import EmitMode
 from tidelog.runtime.showing import ByTime, Showing, Shown
 
-NOTHING: Mapping[str, int] = MappingProxyType({})
+R = TypeVar("R", bound=Record)
+_ORDER: Callable[[ChangeRecord], tuple[int, int]] = attrgetter("order")
+_END_AND_BEGIN: Callable[[Record], tuple[int, int]] = itemgetter(3, 2)
+NOTHING: Mapping[str, Announced] = MappingProxyType({})
 
 
 class Emission(ABC):
@@ -42,26 +47,22 @@ class Emission(ABC):
     follows_arrivals = False
     """Whether the arrival of input facts alone may have something told."""
 
-    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> None:
         self.frontiers = dict.fromkeys(outputs, NEG)
         self.room = Room()
         self.announced = announced
-        """The predicates of which what goes on holding may be announced (`operators/open_rows.py`), and how far beyond their
-        frontiers it is known."""
+        """The predicates of which what goes on holding may be announced (`operators/open_rows.py`), and how."""
 
+    @abstractmethod
     def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
         """Take new coverage of an output predicate, and the frontier behind it."""
-        answers = self.take(predicate, facts) if facts else []
-        if frontier > self.frontiers[predicate]:
-            self.frontiers[predicate] = frontier
-            answers = answers + self.settle(predicate)
-        return answers
 
     def finish(self) -> list[Record]:
         """The stream has ended and all has been received: what recursion without end leaves open is as final as it gets."""
         answers: list[Record] = []
         for predicate, frontier in self.frontiers.items():
-            known = shift(frontier, self.announced.get(predicate, 0))
+            announced = self.announced.get(predicate)
+            known = frontier if announced is None else shift(frontier, announced.beyond)
             closed: list[Fact] = []
             for row, since in self.opened(predicate):
                 closed += [(row, since, SHUT), (row, since, known)] if since <= known else [(row, since, SHUT)]
@@ -89,12 +90,6 @@ class Emission(ABC):
         return {}
 
     @abstractmethod
-    def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]: ...
-
-    @abstractmethod
-    def settle(self, predicate: str) -> list[Record]: ...
-
-    @abstractmethod
     def snapshot(self) -> dict[str, Any]:
         """The state as plain data."""
 
@@ -106,10 +101,10 @@ class Emission(ABC):
 class Intervals(Emission):
     """Everything at once; keeps nothing but what goes on holding until further notice."""
 
-    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> None:
         super().__init__(outputs, announced)
         self.waits = bool(announced)
-        self._growing = {predicate: Growing(beyond) for predicate, beyond in announced.items()}
+        self._growing = {name: Growing(found.beyond, is_fed=found.is_fed) for name, found in announced.items()}
 
     def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
         growing = self._growing.get(predicate)
@@ -117,12 +112,6 @@ class Intervals(Emission):
             facts = growing.take(facts, frontier)
             self.frontiers[predicate] = max(frontier, self.frontiers[predicate])
         return [(predicate, row, lo, hi) for row, lo, hi in facts]
-
-    def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
-        return self.receive(predicate, facts, self.frontiers[predicate])
-
-    def settle(self, predicate: str) -> list[Record]:
-        return []
 
     def opened(self, predicate: str) -> list[tuple[Row, int]]:
         return self._growing[predicate].opened() if predicate in self._growing else []
@@ -150,34 +139,47 @@ class Intervals(Emission):
 class Runs(Emission):
     """What is told once it can grow no more: keeps each row's runs, since when open rows hold, and when to look at each."""
 
-    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> None:
         super().__init__(outputs, announced)
         self.coverage = {predicate: Coverage(keeps=True) for predicate in self.frontiers}
         self._open: dict[str, dict[Row, int]] = {predicate: {} for predicate in self.frontiers}
         self._agendas = {predicate: Agenda() for predicate in self.frontiers}
 
+    def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
+        rows = self._store(predicate, facts) if facts else {}
+        if frontier > self.frontiers[predicate]:
+            self.frontiers[predicate] = frontier
+            for row in self._agendas[predicate].reached(frontier):
+                rows[row] = None
+        return self.look(predicate, rows) if rows else []
+
+    @abstractmethod
+    def look(self, predicate: str, rows: Iterable[Row]) -> list[Record]:
+        """What is certain of these rows by now, in order; they are scheduled for what is to come."""
+
     def _store(self, predicate: str, facts: Sequence[Fact]) -> dict[Row, None]:
         """Keep new coverage, and what is announced (`operators/open_rows.py`); returns the rows that this is about."""
-        rows = dict.fromkeys(row for row, _, _ in facts)
-        announced = [fact for fact in facts if fact[2] > POS]
-        if announced:
-            facts = [fact for fact in facts if fact[2] <= POS]
-            open_rows = self._open[predicate]
-            for row, lo, kind in announced:
-                if kind == OPEN:
-                    open_rows[row] = lo
-                else:
-                    del open_rows[row]
-        self.coverage[predicate].insert(facts)
+        if predicate not in self.announced:
+            self.coverage[predicate].insert(facts)
+            return dict.fromkeys(row for row, _, _ in facts)
+        rows: dict[Row, None] = {}
+        open_rows = self._open[predicate]
+        plain: list[Fact] = []
+        for fact in facts:
+            row, lo, kind = fact
+            rows[row] = None
+            if kind <= POS:
+                plain.append(fact)
+            elif kind == OPEN:
+                open_rows[row] = lo
+            else:
+                del open_rows[row]
+        if plain:
+            self.coverage[predicate].insert(plain)
         return rows
 
     def opened(self, predicate: str) -> list[tuple[Row, int]]:
         return list(self._open[predicate].items())
-
-    def _ended_runs(self, predicate: str, row: Row) -> int:
-        """How many bounds of a row's runs do not touch what is open of it."""
-        bounds, since = self.coverage[predicate].rows.get(row, []), self._open[predicate].get(row)
-        return len(bounds) if since is None else bisect_left(bounds, since - 1) & ~1
 
     def deadline(self, predicate: str) -> int:
         due = self._agendas[predicate].first()
@@ -197,38 +199,25 @@ class Runs(Emission):
 class Final(Runs):
     """Maximal intervals."""
 
-    def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
-        for row in self._store(predicate, facts):
-            self._schedule(predicate, row)
-        return []
-
-    def _schedule(self, predicate: str, row: Row) -> None:
-        """Look at the row again when its first run may be final."""
-        if not self._ended_runs(predicate, row):
-            return
-        lo, hi, *_ = self.coverage[predicate].rows[row]
-        due = lo - 1 if hi >= POS else hi + 1  # a run without end can grow on its left side alone
-        self._agendas[predicate].schedule(row, due)
-
-    def settle(self, predicate: str) -> list[Record]:
-        frontier = self.frontiers[predicate]
+    def look(self, predicate: str, rows: Iterable[Row]) -> list[Record]:
+        frontier, stored, open_rows = self.frontiers[predicate], self.coverage[predicate].rows, self._open[predicate]
+        agenda = self._agendas[predicate]
         answers: list[Record] = []
-        for row in self._agendas[predicate].reached(frontier):
-            answers += self._finished(predicate, row, frontier)
-            self._schedule(predicate, row)
-        answers.sort(key=lambda record: (record[3], record[2], format_atom(predicate, record[1])))
-        return answers
-
-    def _finished(self, predicate: str, row: Row, frontier: int) -> list[Record]:
-        bounds = self.coverage[predicate].rows.get(row, [])
-        done, ended = 0, self._ended_runs(predicate, row)
-        while done < ended and _is_final(bounds[done], bounds[done + 1], frontier):
-            done += 2
-        answers = [(predicate, row, bounds[i], bounds[i + 1]) for i in range(0, done, 2)]
-        del bounds[:done]
-        if not bounds:
-            self.coverage[predicate].rows.pop(row, None)
-        return answers
+        for row in rows:
+            bounds = stored.get(row)
+            if not bounds:
+                continue
+            done, ended = 0, _ended_runs(bounds, open_rows.get(row))
+            while done < ended and _is_final(bounds[done], bounds[done + 1], frontier):
+                answers.append((predicate, row, bounds[done], bounds[done + 1]))
+                done += 2
+            if done == len(bounds):
+                del stored[row]
+                continue
+            del bounds[:done]
+            if done < ended:  # a run without end can grow on its left side alone
+                agenda.schedule(row, bounds[0] - 1 if bounds[1] >= POS else bounds[1] + 1)
+        return _in_order(answers, _END_AND_BEGIN)
 
     def snapshot(self) -> dict[str, Any]:
         coverage = {predicate: store.snapshot() for predicate, store in self.coverage.items()}
@@ -240,13 +229,31 @@ class Final(Runs):
         for predicate, stored in data["coverage"].items():
             self.coverage[predicate].restore(stored)
             self._agendas[predicate].clear()
-            for row in self.coverage[predicate].rows:
-                self._schedule(predicate, row)
+            self.look(predicate, [*self.coverage[predicate].rows])  # schedules: all that is final was told before
 
 
 def _is_final(lo: int, hi: int, frontier: int) -> bool:
     """Whether a run can grow no more: new coverage begins behind the frontier, and must not touch it."""
     return frontier >= POS or hi < frontier or (hi >= POS and lo <= frontier + 1)
+
+
+def _ended_runs(bounds: Bounds, since: int | None) -> int:
+    """How many bounds of a row's runs do not touch what is open of it."""
+    return len(bounds) if since is None else bisect_left(bounds, since - 1) & ~1
+
+
+def _in_order(answers: list[R], when: Callable[[R], tuple[int, int]]) -> list[R]:
+    """Answers of one predicate by time, and then by text, which is made only where it decides."""
+    answers.sort(key=when)
+    at = 0
+    while at + 1 < len(answers):
+        time, end = when(answers[at]), at + 1
+        while end < len(answers) and when(answers[end]) == time:
+            end += 1
+        if end > at + 1:
+            answers[at:end] = sorted(answers[at:end], key=lambda answer: format_atom(answer[0], answer[1]))
+        at = end
+    return answers
 
 
 class Changes(Runs):
@@ -256,26 +263,19 @@ class Changes(Runs):
     frontier is behind that. So of a row's runs that are kept, only the first may have begun; without an end, it goes then.
     """
 
-    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> None:
         super().__init__(outputs, announced)
         self._begun: dict[str, dict[Row, None]] = {predicate: {} for predicate in self.frontiers}
 
-    def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
-        return self._look(predicate, self._store(predicate, facts))
-
-    def settle(self, predicate: str) -> list[Record]:
-        return self._look(predicate, self._agendas[predicate].reached(self.frontiers[predicate]))
-
-    def _look(self, predicate: str, rows: Iterable[Row]) -> list[Record]:
-        """What is certain of these rows by now, in order; they are scheduled for what is to come."""
+    def look(self, predicate: str, rows: Iterable[Row]) -> list[Record]:
         changes = [change for row in rows for change in self._decided(predicate, row)]
-        changes.sort(key=lambda change: (*change.order, format_atom(predicate, change.row)))
-        return [*changes]
+        return [*_in_order(changes, _ORDER)]
 
     def _decided(self, predicate: str, row: Row) -> list[ChangeRecord]:
         rows, begun, agenda = self.coverage[predicate].rows, self._begun[predicate], self._agendas[predicate]
         frontier, bounds = self.frontiers[predicate], rows.get(row, [])  # a row without end may be scheduled still
-        ended, since = self._ended_runs(predicate, row), self._open[predicate].get(row)
+        since = self._open[predicate].get(row)
+        ended = _ended_runs(bounds, since)
         changes: list[ChangeRecord] = []
         done = 0
         while done < ended or since is not None:
@@ -318,7 +318,7 @@ class Changes(Runs):
             self.coverage[predicate].restore(stored)
             self._begun[predicate] = {tuple(row): None for row in data["begun"][predicate]}
             self._agendas[predicate].clear()
-            self._look(
+            self.look(
                 predicate, [*self.coverage[predicate].rows, *self._open[predicate]]
             )  # schedules: all that is certain was told before
 
@@ -328,7 +328,7 @@ class Points(Emission):
 
     follows_arrivals = True
 
-    def __init__(self, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> None:
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> None:
         super().__init__(outputs, announced)
         self._points: list[int] = []
         self._watermark = NEG
@@ -343,7 +343,15 @@ class Points(Emission):
         self._watermark = max(self._watermark, watermark)
         return self._decided()
 
-    def take(self, predicate: str, facts: Sequence[Fact]) -> list[Record]:
+    def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
+        if facts:
+            self._take(predicate, facts)
+        if frontier <= self.frontiers[predicate]:
+            return []
+        self.frontiers[predicate] = frontier
+        return self._decided()
+
+    def _take(self, predicate: str, facts: Sequence[Fact]) -> None:
         for row, lo, hi in facts:
             if hi == SHUT:
                 self._shut(self._open.pop((predicate, row)))
@@ -353,7 +361,6 @@ class Points(Emission):
             self._later.add(begin, shown)
             if hi == OPEN:
                 self._open[predicate, row] = shown
-        return []
 
     def opened(self, predicate: str) -> list[tuple[Row, int]]:
         return [(row, shown[4]) for (name, row), shown in self._open.items() if name == predicate]
@@ -363,9 +370,6 @@ class Points(Emission):
             self._holding.remove(shown)
         else:
             self._later.remove(shown[4], shown)
-
-    def settle(self, predicate: str) -> list[Record]:
-        return self._decided()
 
     def deadline(self, predicate: str) -> int:
         return self._points[0] if self._points else POS
@@ -420,10 +424,10 @@ class Points(Emission):
         self._watermark = data["watermark"]
         self._later, self._ends, self._holding, self._open = ByTime(), ByTime(), Showing(), {}
         for predicate, row, lo, hi in data["records"]:
-            self.take(predicate, [(tuple(row), lo, hi)])
+            self._take(predicate, [(tuple(row), lo, hi)])
 
 
-def emission(mode: EmitMode, outputs: Iterable[str], announced: Mapping[str, int] = NOTHING) -> Emission:
+def emission(mode: EmitMode, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> Emission:
     """The emission of a mode for these output predicates, some of them announced; ValueError for any other mode."""
     kinds: dict[EmitMode, type[Emission]] = {"intervals": Intervals, "final": Final, "changes": Changes, "points": Points}
     if mode not in kinds:

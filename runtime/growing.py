@@ -25,7 +25,8 @@ PROMPT = 16
 class Growing:
     """One output: its open rows, and what has been told of it beyond its frontier, or behind what is untold.
 
-    Open rows are known `beyond` (encoded) the frontier.
+    Open rows are known `beyond` (encoded) the frontier. Where the same times may come twice (`is_fed`), it is noted what has
+    been told; a step that begins to announce tells each time once.
 
     >>> from tidelog.operators.open_rows import OPEN, SHUT
     >>> growing = Growing()
@@ -37,11 +38,11 @@ class Growing:
 
     __slots__ = ("_begins", "_beyond", "_count", "_known", "_pieces", "frontier")
 
-    def __init__(self, beyond: int = 0) -> None:
+    def __init__(self, beyond: int = 0, *, is_fed: bool = True) -> None:
         self.frontier = NEG
         self._beyond = beyond
         self._pieces = Pieces()
-        self._known = Coverage()
+        self._known = Coverage() if is_fed else None
         self._begins: list[tuple[int, int, Row]] = []  # open rows that begin behind the frontier
         self._count = 0  # rows need not be comparable
 
@@ -51,17 +52,18 @@ class Growing:
         pieces, moved = self._pieces, frontier > self.frontier
         if moved:
             self.frontier = frontier
-        new = self._known.insert(pieces.take(facts)) if facts else []
+        new = self._unknown(pieces.take(facts)) if facts else []
         if pieces.open:
-            if facts:
+            if pieces.fresh and facts:
                 new += self._tell(self._opened(new))
             if moved:
-                new += self._tell(self._begun())
+                if self._begins and self._begins[0][0] <= frontier:
+                    new += self._tell(self._begun())
                 if frontier >= POS or len(pieces.open) <= PROMPT:
                     new += self._tell(list(pieces.open))
             if new:
                 new += self._tell(list(islice(pieces.open, len(new))))
-        if moved:
+        if moved and self._known is not None:
             untold = next(iter(pieces.open.values()))[1] if pieces.open else POS
             self._known.forget(min(promised, untold))
         return new
@@ -77,14 +79,20 @@ class Growing:
     def _tell(self, rows: Iterable[Row]) -> list[Fact]:
         """How far open rows have come; it is the others' turn then."""
         told = list(self._pieces.tell(rows, self.frontier))
+        if not told:
+            return told
         for row, _, _ in told:
             self._pieces.open.move_to_end(row)
-        return self._known.insert(told)
+        return self._unknown(told)
+
+    def _unknown(self, facts: list[Fact]) -> list[Fact]:
+        """What of some coverage has not been told."""
+        return facts if self._known is None else self._known.insert(facts)
 
     def _opened(self, told: Sequence[Fact]) -> list[Row]:
         """The rows that the last message has opened, and that have begun; the others wait, unless they go on with a fact."""
         begun: list[Row] = []
-        followed = {(row, hi + 1) for row, _, hi in told} if self._pieces.fresh else set()
+        followed = {(row, hi + 1) for row, _, hi in told}
         for row in self._pieces.fresh:
             since, _ = self._pieces.open[row]
             if since <= self.frontier:
@@ -108,18 +116,20 @@ class Growing:
 
     def entries(self) -> int:
         """How many rows are open, and how many ranges are stored."""
-        return len(self._pieces.open) + self._known.entries()
+        return len(self._pieces.open) + (0 if self._known is None else self._known.entries())
 
     def snapshot(self) -> dict[str, Any]:
         """The state as plain data."""
         begins = [[since, list(row)] for since, _, row in sorted(self._begins)]
-        return {"frontier": self.frontier, "pieces": self._pieces.state(), "known": self._known.snapshot(), "begins": begins}
+        known = [] if self._known is None else self._known.snapshot()
+        return {"frontier": self.frontier, "pieces": self._pieces.state(), "known": known, "begins": begins}
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot was taken."""
         self.frontier = data["frontier"]
         self._pieces.load(data["pieces"])
-        self._known.restore(data["known"])
+        if self._known is not None:
+            self._known.restore(data["known"])
         self._begins = [(since, i, tuple(row)) for i, (since, row) in enumerate(data["begins"])]
         heapify(self._begins)
         self._count = len(self._begins)

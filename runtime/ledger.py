@@ -24,6 +24,7 @@ import msgspec
 from tidelog.plans.errors import DataError, SnapshotError, SpecError
 from tidelog.plans.plan import Plan
 from tidelog.runtime.durability import (
+    Acknowledging,
     Backlog,
     Changes,
     Input,
@@ -177,9 +178,8 @@ class Ledger:
         self._session.pull_violations()
 
     async def _resume(self, source: Source | Listener, standing: SourceStanding) -> None:
-        can_replay = isinstance(source, Replayable) and source.is_replayable
         if standing.ended:
-            if self._session.is_finished and not can_replay:
+            if self._session.is_finished and not _can_replay(source):
                 raise SpecError(f"the stream of state `{self._store.name}` has ended: choose another directory")
             logger.warning("%s: has ended in an earlier run, and is not read again", source.name)
         elif standing.position is not None and isinstance(source, Replayable):
@@ -187,6 +187,8 @@ class Ledger:
                 await self._in_thread(partial(source.resume, standing.position))
             except DataError as error:
                 raise SnapshotError(f"state `{self._store.name}`: a position is damaged: {error}") from error
+        elif self._head.snapshot < self._head.events and not _can_replay(source):  # the run before did not come to its end
+            logger.warning("%s: cannot be read again: what it said after the last commit is lost", source.name)
 
     def has_ended(self, name: str) -> bool:
         """Whether a source has ended in an earlier run."""
@@ -405,3 +407,8 @@ class Ledger:
         """The disk is waited for beside the event loop, by one at a time."""
         async with self._turn:
             return await anyio.to_thread.run_sync(call)
+
+
+def _can_replay(source: Source | Listener) -> bool:
+    """Whether a source can be read again, or sends again what it got no receipt for."""
+    return isinstance(source, Acknowledging) or (isinstance(source, Replayable) and source.is_replayable)

@@ -21,7 +21,7 @@ class Outlet:
     def __init__(self, plan: Plan, emit: EmitMode, bound: StateBound) -> None:
         self.answers: list[Record] = []
         self.violated: list[Violation] = []
-        announced = {name: found.beyond for name, step in plan.outputs.items() if (found := plan.announcing.get(step))}
+        announced = {name: found for name, step in plan.outputs.items() if (found := plan.announcing.get(step))}
         self._emission = emission(emit, plan.outputs, announced)
         self._emission.room = bound.room
         self._violations = Violations(plan)

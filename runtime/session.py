@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tidelog.runtime.why.why_not import WhyNot
 
 _SOURCE = "session"
-_SNAPSHOT_VERSION = 8
+_SNAPSHOT_VERSION = 9
 
 
 @dataclass(frozen=True, slots=True)

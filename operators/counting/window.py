@@ -8,12 +8,12 @@ the work follows the facts, not the window's length. Only what a long fact makes
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import deque
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import Any
 
 from tidelog.operators.counting.tally import Flow, Tally
-from tidelog.operators.grouped import MOST_RANGES, Failures
+from tidelog.operators.grouped import MOST_RANGES, Failures, Group
+from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.syntax import Value
@@ -21,56 +21,89 @@ from tidelog.plans.timeline import NEG, POS
 
 Spell = tuple[int, int, Value | None]
 """A fact as a window sees it: its begin, its end, and the value that counts."""
+Coming = tuple[int, int, int, Value | None]
+"""A fact that has not begun: its begin, its number, its end, and the value that counts."""
+
+_SPARE = 64
+"""So many facts that have left are kept at least, so that letting go of them costs little."""
 
 
-class Window:
+class Window(Group):
     """The windows of one group, as their end moves on; those that end at multiples of `step` are told.
 
-    `value` is what the latest of them has, and has been told before `since`. `at` is the end up to which all that begins
-    and leaves has been taken in.
+    `value` is what the latest of them has; it has been told before `since`, and from there on it is `announced`, or nothing
+    has been told of it. `at` is the end up to which all that begins and leaves has been taken in.
     """
 
     __slots__ = (
+        "_announced",
         "_at",
         "_count",
         "_failures",
         "_flowing",
-        "_key",
+        "_gone",
+        "_lasting",
         "_long",
-        "_points",
+        "_row",
         "_since",
         "_size",
         "_step",
         "_then",
+        "_times",
         "_turns",
         "_untold",
         "_value",
+        "_values",
         "_waiting",
     )
 
     def __init__(self, key: Row, size: int, step: int, failures: Failures) -> None:
-        self._key, self._size, self._step = key, size, step
+        super().__init__(key)
+        self._size, self._step = size, step
         self._failures = failures
         self._count = 0  # what happens at one time, happens in the order of arrival; values need not be comparable
-        self._waiting: list[tuple[int, int, Spell]] = []  # not begun, by begin
-        self._points: deque[tuple[int, Value | None]] = deque()  # facts at one time in the window, in order
-        self._long: dict[int, Spell] = {}  # the others
-        self._turns: list[tuple[int, int, int, int]] = []  # when something happens to these: time, number, what, which
+        self._waiting: list[Coming] | None = None  # not begun, by begin
+        self._times: list[int] = []  # facts at one time in the window, in order
+        self._values: list[Value | None] = []
+        self._gone = 0  # so many of these have left
+        self._lasting = 0  # how many facts hold at more than one time, of those that wait or are in the window
+        self._long: dict[int, Spell] = {}  # of these, the ones in the window
+        self._turns: list[tuple[int, int, int, int]] | None = None  # when something happens: time, number, what, which
         self._at = NEG
         self._then = POS  # when something happens next, as of the last time that was looked at
         self._flowing = 0  # how many long facts come in or leave at each tick now
         self._untold = False  # something has happened since the last time that was looked at
         self._value: Value | None = None
+        self._row: Row = ()  # the value with its key
         self._since = NEG
+        self._announced = False
 
     def add(self, lo: int, hi: int, value: Value | None) -> None:
         """Take a fact that begins behind the frontier."""
         self._count += 1
-        heappush(self._waiting, (lo, self._count, (lo, hi, value)))
+        if self._waiting is None:
+            self._waiting = [(lo, self._count, hi, value)]
+        else:
+            heappush(self._waiting, (lo, self._count, hi, value))
+        if lo != hi:
+            self._lasting += 1
 
     # --- what happens to the window ---------------------------------------------------------------------------------------
 
+    def look(self, known: int, until: int, out: list[Fact]) -> None:
+        self.advance(known, out)
+        if not self._waiting:
+            self._waiting = None
+        if self._value is None or (self._announced and until < POS):
+            return
+        if until >= POS or self._moves():
+            self._tell(until, out)
+        else:
+            self._announced = True
+            out.append((self._row, self._since, OPEN))
+
     def advance(self, known: int, out: list[Fact]) -> None:
+        """Take in all that happens up to `known`; tell values that have ended by then."""
         time = self._next()
         while time <= known and time < POS:
             if self._untold or self._flowing:
@@ -85,11 +118,12 @@ class Window:
 
     def _next(self) -> int:
         """When something happens next; `POS` if nothing does."""
-        time = self._waiting[0][0] if self._waiting else POS
-        if self._points and (leaves := self._points[0][0] + self._size + 1) < time:
+        waiting, turns, gone = self._waiting, self._turns, self._gone
+        time = waiting[0][0] if waiting else POS
+        if gone < len(self._times) and (leaves := self._times[gone] + self._size + 1) < time:
             time = leaves
-        if self._turns and self._turns[0][0] < time:
-            time = self._turns[0][0]
+        if turns and turns[0][0] < time:
+            time = turns[0][0]
         return time
 
     @abstractmethod
@@ -103,28 +137,46 @@ class Window:
     def _turn(self, time: int, what: int, which: int) -> None:
         if time < POS:
             self._count += 1
+            if self._turns is None:
+                self._turns = []
             heappush(self._turns, (time, self._count, what, which))
 
-    def _look(self, time: int, value: Value | None, out: list[Fact]) -> None:
+    def _let_go(self, gone: int) -> None:
+        """So many of the facts at one time have left."""
+        times = self._times
+        if gone == len(times):
+            times.clear()
+            self._values.clear()
+            gone = 0
+        elif gone > _SPARE and 2 * gone > len(times):
+            del times[:gone], self._values[:gone]
+            gone = 0
+        self._gone = gone
+
+    def _see(self, time: int, value: Value | None, out: list[Fact]) -> None:
         """The window that ends at a time has this value."""
         if value == self._value and value.__class__ is self._value.__class__:
             return
-        if self._value is not None and self._since < time:
-            out.append(((*self._key, self._value), self._since, time - 1))
-            if len(out) > MOST_RANGES:
-                raise OverflowError(f"it has more than {MOST_RANGES:,} values one after another")
+        if self._value is not None:
+            self._tell(time - 1, out)
         self._value, self._since = value, time
+        self._row = () if value is None else (*self.key, value)
+
+    def _tell(self, until: int, out: list[Fact]) -> None:
+        """Tell the value as far as `until`; what was announced of it is taken back."""
+        row, since = self._row, self._since
+        if self._announced:
+            out.append((row, since, SHUT))
+            self._announced = False
+        if since <= until:
+            out.append((row, since, until))
+            self._since = until + 1
 
     def _first(self, time: int) -> int:
         """The first window's end at or behind a time."""
         return time if time <= NEG else time + -time % self._step
 
     # --- what the operator asks for ---------------------------------------------------------------------------------------
-
-    def tell(self, until: int, out: list[Fact]) -> None:
-        if self._value is not None and self._since <= until:
-            out.append(((*self._key, self._value), self._since, until))
-            self._since = until + 1
 
     def following(self, known: int) -> int:
         time = self._then
@@ -136,33 +188,33 @@ class Window:
         """Whether the value may change at each tick."""
         return False
 
-    def is_open(self, known: int) -> bool:
-        return self._value is not None
-
     def is_empty(self, known: int) -> bool:
-        return not (self._waiting or self._points or self._long or self._turns or self._untold) and self._value is None
+        return self._value is None and not (self._waiting or self._times or self._long or self._turns or self._untold)
 
     def entries(self) -> int:
-        return len(self._waiting) + len(self._points) + len(self._long)
+        return len(self._waiting or ()) + len(self._times) - self._gone + len(self._long)
 
     # --- snapshots --------------------------------------------------------------------------------------------------------
 
     def state(self) -> list[Any]:
-        inside = [[time, time, value] for time, value in self._points] + [list(spell) for spell in self._long.values()]
-        waiting = [list(spell) for _, _, spell in sorted(self._waiting)]
-        return [self._at, self._untold, self._value, self._since, inside, waiting]
+        points = zip(self._times[self._gone :], self._values[self._gone :], strict=True)
+        inside = [[time, time, value] for time, value in points] + [list(spell) for spell in self._long.values()]
+        waiting = [[lo, hi, value] for lo, _, hi, value in sorted(self._waiting or (), key=lambda coming: coming[:2])]
+        told = [self._value, self._since, self._announced]
+        return [self._at, self._untold, told, inside, waiting]
 
-    def load(self, at: int, untold: bool, value: Value | None, since: int, inside: list[Any], waiting: list[Any]) -> None:
+    def load(self, at: int, untold: bool, told: list[Any], inside: list[Any], waiting: list[Any]) -> None:
         """Take over what `state` gave: all that is in the window comes in once more."""
-        self._waiting = [(lo, i, (lo, hi, value)) for i, (lo, hi, value) in enumerate(inside, 1)]
-        heapify(self._waiting)
-        self._count = len(inside)
+        for lo, hi, other in inside:
+            self.add(lo, hi, other)
         while (time := self._next()) <= at and time < POS:
             self._skip(time - 1)
             self._take(time)
             self._at = time
         self._skip(at)
-        self._at, self._untold, self._value, self._since = at, untold, value, since
+        self._at, self._untold = at, untold
+        self._value, self._since, self._announced = told
+        self._row = () if self._value is None else (*self.key, self._value)
         for lo, hi, other in waiting:
             self.add(lo, hi, other)
         self._then = self._next()
@@ -185,23 +237,29 @@ class TallyWindow(Window):
         self._tally = tally
 
     def _take(self, time: int) -> None:
-        tally, points = self._tally, self._points
-        while self._waiting and self._waiting[0][0] <= time:
-            self._enter(*heappop(self._waiting)[2])
-        gone = time - self._size
-        while points and points[0][0] < gone:
-            tally.leave(points.popleft()[1])
-        while self._turns and self._turns[0][0] <= time:
-            _, _, what, which = heappop(self._turns)
+        tally, waiting, turns = self._tally, self._waiting, self._turns
+        while waiting and waiting[0][0] <= time:
+            lo, _, hi, value = heappop(waiting)
+            self._enter(lo, hi, value)
+        times, gone, begin = self._times, self._gone, time - self._size
+        while gone < len(times) and times[gone] < begin:
+            tally.leave(self._values[gone])
+            gone += 1
+        if gone != self._gone:
+            self._let_go(gone)
+        while turns and turns[0][0] <= time:
+            _, _, what, which = heappop(turns)
             if what == _LEFT:
                 tally.leave(self._long.pop(which)[2])
+                self._lasting -= 1
 
     def _enter(self, lo: int, hi: int, value: Value | None) -> None:
         self._tally.enter(lo, hi, value)
         for time in self._tally.turns(lo, hi):
             self._turn(time, _TURNS, 0)
         if lo == hi:
-            self._points.append((lo, value))
+            self._times.append(lo)
+            self._values.append(value)
             return
         self._count += 1
         which = self._count
@@ -210,7 +268,7 @@ class TallyWindow(Window):
 
     def _pass(self, until: int, out: list[Fact]) -> None:
         if self._untold and (time := self._first(self._at)) <= until:
-            self._look(time, self._tally.value(time), out)
+            self._see(time, self._tally.value(time), out)
             self._untold = False
         self._at = until
 
@@ -227,26 +285,69 @@ class FlowWindow(Window):
         super().__init__(key, size, step, failures)
         self._flow = flow
 
+    def advance(self, known: int, out: list[Fact]) -> None:
+        if self._lasting:
+            super().advance(known, out)
+            return
+        waiting, times, values, gone = self._waiting, self._times, self._values, self._gone
+        add, leaves_after = self._flow.add, self._size + 1
+        while True:  # nothing holds at more than one time: facts come and leave, and nothing flows
+            time = waiting[0][0] if waiting else POS
+            if gone < len(times) and times[gone] + leaves_after < time:
+                time = times[gone] + leaves_after
+            if time > known or time >= POS:
+                break
+            if self._untold:
+                self._look_once(time - 1, out)
+            while waiting and waiting[0][0] <= time:
+                value = heappop(waiting)[3]
+                times.append(time)
+                values.append(value)
+                add(value, 1)
+            while gone < len(times) and times[gone] + leaves_after <= time:
+                add(values[gone], -1)
+                gone += 1
+            self._at, self._untold = time, True
+        self._then = time
+        if gone != self._gone:
+            self._let_go(gone)
+        if self._untold:
+            self._look_once(known, out)
+        self._at = known
+
+    def _look_once(self, until: int, out: list[Fact]) -> None:
+        """Look at the first window that ends at or before `until`, if one does: the others have the same value."""
+        time = self._at
+        if self._step != 1:
+            time = self._first(time)
+        if time <= until:
+            self._see(time, self._told(), out)
+            self._untold = False
+
     def _take(self, time: int) -> None:
-        flow, points = self._flow, self._points
-        while self._turns and self._turns[0][0] <= time:
-            _, _, what, which = heappop(self._turns)
+        flow, waiting, turns = self._flow, self._waiting, self._turns
+        while turns and turns[0][0] <= time:
+            _, _, what, which = heappop(turns)
             self._change(what, which)
-        came: list[tuple[int, Value | None]] = []
-        while self._waiting and self._waiting[0][0] <= time:
-            lo, hi, value = heappop(self._waiting)[2]
+        came: list[Value | None] = []
+        while waiting and waiting[0][0] <= time:
+            lo, _, hi, value = heappop(waiting)
             if lo == hi:
-                came.append((lo, value))
+                came.append(value)
             else:
                 self._begin(lo, hi, value)
         if self._flowing and time > NEG:
             flow.move(1)
-        for point in came:
-            points.append(point)
-            flow.add(point[1], 1)
-        gone = time - self._size
-        while points and points[0][0] < gone:
-            flow.add(points.popleft()[1], -1)
+        for value in came:
+            self._times.append(time)
+            self._values.append(value)
+            flow.add(value, 1)
+        times, gone, begin = self._times, self._gone, time - self._size
+        while gone < len(times) and times[gone] < begin:
+            flow.add(self._values[gone], -1)
+            gone += 1
+        if gone != self._gone:
+            self._let_go(gone)
 
     def _begin(self, lo: int, hi: int, value: Value | None) -> None:
         """A long fact begins: at each tick one of its time points comes in, and later one leaves."""
@@ -274,21 +375,25 @@ class FlowWindow(Window):
         self._flowing += 1 if what == _BEGINS_TO_LEAVE else -1
         if what == _LEFT:
             del self._long[which]
+            self._lasting -= 1
 
     def _pass(self, until: int, out: list[Fact]) -> None:
         time = self._first(self._at)
         if not self._flowing or self._flow.is_steady():
             if time <= until and self._untold:
                 self._skip(time)
-                self._look(time, self._told(), out)
+                self._see(time, self._told(), out)
                 self._untold = False
             self._skip(until)
             return
         if time == self._at and not self._untold:
             time += self._step
+        most = len(out) + MOST_RANGES
         while time <= until:
             self._skip(time)
-            self._look(time, self._told(), out)
+            self._see(time, self._told(), out)
+            if len(out) > most:
+                raise OverflowError(f"it has more than {MOST_RANGES:,} values one after another")
             time += self._step
         self._untold = time - self._step < until
         self._skip(until)
@@ -306,4 +411,4 @@ class FlowWindow(Window):
         self._at = until
 
     def _moves(self) -> bool:
-        return not self._flow.is_steady()
+        return self._flowing > 0 and not self._flow.is_steady()

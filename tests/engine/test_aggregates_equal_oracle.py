@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import drawn
-from engine.test_lars_equals_oracle import MODES, answers_of, compare, compiled
+from engine.test_lars_equals_oracle import MODES, answers_of, compare, compiled, show
 from oracle.agreement import differences, records_of, runs_of
 from oracle.lars_programs import AGGREGATES, COUNTED, HELD, Forms, lars_programs, lars_streams
 from oracle.programs import shuffled_within, streams
 from tidelog import Session
 from tidelog.plans.compile import compile_program
+from tidelog.plans.facts import Record
 from tidelog.plans.parser import parse
+from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program
+from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.emission import EmitMode
 
 pytestmark = pytest.mark.slow
 
@@ -89,6 +97,47 @@ def test_all_ways_of_telling_agree(form: str, data: st.DataObject) -> None:
     intervals, final = (answers_of(plan, facts, batch, emit=mode) for mode in ("intervals", "final"))
     runs = {(fact, lo, hi) for fact, ranges in runs_of(intervals).items() for lo, hi in ranges}
     assert {((p, row), lo, hi) for p, row, lo, hi in final} == runs, format_program(program)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@drawn(60)
+@given(data=st.data())
+def test_all_at_once_changes_nothing(form: str, data: st.DataObject) -> None:
+    """Late facts, those that come twice, batches, restored sessions: in each mode what is told is what the oracle has."""
+    program = data.draw(lars_programs(FORMS[form]))
+    plan = compiled(program)
+    lateness = data.draw(st.integers(0, 6))
+    facts = data.draw(shuffled_within(data.draw(lars_streams(size=14)), lateness))
+    records = records_of(plan, facts)
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(records)), max_size=4)))
+    told = {mode: _through_restored_sessions(plan, records, cuts, mode, lateness) for mode in get_args(EmitMode)}
+    compare(program, plan, facts, told["intervals"])
+    if any(loop.holds for loop in plan.loops):
+        return
+    runs = {(fact, lo, hi) for fact, ranges in runs_of(told["intervals"]).items() for lo, hi in ranges}
+    shown = show(program, facts)
+    assert {((name, row), lo, hi) for name, row, lo, hi in told["final"]} == runs, shown
+    changes = Counter(told["changes"])
+    assert changes == Counter([(*fact, lo, hi) for fact, lo, end in runs for hi in {end, POS}]), shown
+    points = {lo for _, _, lo, _ in records if lo > NEG}
+    assert Counter(told["points"]) == Counter((*fact, at, at) for fact, lo, hi in runs for at in points if lo <= at <= hi), (
+        shown
+    )
+
+
+def _through_restored_sessions(
+    plan: Plan, records: Sequence[Record], cuts: Sequence[int], mode: EmitMode, lateness: int
+) -> list[Record]:
+    """What is told where a session is replaced, at each cut, by one that goes on from its snapshot."""
+    session = Session(plan, emit=mode, lateness=lateness)
+    told: list[Record] = []
+    for begin, end in pairwise([0, *cuts, len(records)]):
+        session.push_records(records[begin:end])
+        told += session.pull_records()
+        saved, session = session.snapshot(), Session(plan, emit=mode, lateness=lateness)
+        session.restore(json.loads(json.dumps(saved)))
+    session.finish()
+    return told + session.pull_records()
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -149,3 +149,14 @@ def test_rows_that_open_together_cost_what_they_are() -> None:
         return counted[0]
 
     assert calls(400) <= 10 * max(calls(50), 20)
+
+
+def test_what_is_told_once_is_not_kept() -> None:
+    """Of a step that begins to announce, nothing is kept but what is open."""
+    growing = Growing(is_fed=False)
+    for time in range(0, 2000, 2):
+        told = growing.take([((time,), time, OPEN)], time)
+        assert told[0] == ((time,), time, time)
+        told = growing.take([((time,), time, SHUT), ((time,), time, time + 1)], time + 1)
+        assert told == [((time,), time + 1, time + 1)]
+        assert growing.entries() == 0

@@ -276,3 +276,24 @@ def test_a_state_that_lies_in_a_folder_within_is_named(tmp_path: Path) -> None:
     StateDirectory(str(tmp_path / "state/plant")).close()
     with pytest.raises(SpecError, match=r"there is no state in `[^`]*state`; there is one in `[^`]*state/plant`$"):
         StateDirectory(str(tmp_path / "state"), read_only=True)
+
+
+def test_what_cannot_be_read_again_is_told_after_a_crash(
+    tmp_path: Path, plan: Plan, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that goes on says which sources may have lost something; one that was stopped in order says nothing."""
+    monkeypatch.setattr(ledger, "MOST_NEW", 1)
+    monkeypatch.setattr(channels, "CHANNEL_BOUND", 0)
+
+    def one_by_one() -> MemorySource:
+        return MemorySource(facts(plan), batch_size=1)
+
+    for i, (begin, told) in enumerate(((lambda: ReplayableSource(facts(plan)), 0), (one_by_one, 1))):
+        with CrashingDirectory(str(tmp_path / str(i))) as store, pytest.raises(CrashError):
+            store.crash_at, store.is_after = 2, True
+            go(plan, store, begin(), MemorySink(), at_end="stop")
+        caplog.clear()
+        for _ in range(2):
+            with StateDirectory(str(tmp_path / str(i))) as store:
+                go(plan, store, begin(), MemorySink(), at_end="stop")
+        assert caplog.text.count("memory: cannot be read again: what it said after the last commit is lost") == told

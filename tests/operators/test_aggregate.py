@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import get_args
@@ -156,8 +157,38 @@ def test_what_goes_on_is_announced() -> None:
     operator = aggregate("last", size=10**9, announces=True)
     operator.receive(0, [((f"s{i}", 1, 0), 0, 0) for i in range(10_000)], 0)
     told = [operator.receive(0, [(("s5", i % 3, 0), i, i)], i) for i in range(1, 500)]
-    assert told[41] == [(("s5", 41 % 3), 42, SHUT), (("s5", 42 % 3), 42, 42), (("s5", 42 % 3), 43, OPEN)]
+    assert told[41] == [(("s5", 41 % 3), 41, SHUT), (("s5", 41 % 3), 41, 41), (("s5", 42 % 3), 42, OPEN)]
     assert all(len(facts) == 3 for facts in told[1:])
+
+
+def test_a_value_that_stays_is_not_told_again() -> None:
+    """Readings that change nothing take nothing back, and announce nothing anew."""
+    operator = aggregate("max", size=10**9, announces=True)
+    assert operator.receive(0, points((0, 9)), 0) == [(("a", 9), 0, OPEN)]
+    assert [operator.receive(0, points((time, time % 9)), time) for time in range(1, 100)] == [[]] * 99
+    end = operator.receive(0, [], POS)
+    assert end[:2] == [(("a", 9), 0, SHUT), (("a", 9), 0, 10**9)]
+    assert end[2:] == [(("a", 8), 10**9 + 1, 10**9 + 98), (("a", 0), 10**9 + 99, 10**9 + 99)]
+
+
+def test_a_value_that_changes_at_each_tick_is_told_as_facts() -> None:
+    """It would be taken back at the next tick; only where it stays is it announced."""
+    operator = aggregate("count", size=3, announces=True)
+    assert operator.receive(0, [(("a", 1, 0), 1, 9)], 2) == [(("a", 1), 1, 1), (("a", 2), 2, 2)]
+    assert operator.receive(0, [], 6) == [(("a", 3), 3, 3), (("a", 4), 4, OPEN)]
+    assert operator.receive(0, [], 8) == []
+    assert operator.receive(0, [], 10) == [(("a", 4), 4, SHUT), (("a", 4), 4, 9), (("a", 3), 10, 10)]
+
+
+def test_a_group_is_few_containers() -> None:
+    """Garbage collection goes through all containers, so that many groups cost what is in them."""
+    operator = aggregate("avg", size=10**6, announces=True)
+    gc.collect()
+    before = len(gc.get_objects())
+    for time in range(3):
+        operator.receive(0, [((f"s{i}", 0.5 + i, time), time, time) for i in range(1000)], time)
+    gc.collect()
+    assert len(gc.get_objects()) - before < 5 * 1000
 
 
 @pytest.mark.slow

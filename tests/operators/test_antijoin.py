@@ -64,6 +64,7 @@ def test_without_a_promise_nothing_is_decided() -> None:
     operator = antijoin()
     row = ("a", 1)
     assert operator.receive(POSITIVE, [(row, NEG, 9)], NEG) == []
+    assert operator.receive(POSITIVE, [], 12) == []
     assert operator.receive(NEGATIVE, [(row, NEG, 4)], 5) == [(row, 5, 5)]
 
 

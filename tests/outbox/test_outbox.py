@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import subprocess
@@ -15,6 +16,7 @@ from outbox.boxes import PROGRAM, alarm, held
 from tidelog.connectors import outbox_file
 from tidelog.connectors.outbox import Outbox, OutboxReader, OutboxRow
 from tidelog.connectors.outbox_file import OutboxPredicate
+from tidelog.connectors.stored_lock import WriterLock, commits_noted, lock_of
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import ConnectorError, SpecError
 from tidelog.plans.plan import Plan
@@ -215,3 +217,22 @@ def test_a_commit_that_fails_stores_nothing(tmp_path: Path, plan: Plan) -> None:
         box._file.execute("PRAGMA max_page_count = 2000")
         box.commit(b"two")
         assert (box.checkpoint(), reader.last(), [row.seq for row in reader.read(0)]) == (b"two", 202, list(range(1, 203)))
+
+
+def test_a_note_that_was_cut_off_is_no_damage(tmp_path: Path) -> None:
+    """Killed while it notes how many commits there are, a writer goes on; anything else in its place is told."""
+    path = tmp_path / lock_of("outbox")
+    with contextlib.closing(WriterLock(str(tmp_path), "outbox")) as lock:
+        for commits in range(1, 5):
+            before, at = path.read_bytes(), commits % 2 * 12
+            lock.note(commits)
+            assert commits_noted(str(tmp_path), "outbox") == commits
+            after = path.read_bytes()
+            for written in range(12):
+                path.write_bytes(before.ljust(at, b"\0")[:at] + after[at : at + written] + before[at + written :])
+                assert commits_noted(str(tmp_path), "outbox") in (commits - 1, commits)
+            path.write_bytes(after)
+    for damaged in (b"x" * 24, after + b"x"):
+        path.write_bytes(damaged)
+        with pytest.raises(ConnectorError, match="is not what was written"):
+            commits_noted(str(tmp_path), "outbox")

@@ -41,10 +41,13 @@ LINES = [
 ]
 PIECE = 60
 """How many bytes are read at once."""
+UNDISTURBED = 99
+"""The exit code of a run that made fewer calls, and came to its end."""
 MOST = 2000
 """How many calls a run makes at most."""
 
 shim = ctypes.CDLL(None)
+shim.shim_left.restype = ctypes.c_long
 
 
 def taken_before_the_sink() -> None:
@@ -142,7 +145,7 @@ ENDS = {"file": FileEnd, "outbox": OutboxEnd, "socket": SocketEnd}
 
 
 def attempt(folder: Path, spec: str, at: int, mode: int) -> int:
-    """One run, killed at its n-th call unless that is 0; returns its status."""
+    """One run, killed at its n-th call unless that is 0; returns its status, as `wait` has it."""
     child = os.fork()
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
@@ -155,7 +158,8 @@ def attempt(folder: Path, spec: str, at: int, mode: int) -> int:
             "0.001",
         ]
         shim.shim_arm(ctypes.c_long(at), mode)
-        os._exit(main(["run", f"{folder.parent}/program.tide", *options, "--emit", "final", "--out", spec]))
+        status = main(["run", f"{folder.parent}/program.tide", *options, "--emit", "final", "--out", spec])
+        os._exit(UNDISTURBED if not status and shim.shim_left() > 0 else status)
     return os.waitpid(child, 0)[1]
 
 
@@ -164,8 +168,8 @@ def outcome(folder: Path, sink: str, at: int, mode: str) -> tuple[list[str], boo
     folder.mkdir()
     end = ENDS[sink](folder)
     status = attempt(folder, end.spec, at, MODES.index(mode))
-    was_disturbed = status != 0
-    if was_disturbed and attempt(folder, end.spec, 0, 0):
+    was_disturbed = bool(at) and status != UNDISTURBED << 8
+    if status and was_disturbed and attempt(folder, end.spec, 0, 0):
         return ["it does not go on"], True
     return sorted(end.holds()), was_disturbed
 

@@ -15,6 +15,8 @@ from children import WAIT
 from state.killing import MODES
 
 HERE = Path(__file__).parent
+STRIDE = int(os.environ.get("TIDELOG_KILL_STRIDE", "1" if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else "25"))
+"""At every which call a run is killed: 1 is at all of them, which takes hours."""
 
 
 @pytest.fixture(scope="session")
@@ -48,8 +50,7 @@ def test_killed_at_any_call_a_run_loses_nothing_and_tells_nothing_twice(
     shim: Path, tmp_path: Path, sink: str, mode: str
 ) -> None:
     """Before a call, after it, in its middle, and where it fails: the sink holds each answer once in the end."""
-    stride = 1 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 25
-    found = kill(shim, tmp_path, sink, mode, stride)
+    found = kill(shim, tmp_path, sink, mode, STRIDE)
     assert all(found["same"]), found["same"]
 
 
