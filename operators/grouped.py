@@ -54,6 +54,10 @@ class Group(ABC):
         """
 
     @abstractmethod
+    def announced_rows(self) -> list[tuple[Row, int]]:
+        """What it has announced and not taken back, and since when."""
+
+    @abstractmethod
     def following(self, known: int) -> int:
         """The earliest time beyond `known` at which something happens though nothing new comes; `POS` if nothing does."""
 
@@ -176,7 +180,7 @@ class Grouped(Operator, Generic[G]):
         return (0, max(known + 1, due)) if due < POS else None
 
     def announced_rows(self) -> list[tuple[Row, int]]:
-        return [(row, since) for since, rows in self.announced.values() for row in rows]
+        return [item for group in self.groups.values() for item in group.announced_rows()]
 
     def entries(self) -> int:
         return sum(group.entries() for group in self.groups.values())

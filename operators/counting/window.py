@@ -178,6 +178,9 @@ class Window(Group):
 
     # --- what the operator asks for ---------------------------------------------------------------------------------------
 
+    def announced_rows(self) -> list[tuple[Row, int]]:
+        return [(self._row, self._since)] if self._announced else []
+
     def following(self, known: int) -> int:
         time = self._then
         if self._untold or (self._flowing and self._moves()):
