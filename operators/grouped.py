@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import Any, Generic, TypeVar
 
 from tidelog.operators.operator import Operator
@@ -22,9 +22,6 @@ from tidelog.plans.timeline import POS
 
 MOST_RANGES = 1_000_000
 """More ranges from one message are refused: an answer that changes at each tick of so long a time is no use to anyone."""
-
-_SPARE = 64
-"""So many entries of the agenda may be void, beside as many as there are groups."""
 
 
 class Failures:
@@ -57,12 +54,12 @@ class Group(ABC):
         """
 
     @abstractmethod
-    def following(self, known: int) -> int:
-        """The earliest time beyond `known` at which something happens though nothing new comes; `POS` if nothing does."""
+    def announced_rows(self) -> list[tuple[Row, int]]:
+        """What it has announced and not taken back, and since when."""
 
     @abstractmethod
-    def announced(self) -> list[tuple[Row, int]]:
-        """The rows that it has announced and not taken back, and since when they are open."""
+    def following(self, known: int) -> int:
+        """The earliest time beyond `known` at which something happens though nothing new comes; `POS` if nothing does."""
 
     @abstractmethod
     def is_empty(self, known: int) -> bool:
@@ -115,19 +112,11 @@ class Grouped(Operator, Generic[G]):
             self._earliest = min(self._earliest, time)
 
     def _plan_for(self, group: G, time: int) -> None:
-        """Look at a group when the frontier gets to `time`, or earlier; what is void does not pile up."""
+        """Look at a group when the frontier gets to `time`, or earlier."""
         if time < group.planned:
             group.planned = time
             self._count += 1
             heappush(self._agenda, (time, self._count, group.key))
-            if len(self._agenda) > 2 * len(self.groups) + _SPARE:
-                self._tidy()
-
-    def _tidy(self) -> None:
-        planned = [group for group in self.groups.values() if group.planned < POS]
-        self._agenda[:] = [(group.planned, self._count + i, group.key) for i, group in enumerate(planned, 1)]
-        heapify(self._agenda)
-        self._count += len(planned)
 
     def group(self, key: Row) -> G:
         """The group of a key, which is made if there is none."""
@@ -191,7 +180,7 @@ class Grouped(Operator, Generic[G]):
         return (0, max(known + 1, due)) if due < POS else None
 
     def announced_rows(self) -> list[tuple[Row, int]]:
-        return [item for group in self.groups.values() for item in group.announced()]
+        return [item for group in self.groups.values() for item in group.announced_rows()]
 
     def entries(self) -> int:
         return sum(group.entries() for group in self.groups.values())

@@ -112,15 +112,15 @@ class HeldValue(Group):
             out += [(row, since, until) for row in self.rows]
             self._since = until + 1
 
+    def announced_rows(self) -> list[tuple[Row, int]]:
+        return [(row, self._since) for row in self.rows] if self._announced else []
+
     def following(self, known: int) -> int:
         begin = self._waiting[0][0] if self._waiting else POS
         last = self._last()
         if last > known and self.end < POS:
             begin = min(begin, last if known > self.end else self.end + 1)
         return begin
-
-    def announced(self) -> list[tuple[Row, int]]:
-        return [(row, self._since) for row in self.rows] if self._announced else []
 
     def is_empty(self, known: int) -> bool:
         return not self._waiting and self._last() <= known

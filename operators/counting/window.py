@@ -178,6 +178,9 @@ class Window(Group):
 
     # --- what the operator asks for ---------------------------------------------------------------------------------------
 
+    def announced_rows(self) -> list[tuple[Row, int]]:
+        return [(self._row, self._since)] if self._announced else []
+
     def following(self, known: int) -> int:
         time = self._then
         if self._untold or (self._flowing and self._moves()):
@@ -187,9 +190,6 @@ class Window(Group):
     def _moves(self) -> bool:
         """Whether the value may change at each tick."""
         return False
-
-    def announced(self) -> list[tuple[Row, int]]:
-        return [(self._row, self._since)] if self._announced else []
 
     def is_empty(self, known: int) -> bool:
         return self._value is None and not (self._waiting or self._times or self._long or self._turns or self._untold)

@@ -240,6 +240,22 @@ def test_what_goes_on_is_known_to_a_new_rule_without_a_journal() -> None:
     assert any("long(a)" in line for line in told)
 
 
+@pytest.mark.parametrize(
+    "held", ["latest hot(X) by X in [90]", "N = count() over hot(X) in [90] by X", "diamondminus[0,90] hot(X), not off(X)"]
+)
+def test_whatever_goes_on_is_handed_over_without_a_journal(held: str) -> None:
+    """Held values, aggregates and negations say what is open to a rule that comes later."""
+    text = f"timeline integer. input hot(x). input off(x). on(X) :- {held}. output on. "
+    facts = ["hot(a)@0", "hot(b)@1", "off(c)@2", "off(c)@9", "off(c)@10"]
+    told = go_on(
+        stored(text, facts[:3], emit="changes"),
+        text + "long(X) :- boxminus[0,3] on(X). output long. ",
+        facts,
+        emit="changes",
+    )
+    assert any("long(a)" in line for line in told), told
+
+
 def test_what_has_begun_and_is_gone_is_told_to_have_ended() -> None:
     """Under `changes` nothing is left begun: a rule that is gone ends what it told, as far as the stream was complete."""
     store = stored(ALARM + WARM, HOT[:4], emit="changes")
