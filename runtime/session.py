@@ -268,10 +268,7 @@ class Session:
 
     @property
     def deadline(self) -> int:
-        """Up to when (encoded) the stream may become complete without anything to tell, if no fact comes; POS for ever.
-
-        That is, the least frontier at which something is to be told. What goes on holding may wait to be told of until then.
-        """
+        """The least frontier (encoded) at which something is to be told though no fact comes; POS where nothing is."""
         return self._network.deadline()
 
     @property
@@ -480,9 +477,8 @@ class Session:
     def go_on_from(self, state: dict[str, Any]) -> None:
         """What `load` does, for a session that is new: where this raises SnapshotError, it is of no use any more."""
         if any(state.get(name) != value for name, value in self._kind().items()):
-            raise SnapshotError(
-                "the snapshot was taken from another program, mode or version, with other sources, or with other prospects"
-            )
+            other = "another program, mode or version, with other sources, or with other prospects"
+            raise SnapshotError(f"the snapshot was taken from {other}")
         with taking():
             self._load(state)
 

@@ -58,7 +58,7 @@ def parse_input(spec: str, number: int) -> Input:
     """A SPEC taken apart. SpecError where it is not of the documented form, or names nothing on this machine to read.
 
     >>> parse_input("csv+s3a://plant/readings/?predicate=temp", 1)
-    Input(number=1, format='csv', path='s3a://plant/readings/', predicate='temp')
+    Input(number=1, format='csv', path='s3a://plant/readings/', predicate='temp', skips_damaged=False)
     """
     told = _FORMAT.match(spec)
     rest, options = split_options(spec, told[2] if told else spec)
