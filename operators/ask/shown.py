@@ -42,7 +42,7 @@ _Way = tuple[frozenset[GroundLiteral], frozenset[GroundLiteral], GroundLiteral]
 def _places(partial: Partial) -> Iterator[tuple[_Way, int]]:
     """What a support says but for the time of one hypothesis, and that time."""
     evidence, hypotheses = map(frozenset, literals_of(partial))
-    for literal in hypotheses:
+    for literal in literals_of(partial)[1]:  # in their order: which one varies must not depend on how texts are hashed
         if isinstance(literal.time, int):
             yield (evidence, hypotheses - {literal}, replace(literal, time=0)), literal.time
 
