@@ -18,6 +18,7 @@ COMPILED = os.environ.get("TIDELOG_COMPILE") == "1"
 # Not among them: the session, which is the front door; the controls of loops, between whose calls Python hears of signals.
 HOT = (
     *sorted(set(glob("tidelog/operators/*.py")) - {"tidelog/operators/__init__.py"}),
+    "tidelog/operators/counting/window.py",  # what inherits from a compiled class is compiled
     *(
         f"tidelog/runtime/{name}.py"
         for name in (
