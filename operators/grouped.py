@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any, Generic, TypeVar
 
 from tidelog.operators.operator import Operator
@@ -22,6 +22,9 @@ from tidelog.plans.timeline import POS
 
 MOST_RANGES = 1_000_000
 """More ranges from one message are refused: an answer that changes at each tick of so long a time is no use to anyone."""
+
+_SPARE = 64
+"""So many entries of the agenda may be void, beside as many as there are groups."""
 
 
 class Failures:
@@ -112,11 +115,19 @@ class Grouped(Operator, Generic[G]):
             self._earliest = min(self._earliest, time)
 
     def _plan_for(self, group: G, time: int) -> None:
-        """Look at a group when the frontier gets to `time`, or earlier."""
+        """Look at a group when the frontier gets to `time`, or earlier; what is void does not pile up."""
         if time < group.planned:
             group.planned = time
             self._count += 1
             heappush(self._agenda, (time, self._count, group.key))
+            if len(self._agenda) > 2 * len(self.groups) + _SPARE:
+                self._tidy()
+
+    def _tidy(self) -> None:
+        planned = [group for group in self.groups.values() if group.planned < POS]
+        self._agenda[:] = [(group.planned, self._count + i, group.key) for i, group in enumerate(planned, 1)]
+        heapify(self._agenda)
+        self._count += len(planned)
 
     def group(self, key: Row) -> G:
         """The group of a key, which is made if there is none."""
