@@ -52,7 +52,8 @@ from tidelog.runtime.interfaces import (
 from tidelog.runtime.ledger import EVERY, Ledger
 from tidelog.runtime.listening import Sources
 from tidelog.runtime.reloading import Reload, check_reload
-from tidelog.runtime.session import Session, SessionStatistics
+from tidelog.runtime.session import Session
+from tidelog.runtime.session_statistics import SessionStatistics
 from tidelog.runtime.silence import check_seconds
 from tidelog.runtime.state_bound import MAX_STATE, ON_THE_WAY, Holding
 from tidelog.runtime.storing import Ends, Storing

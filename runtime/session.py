@@ -5,14 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from tidelog.operators.ask.asker import AskerStatistics
 from tidelog.operators.ask.telling import Telling
-from tidelog.operators.operator import OperatorStatistics
 from tidelog.operators.room import NoRoomError
 from tidelog.plans.answers import Answers
 from tidelog.plans.errors import LateError, MethodError, SnapshotError, StateError
@@ -27,12 +24,12 @@ from tidelog.plans.timeline import POS
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.arguments import check_lead, require_stream_plan
 from tidelog.runtime.graph import Hear
-from tidelog.runtime.intake import MAX_LEAD, Delivery, Intake, IntakeStatistics, raise_refused
+from tidelog.runtime.intake import MAX_LEAD, Delivery, Intake, raise_refused
 from tidelog.runtime.interfaces import Batch, EmitMode, Rejected, Tick
 from tidelog.runtime.network import Network
 from tidelog.runtime.outlet import Outlet
 from tidelog.runtime.questions import Inquiry, answer_filter, inquiries
-from tidelog.runtime.source_state import SourceStatistics
+from tidelog.runtime.session_statistics import SessionStatistics
 from tidelog.runtime.state_bound import MAX_STATE, ON_THE_WAY, Holding, StateBound
 from tidelog.runtime.violations import Violation
 from tidelog.runtime.watermarks import Watermarks
@@ -45,22 +42,6 @@ if TYPE_CHECKING:
 
 _SOURCE = "session"
 _SNAPSHOT_VERSION = 9
-
-
-@dataclass(frozen=True, slots=True)
-class SessionStatistics:
-    """What a session has done: its intake's counts, each step's, each question's, each source's."""
-
-    intake: IntakeStatistics
-    steps: dict[str, OperatorStatistics]
-    violations: int
-    questions: dict[str, AskerStatistics] = field(default_factory=dict)
-    sources: dict[str, SourceStatistics] = field(default_factory=dict)
-
-    @property
-    def entries(self) -> int:
-        """How many ranges are stored in all steps together."""
-        return sum(step.entries for step in self.steps.values())
 
 
 class Session:

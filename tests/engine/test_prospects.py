@@ -22,7 +22,7 @@ from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 from tidelog.plans.syntax import Program
 from tidelog.runtime import row_prospects
-from tidelog.runtime.session import SessionStatistics
+from tidelog.runtime.session_statistics import SessionStatistics
 
 BEST_CASE = """timeline integer.
 output m.

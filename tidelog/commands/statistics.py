@@ -14,7 +14,7 @@ from tidelog.plans.timeline import NEG, Timeline, format_time
 from tidelog.runtime.changing import Becoming
 from tidelog.runtime.intake import IntakeStatistics
 from tidelog.runtime.interfaces import SinkStatistics, WritesTimes
-from tidelog.runtime.session import SessionStatistics
+from tidelog.runtime.session_statistics import SessionStatistics
 from tidelog.runtime.source_state import PartStatistics, SourceStatistics
 from tidelog.runtime.watermarks import plain_name
 
