@@ -162,7 +162,7 @@ class Tables:
             if name not in named and made and int(made[1]) <= oldest:
                 self.store.remove(name)
         for name in self.store.names(_LOG):
-            if is_part(name) or _version(name) <= oldest:
+            if is_part(name) or 0 < _version(name) <= oldest:
                 self.store.remove(name)
 
     def publish(self, manifest: Manifest) -> None:
@@ -173,14 +173,20 @@ class Tables:
         name, data = _name(manifest.version), msgspec.json.encode(manifest)
         try:
             if not self.store.put_new(name, data) and self.store.get(name) != data:
-                raise ConnectorError(
-                    f"another process has written version {manifest.version} of the tables in `{self.store.place}`: "
-                    "one process writes them at a time"
-                )
+                raise self._second(manifest.version)
+            if _versions(self.store)[-1] >= manifest.version + KEPT:  # there was one, and it has been taken away since
+                self.store.remove(name)
+                raise self._second(manifest.version)
             self.manifest = manifest
             self._forget(manifest.version - KEPT)
         except OSError as error:
             raise ConnectorError(f"cannot write tables to `{self.store.place}`: {error}") from error
+
+    def _second(self, version: int) -> ConnectorError:
+        return ConnectorError(
+            f"another process has written version {version} of the tables in `{self.store.place}`: "
+            "one process writes them at a time"
+        )
 
     def _forget(self, version: int) -> None:
         """Take away a version, and the files that the next one does not name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.request import Request, urlopen
 
 import boto3
 import pytest
@@ -27,6 +28,8 @@ def bucket(patch: pytest.MonkeyPatch) -> Iterator[str]:
         }.items():
             patch.setenv(name, value)
         s3_store.client.cache_clear()
+        reset = f"http://{host}:{port}/moto-api/reset"  # all servers of a process hold the same
+        urlopen(Request(reset, method="POST")).close()
         boto3.client("s3").create_bucket(Bucket="plant")
         yield "s3://plant/derived"
     finally:

@@ -151,6 +151,28 @@ def test_of_two_writers_one_is_told(tmp_path: Path) -> None:
     assert len(read(tmp_path, "p")) == KEPT + 2
 
 
+def test_a_writer_that_slept_makes_no_version_of_the_past(tmp_path: Path) -> None:
+    """Where another one has made so many versions meanwhile that one's own number is free again, it is told, too."""
+    with Tables(os.fspath(tmp_path)) as sleeper, Tables(os.fspath(tmp_path)) as other:
+        for version in range(1, KEPT + 5):
+            other.publish(Manifest(version, other.writer))
+        for version in (1, 4, 5):
+            with pytest.raises(ConnectorError, match=f"another process has written version {version} "):
+                sleeper.publish(Manifest(version, sleeper.writer))
+        assert sleeper.manifest.version == 0
+    assert len(list((tmp_path / "_log").iterdir())) == KEPT
+
+
+def test_what_is_no_version_stays(tmp_path: Path) -> None:
+    """A file of somebody else's beside the manifests is not taken away with old versions."""
+    for number in range(KEPT + 2):
+        write(tmp_path, number, {("p", "n1"): [run(0, 0, 1)]})
+    note = tmp_path / "_log/README"
+    note.write_text("ours")
+    Tables(os.fspath(tmp_path)).__enter__()
+    assert note.exists()
+
+
 def test_a_lost_reply_is_no_second_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who hears that a version is there already, and finds it to be its own, has written it."""
     with Tables(os.fspath(tmp_path)) as tables:
