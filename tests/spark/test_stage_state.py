@@ -23,6 +23,14 @@ output silent.
 seen(X) :- sometime temp(X, _) in [1000].
 silent(X) :- seen(X), not sometime temp(X, _) in [30].
 """
+BOTH_ENDS = """
+timeline integer.
+input temp(device, room, celsius).
+input seen(name).
+output hot, cold.
+hot(X) :- temp(X, _, C), C > 30, sometime seen(X) in [5].
+cold(R) :- temp(_, R, C), C < 32, sometime seen(R) in [5].
+"""
 KNOWN = SILENT.replace("seen(X) :- sometime temp(X, _) in [1000].", "seen(wt1). seen(wt2).")
 
 
@@ -78,14 +86,15 @@ class Now:
 
 
 class Group:
-    """The first stage of a program as Spark runs it, all buckets in one group."""
+    """A stage of a program as Spark runs it, all buckets in one group."""
 
-    def __init__(self, text: str, buckets: int) -> None:
+    def __init__(self, text: str, buckets: int, stage: int = 1) -> None:
         self.job = job_of(tidelog.compile(text), buckets, emit="final")
         self.kept = Kept()
-        self._processor = StageProcessor(self.job, 1, open_stage)
+        self._number = stage
+        self._processor = StageProcessor(self.job, stage, open_stage)
         self._processor.init(self.kept)
-        if works_from_the_start(self.job.stages[0]):
+        if works_from_the_start(self.job.stages[stage - 1]):
             self._processor.handleInitialState((0,), None, Now(self.job, None))
 
     def batch(self, facts: Iterable[Record], watermark: int | None) -> list[Row]:
@@ -93,7 +102,7 @@ class Group:
         self.kept.read, self.kept.written, self.kept.noted = [], [], 0
         now, parcels = Now(self.job, watermark), Parcels()
         Routes(self.job.stages, self.job.buckets).send_all(None, list(facts), parcels)
-        rows = [Row(**row) for row in parcels.take().to_pylist()]
+        rows = [Row(**row) for row in parcels.take().to_pylist() if row["stage"] == self._number]
         out = list(self._processor.handleInputRows((0,), iter(rows), now)) if rows else []
         for at in sorted(self.kept.timers):
             if at <= now.milliseconds and at in self.kept.timers:
@@ -141,6 +150,19 @@ def test_what_is_late_does_not_depend_on_what_sleeps() -> None:
     letters = [letter_of(row["row"]) for row in rows if row["kind"] == LETTER]
     assert sorted(letter.raw.decode() for letter in letters) == ["temp(wt1,low)@20", "temp(wt2,low)@3"]
     assert {letter.reason for letter in letters} == {"late: facts before 21 can no longer come"}
+
+
+def test_what_is_late_is_told_by_one_of_the_stages_that_get_it() -> None:
+    """By the first of them to which it goes: not by one whose rules pass over it, and not by two."""
+    late = [("temp", ("wt1", "hall", celsius), 3, 3) for celsius in (7, 31, 40)]
+    told_by = {}
+    for stage in (1, 2):
+        group = Group(BOTH_ENDS, 4, stage)
+        assert len(group.job.stages) == 2
+        letters = [letter_of(row["row"]) for row in group.batch(late, 20) if row["kind"] == LETTER]
+        told_by[stage] = {letter.raw.decode() for letter in letters}
+    assert not told_by[1] & told_by[2]
+    assert told_by[1] | told_by[2] == {f"temp(wt1,hall,{celsius})@3" for celsius in (7, 31, 40)}
 
 
 def test_what_is_known_without_facts_is_told() -> None:

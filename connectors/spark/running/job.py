@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import msgspec
 
-from tidelog.plans.analysis.stages import Stage, stages_of
+from tidelog.plans.analysis.needed import Needed, needed_rows
+from tidelog.plans.analysis.stages import Stage, StageInput, stages_of
 from tidelog.plans.compile import compile_program
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.facts import Record
@@ -23,6 +24,14 @@ _GROUPS, _GROUP = 32, 16
 _MOST_BUCKETS = 512
 _OPENING, _STEP, _FACT = 500_000, 60, 2
 """Microseconds of CPU, about: what opening the sessions of all buckets may take, and what a step and a fact add to one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRead:
+    """What a predicate is called in the data, and which of its rows go to earlier stages."""
+
+    predicate: str
+    earlier: tuple[Needed, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +70,23 @@ class Job:
         """Whether it matters when the stream starts and ends: for clipped windows, and for what recurs through time."""
         return any(stage.needs_start or stage.plan.follows_time for stage in self.stages)
 
-    def first_read_by(self, number: int) -> Mapping[str, str]:
-        """What a stage reads of the stream, and none before it does: its own names, and those of the data."""
-        earlier = {item.predicate for stage in self.stages[: number - 1] for item in stage.inputs if item.source is None}
-        inputs = self.stages[number - 1].inputs
-        return {item.name: item.predicate for item in inputs if item.source is None and item.predicate not in earlier}
+    def first_read_by(self, number: int) -> Mapping[str, FirstRead]:
+        """What a stage reads of the stream by its own names, but for what an earlier one gets all of."""
+        earlier: dict[str, list[Needed | None]] = {}
+        for stage in self.stages[: number - 1]:
+            for item in _of_stream(stage):
+                earlier.setdefault(item.predicate, []).append(needed_rows(stage.program, item.name))
+        found: dict[str, FirstRead] = {}
+        for item in _of_stream(self.stages[number - 1]):
+            others = earlier.get(item.predicate, [])
+            needed = tuple(each for each in others if each is not None)
+            if len(needed) == len(others):
+                found[item.name] = FirstRead(item.predicate, needed)
+        return found
+
+
+def _of_stream(stage: Stage) -> Iterator[StageInput]:
+    return (item for item in stage.inputs if item.source is None)
 
 
 def stream_buckets(plan: Plan) -> int:

@@ -174,10 +174,11 @@ class StageProcessor(StatefulProcessor):
         return self._clock.reaches(session.deadline())
 
     def _letters(self, late: list[tuple[Record, str]]) -> Iterator[Rejected]:
-        """What is late, as it was read; told by the first of the stages that read it."""
+        """What is late, as it was read; told by the first of the stages to which it goes."""
         for (name, row, lo, hi), reason in late:
-            if name in self._reported:
-                text = format_record((self._reported[name], row, lo, hi), self._clock.timeline)
+            found = self._reported.get(name)
+            if found is not None and not any(needed(row) for needed in found.earlier):
+                text = format_record((found.predicate, row, lo, hi), self._clock.timeline)
                 yield Rejected("stream", reason, text.encode())
 
     def _resume(self, bucket: int) -> StageSession:
