@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -76,13 +76,28 @@ def test_columns_in_names_of_folders_are_refused() -> None:
         FilesOfTask(Input(0, "parquet", "/temp", "temp"), job_of(tidelog.compile(PROGRAM), 2), kinds, {"sensor"})
 
 
-def test_a_file_without_a_column_has_nothing_in_it() -> None:
-    """A column that this file lacks is NULL, so its rows are letters, and the file is not damaged."""
+def parcels_of(table: pa.Table) -> list[dict[str, Any]]:
+    """What a worker makes of one file, where the first file has told the columns."""
     kinds = StructType().add("sensor", StringType()).add("value", DoubleType()).add("time", LongType())
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.table({"sensor": ["a"], "time": pa.array([1], pa.int32())}), sink)
+    pq.write_table(table, sink)
     batch = pa.RecordBatch.from_pydict({"path": ["file:/a"], "content": pa.array([sink.getvalue().to_pybytes()])})
     reader = FilesOfTask(Input(0, "parquet", "/temp", "temp"), job_of(tidelog.compile(PROGRAM), 2), kinds, ())
-    (out,) = reader.read([batch])
-    letters = [letter_of(row["row"]) for row in out.to_pylist() if row["kind"] == LETTER]
+    return [row for out in reader.read([batch]) for row in out.to_pylist()]
+
+
+def test_a_file_without_a_column_has_nothing_in_it() -> None:
+    """A column that this file lacks is NULL, so its rows are letters, and the file is not damaged."""
+    rows = parcels_of(pa.table({"sensor": ["a"], "time": pa.array([1], pa.int32())}))
+    letters = [letter_of(row["row"]) for row in rows if row["kind"] == LETTER]
     assert [(letter.place, letter.reason) for letter in letters] == [("/a", "`value` is NULL")]
+
+
+def test_a_number_in_one_file_is_no_text_of_another() -> None:
+    """A file whose column has numbers, where that of others has text, is a letter; a text in few pieces is a text."""
+    rows = parcels_of(pa.table({"sensor": [7], "value": [31.0], "time": [1]}))
+    (letter,) = [letter_of(row["row"]) for row in rows if row["kind"] == LETTER]
+    assert letter.reason == "the file is damaged: column `sensor` is of type int64, and in other files of type string"
+    assert FACT not in {row["kind"] for row in rows}
+    rows = parcels_of(pa.table({"sensor": pa.array(["a"]).dictionary_encode(), "value": [31.0], "time": [1]}))
+    assert facts_of(row["row"] for row in rows if row["kind"] == FACT) == [("temp", ("a", 31), 1, 1)]

@@ -59,7 +59,7 @@ class RowsOfTask:
     """What a worker does with rows of a layout, columns `c0`, `c1` …, and of where they are from."""
 
     def __init__(self, item: Input, job: Job, layout: Layout) -> None:
-        self._is_table = item.format == "table"
+        self._is_table = item.format in ("table", "tidelog")
         self._layout = layout
         self._reader = RowReader(job.plan.schema, item.predicate or "", layout)
         self._arrivals = Arrivals(job, item.number)

@@ -142,4 +142,12 @@ def _column(table: pa.Table, path: Sequence[str], wanted: pa.DataType, number: i
     column = table.column(path[0])
     for name in path[1:]:
         column = pa.chunked_array([chunk.field(name) for chunk in column.chunks], column.type.field(name).type)
+    if _is_text(column.type) != _is_text(wanted):  # what is a number in one file is none as a text of another
+        raise ValueError(f"column `{'.'.join(path)}` is of type {column.type}, and in other files of type {wanted}")
     return column if column.type == wanted else column.cast(wanted)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind))
