@@ -80,7 +80,7 @@ def frame(spark: SparkSession, *fills: Fill) -> DataFrame:
 def facts(records: Sequence[Record]) -> Fill:
     def fill(parcels: Parcels) -> None:
         for record in records:
-            parcels.fact(OUT, 0, record)
+            parcels.facts(OUT, 0, [record])
 
     return fill
 

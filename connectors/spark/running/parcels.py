@@ -91,10 +91,6 @@ class Parcels:
     def __len__(self) -> int:
         return self._number + len(self._columns[0])
 
-    def fact(self, stage: int, bucket: int, record: Record) -> None:
-        """A fact for a stage, or for users."""
-        self.facts(stage, bucket, [record])
-
     def facts(self, stage: int, bucket: int, records: Sequence[Record | Placed]) -> None:
         """Facts for a stage, or, all of one predicate, for users."""
         name = "" if stage != OUT else records[0][0]
