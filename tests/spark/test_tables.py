@@ -16,7 +16,8 @@ from tidelog.connectors.spark.arguments import PLAIN
 from tidelog.connectors.spark.intervals import Run, coalesce
 from tidelog.connectors.spark.segments import Partition
 from tidelog.connectors.spark.stores import LocalStore
-from tidelog.connectors.spark.tables import KEPT, Manifest, NodeTime, TableFields, Tables, table_files
+from tidelog.connectors.spark.table_source import Table, TableReader
+from tidelog.connectors.spark.tables import KEPT, Manifest, NodeTime, TableFields, Tables, newest, table_files
 from tidelog.plans.errors import ConnectorError, SpecError
 
 NO_FIELDS = TableFields((), ())
@@ -192,6 +193,30 @@ def test_older_versions_are_kept_for_a_while(tmp_path: Path) -> None:
     assert not Path(first).exists()
     assert len(list((tmp_path / "_log").iterdir())) == KEPT
     assert len(read(tmp_path, "p")) == KEPT + 1
+
+
+def test_readers_while_versions_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who looks for the newest version while it is taken away looks again; whose files are gone is told to read anew."""
+    place = os.fspath(tmp_path)
+    write(place, 0, {("p", "n1"): [run(0, 0, 1)]})
+    reader = TableReader(Table(place, "p"))
+    (part,) = reader.partitions()
+    assert [batch.num_rows for batch in reader.read(part)] == [1]
+    for number in range(1, KEPT + 1):
+        write(place, number, {("p", "n1"): [run(number, number, number)]})
+    with pytest.raises(ConnectorError, match=r"part-00000001-.*\.parquet` is gone: read the newest version anew"):
+        list(reader.read(part))
+    names, looks = LocalStore.names, count()
+
+    def late(store: LocalStore, folder: str) -> list[str]:
+        """What there was when the first version was the newest one, at the first look."""
+        return [f"{folder}/{1:020d}.json"] if next(looks) == 0 else names(store, folder)
+
+    monkeypatch.setattr(LocalStore, "names", late)
+    assert (newest(LocalStore(place)).version, next(looks)) == (KEPT + 1, 2)
+    monkeypatch.setattr(LocalStore, "names", lambda store, folder: [f"{folder}/{1:020d}.json"])
+    with pytest.raises(ConnectorError, match="their versions go faster than they can be read"):
+        newest(LocalStore(place))
 
 
 @pytest.mark.slow
