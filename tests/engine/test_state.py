@@ -247,7 +247,8 @@ def test_only_the_same_run_goes_on(tmp_path: Path, plan: Plan) -> None:
                 r"\(`hot\(X\) :- temp\(X, ?V\), V > 22.` is gone\), and would ",
             ),
             (plan, {"lateness": 5}, "was stored with another `lateness`"),
-            (plan, {"emit": "final"}, "was stored with another `emit`"),
+            (plan, {"emit": "final"}, "was stored with another `emit`: it was intervals, now final: go on with the same"),
+            (plan, {"prospects": False}, "was stored with another `prospects`: it was on, now off: go on with the same"),
         ):
             with pytest.raises(SpecError, match=message):
                 go(other, store, ReplayableSource(given), MemorySink(), **options)
