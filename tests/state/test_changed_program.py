@@ -229,6 +229,14 @@ def test_a_rule_that_the_journal_cannot_fill_says_from_when_on_it_counts(caplog:
     assert "cold: new, its answers count from 1970-01-01T00:06:00Z on" in caplog.text
 
 
+def test_an_input_with_other_arguments_is_a_new_one(caplog: pytest.LogCaptureFixture) -> None:
+    """Facts in the journal with fewer arguments are none of it: the rule says from when on its answers count."""
+    store = stored(ALARM, HOT[:4], keep=KEEP)
+    with caplog.at_level(logging.WARNING, "tidelog"):
+        go_on(store, "timeline integer. input hot(x, y). cold(X) :- boxminus[0,1] hot(X, _).", [], reload="drop")
+    assert "cold: new, its answers count from 6 on" in caplog.text
+
+
 def test_what_goes_on_is_known_to_a_new_rule_without_a_journal() -> None:
     """A new rule over a negation that has held since before the change is told so: what is kept knows it."""
     text = "timeline integer. input hot(x). input seen(x). calm(X) :- diamondminus[0,90] seen(X), not hot(X). output calm. "
