@@ -131,7 +131,7 @@ class Changing:
         )
 
     def _of_constraint(self, name: str) -> Becoming:
-        rule = format_statement(self._plan.constraints[name])
+        rule = f"`{format_statement(self._plan.constraints[name])}`"
         if name in self._steps:
             return Becoming(rule, "kept", "kept")
         return self._of_filled(rule, name, is_new=True)
@@ -152,7 +152,7 @@ class Changing:
         statistics = self._stored.statistics()
         gone = set(self._before.constraints) - set(self._steps.values())
         ends = [(name, step) for name, step in self._before.outputs.items() if name not in self._plan.outputs]
-        ends += [(format_statement(self._before.constraints[step]), step) for step in gone]
+        ends += [(f"`{format_statement(self._before.constraints[step])}`", step) for step in gone]
         still = set(self._steps.values())
         found = []
         for name, step in ends:

@@ -229,6 +229,16 @@ def test_a_rule_that_the_journal_cannot_fill_says_from_when_on_it_counts(caplog:
     assert "cold: new, its answers count from 1970-01-01T00:06:00Z on" in caplog.text
 
 
+def test_a_constraint_is_named_in_quotes(caplog: pytest.LogCaptureFixture) -> None:
+    """What becomes of a constraint is told of the rule, as it is written."""
+    rule = "bottom :- hot(X), X = b."
+    with caplog.at_level(logging.WARNING, "tidelog"):
+        go_on(stored(ALARM, HOT[:4], keep=KEEP), ALARM + rule, [])
+        go_on(stored(ALARM + rule, HOT[:4], keep=KEEP), ALARM, [], reload="drop")
+    assert f"`{rule}`: new, filled from the journal" in caplog.text
+    assert f"`{rule}`: ended" in caplog.text
+
+
 def test_an_input_with_other_arguments_is_a_new_one(caplog: pytest.LogCaptureFixture) -> None:
     """Facts in the journal with fewer arguments are none of it: the rule says from when on its answers count."""
     store = stored(ALARM, HOT[:4], keep=KEEP)
