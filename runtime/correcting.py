@@ -115,9 +115,15 @@ class Corrections:
         self._begin, reach = _reach_of(self._store, None)
         self._reach |= reach
 
-    def begin_anew(self, event: int) -> None:
-        """From behind this event on the run is another one, as where its program has changed: no replay may begin before."""
-        self._begin = event
+    def begin_anew(self, head: Head) -> None:
+        """Go on as another run, since the program has changed: no replay may begin before what is stored by now."""
+        if head.snapshot:  # of a predicate that the program before did not know, anything may have been accepted
+            self._reach = {name: POS if name in head.endless else head.reach for name in self._reach}
+            self._reach |= _reach_of(self._store, None)[1]
+        if head.snapshot < head.events:
+            for block in self._store.journal(head.snapshot + 1):
+                self.note(unpack_events(block.data))
+        self._begin = head.events
 
     def stored(self, parts: dict[str, bytes | None], event: int) -> tuple[dict[str, bytes | None], list[int]]:
         """What is stored of a snapshot as of `event`, with its reach; and which snapshots stay when others come."""

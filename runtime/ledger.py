@@ -154,8 +154,7 @@ class Ledger:
         head, session = self._head, self._session
         changed = await self._in_thread(lambda: Reloading(head, session, self._store, self._parts).go_on(self._reload))
         if self._corrections is not None:
-            await self._in_thread(self._corrections.go_on)
-            self._corrections.begin_anew(head.events)
+            await self._in_thread(partial(self._corrections.begin_anew, head))
         session.load(changed.state)
         head.program, head.text, head.fingerprint = now.program, now.text, now.fingerprint
         head.heard = changed.heard
