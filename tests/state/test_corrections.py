@@ -230,6 +230,19 @@ def test_after_a_correction_the_intake_is_what_it_was(tmp_path: Path) -> None:
     assert in_sum(told) == {"quiet(a)@[2..": 1, "quiet(a)@[2,6]": 1}
 
 
+def test_after_a_correction_whoever_listens_to_a_step_still_does(tmp_path: Path) -> None:
+    """The session goes on as another one, which tells them what its steps take."""
+    plan, heard = plan_of("input hot(pump). warm(P) :- diamondminus[0,1] hot(P)."), list[tuple[str, ...]]()
+    facts = records(plan, ["hot(a)@1", "hot(b)@5"])
+    batches = [Batch(facts[:1]), Batch(retractions=[Retraction(0, facts[0])]), Batch(facts[1:])]
+    with StateDirectory(str(tmp_path)) as state:
+        engine = corrected(plan, [MemorySource(batches)], [MemorySink()], state)
+        engine.listen(plan.outputs["warm"], lambda feeder, taken: heard.extend((feeder, *row) for row, _, _ in taken))
+        anyio.run(engine.run, backend="trio")
+    assert ("hot", "a") in heard
+    assert ("hot", "b") in heard
+
+
 def test_the_commit_of_a_correction_has_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though none is due: so a restart is never told again what was taken back."""
     monkeypatch.setattr(ledger, "REPLAY_SECONDS", 10**9)
