@@ -9,20 +9,16 @@ from typing import Any
 
 import anyio
 
-from tidelog import Engine, MemorySink, MemorySource
+from crashing import CrashError, ReplayableSource
+from tidelog import Engine, MemorySink
 from tidelog.plans.facts import Record
 from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program
 from tidelog.plans.syntax import Program, Rule, Variable
 from tidelog.runtime.durability import Changes, Input, Keep, Kept, Told
-from tidelog.runtime.interfaces import Batch
 
 KEEP = Keep(seconds=1e9)
-
-
-class CrashError(Exception):
-    """Stands for a killed process."""
 
 
 @dataclass
@@ -72,22 +68,6 @@ class Memory:
 
     def close(self) -> None:
         pass
-
-
-class ReplayableSource(MemorySource):
-    """Facts one by one, which can be read again."""
-
-    is_replayable = True
-
-    def __init__(self, facts: Sequence[Record]) -> None:
-        self._facts = facts
-        super().__init__(self._from(0))
-
-    def _from(self, begin: int) -> list[Batch]:
-        return [Batch([fact], position={"at": i + 1}) for i, fact in enumerate(self._facts) if i >= begin]
-
-    def resume(self, position: dict[str, Any]) -> None:
-        self._rest = iter(self._from(position["at"]))
 
 
 def half(plan: Plan, store: Any, facts: Sequence[Record], *, last: bool = False, **options: Any) -> tuple[list[Record], int]:
