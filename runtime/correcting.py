@@ -209,7 +209,7 @@ class Corrections:
     def _is_within(self, item: Retraction, points: Sequence[_Point], done: Correction) -> bool:
         """Whether all that it may take back is in the journal, behind a snapshot; it is refused otherwise."""
         predicate, _, lo, _ = item.record
-        if any(self._is_held(item.record)):
+        if self._is_held(item.record):
             done.refused.append(self._refuse(item, HELD))
             return False
         known = min((point.reach.get(predicate, NEG) for point in points), default=POS)
@@ -223,11 +223,9 @@ class Corrections:
         done.refused.append(self._refuse(item, f"beyond the journal (`--keep`): {told} can be taken back"))
         return False
 
-    def _is_held(self, record: Record) -> Iterator[bool]:
-        for state in self._session.watermarks.sources.values():
-            for track in state.tracks.values():
-                for (predicate, row, lo, hi), _ in track.held or ():
-                    yield (predicate, row) == record[:2] and lo <= record[3] and record[2] <= hi
+    def _is_held(self, record: Record) -> bool:
+        held = self._session.intake.held()
+        return any(other[:2] == record[:2] and other[2] <= record[3] and record[2] <= other[3] for other in held)
 
     async def _fork(self, point: _Point, retractions: Sequence[Numbered]) -> Retold:
         """A session that stands where the run stood at a point."""

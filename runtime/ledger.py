@@ -135,7 +135,6 @@ class Ledger:
         self._owed.run = head.run
         self._owed.go_on(head.answers)
         self._owed.stored((), await self._in_thread(self._store.kept))
-        self._marks = Marks(head.reach, head.endless)
         if head.fingerprint != before.fingerprint:
             await self._change(before)
         elif head.snapshot:
@@ -145,6 +144,7 @@ class Ledger:
         began = anyio.current_time()
         await self._replay(head.events if self._has_changed else head.snapshot)
         self._worked = anyio.current_time() - began
+        self._marks = Marks(head.reach, head.endless, self._session.intake.held())
         for standing in head.sources:
             await self._resume(self._sources[standing.name], standing)
         self._forget_answers()
