@@ -16,6 +16,7 @@ from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program
 from tidelog.plans.syntax import Program, Rule, Variable
+from tidelog.runtime.arguments import AtEnd
 from tidelog.runtime.durability import Changes, Input, Keep, Kept, Told
 
 KEEP = Keep(seconds=1e9)
@@ -73,7 +74,7 @@ class Memory:
 def half(plan: Plan, store: Any, facts: Sequence[Record], *, last: bool = False, **options: Any) -> tuple[list[Record], int]:
     """Run a plan over the facts that were not read yet; what it tells, and how far the stream is complete then."""
     sink = MemorySink()
-    at_end = "finish" if last else "stop"
+    at_end: AtEnd = "finish" if last else "stop"
     engine = Engine(plan, [ReplayableSource(facts)], [sink], state=store, commit_every=0, at_end=at_end, **options)
     anyio.run(engine.run, backend="trio")
     return sink.answers, engine._session.frontier
@@ -93,6 +94,6 @@ def _renamed(node: Any) -> Any:
         return replace(node, name=f"Z{node.name}")
     if isinstance(node, tuple):
         return tuple(map(_renamed, node))
-    if is_dataclass(node):
-        return replace(node, **{item.name: _renamed(getattr(node, item.name)) for item in fields(node)})  # type: ignore[type-var]
+    if is_dataclass(node) and not isinstance(node, type):
+        return replace(node, **{item.name: _renamed(getattr(node, item.name)) for item in fields(node)})
     return node
