@@ -79,10 +79,11 @@ class _Found:
 
     def first(self, record: Record) -> int | None:
         """The first event that brought something of a record which has not been taken back; None where none has."""
+        retracted = [(at, lo, hi) for at, (*atom, lo, hi) in self.retractions if tuple(atom) == record[:2]]
         for number, brought in self.brought[record[:2]]:
             pieces = [brought]
-            for at, (*atom, lo, hi) in self.retractions:
-                if at > number and tuple(atom) == brought[:2]:
+            for at, lo, hi in retracted:
+                if at > number:
                     pieces = [left for piece in pieces for left in without(piece, lo, hi)]
             if any(lo <= record[3] and record[2] <= hi for _, _, lo, hi in pieces):
                 return number
