@@ -15,12 +15,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import tidelog
+from crashing import CrashError
 from drawing import drawn
 from oracle.agreement import records_of
 from oracle.evaluate import GroundFact
 from oracle.lars_programs import GROUPS, RECURSION, TUPLES, lars_programs, lars_streams
 from oracle.programs import EVERYTHING, programs, streams
-from state.changing import KEEP, CrashError, Memory, half, rewritten
+from state.changing import KEEP, Memory, half, rewritten
 from tidelog import SpecError
 from tidelog.cli import main
 from tidelog.plans.analysis.identity import identify
