@@ -12,7 +12,7 @@ from tidelog.plans.facts import TYPE_TESTS, Record, Row, Schema
 from tidelog.plans.numerals import shorten
 from tidelog.runtime.interfaces import Batch, Rejected, Retraction
 
-NOT_RETRACTED = "`retract` takes back a fact of a stream: `tidelog run --corrections` takes it"
+NOT_RETRACTED = "a fact is taken back, which only `tidelog run --corrections` does"
 """Why a retraction is refused where facts are read that nobody takes back."""
 
 

@@ -64,7 +64,8 @@ class FileSink(OutgoingSink):
         begin = found if self._is_kept else 0
         length = begin if standing is None else read_saved(standing, _Standing).length
         if found < length:
-            raise SnapshotError(f"`{self._path}` has {found} bytes, and had {length} when its answers were committed")
+            told = f"`{self._path}` has {found} bytes, and had {length} when its answers were committed"
+            raise SnapshotError(f"{told}: put it back, or name another file")
         self._length, self._confirmed, self._beginning = length, taken, _CUT
         return taken
 

@@ -89,6 +89,10 @@ class ExactJson:
         return name, _field_values(schema, document[name])
 
     def _unknown(self, name: str, document: dict[str, object]) -> DataError:
+        if name == "retract":
+            return DataError(f"`retract` must be true or false, got {kind(document[name])}")
+        if name == "args":
+            return DataError("`args` stands beside `predicate`, which is missing")
         declared = [known for known, schema in self._schema.predicates.items() if schema.fields]
         near = suggest(name, declared if isinstance(document[name], dict) else [*KEYS, *declared])  # no key holds an object
         return DataError(f"`{shorten(name)}` is neither a key of a fact nor an input with named fields{near}")

@@ -13,6 +13,7 @@ from tidelog.connectors.values import read_argument
 from tidelog.plans.errors import DataError
 from tidelog.plans.facts import Record, Row, Schema
 from tidelog.plans.numerals import shorten
+from tidelog.plans.suggestions import suggest
 from tidelog.plans.syntax import Value
 from tidelog.plans.timeline import NEG, POS
 from tidelog.plans.times import TimeReader
@@ -114,7 +115,8 @@ class TextDecoder:
         if not rest:
             raise DataError("a fact of a stream needs a time, such as `@17` or `@[1,2)`")
         if rest[0] != "@":
-            raise DataError(f"expected `@` and a time, got `{shorten(rest)}`")
+            near = "" if values else suggest(predicate, ["retract"])
+            raise DataError(f"expected `@` and a time, got `{shorten(rest)}`{near}")
         lo, hi = self._reader.read(rest[1:].lstrip())
         return predicate, self._admission.canonical_row(predicate, values), lo, hi
 

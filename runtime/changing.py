@@ -90,8 +90,8 @@ class Changing:
         return before is not None and now in self._steps and self._was.form[before] == self._identity.form[now]
 
     def _heard(self, before: Mapping[str, int]) -> dict[str, int]:
-        taken = {name for name, schema in self._plan.schema.predicates.items() if schema.accepts_input}
-        new = {name: self._end.reach + 1 for name in taken if not _takes(self._before, name)}
+        taken = {name: schema.arity for name, schema in self._plan.schema.predicates.items() if schema.accepts_input}
+        new = {name: self._end.reach + 1 for name, arity in taken.items() if not _takes(self._before, name, arity)}
         return {**before, **new}
 
     def _filled(self) -> set[str]:
@@ -131,7 +131,7 @@ class Changing:
         )
 
     def _of_constraint(self, name: str) -> Becoming:
-        rule = format_statement(self._plan.constraints[name])
+        rule = f"`{format_statement(self._plan.constraints[name])}`"
         if name in self._steps:
             return Becoming(rule, "kept", "kept")
         return self._of_filled(rule, name, is_new=True)
@@ -152,7 +152,7 @@ class Changing:
         statistics = self._stored.statistics()
         gone = set(self._before.constraints) - set(self._steps.values())
         ends = [(name, step) for name, step in self._before.outputs.items() if name not in self._plan.outputs]
-        ends += [(format_statement(self._before.constraints[step]), step) for step in gone]
+        ends += [(f"`{format_statement(self._before.constraints[step])}`", step) for step in gone]
         still = set(self._steps.values())
         found = []
         for name, step in ends:
@@ -303,10 +303,10 @@ def _same_questions(before: Plan, now: Plan) -> dict[int, int]:
     return {i: was.index(question) for i, question in enumerate(known) if question in was}
 
 
-def _takes(plan: Plan, predicate: str) -> bool:
-    """Whether a source hands in facts of a predicate."""
+def _takes(plan: Plan, predicate: str, arity: int) -> bool:
+    """Whether a source hands in facts of a predicate with so many arguments."""
     schema = plan.schema.predicates.get(predicate)
-    return plan.schema.others is None if schema is None else schema.accepts_input
+    return plan.schema.others is None if schema is None else schema.accepts_input and schema.arity == arity
 
 
 def _cone(plan: Plan, step: str) -> set[str]:

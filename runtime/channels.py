@@ -28,7 +28,7 @@ class Channel(Generic[T]):
 
     __slots__ = ("_bound", "_came", "_is_closed", "_is_sealed", "_messages", "_senders", "_waiting")
 
-    def __init__(self, bound: float = CHANNEL_BOUND) -> None:
+    def __init__(self, bound: int = CHANNEL_BOUND) -> None:
         if bound < 0:
             raise ValueError(f"a channel's bound is 0 or more, got {bound}")
         self._bound = bound

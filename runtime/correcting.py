@@ -79,10 +79,11 @@ class _Found:
 
     def first(self, record: Record) -> int | None:
         """The first event that brought something of a record which has not been taken back; None where none has."""
+        retracted = [(at, lo, hi) for at, (*atom, lo, hi) in self.retractions if tuple(atom) == record[:2]]
         for number, brought in self.brought[record[:2]]:
             pieces = [brought]
-            for at, (*atom, lo, hi) in self.retractions:
-                if at > number and tuple(atom) == brought[:2]:
+            for at, lo, hi in retracted:
+                if at > number:
                     pieces = [left for piece in pieces for left in without(piece, lo, hi)]
             if any(lo <= record[3] and record[2] <= hi for _, _, lo, hi in pieces):
                 return number
@@ -115,9 +116,15 @@ class Corrections:
         self._begin, reach = _reach_of(self._store, None)
         self._reach |= reach
 
-    def begin_anew(self, event: int) -> None:
-        """From behind this event on the run is another one, as where its program has changed: no replay may begin before."""
-        self._begin = event
+    def begin_anew(self, head: Head) -> None:
+        """Go on as another run, since the program has changed: no replay may begin before what is stored by now."""
+        if head.snapshot:  # of a predicate that the program before did not know, anything may have been accepted
+            self._reach = {name: POS if name in head.endless else head.reach for name in self._reach}
+            self._reach |= _reach_of(self._store, None)[1]
+        if head.snapshot < head.events:
+            for block in self._store.journal(head.snapshot + 1):
+                self.note(unpack_events(block.data))
+        self._begin = head.events
 
     def stored(self, parts: dict[str, bytes | None], event: int) -> tuple[dict[str, bytes | None], list[int]]:
         """What is stored of a snapshot as of `event`, with its reach; and which snapshots stay when others come."""
@@ -203,7 +210,7 @@ class Corrections:
     def _is_within(self, item: Retraction, points: Sequence[_Point], done: Correction) -> bool:
         """Whether all that it may take back is in the journal, behind a snapshot; it is refused otherwise."""
         predicate, _, lo, _ = item.record
-        if any(self._is_held(item.record)):
+        if self._is_held(item.record):
             done.refused.append(self._refuse(item, HELD))
             return False
         known = min((point.reach.get(predicate, NEG) for point in points), default=POS)
@@ -217,11 +224,9 @@ class Corrections:
         done.refused.append(self._refuse(item, f"beyond the journal (`--keep`): {told} can be taken back"))
         return False
 
-    def _is_held(self, record: Record) -> Iterator[bool]:
-        for state in self._session.watermarks.sources.values():
-            for track in state.tracks.values():
-                for (predicate, row, lo, hi), _ in track.held or ():
-                    yield (predicate, row) == record[:2] and lo <= record[3] and record[2] <= hi
+    def _is_held(self, record: Record) -> bool:
+        held = self._session.intake.held()
+        return any(other[:2] == record[:2] and other[2] <= record[3] and record[2] <= other[3] for other in held)
 
     async def _fork(self, point: _Point, retractions: Sequence[Numbered]) -> Retold:
         """A session that stands where the run stood at a point."""

@@ -72,8 +72,8 @@ class Filling(Retold):
         found: dict[str, dict[Row, int]] = {}
         for output, rows in emission.get("begun", {}).items():
             begins = {tuple(row): lo for row, lo in emission["open"][output]}
-            for row, bounds in emission["coverage"][output]:
-                begins[tuple(row)] = min([bounds[0], *[begins[key] for key in [tuple(row)] if key in begins]])
+            for row, (lo, *_) in emission["coverage"][output]:
+                begins[tuple(row)] = min(lo, begins.get(tuple(row), lo))
             found[output] = {tuple(row): begins[tuple(row)] for row in rows}
         return found
 

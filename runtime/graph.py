@@ -68,7 +68,7 @@ class Graph:
             self.inner[name] = inside
             self.outer[name] = [port for port in ports if port not in inside and port not in muted]
         self.receivers = {name: self._receiver(name) for name in self.operators}
-        self._hearing: dict[str, Hear] = {}
+        self.hearing: dict[str, Hear] = {}
         self.stream_ports = ports_fed_by(plan, "stream")
         self._start_ports = ports_fed_by(plan, "start").get("", [])
         self._arrival_ports = ports_fed_by(plan, "arrivals").get("", [])
@@ -139,10 +139,10 @@ class Graph:
         """Tell `hear` what a step takes and sends; with None, nobody any more."""
         plain, inputs = self._receiver(name), self.steps[name].inputs
         self.receivers[name] = plain
-        self._hearing.pop(name, None)
+        self.hearing.pop(name, None)
         if hear is None:
             return
-        self._hearing[name] = hear
+        self.hearing[name] = hear
 
         def take(port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
             out = plain(port, facts, frontier)
@@ -174,8 +174,8 @@ class Graph:
     def _made(self, name: str, facts: Sequence[Fact]) -> None:
         """A step has sent something though nothing has come."""
         self.bound.moved(len(facts))
-        if name in self._hearing and facts:
-            self._hearing[name]("", facts)
+        if name in self.hearing and facts:
+            self.hearing[name]("", facts)
 
     def _failure(self, name: str, port: int, facts: Sequence[Fact], error: Exception) -> TidelogError:
         """Name the fact on which an operator fails, by feeding it one by one; the engine stops, so its state may suffer."""

@@ -20,6 +20,8 @@ from tidelog.runtime.watermarks import plain_name
 
 VERSION = 1
 """The version of what a run stores."""
+_TIMES = ("lateness", "max_ahead", "warn", "start")
+"""The options that are stored as the timeline encodes them."""
 
 
 class SourceStanding(Saved):
@@ -97,13 +99,21 @@ def check_same(head: Head, now: Head, place: str) -> None:
         raise SpecError(f"state `{place}` was stored with facts from {told}: go on with the same sources, in this order")
     for name, value in now.options.items():
         if head.options.get(name) != value:
-            raise SpecError(f"state `{place}` was stored with another `{name}`: go on with the same")
+            told = "" if name in _TIMES else f": it was {_plain(head.options.get(name))}, now {_plain(value)}"
+            raise SpecError(f"state `{place}` was stored with another `{name}`{told}: go on with the same")
     here = {sink.name for sink in now.sinks}
     for sink in head.sinks:
         owed = head.answers - sink.taken
         if owed > 0 and sink.name not in here:
             told = "1 answer" if owed == 1 else f"{owed} answers"
             raise SpecError(f"state `{place}` owes {told} to `{plain_name(sink.name)}`: go on with this sink, too")
+
+
+def _plain(value: object) -> str:
+    """The value of an option in words."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return {None: "none", True: "on", False: "off"}[value] if value is None or isinstance(value, bool) else str(value)
 
 
 def what_changed(before: str, now: str) -> str:
@@ -122,7 +132,7 @@ def what_changed(before: str, now: str) -> str:
 def plain_options(plan: Plan, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a session, as far as they decide what follows from events, as plain data."""
     times = TimeReader(plan.timeline)
-    readers = {"lateness": times.duration, "max_ahead": times.duration, "warn": times.duration, "start": times.point}
+    readers = {name: times.point if name == "start" else times.duration for name in _TIMES}
     found = dict(options)
     for name, read in readers.items():
         found[name] = None if options[name] is None else read(options[name])

@@ -336,10 +336,14 @@ class Intake:
         self._start_told = False
         return self._close(Delivery())
 
+    def held(self) -> list[Record]:
+        """First facts that wait for others that agree with them on the time."""
+        tracks = [track for state in self.watermarks.sources.values() for track in state.tracks.values()]
+        return [record for track in tracks for record, _ in track.held or ()]
+
     def statistics(self) -> IntakeStatistics:
         """Counts of facts so far."""
-        states = self.watermarks.sources.values()
-        held = sum(len(track.held or ()) for state in states for track in state.tracks.values())
+        held = len(self.held())
         names = dict(self._unused_names)
         return IntakeStatistics(self.accepted, self.unused, self.late, self.ahead, self.long, held, names)
 

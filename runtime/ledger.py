@@ -135,7 +135,6 @@ class Ledger:
         self._owed.run = head.run
         self._owed.go_on(head.answers)
         self._owed.stored((), await self._in_thread(self._store.kept))
-        self._marks = Marks(head.reach, head.endless)
         if head.fingerprint != before.fingerprint:
             await self._change(before)
         elif head.snapshot:
@@ -145,6 +144,7 @@ class Ledger:
         began = anyio.current_time()
         await self._replay(head.events if self._has_changed else head.snapshot)
         self._worked = anyio.current_time() - began
+        self._marks = Marks(head.reach, head.endless, self._session.intake.held())
         for standing in head.sources:
             await self._resume(self._sources[standing.name], standing)
         self._forget_answers()
@@ -154,8 +154,7 @@ class Ledger:
         head, session = self._head, self._session
         changed = await self._in_thread(lambda: Reloading(head, session, self._store, self._parts).go_on(self._reload))
         if self._corrections is not None:
-            await self._in_thread(self._corrections.go_on)
-            self._corrections.begin_anew(head.events)
+            await self._in_thread(partial(self._corrections.begin_anew, head))
         session.load(changed.state)
         head.program, head.text, head.fingerprint = now.program, now.text, now.fingerprint
         head.heard = changed.heard

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import anyio
 
+from tidelog.plans.facts import Record
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.events import Event, Marked, Taken
 from tidelog.runtime.intake import Intake
@@ -24,25 +25,32 @@ class Marks:
     """Follows what is noted of a run, and sets marks.
 
     `reach` (encoded) is when the last fact ends that was accepted so far, `endless` are the predicates of those without an
-    end.
+    end. `held` are first facts that may be accepted later, though nothing more is said of them.
     """
 
-    def __init__(self, reach: int = NEG, endless: Sequence[str] = ()) -> None:
+    def __init__(self, reach: int = NEG, endless: Sequence[str] = (), held: Sequence[Record] = ()) -> None:
         self.reach = reach
         self.endless = set(endless)
+        self._held = held
         self._facts = 0
         self._since = -SECONDS
 
     def follow(self, events: Sequence[Event], intake: Intake) -> None:
         """These events have happened; what begins later than all that was accepted was refused."""
         latest = intake.latest + 1
+        self._reach_as_far_as(self._held, latest)
+        self._held = intake.held()
         for event in events:
-            if isinstance(event, Taken) and event.records:
+            if isinstance(event, Taken):
                 self._facts += len(event.records)
-                ends = [hi for _, _, lo, hi in event.records if lo <= latest and hi < POS]
-                self.reach = max(self.reach, max(ends, default=NEG))
-                if len(ends) < len(event.records):
-                    self.endless.update(name for name, _, lo, hi in event.records if lo <= latest and hi >= POS)
+                self._reach_as_far_as(event.records, latest)
+
+    def _reach_as_far_as(self, records: Sequence[Record], latest: int) -> None:
+        """Take in when facts end that begin up to the latest that was accepted."""
+        ends = [hi for _, _, lo, hi in records if lo <= latest and hi < POS]
+        self.reach = max(self.reach, max(ends, default=NEG))
+        if len(ends) < len(records):
+            self.endless.update(name for name, _, lo, hi in records if lo <= latest and hi >= POS)
 
     def mark(self, intake: Intake) -> Marked | None:
         """A mark behind all that has happened, if one is due."""

@@ -203,6 +203,11 @@ class Network:
         if isinstance(unit, StepUnit):
             unit.refresh()
 
+    def hear_as(self, other: Network) -> None:
+        """Whoever listens to steps of another network of the same plan listens to them here from now on."""
+        for step, hear in other.graph.hearing.items():
+            self.listen(step, hear)
+
     def rest(self) -> None:
         """The stream stops before its end: let all be told that is known."""
         self._catch_up_all()

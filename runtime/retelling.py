@@ -49,8 +49,9 @@ class Retold(Session):
     def replace(self, session: Session) -> None:
         """Let a session that has taken the same events, with other cuts, go on with all that follows from these.
 
-        Its intake stays: what it knows of sources and of time is the same.
+        Its intake stays: what it knows of sources and of time is the same. Who listens to a step goes on listening.
         """
-        kept = {name: vars(session)[name] for name in ("_intake", "_told", "_options")}
-        vars(session).update({name: value for name, value in vars(self).items() if name in vars(session)} | kept)
+        self._network.hear_as(session._network)
+        session._network, session._outlet, session._bound = self._network, self._outlet, self._bound
+        session._inquiries, session._hypothetical, session._memory = self._inquiries, self._hypothetical, self._memory
         session.watch("answers", session._holdings)

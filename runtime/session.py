@@ -452,6 +452,7 @@ class Session:
         twin.go_on_from(state)
         if twin._memory is not None:
             twin._memory.begin_anew(twin.frontier, twin._intake.accepted)
+        twin._network.hear_as(self._network)
         vars(self).update(vars(twin))
         self._bound.watch("answers", self._holdings)  # no longer those of the twin
 

@@ -1,9 +1,15 @@
-"""A state directory that crashes at a commit, as a killed process does."""
+"""Runs that crash at a commit, as a killed process does, and go on."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from tidelog import MemorySource
 from tidelog.connectors.state_store import StateDirectory
+from tidelog.plans.facts import Record
 from tidelog.runtime.durability import Changes, Kept
+from tidelog.runtime.interfaces import Batch
 
 
 class CrashError(Exception):
@@ -24,3 +30,19 @@ class CrashingDirectory(StateDirectory):
         if self.crash_at == 0:
             raise CrashError
         return kept
+
+
+class ReplayableSource(MemorySource):
+    """Facts one by one, which can be read again."""
+
+    is_replayable = True
+
+    def __init__(self, facts: Sequence[Record]) -> None:
+        self._facts = facts
+        super().__init__(self._from(0))
+
+    def _from(self, begin: int) -> list[Batch]:
+        return [Batch([fact], position={"at": i + 1}) for i, fact in enumerate(self._facts) if i >= begin]
+
+    def resume(self, position: dict[str, Any]) -> None:
+        self._rest = iter(self._from(position["at"]))

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from tidelog.operators.sld.systems import ZERO, Linear, System, linear
 from tidelog.operators.sld.values import UNCOMPUTABLE, compare, evaluate
+from tidelog.plans.arithmetic import MIRRORED
 from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.numerals import canonical
 from tidelog.plans.preconditions import START
@@ -240,9 +241,6 @@ def put_in(expression: Expression, values: Mapping[str, Value]) -> Expression:
     return made
 
 
-_FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
 def _solved(comparison: Comparison) -> Comparison:
     """`V > 12` for `7 + 5 < V`, and `S >= 2` for `1 <= S - 1`: a variable first, where there is one alone."""
     left, right = linear(comparison.left), linear(comparison.right)
@@ -250,7 +248,7 @@ def _solved(comparison: Comparison) -> Comparison:
         return comparison
     operator = comparison.operator
     if not isinstance(left.node, str):
-        left, right, operator = right, left, _FLIPPED[operator]  # type: ignore[assignment] # each of them is one
+        left, right, operator = right, left, MIRRORED[operator]
     if not isinstance(left.node, str) or (left.offset and not isinstance(right.node, str) and right.node != ZERO):
         return comparison  # nothing is subtracted from a text
     return Comparison(operator, Variable(left.node), _expression(right, right.offset - left.offset))

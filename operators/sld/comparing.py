@@ -8,21 +8,14 @@ from typing import Literal, TypeGuard
 
 from tidelog.operators.sld.terms import Bindings, shift
 from tidelog.operators.sld.values import UNCOMPUTABLE, compare, evaluate
+from tidelog.plans.arithmetic import MIRRORED
 from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.numerals import canonical
 from tidelog.plans.preconditions import START, Argument, Slot
-from tidelog.plans.syntax import Arithmetic, Comparison, ComparisonOperator, Constant, Expression, Value, Variable
+from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable
 
 START_SLOT = Slot(-1)
 """The stream's start, where a term is expected; nothing ever replaces it."""
-_FLIPPED: Mapping[ComparisonOperator, ComparisonOperator] = {
-    "=": "=",
-    "!=": "!=",
-    "<": ">",
-    "<=": ">=",
-    ">": "<",
-    ">=": "<=",
-}
 
 
 def write(term: Argument) -> Expression:
@@ -132,7 +125,7 @@ def _root(term: Argument) -> int | None:
 
 def flip(comparison: Comparison) -> Comparison:
     """The same comparison from right to left."""
-    return replace(comparison, operator=_FLIPPED[comparison.operator], left=comparison.right, right=comparison.left)
+    return replace(comparison, operator=MIRRORED[comparison.operator], left=comparison.right, right=comparison.left)
 
 
 def whole_number(variable: int) -> Comparison:

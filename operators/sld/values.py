@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from tidelog.plans.arithmetic import COMPUTE
+from tidelog.plans.arithmetic import COMPARE, COMPUTE
 from tidelog.plans.errors import DataError
-from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable
+from tidelog.plans.syntax import Arithmetic, Comparison, ComparisonOperator, Constant, Expression, Value, Variable
 
-_COMPARE: dict[str, Callable[[Value, Value], bool]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 UNCOMPUTABLE = (ArithmeticError, DataError, TypeError)
 """What arithmetic without a result, or a comparison of a number with a text, raises."""
 
@@ -49,6 +40,6 @@ def holds(comparison: Comparison, values: Mapping[str, Value]) -> bool:
         return False
 
 
-def compare(sign: str, left: Value, right: Value) -> bool:
+def compare(sign: ComparisonOperator, left: Value, right: Value) -> bool:
     """Whether two values compare so; TypeError for a number and a text, but for `=` and `!=`."""
-    return _COMPARE[sign](left, right)
+    return COMPARE[sign](left, right)

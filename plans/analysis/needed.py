@@ -7,11 +7,10 @@ rows that their atoms do not match: windows over the last facts count them, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from operator import eq, ge, gt, le, lt, ne
-from typing import Any
 
+from tidelog.plans.arithmetic import COMPARE, MIRRORED
 from tidelog.plans.checks.walk import atoms, head_atom, statements_of, subformulas
 from tidelog.plans.facts import Row
 from tidelog.plans.syntax import (
@@ -29,16 +28,6 @@ from tidelog.plans.syntax import (
     Window,
 )
 
-_HOLDS: dict[ComparisonOperator, Callable[[Any, Any], Any]] = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
-_MIRRORED: dict[ComparisonOperator, ComparisonOperator] = {
-    "=": "=",
-    "!=": "!=",
-    "<": ">",
-    "<=": ">=",
-    ">": "<",
-    ">=": "<=",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Condition:
@@ -51,7 +40,7 @@ class Condition:
     def passes(self, row: Row) -> bool:
         """Whether a row does; text and numbers have no order between them, so a rule does not fire."""
         try:
-            return bool(_HOLDS[self.operator](row[self.place], self.value))
+            return COMPARE[self.operator](row[self.place], self.value)
         except TypeError:
             return False
 
@@ -107,7 +96,7 @@ def _bound(part: object) -> tuple[str, ComparisonOperator, Value] | None:
     if isinstance(left, Variable) and isinstance(right, Constant):
         return left.name, part.operator, right.value
     if isinstance(left, Constant) and isinstance(right, Variable):
-        return right.name, _MIRRORED[part.operator], left.value
+        return right.name, MIRRORED[part.operator], left.value
     return None
 
 

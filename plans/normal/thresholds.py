@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from tidelog.plans.arithmetic import MIRRORED
 from tidelog.plans.normal.names import expression_variables
 from tidelog.plans.normal.traverse import children, rebuild, spliced
 from tidelog.plans.syntax import (
@@ -24,7 +25,6 @@ from tidelog.plans.syntax import (
     Variable,
 )
 
-_MIRRORED: dict[ComparisonOperator, ComparisonOperator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _UPWARDS = frozenset(["count", "distinct", "sum", "max"])
 
 
@@ -91,7 +91,7 @@ def _limit(part: Formula, other: Formula, uses: Counter[str]) -> Threshold | Non
         return None
     for side, limit, operator in (
         (other.left, other.right, other.operator),
-        (other.right, other.left, _MIRRORED[other.operator]),
+        (other.right, other.left, MIRRORED[other.operator]),
     ):
         value = _number(limit)
         if value is not None and isinstance(side, Variable) and side.name == part.result.name:
@@ -118,7 +118,7 @@ def _is_not_negative(part: Aggregate, inside: Sequence[Formula]) -> bool:
     for comparison in (item for item in inside if isinstance(item, Comparison)):
         for side, limit, operator in (
             (comparison.left, comparison.right, comparison.operator),
-            (comparison.right, comparison.left, _MIRRORED[comparison.operator]),
+            (comparison.right, comparison.left, MIRRORED[comparison.operator]),
         ):
             least = _number(limit)
             is_it = isinstance(side, Variable) and side.name == part.argument.name

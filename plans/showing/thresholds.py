@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import TypeVar
 
+from tidelog.plans.arithmetic import MIRRORED
 from tidelog.plans.pictures.lanes import Threshold
 from tidelog.plans.syntax import Arithmetic, Atom, Comparison, Constant, Expression, Program, Rule, Variable
 
 T = TypeVar("T")
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 
 Place = tuple[str, int]
 """A predicate, and which of its arguments."""
@@ -47,7 +47,7 @@ def _places(rule: Rule) -> dict[str, list[Place]]:
 
 def _read(comparison: Comparison) -> Iterator[tuple[str, Threshold]]:
     left, right, operator = comparison.left, comparison.right, comparison.operator
-    for one, other, shown in ((left, right, operator), (right, left, _MIRRORED[operator])):
+    for one, other, shown in ((left, right, operator), (right, left, MIRRORED[operator])):
         value = _number(other)
         if isinstance(one, Variable) and value is not None:
             yield one.name, Threshold(value, f"{shown} {value:g}")

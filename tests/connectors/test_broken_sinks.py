@@ -26,6 +26,7 @@ from tidelog.connectors.addresses import Address
 from tidelog.connectors.backlog import Backlog
 from tidelog.connectors.descriptors import Descriptor
 from tidelog.connectors.outgoing import OutgoingSink
+from tidelog.plans.errors import SnapshotError
 from tidelog.plans.facts import Schema
 from tidelog.runtime.interfaces import Interrupted, Sink, SinkStatistics
 
@@ -260,6 +261,13 @@ async def test_a_file_that_fails_half_way_goes_on_at_the_byte(
         await sink.send(())
     assert split(path.read_bytes()) == lines(0, 20)
     assert sink.statistics() == SinkStatistics(3, 0, 0)
+
+
+async def test_a_file_with_less_than_was_committed_is_refused(tmp_path: Path, integer: Schema) -> None:
+    """Who shortened or removed the file of a durable run is told what to do."""
+    sink = FileSink(str(tmp_path / "out.txt"), TextEncoder(integer))
+    with pytest.raises(SnapshotError, match=r"has 0 bytes, and had 48 when .*: put it back, or name another file"):
+        sink.resume("run", 3, {"length": 48})
 
 
 async def test_a_pipe_goes_on_where_its_reader_left(tmp_path: Path, integer: Schema) -> None:

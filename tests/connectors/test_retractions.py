@@ -50,9 +50,7 @@ def test_where_nothing_is_taken_back_such_a_line_is_refused(kind: str) -> None:
     """So in files of facts, in tests of rules, and in runs without corrections."""
     line = "retract temp(s1,85)@3" if kind == "facts" else '{"temp":{"sensor":"s1","value":85},"time":3,"retract":true}'
     batch = read(kind, line, retracts=False)
-    assert [item.reason for item in batch.rejected] == [
-        "`retract` takes back a fact of a stream: `tidelog run --corrections` takes it"
-    ]
+    assert [item.reason for item in batch.rejected] == ["a fact is taken back, which only `tidelog run --corrections` does"]
     assert not batch.retractions
     assert not batch.records
 
@@ -67,6 +65,12 @@ def test_where_nothing_is_taken_back_such_a_line_is_refused(kind: str) -> None:
             '{"predicate":"temp","args":["s1",85],"time":3,"retract":1}',
             "`retract` must be true or false, got a number",
         ),
+        (
+            "jsonl",
+            '{"temp":{"sensor":"s1","value":85},"time":3,"retract":"yes"}',
+            "`retract` must be true or false, got text",
+        ),
+        ("facts", "retrct temp(s1,85)@3", "expected `@` and a time, got `temp(s1,85)@3`; did you mean `retract`?"),
         ("jsonl", '{"predicate":"temp","args":["s1",85],"retract":true}', "`time` or `interval` is missing"),
     ],
 )

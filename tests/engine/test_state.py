@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from children import WAIT
-from crashing import CrashError, CrashingDirectory
+from crashing import CrashError, CrashingDirectory, ReplayableSource
 from engine.running import plan_of, records
 from tidelog import ConnectorError, Engine, MemorySink, MemorySource, RestartPolicy, Session, SpecError
 from tidelog.connectors.state_store import StateDirectory
@@ -18,7 +18,6 @@ from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
 from tidelog.runtime import channels, ledger, owed
 from tidelog.runtime.durability import Backlog, Kept, Told
-from tidelog.runtime.interfaces import Batch
 from tidelog.runtime.told import Group, pack_told, unpack_told
 
 PROGRAM = """
@@ -32,22 +31,6 @@ quiet(X) :- diamondminus[0,1] temp(X, _), not hot(X).
 
 
 SOON = RestartPolicy(attempts=None, delay=0.01, longest=0.01)
-
-
-class ReplayableSource(MemorySource):
-    """Facts one by one, which can be read again."""
-
-    is_replayable = True
-
-    def __init__(self, facts: list[Record]) -> None:
-        self._facts = facts
-        super().__init__(self._from(0))
-
-    def _from(self, begin: int) -> list[Batch]:
-        return [Batch([fact], position={"at": i + 1}) for i, fact in enumerate(self._facts) if i >= begin]
-
-    def resume(self, position: dict[str, Any]) -> None:
-        self._rest = iter(self._from(position["at"]))
 
 
 @pytest.fixture(scope="module")
@@ -247,7 +230,8 @@ def test_only_the_same_run_goes_on(tmp_path: Path, plan: Plan) -> None:
                 r"\(`hot\(X\) :- temp\(X, ?V\), V > 22.` is gone\), and would ",
             ),
             (plan, {"lateness": 5}, "was stored with another `lateness`"),
-            (plan, {"emit": "final"}, "was stored with another `emit`"),
+            (plan, {"emit": "final"}, "was stored with another `emit`: it was intervals, now final: go on with the same"),
+            (plan, {"prospects": False}, "was stored with another `prospects`: it was on, now off: go on with the same"),
         ):
             with pytest.raises(SpecError, match=message):
                 go(other, store, ReplayableSource(given), MemorySink(), **options)

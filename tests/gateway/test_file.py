@@ -309,3 +309,15 @@ def test_systemd_is_told(tmp_path: Path) -> None:
         assert notifier.interval == 1.5
     notifier.stopping()  # nobody listens any more
     assert Notifier({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "1"}).interval is None
+
+
+def test_what_is_done_instead_of_running_is_one_thing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """`--check`, `--try` and `--tap` exclude each other; an empty name is no gateway that runs."""
+    folder = tmp_path / "new"
+    assert main(["init", str(folder)]) == 0
+    file = str(folder / "plant.toml")
+    for other in (["--tap", "plant"], ["--try", "messages.jsonl"]):
+        assert main(["gateway", file, "--check", *other]) == 2
+        assert "not allowed with argument --check" in capfd.readouterr().err
+    assert main(["gateway", file, "--tap", ""]) == 1
+    assert "no gateway runs with this file" in capfd.readouterr().err

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
 import msgspec
@@ -34,23 +35,23 @@ hot(M, C) :- temp(M, C), C >= 80."""
 TOPIC = "plant/{machine}/temp"
 
 
-def source_of(running: Broker, version: str = "5", **options: object) -> MqttSource:
+def source_of(running: Broker, version: Any = "5", **options: Any) -> MqttSource:
     """A source of the plant's temperatures."""
-    settings = BrokerSettings(url=running.url, version=version, retry_longest=0.5)  # type: ignore[arg-type]
+    settings = BrokerSettings(url=running.url, version=version, retry_longest=0.5)
     mapper = MapMapper("floor", PLAN.schema, [MapSettings("temp", topic=TOPIC)])
-    return MqttSource("floor", MqttClient(settings, "gateway", "."), mapper, ["plant/+/temp"], **options)  # type: ignore[arg-type]
+    return MqttSource("floor", MqttClient(settings, "gateway", "."), mapper, ["plant/+/temp"], **options)
 
 
-def sink_of(running: Broker, **options: object) -> MqttSink:
+def sink_of(running: Broker, **options: Any) -> MqttSink:
     """A sink that publishes temperatures in the form in which the source reads them."""
     return sink_to(MqttClient(BrokerSettings(url=running.url, retry_longest=0.5), "plant", "."), **options)
 
 
-def sink_to(client: MqttClient, **options: object) -> MqttSink:
+def sink_to(client: MqttClient, **options: Any) -> MqttSink:
     """The same by a given client."""
     topic = TopicTemplate("plant/{arg1}/temp", PLAN.schema, iso=False, outputs=["hot"])
     template = Template(PLAN.schema, {"celsius": "{arg2}"}, iso=False, outputs=["hot"])
-    return MqttSink("alarms", client, topic, template, **options)  # type: ignore[arg-type]
+    return MqttSink("alarms", client, topic, template, **options)
 
 
 def readings(first: int, last: int) -> list[Record]:

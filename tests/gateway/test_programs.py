@@ -72,7 +72,7 @@ def add(file: Path, line: str) -> None:
 
 
 def test_each_program_has_a_state_of_its_own(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Both go on where they were; where one of them has changed, the state of that one does not fit, or is set aside."""
+    """Both go on where they were; where one of them has changed, that one refuses to lose state, or it is set aside."""
     file = two(tmp_path)
     assert main(["gateway", str(file)]) == 0
     told, said = tmp_path / "told.txt", tmp_path / "said.txt"
@@ -83,7 +83,7 @@ def test_each_program_has_a_state_of_its_own(tmp_path: Path, capfd: pytest.Captu
         add(tmp_path / f"{name}.txt", "temp(c,70)@3\n")
     assert main(["gateway", str(file)]) == 0
     assert [told.read_text(), said.read_text()] == ["warm(a)@1\nwarm(b)@2\n", "warm(b)@2\n"]
-    (tmp_path / "roof.tide").write_text(PLANT.format(limit=55))
+    (tmp_path / "roof.tide").write_text(PLANT.format(limit=55).replace("warm", "hot"))
     capfd.readouterr()
     assert main(["gateway", str(file)]) == 1
     assert f"{tmp_path}/state/attic" in capfd.readouterr().err

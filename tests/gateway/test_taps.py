@@ -108,7 +108,7 @@ async def test_what_a_step_takes_and_sends_is_shown(tmp_path: Path, is_eager: bo
         assert b'"takes":"warm"' in shown
         assert b'"x"' in await loud.next()
     session.push("temp", ["south", 9], time=5)
-    assert not taps.is_tapped("warm") and session._network.graph._hearing == {}
+    assert not taps.is_tapped("warm") and session._network.graph.hearing == {}
     plain = Session(session.plan)
     for fact in (("temp", ["north", 9], 0), ("temp", ["south", 9], 1), ("temp", ["south", 1], 2), ("note", ["x"], 3)):
         plain.push(fact[0], fact[1], time=fact[2])

@@ -47,7 +47,7 @@ def read_pieces(most: float) -> None:
             await anyio.sleep_forever()
         return await _read(self, limit)
 
-    Descriptor.read = read  # type: ignore[method-assign]
+    Descriptor.read = read
 
 
 def begin(arguments: list[str], most: float) -> int:

@@ -235,7 +235,11 @@ def test_a_file_that_was_emptied_is_no_new_outbox(box: Box, copy: Path) -> None:
         damage()
         with pytest.raises(ConnectorError, match=r"0 commits are left of 2"):
             box.finish(copy)
-    (copy / LOCK).unlink()
+    shutil.rmtree(copy)
+    shutil.copytree(box.closed, copy)
+    box.finish(copy)
+    for name in (FILE, LOCK):
+        (copy / name).unlink()
     with pytest.raises(SpecError, match="holds answers up to 0, and"):
         box.finish(copy)
     for path in copy.iterdir():

@@ -44,9 +44,10 @@ timeline integer, unit 1 s.
 input temp(sensor: text, value: number).
 input door(a).
 output warm, open.
-warm(S) :- temp(S, V), V >= 30.
+warm(S) :- temp(S, _).
 open(S) :- door(S).
 """
+"""Its rules need all facts."""
 LOOSE = "timeline integer, unit 1 s.\noutput open.\nopen(S) :- door(S)."
 """Declares no inputs, so that there may be facts of any predicate."""
 ORDERED = "timeline integer.\ninput p(a).\noutput q.\nq(X) :- sometime p(X) in [#2 of p]."
@@ -296,7 +297,7 @@ def test_quoted_line_ends_in_whole_files() -> None:
         worker = BlocksOfTask(Input(1, "csv", "/", "temp"), job(), None)
         read = Read.of(worker.read(blocks(*file("/a", text), *file("/b", text), size=size)))
         one = [("temp", ("a\nforged,1,2\n", 31), 1, 1), ("temp", ("b", 32), 2, 2)]
-        assert read.facts == one + one
+        assert sorted(read.facts, key=lambda fact: fact[2]) == [one[0], one[0], one[1], one[1]]
         reason = "not valid CSV: unexpected end of data"
         assert [(each.place, each.reason) for each in read.letters] == [("/a:6", reason), ("/b:6", reason)]
 

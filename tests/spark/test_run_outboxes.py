@@ -49,7 +49,7 @@ timeline integer, unit 1 s.
 input hot(sensor: text, value: number).
 input seen(sensor).
 output alarm.
-alarm(S) :- hot(S, V), V > 20, not seen(S).
+alarm(S) :- hot(S, _), not seen(S).
 """
 HOT: list[Record] = [("hot", ("s 1", 21.5), 2, 4), ("on", (), 4, 4), ("hot", (7, 1), 6, 6), ("seen", ("x",), NEG, POS)]
 """What a gateway tells on a rational timeline, resolution 1 s: the third is none to the program, which wants a text."""

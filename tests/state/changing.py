@@ -9,20 +9,17 @@ from typing import Any
 
 import anyio
 
-from tidelog import Engine, MemorySink, MemorySource
+from crashing import CrashError, ReplayableSource
+from tidelog import Engine, MemorySink
 from tidelog.plans.facts import Record
 from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program
 from tidelog.plans.syntax import Program, Rule, Variable
+from tidelog.runtime.arguments import AtEnd
 from tidelog.runtime.durability import Changes, Input, Keep, Kept, Told
-from tidelog.runtime.interfaces import Batch
 
 KEEP = Keep(seconds=1e9)
-
-
-class CrashError(Exception):
-    """Stands for a killed process."""
 
 
 @dataclass
@@ -74,26 +71,10 @@ class Memory:
         pass
 
 
-class ReplayableSource(MemorySource):
-    """Facts one by one, which can be read again."""
-
-    is_replayable = True
-
-    def __init__(self, facts: Sequence[Record]) -> None:
-        self._facts = facts
-        super().__init__(self._from(0))
-
-    def _from(self, begin: int) -> list[Batch]:
-        return [Batch([fact], position={"at": i + 1}) for i, fact in enumerate(self._facts) if i >= begin]
-
-    def resume(self, position: dict[str, Any]) -> None:
-        self._rest = iter(self._from(position["at"]))
-
-
 def half(plan: Plan, store: Any, facts: Sequence[Record], *, last: bool = False, **options: Any) -> tuple[list[Record], int]:
     """Run a plan over the facts that were not read yet; what it tells, and how far the stream is complete then."""
     sink = MemorySink()
-    at_end = "finish" if last else "stop"
+    at_end: AtEnd = "finish" if last else "stop"
     engine = Engine(plan, [ReplayableSource(facts)], [sink], state=store, commit_every=0, at_end=at_end, **options)
     anyio.run(engine.run, backend="trio")
     return sink.answers, engine._session.frontier
@@ -113,6 +94,6 @@ def _renamed(node: Any) -> Any:
         return replace(node, name=f"Z{node.name}")
     if isinstance(node, tuple):
         return tuple(map(_renamed, node))
-    if is_dataclass(node):
-        return replace(node, **{item.name: _renamed(getattr(node, item.name)) for item in fields(node)})  # type: ignore[type-var]
+    if is_dataclass(node) and not isinstance(node, type):
+        return replace(node, **{item.name: _renamed(getattr(node, item.name)) for item in fields(node)})
     return node

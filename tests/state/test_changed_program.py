@@ -15,12 +15,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import tidelog
+from crashing import CrashError
 from drawing import drawn
 from oracle.agreement import records_of
 from oracle.evaluate import GroundFact
 from oracle.lars_programs import GROUPS, RECURSION, TUPLES, lars_programs, lars_streams
 from oracle.programs import EVERYTHING, programs, streams
-from state.changing import KEEP, CrashError, Memory, half, rewritten
+from state.changing import KEEP, Memory, half, rewritten
 from tidelog import SpecError
 from tidelog.cli import main
 from tidelog.plans.analysis.identity import identify
@@ -227,6 +228,24 @@ def test_a_rule_that_the_journal_cannot_fill_says_from_when_on_it_counts(caplog:
     with caplog.at_level(logging.WARNING, "tidelog"):
         go_on(stored(dated, HOT[:4]), dated + "cold(X) :- boxminus[0,1] hot(X). ", HOT)
     assert "cold: new, its answers count from 1970-01-01T00:06:00Z on" in caplog.text
+
+
+def test_a_constraint_is_named_in_quotes(caplog: pytest.LogCaptureFixture) -> None:
+    """What becomes of a constraint is told of the rule, as it is written."""
+    rule = "bottom :- hot(X), X = b."
+    with caplog.at_level(logging.WARNING, "tidelog"):
+        go_on(stored(ALARM, HOT[:4], keep=KEEP), ALARM + rule, [])
+        go_on(stored(ALARM + rule, HOT[:4], keep=KEEP), ALARM, [], reload="drop")
+    assert f"`{rule}`: new, filled from the journal" in caplog.text
+    assert f"`{rule}`: ended" in caplog.text
+
+
+def test_an_input_with_other_arguments_is_a_new_one(caplog: pytest.LogCaptureFixture) -> None:
+    """Facts in the journal with fewer arguments are none of it: the rule says from when on its answers count."""
+    store = stored(ALARM, HOT[:4], keep=KEEP)
+    with caplog.at_level(logging.WARNING, "tidelog"):
+        go_on(store, "timeline integer. input hot(x, y). cold(X) :- boxminus[0,1] hot(X, _).", [], reload="drop")
+    assert "cold: new, its answers count from 6 on" in caplog.text
 
 
 def test_what_goes_on_is_known_to_a_new_rule_without_a_journal() -> None:

@@ -28,13 +28,14 @@ from tidelog.connectors.descriptors import Descriptor
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
 from tidelog.runtime import ledger
-from tidelog.runtime.correcting import Corrections
 from tidelog.runtime.durability import Changes, Kept
 from tidelog.runtime.events import Retracted, unpack_events
 from tidelog.runtime.interfaces import AnyAnswer, Batch, Rejected, Retraction
 from tidelog.runtime.ledger import Ledger
 from tidelog.runtime.replaying import head_of
 from tidelog.runtime.taking_back import pieces_of
+
+BEYOND = "not retracted: beyond the journal (`--keep`): of `{}` only what begins after {} can be taken back"
 
 
 class Deaf:
@@ -229,6 +230,19 @@ def test_after_a_correction_the_intake_is_what_it_was(tmp_path: Path) -> None:
     assert in_sum(told) == {"quiet(a)@[2..": 1, "quiet(a)@[2,6]": 1}
 
 
+def test_after_a_correction_whoever_listens_to_a_step_still_does(tmp_path: Path) -> None:
+    """The session goes on as another one, which tells them what its steps take."""
+    plan, heard = plan_of("input hot(pump). warm(P) :- diamondminus[0,1] hot(P)."), list[tuple[str, ...]]()
+    facts = records(plan, ["hot(a)@1", "hot(b)@5"])
+    batches = [Batch(facts[:1]), Batch(retractions=[Retraction(0, facts[0])]), Batch(facts[1:])]
+    with StateDirectory(str(tmp_path)) as state:
+        engine = corrected(plan, [MemorySource(batches)], [MemorySink()], state)
+        engine.listen(plan.outputs["warm"], lambda feeder, taken: heard.extend((feeder, *row) for row, _, _ in taken))
+        anyio.run(engine.run, backend="trio")
+    assert ("hot", "a") in heard
+    assert ("hot", "b") in heard
+
+
 def test_the_commit_of_a_correction_has_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though none is due: so a restart is never told again what was taken back."""
     monkeypatch.setattr(ledger, "REPLAY_SECONDS", 10**9)
@@ -247,24 +261,45 @@ def test_the_commit_of_a_correction_has_a_snapshot(tmp_path: Path, monkeypatch: 
     assert (False, False) in commits
 
 
-def test_no_replay_begins_before_the_run_has_become_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the program has changed, what it told before is not put right: it would tell something else."""
-    plan, letters = plan_of(PUMPS), Letters()
-    told_of(plan, tmp_path, "hot(a)@1 \n hot(a)@2 \n hot(a)@3")
-    go_on = Corrections.go_on
+def test_no_replay_begins_before_the_program_has_changed(tmp_path: Path) -> None:
+    """What the program before told is not put right: it would tell something else."""
+    now, letters = plan_of(f"{PUMPS} warm(P) :- diamondminus[0,1] hot(P)."), Letters()
+    told_of(plan_of(PUMPS), tmp_path, "hot(a)@1 \n hot(a)@2 \n hot(a)@3")
+    told_of(now, tmp_path, "hot(a)@4 \n hot(a)@5")
+    told = told_of(now, tmp_path, "retract hot(a)@3 \n retract hot(a)@5", letters)
+    assert letters.reasons == [BEYOND.format("hot", 3)]
+    assert in_sum(told) == {"alarm(a)@[3..": 1, "warm(a)@[1..": 1}
 
-    def anew(self: Corrections) -> None:
-        go_on(self)
-        self.begin_anew(head_of(self._store).events)
 
+@pytest.mark.parametrize("has_snapshot", [False, True])
+def test_a_changed_program_knows_what_the_journal_holds_behind_the_last_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_snapshot: bool
+) -> None:
+    """The run before was killed: no retraction takes back a half of what was said, and the run goes on."""
+    plan, now, letters = plan_of(PUMPS), plan_of(f"{PUMPS} warm(P) :- diamondminus[0,1] hot(P)."), Letters()
+    if has_snapshot:
+        told_of(plan, tmp_path, "hot(b)@0")
     with monkeypatch.context() as patched:
-        patched.setattr(Corrections, "go_on", anew)
-        told_of(plan, tmp_path, "hot(a)@4 \n hot(a)@5")
-    told = told_of(plan, tmp_path, "retract hot(a)@3 \n retract hot(a)@5", letters)
-    assert letters.reasons == [
-        "not retracted: beyond the journal (`--keep`): of `hot` only what begins after 3 can be taken back"
-    ]
-    assert in_sum(told) == {"alarm(a)@[3..": 1}
+        patched.setattr(Ledger, "_is_unsaved", lambda _: False)  # so it takes no snapshot, not even at its end
+        told_of(plan, tmp_path, "hot(a)@[1,9] \n hot(b)@2")
+    with StateDirectory(str(tmp_path / "state")) as state:
+        head = head_of(state)
+    assert (head.snapshot > 0, head.snapshot < head.events) == (has_snapshot, True)
+    lines = "hot(a)@[5,12] \n retract hot(a)@[6,11] \n retract hot(a)@[11,12] \n hot(c)@20"
+    told = told_of(now, tmp_path, lines, letters)
+    assert letters.reasons == [BEYOND.format("hot", 9)]
+    assert in_sum(told)["warm(a)@[1,11]"] == 1
+
+
+def test_what_the_program_before_did_not_know_is_not_taken_back_by_half(tmp_path: Path) -> None:
+    """Facts of a predicate that a changed program reads first may have come before, and hold still."""
+    free = PUMPS.replace("input hot(pump).", "")
+    now, letters = plan_of(f"{free} icy(P) :- cold(P)."), Letters()
+    told_of(plan_of(free), tmp_path, "hot(a)@1 \n cold(a)@[2,9]")
+    lines = "cold(a)@[5,12] \n retract cold(a)@[6,11] \n retract cold(a)@[11,12] \n cold(c)@20"
+    told = told_of(now, tmp_path, lines, letters)
+    assert letters.reasons == [BEYOND.format("cold", 9)]
+    assert in_sum(told)["icy(a)@[2,10]"] == 1
 
 
 def test_many_retractions_of_a_batch_cost_one_correction() -> None:

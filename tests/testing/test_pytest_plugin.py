@@ -87,7 +87,7 @@ def test_it_costs_nothing_where_there_is_no_file(folder: Path) -> None:
     (folder / "pump.tide.toml").unlink()
     done = subprocess.run([sys.executable, "-c", LOADED], cwd=folder, env=ALONE, capture_output=True, text=True, check=True)
     loaded = done.stdout.splitlines()[-1].split()
-    assert sorted(loaded) == ["tidelog", "tidelog.plans", "tidelog.plans.lazy", "tidelog.pytest_plugin"]
+    assert sorted(loaded) == ["tidelog", "tidelog.native", "tidelog.plans", "tidelog.plans.lazy", "tidelog.pytest_plugin"]
     assert "1 passed" in done.stdout
 
 

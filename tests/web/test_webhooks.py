@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import httpx
 import msgspec
@@ -40,9 +41,9 @@ class Receiver:
         return httpx.Response(status, headers=self._headers)
 
 
-def deliver(receiver: Answer, endpoint: Endpoint = ENDPOINT, **options: object) -> WebhookSink:
+def deliver(receiver: Answer, endpoint: Endpoint = ENDPOINT, **options: Any) -> WebhookSink:
     """Send three answers, in virtual time."""
-    sink = WebhookSink(endpoint, PLAN.schema, transport=httpx.MockTransport(receiver), **options)  # type: ignore[arg-type]
+    sink = WebhookSink(endpoint, PLAN.schema, transport=httpx.MockTransport(receiver), **options)
 
     async def main() -> None:
         async with sink:

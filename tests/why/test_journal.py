@@ -36,7 +36,7 @@ def test_a_reason_from_a_journal_is_that_of_the_facts(tmp_path: Path, capfd: Cap
         assert main(["why", *files, "--fact", "alarm(p1)@3", *form]) == 0
         expected = capfd.readouterr().out
         assert main(["why", *state, "--fact", "alarm(p1)@1970-01-01T00:00:03Z", *form]) == 0
-        assert capfd.readouterr() == (expected, "tidelog: note: 1 fact refused\n")
+        assert capfd.readouterr() == (expected, "tidelog: note: 1 fact left out: late, or too far ahead\n")
     assert main(["why", *state, "--fact", "alarm(p2)@4"]) == 1
     assert "not diamondminus[0,3] visit(P)" in capfd.readouterr().out
 

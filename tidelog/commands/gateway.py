@@ -17,10 +17,11 @@ _NEEDED = "the gateway needs more than tidelog itself: install `tidelog[gateway]
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes to its parser."""
     parser.add_argument("file", metavar="FILE", help="what is listened to, which rules there are, who is told (TOML)")
-    parser.add_argument("--check", action="store_true", help="say what is wrong with the file, and run nothing")
+    other = parser.add_mutually_exclusive_group()
+    other.add_argument("--check", action="store_true", help="say what is wrong with the file, and run nothing")
     parser.add_argument("--connect", action="store_true", help="with --check: also see whether the ends can be reached")
-    parser.add_argument("--try", dest="messages", metavar="MESSAGES", help="show what recorded messages become; run nothing")
-    parser.add_argument("--tap", metavar="NAME", help="show what passes a source, a step or a sink of the gateway that runs")
+    other.add_argument("--try", dest="messages", metavar="MESSAGES", help="show what recorded messages become; run nothing")
+    other.add_argument("--tap", metavar="NAME", help="show what passes a source, a step or a sink of the gateway that runs")
     parser.set_defaults(run=run)
 
 
@@ -39,11 +40,11 @@ def run(options: argparse.Namespace) -> int:
     file = Path(options.file)
     try:
         settings = read_settings(file)
-        if options.messages:
+        if options.messages is not None:
             return gateway_checks.try_messages(settings, file, Path(options.messages))
         if options.check:
             return gateway_checks.check(settings, file, with_ends=options.connect)
-        if options.tap:
+        if options.tap is not None:
             anyio.run(listen_in, tap_path(settings, file), options.tap, write_out, backend="trio")
             return DONE
         return gateway_run.run(settings, file)

@@ -82,4 +82,4 @@ def say_what_was_left_out(done: Replayed) -> None:
     if done.foreign:
         say(f"note: {count(done.foreign, 'fact')} could not be used: the program expects other arguments")
     if done.refused:
-        say(f"note: {count(done.refused, 'fact')} refused")
+        say(f"note: {count(done.refused, 'fact')} left out: late, or too far ahead")
