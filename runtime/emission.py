@@ -33,7 +33,7 @@ from tidelog.runtime.growing import Growing
 from tidelog.runtime.interfaces import EmitMode
 from tidelog.runtime.showing import ByTime, Showing, Shown
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R")
 _ORDER: Callable[[ChangeRecord], tuple[int, int]] = attrgetter("order")
 _END_AND_BEGIN: Callable[[Record], tuple[int, int]] = itemgetter(3, 2)
 NOTHING: Mapping[str, Announced] = MappingProxyType({})
@@ -225,7 +225,7 @@ class Final(Runs):
             del bounds[:done]
             if done < ended:  # a run without end can grow on its left side alone
                 agenda.schedule(row, bounds[0] - 1 if bounds[1] >= POS else bounds[1] + 1)
-        return _in_order(answers, _END_AND_BEGIN)
+        return _in_order(answers, _END_AND_BEGIN, _text)
 
     def snapshot(self) -> dict[str, Any]:
         coverage = {predicate: store.snapshot() for predicate, store in self.coverage.items()}
@@ -250,8 +250,15 @@ def _ended_runs(bounds: Bounds, since: int | None) -> int:
     return len(bounds) if since is None else bisect_left(bounds, since - 1) & ~1
 
 
-def _in_order(answers: list[R], when: Callable[[R], tuple[int, int]]) -> list[R]:
-    """Answers of one predicate by time, and then by text, which is made only where it decides."""
+def _text(record: Record) -> str:
+    return format_atom(record[0], record[1])
+
+
+def _in_order(answers: list[R], when: Callable[[R], tuple[int, int]], text: Callable[[R], str]) -> list[R]:
+    """Answers of one predicate by time, and then by text, which is made only where it decides.
+
+    They are of any type here: of a tuple that is known as one, compiled code would make a new one, which is no change.
+    """
     answers.sort(key=when)
     at = 0
     while at + 1 < len(answers):
@@ -259,7 +266,7 @@ def _in_order(answers: list[R], when: Callable[[R], tuple[int, int]]) -> list[R]
         while end < len(answers) and when(answers[end]) == time:
             end += 1
         if end > at + 1:
-            answers[at:end] = sorted(answers[at:end], key=lambda answer: format_atom(answer[0], answer[1]))
+            answers[at:end] = sorted(answers[at:end], key=text)
         at = end
     return answers
 
@@ -277,7 +284,7 @@ class Changes(Runs):
 
     def look(self, predicate: str, rows: Iterable[Row]) -> list[Record]:
         changes = [change for row in rows for change in self._decided(predicate, row)]
-        return [*_in_order(changes, _ORDER)]
+        return [*_in_order(changes, _ORDER, _text)]
 
     def _decided(self, predicate: str, row: Row) -> list[ChangeRecord]:
         rows, begun, agenda = self.coverage[predicate].rows, self._begun[predicate], self._agendas[predicate]

@@ -173,8 +173,10 @@ def _start(paths: Sequence[str], tables: str, folder: Path) -> subprocess.Popen[
 
 
 def _version(tables: str) -> int:
-    store = open_store(tables)
-    return newest(store).version if store.names("_log") else 0
+    try:
+        return newest(open_store(tables)).version
+    except SpecError:  # there are none yet
+        return 0
 
 
 def _schema(node: str = "n1", unit: str | None = "1", fields: Sequence[str] = ()) -> OutboxSchema:
