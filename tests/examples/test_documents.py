@@ -10,6 +10,8 @@ from examples.documents import DOCUMENTS, ROOT, blocks_of, run_document
 SLOWEST = (
     "docs/reference/asking.md",
     "docs/howto/frames.md",
+    "docs/howto/restart.md",
+    "docs/reference/aggregates.md",
     "docs/reference/batch.md",
     "docs/reference/data.md",
     "docs/reference/language.md",
