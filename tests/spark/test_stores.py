@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import pickle
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import botocore.exceptions
 import pyarrow.parquet as pq
 import pytest
+from pyspark import cloudpickle
 
 from tidelog.connectors.spark import s3_store
 from tidelog.connectors.spark.stores import Store, open_store
@@ -35,7 +35,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_files_of_a_store(place: str) -> None:
     """What is written is read; a new file is made once; a folder that is not there holds nothing; workers can have it."""
-    store: Store = pickle.loads(pickle.dumps(open_store(place)))  # noqa: S301 - what was just made here
+    store: Store = cloudpickle.loads(cloudpickle.dumps(open_store(place)))
     assert store.names("a") == []
     store.put("a/b/1", b"one")
     store.put("a/b/1", b"two")

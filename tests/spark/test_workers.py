@@ -9,8 +9,6 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-import pytest
-
 DAEMON = """
 import os, sys, time
 from tidelog.connectors.spark.running.workers import end_with_daemon
@@ -30,7 +28,6 @@ def is_there(process: int) -> bool:
     return False
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a worker ends when it reads or writes")
 def test_a_worker_ends_with_its_daemon(tmp_path: Path) -> None:
     """The process that forks workers is killed: so is the worker."""
     script = tmp_path / "daemon.py"

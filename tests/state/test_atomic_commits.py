@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
-from engine.runners import MemoryStore, no_threads  # noqa: F401 - a fixture
+from engine.runners import MemoryStore
 from engine.running import BACKENDS, plan_of, run
 from engine.test_listeners import Door, fact
 

@@ -12,7 +12,6 @@ from unittest.mock import patch
 
 import anyio
 import pytest
-from engine.runners import no_threads  # noqa: F401 - a fixture
 from engine.running import BACKENDS, multiset, run
 from engine.test_engine_equals_session import _within, session_records
 from engine.test_lars_equals_oracle import compiled as compiled_lars
