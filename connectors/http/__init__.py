@@ -40,15 +40,15 @@ from tidelog.plans.lazy import exports
 if TYPE_CHECKING:
     from tidelog.connectors.http.server import HttpServer
     from tidelog.connectors.http.settings import HttpSettings
-    from tidelog.connectors.http.watch import Watch
+    from tidelog.connectors.http.watch import KEPT_FACTS, Watch
     from tidelog.connectors.http.webhook import Endpoint, Retries, WebhookSink
 
-__all__ = ["Endpoint", "HttpServer", "HttpSettings", "Retries", "Watch", "WebhookSink"]
+__all__ = ["KEPT_FACTS", "Endpoint", "HttpServer", "HttpSettings", "Retries", "Watch", "WebhookSink"]
 
 _HOMES = {
     "server": ("HttpServer",),
     "settings": ("HttpSettings",),
-    "watch": ("Watch",),
+    "watch": ("KEPT_FACTS", "Watch"),
     "webhook": ("Endpoint", "Retries", "WebhookSink"),
 }
 

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from tidelog.commands.outcome import say
+from tidelog.connectors import http as over_http  # loads what it needs once it is used
 from tidelog.connectors.addresses import parse_host_port
 from tidelog.connectors.outbox_server import load_certificate, load_token
 from tidelog.plans.errors import SpecError
@@ -33,22 +34,20 @@ class Served:
         if options.backend != "trio":
             raise SpecError("`--http` is served on trio alone: leave out `--backend asyncio`")
         try:
-            from tidelog.connectors.http.server import HttpServer  # noqa: PLC0415 - only who serves needs the extra
-            from tidelog.connectors.http.settings import HttpSettings  # noqa: PLC0415 - the same
-            from tidelog.connectors.http.watch import KEPT_FACTS, Watch  # noqa: PLC0415 - the same
+            server, watch = over_http.HttpServer, over_http.Watch
         except ImportError as error:
             raise SpecError(f"`--http` needs `{error.name}`, which is not installed: pip install 'tidelog[http]'") from error
-        self.watch: Watch = Watch(plan, name=PurePath(plan.name).stem, iso=options.iso)
-        self.watching: dict[str, Any] = {"observer": self.watch, "remember": KEPT_FACTS}
+        self.watch: Watch = watch(plan, name=PurePath(plan.name).stem, iso=options.iso)
+        self.watching: dict[str, Any] = {"observer": self.watch, "remember": over_http.KEPT_FACTS}
         """What the engine is to be made with."""
         if (options.tls_cert is None) != (options.tls_key is None):
             raise SpecError("`--tls-cert` and `--tls-key` belong together")
-        settings = HttpSettings(
+        settings = over_http.HttpSettings(
             parse_host_port(options.http),
             token=None if options.token_file is None else load_token(options.token_file),
             tls=None if options.tls_cert is None else load_certificate(options.tls_cert, options.tls_key),
         )
-        self._server: HttpServer = HttpServer([self.watch], settings)
+        self._server: HttpServer = server([self.watch], settings)
 
     @asynccontextmanager
     async def beside(self, engine: Any, *, is_durable: bool) -> AsyncIterator[None]:
