@@ -3,7 +3,7 @@
 A statement ends with a full stop, or at the end of a line on which it is complete (docs/reference/language.md). Each is then
 parsed alone, so that one mistake costs one statement:
 
-* a full stop that no digit follows ends a statement even inside brackets, but for two between digits, which mean an interval;
+* a full stop that no digit follows ends a statement even inside brackets; two of them between digits are a slip for `,`;
 * a second `:-`, or one inside brackets, means that the statement before it was never closed: it is cut at the last
   line end.
 """
