@@ -21,7 +21,7 @@ import anyio.to_thread
 import msgspec
 from anyio.abc import TaskGroup
 from paho.mqtt.client import MQTT_CLEAN_START_FIRST_ONLY, Client, MQTTMessage, MQTTv5, MQTTv311
-from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.enums import CallbackAPIVersion, MessageType
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
@@ -48,6 +48,32 @@ class _BufferingClient(Client):
 
     tls: ssl.SSLContext | None = None
     """With it the connection is encrypted, and the broker's certificate looked at."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.begin()
+        self.on_answer: Callable[[int], None] = lambda number: None
+
+    def begin(self) -> None:
+        """A connection begins: what was asked on another one is not answered."""
+        self._asked = self._answered = 0
+
+    def ask(self) -> int:
+        """Ask the broker for an answer (a ping), which `on_answer` tells with this number; 0 where it cannot be asked now."""
+        if not self.is_connected() or self._send_simple_command(MessageType.PINGREQ) != 0:
+            return 0
+        self._asked += 1
+        return self._asked
+
+    def _send_pingreq(self) -> Any:
+        self._asked += 1
+        return super()._send_pingreq()
+
+    def _handle_pingresp(self) -> Any:
+        code = super()._handle_pingresp()
+        self._answered += 1
+        self.on_answer(self._answered)
+        return code
 
     def _create_socket(self) -> Any:
         plain = cast("socket.socket", super()._create_socket())
@@ -78,7 +104,8 @@ class MqttClient:
     """One client of a broker: connects, and goes on doing so with back-off and jitter, as long as `async with` or `run`.
 
     `on_session(is_present)` is called each time that the broker lets it in, and tells whether the broker has kept its
-    session; `on_message` for each message; `on_published(mid)` once the broker has taken one. One that is only passing
+    session; `on_message` for each message; `on_published(mid)` once the broker has taken one; `on_answer(number)` when it has
+    answered what was asked by `ask`. One that is only passing
     (`is_passing`) has `client_id` whatever the settings say, leaves no session behind, and has no will. SpecError for
     settings that cannot be used.
     """
@@ -94,6 +121,7 @@ class MqttClient:
         self.on_session: Callable[[bool], None] = lambda is_present: None
         self.on_message: Callable[[MQTTMessage], None] = lambda message: None
         self.on_published: Callable[[int], None] = lambda mid: None
+        self.on_answer: Callable[[int], None] = lambda number: None
         self._client = self._make(settings.client_id or client_id, is_passing)
         self._statistics = ClientStatistics()
         self._refusal = ""
@@ -128,6 +156,7 @@ class MqttClient:
         client.on_connect = self._let_in
         client.on_message = lambda _client, _data, message: self.on_message(message)
         client.on_publish = lambda _client, _data, mid, _reason, _properties: self.on_published(mid)
+        client.on_answer = lambda number: self.on_answer(number)
         client.on_subscribe = self._subscribed
         client.on_disconnect = self._left
         client.on_socket_register_write = lambda _client, _data, _socket: self._want_write()
@@ -171,6 +200,10 @@ class MqttClient:
     def acknowledge(self, mid: int) -> None:
         """Tell the broker that a message of QoS 1 has been taken for good."""
         self._client.ack(mid, 1)
+
+    def ask(self) -> int:
+        """Ask the broker for an answer: then it has had all that was sent before. 0 where there is no connection."""
+        return self._client.ask()
 
     def publish(self, topic: str, payload: bytes, qos: int, *, retain: bool, id: str = "") -> int:
         """Hand over a message, with `id` among its user properties (MQTT 5); returns what `on_published` is told then."""
@@ -231,6 +264,7 @@ class MqttClient:
     async def _once(self) -> str:
         """One connection, from its begin to its end; returns why it ended."""
         self._is_looped, self._refusal = False, ""
+        self._client.begin()
         try:
             if self.settings.user:
                 self._client.username_pw_set(self.settings.user, self._password())
