@@ -59,7 +59,7 @@ class _BufferingClient(Client):
         self._asked = self._answered = 0
 
     def ask(self) -> int:
-        """Ask the broker for an answer (a ping), which `on_answer` tells with this number; 0 where it cannot be asked now."""
+        """Ask the broker for an answer (a ping), which `on_answer` tells with this number; 0 where it cannot be asked."""
         if not self.is_connected() or self._send_simple_command(MessageType.PINGREQ) != 0:
             return 0
         self._asked += 1
@@ -104,10 +104,9 @@ class MqttClient:
     """One client of a broker: connects, and goes on doing so with back-off and jitter, as long as `async with` or `run`.
 
     `on_session(is_present)` is called each time that the broker lets it in, and tells whether the broker has kept its
-    session; `on_message` for each message; `on_published(mid)` once the broker has taken one; `on_answer(number)` when it has
-    answered what was asked by `ask`. One that is only passing
-    (`is_passing`) has `client_id` whatever the settings say, leaves no session behind, and has no will. SpecError for
-    settings that cannot be used.
+    session; `on_message` for each message; `on_published(mid)` once the broker has taken one; `on_answer(number)`
+    when it has answered what was asked by `ask`. One that is only passing (`is_passing`) has `client_id` whatever the
+    settings say, leaves no session behind, and has no will. SpecError for settings that cannot be used.
     """
 
     def __init__(self, settings: BrokerSettings, client_id: str, folder: str, *, is_passing: bool = False) -> None:
@@ -156,7 +155,7 @@ class MqttClient:
         client.on_connect = self._let_in
         client.on_message = lambda _client, _data, message: self.on_message(message)
         client.on_publish = lambda _client, _data, mid, _reason, _properties: self.on_published(mid)
-        client.on_answer = lambda number: self.on_answer(number)
+        client.on_answer = lambda number: self.on_answer(number)  # noqa: PLW0108 - it is set later
         client.on_subscribe = self._subscribed
         client.on_disconnect = self._left
         client.on_socket_register_write = lambda _client, _data, _socket: self._want_write()

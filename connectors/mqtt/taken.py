@@ -10,7 +10,7 @@ from tidelog.plans.errors import DataError
 
 _NUMBERS = 0x10000
 MOST_TAKEN = _NUMBERS // 2
-"""How many messages are known again at most: a broker that has come half round its numbers may use one for another message."""
+"""How many messages are known again at most: a broker that has come half round its numbers may use one for another."""
 _ENTRY = struct.Struct("<H8s")
 
 
