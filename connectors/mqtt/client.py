@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 import msgspec
 from anyio.abc import TaskGroup
@@ -39,6 +40,8 @@ FIRST_PAUSE = 0.5
 """The pause, in seconds, before the second attempt to connect; doubled each time, and cut at random."""
 _LOOK_SECONDS = 5.0
 """How often, at the least, it is seen whether the broker is still there."""
+_READ_AT_ONCE = 1024
+"""After so many packets others have their turn."""
 _PROPERTIES_OF: Callable[[int], Properties] = Properties
 """The library's class, with the type that it does not tell."""
 
@@ -301,10 +304,11 @@ class MqttClient:
         while True:
             while self._resumed is not None:
                 await self._resumed.wait()
-            await anyio.wait_readable(link.raw)
-            self._check(self._client.loop_read())
-            while link.has_read:
+            await (anyio.lowlevel.checkpoint() if link.has_read else anyio.wait_readable(link.raw))
+            for _ in range(_READ_AT_ONCE):  # the library asks for more than there is, so this has no other end
                 self._check(self._client.loop_read())
+                if self._resumed is not None or not link.has_read:
+                    break
 
     async def _write(self, link: BufferedSocket) -> None:
         while True:
