@@ -176,7 +176,7 @@ def _throughput(port: int, count: int, pid: int) -> None:
     took, used = time.perf_counter() - began, _cpu(pid) - cpu
     lost = len(plant.sent) - len(plant.told)
     print(
-        f"  {count:,} that had piled up: {count / took:,.0f} messages/s; CPU of the gateway {used / count * 1e6:.0f} us a message; "
+        f"  {count:,} that had piled up: {count / took:,.0f} a second; CPU of the gateway {used / count * 1e6:.0f} us each; "
         f"{lost} alarms missing; memory then {_memory(pid):.0f} MB"
     )
     plant.client.disconnect()

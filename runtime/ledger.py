@@ -55,10 +55,10 @@ REPLAY_SECONDS = 2.0
 MOST_REPLAYED = 2_000_000
 """How many facts a run that goes on is told again at most."""
 _PAUSE = 9
-"""A commit of many facts is followed by a pause of so many times what it computes: so commits take a tenth of a core at most
-where it has much else to do. To wait for the disk is no cost: others go on meanwhile."""
-_MANY = 50
-"""How many facts are many. Where fewer come during a commit, nobody waits for the next one."""
+"""A commit is followed by a pause of so many times what it computes: so commits take a tenth of a core at most where there is
+much else to do. To wait for the disk is no cost: others go on meanwhile."""
+_FEW, _CHEAP = 50, 0.01
+"""A commit of so few facts that took less than so many seconds needs no such pause: who comes during it waits for nothing."""
 _REPLAYED = 10
 """A snapshot is taken once a replay would cost so many times as much."""
 _LEAST_WAIT = 0.05
@@ -330,8 +330,8 @@ class Ledger:
 
     def _pause(self) -> float:
         """How long the next commit has to wait. Whoever wants one without delay has it, whatever it costs."""
-        costs = self._committed >= _MANY and self._every
-        return max(self._every, _PAUSE * self._cost if costs else 0.0)
+        is_small = self._committed < _FEW and self._cost < _CHEAP
+        return self._every if is_small or not self._every else max(self._every, _PAUSE * self._cost)
 
     def _is_owing(self) -> bool:
         """Whether a sink may tell at any time that it has taken something; otherwise there is little to look at."""
