@@ -136,8 +136,9 @@ def measure(count: int, rate: int, seconds: float, *, with_state: bool) -> None:
         gateway = subprocess.Popen(command)
         try:
             _wait_ready(port)
-            print(f"with state: {with_state}")
-            _throughput(port, count, gateway.pid)
+            print(f"with state: {with_state}; memory at the start {_memory(gateway.pid):.0f} MB")
+            for size in (count // 2, count):
+                _throughput(port, size, gateway.pid)
             _latency(port, rate, seconds, gateway.pid)
             _idle(gateway.pid)
             _echo(port, rate, seconds)
@@ -175,7 +176,8 @@ def _throughput(port: int, count: int, pid: int) -> None:
     took, used = time.perf_counter() - began, _cpu(pid) - cpu
     lost = len(plant.sent) - len(plant.told)
     print(
-        f"  {count / took:,.0f} messages/s; CPU of the gateway {used / count * 1e6:.0f} us a message; {lost} alarms missing"
+        f"  {count:,} that had piled up: {count / took:,.0f} a second; CPU of the gateway {used / count * 1e6:.0f} us each; "
+        f"{lost} alarms missing; memory then {_memory(pid):.0f} MB"
     )
     plant.client.disconnect()
     plant.client.loop_stop()
@@ -215,8 +217,13 @@ def _latency(port: int, rate: int, seconds: float, pid: int, topic: str = "plant
 def _idle(pid: int) -> None:
     cpu = _cpu(pid)
     time.sleep(10)
+    print(f"  idle: CPU {(_cpu(pid) - cpu) / 10:.2%}, memory {_memory(pid):.0f} MB")
+
+
+def _memory(pid: int) -> float:
+    """What a process holds in memory, in MB."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    print(f"  idle: CPU {(_cpu(pid) - cpu) / 10:.2%}, memory {pages * os.sysconf('SC_PAGE_SIZE') / 1e6:.0f} MB")
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def _cpu(pid: int) -> float:

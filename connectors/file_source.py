@@ -113,12 +113,12 @@ class FileSource:
     @property
     def is_recorded(self) -> bool:
         """Whether it is a regular file: what it says was there before."""
-        return os.path.isfile(self._path)
+        return os.path.isfile(self._rest[0])
 
     @property
     def is_replayable(self) -> bool:
-        """Whether it is a regular file, not a FIFO or a device. Raises OSError where it is gone."""
-        return stat.S_ISREG(os.stat(self._path).st_mode)
+        """Whether it is a regular file, not a FIFO or a device. One that is gone may have been rotated: `resume` tells."""
+        return not os.path.lexists(self._rest[0]) or stat.S_ISREG(os.stat(self._rest[0]).st_mode)
 
     def _tell(self, descriptor: Descriptor) -> dict[str, Any] | None:
         """Where the file and its lines stand; None for a FIFO or a device, which cannot be read again."""
@@ -139,7 +139,7 @@ class FileSource:
         except OSError as error:
             raise SnapshotError(f"`{self._path}` cannot be read again: {error.strerror}") from error
         self._rest = found.paths
-        if len(self._rest) > 1:
+        if self._rest != [self._path]:
             logger.warning("%s: has been rotated: what came after the last commit is read from %s", self.name, self._rest[0])
         self._reader = self._read_by_lines()
         self._reader.restore(saved.lines)

@@ -6,6 +6,7 @@ copying and emptying it. It is known again by its inode, or else by its name, an
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -40,8 +41,8 @@ def trace(path: str, inode: int | None, size: int, seen: str) -> Trace:
 
     SnapshotError where neither it nor a file that was rotated begins with them; OSError where it cannot be read.
     """
-    digest = digest_of(path, size)
-    if digest.hexdigest() == seen:
+    has_begun_anew = os.path.lexists(path)  # one that is rotated may not be there again yet
+    if has_begun_anew and (digest := digest_of(path, size)).hexdigest() == seen:
         return Trace([path], digest)
     others = sorted(_beside(path), key=lambda other: other.changed)
     for other in sorted(others, key=lambda other: (other.inode != inode, -other.changed)):
@@ -50,7 +51,9 @@ def trace(path: str, inode: int | None, size: int, seen: str) -> Trace:
         digest = digest_of(other.path, size)
         if digest.hexdigest() == seen:
             since = [later.path for later in others if later.is_rotated and later.changed > other.changed]
-            return Trace([other.path, *since, path], digest)
+            return Trace([other.path, *since, *([path] if has_begun_anew else [])], digest)
+    if not has_begun_anew:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     raise SnapshotError(
         f"`{path}` is not what was read before: its first {size} bytes differ, and no rotated file beside it has them"
     )

@@ -55,8 +55,10 @@ REPLAY_SECONDS = 2.0
 MOST_REPLAYED = 2_000_000
 """How many facts a run that goes on is told again at most."""
 _PAUSE = 9
-"""A commit is followed by a pause of so many times what it computes at least: it takes a tenth of a core at most. To wait
-for the disk is no cost: others go on meanwhile."""
+"""A commit is followed by a pause of so many times what it computes: so commits take a tenth of a core at most where there is
+much else to do. To wait for the disk is no cost: others go on meanwhile."""
+_FEW, _CHEAP = 50, 0.01
+"""A commit of so few facts that took less than so many seconds needs no such pause: who comes during it waits for nothing."""
 _REPLAYED = 10
 """A snapshot is taken once a replay would cost so many times as much."""
 _LEAST_WAIT = 0.05
@@ -88,7 +90,7 @@ class Ledger:
         self._store, self._every, self._keep = storing.store, storing.every, storing.keep
         self._session, self._sources, self._actors = session, ends.sources, ends.actors
         self._owed = Owed(uuid.uuid4().hex, self._read_told, storing.backlog)
-        self._sinks = SinkFeeds(ends.sinks, self._owed, self._progress)
+        self._sinks = SinkFeeds(ends.sinks, self._owed)
         standings = [SourceStanding(name) for name in ends.sources]
         self._head = Head(VERSION, self._owed.run, plan.name, plan.program.text, fingerprint(plan), options, standings, [])
         self._head.sinks = [SinkStanding(name) for name in self._sinks.names]
@@ -96,7 +98,7 @@ class Ledger:
         self._has_changed = False
         self._corrections = Corrections(plan, session, storing.store, self._in_thread) if storing.corrections else None
         self._events: list[Event] = []
-        self._facts = 0
+        self._facts = self._committed = 0
         self._receipts: dict[str, dict[str, Any]] = {}
         self._given: dict[str, dict[str, Any]] = {}
         self._worked = self._cost = self._snapshot_cost = 0.0
@@ -317,15 +319,19 @@ class Ledger:
     # --- committing -----------------------------------------------------------------------------------------------------
 
     async def keep_going(self) -> None:
-        """Commit whenever there is something to, but not too often."""
+        """Commit at once when something has come, but not too often; what sinks have taken can wait a little for that."""
         while True:
             with anyio.move_on_after(max(self._every, _LEAST_WAIT if self._is_owing() else EVERY)):
                 await self._work.wait()
-            await self._in_thread(self._check)
-            await self.commit()
-            # whoever wants a commit without delay has it, whatever it costs
-            with anyio.move_on_after(max(self._every, _PAUSE * self._cost) if self._every else 0):
+            if not await self.commit():
+                await self._in_thread(self._check)
+            with anyio.move_on_after(self._pause()):
                 await self._hurry.wait()
+
+    def _pause(self) -> float:
+        """How long the next commit has to wait. Whoever wants one without delay has it, whatever it costs."""
+        is_small = self._committed < _FEW and self._cost < _CHEAP
+        return self._every if is_small or not self._every else max(self._every, _PAUSE * self._cost)
 
     def _is_owing(self) -> bool:
         """Whether a sink may tell at any time that it has taken something; otherwise there is little to look at."""
@@ -336,17 +342,17 @@ class Ledger:
         self._store.check()
         self._sinks.check()
 
-    async def commit(self, *, is_last: bool = False) -> None:
-        """Store what is new since the last commit; nothing any more once storing has failed."""
+    async def commit(self, *, is_last: bool = False) -> bool:
+        """Store what is new since the last commit, and say whether there was something; nothing once storing has failed."""
         async with self._holding, self._turn:
             if self._is_broken:
-                return
+                return False
             self._work, self._hurry = anyio.Event(), anyio.Event()
             sinks = self._sinks.standings()
             has_news = bool(self._events or self._owed.waiting) or sinks != self._head.sinks
             takes_snapshot = self._has_changed or self._is_snapshot_due() or (is_last and self._is_unsaved())
             if not has_news and not takes_snapshot:
-                return
+                return False
             self._is_broken = self.is_storing = True  # unless it succeeds
             began = anyio.current_time()
             try:
@@ -358,6 +364,7 @@ class Ledger:
         if self._observed is not None:
             self._observed(took)
         await self._give_receipts()
+        return True
 
     async def finish(self) -> None:
         """All sources have ended, or were stopped: store all, with a snapshot; then the sinks come to their end."""
@@ -385,6 +392,7 @@ class Ledger:
         self._marks.follow(events, self._session.intake)
         if self._keep is not None and not self.is_spoiled and (mark := self._marks.mark(self._session.intake)):
             events.append(mark)
+        self._committed = max(self._facts, self._owed.waiting)
         self._events, self._facts = [], 0
         new = msgspec.structs.replace(
             head,

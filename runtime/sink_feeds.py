@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tidelog.runtime.durability import Confirming, Heading, Keeping, promise_of
 from tidelog.runtime.head import SinkStanding
@@ -15,12 +15,11 @@ logger = logging.getLogger("tidelog")
 
 
 class SinkFeeds:
-    """The sinks of a run by the names under which they are stored, and the feed of each. `progress` is told when one has
-    taken something."""
+    """The sinks of a run by the names under which they are stored, and the feed of each."""
 
-    def __init__(self, sinks: Sequence[SinkActor], owed: Owed, progress: Callable[[], None]) -> None:
+    def __init__(self, sinks: Sequence[SinkActor], owed: Owed) -> None:
         self._sinks = {f"{i}:{sink.name}": sink for i, sink in enumerate(sinks)}
-        self._owed, self._progress = owed, progress
+        self._owed = owed
         self._feeds: dict[str, OwedFeed] = {}
 
     @property
@@ -38,7 +37,7 @@ class SinkFeeds:
             sink = actor.sink
             if isinstance(sink, Keeping) and promise_of(sink) == "exactly once":
                 standing.taken = sink.resume(run, standing.taken, standing.standing)
-            self._feeds[standing.name] = OwedFeed(self._owed, standing.taken, actor, self._progress)
+            self._feeds[standing.name] = OwedFeed(self._owed, standing.taken, actor)
 
     def feed(self, sink: SinkActor) -> OwedFeed:
         """What a sink reads its answers from."""
@@ -62,16 +61,14 @@ class SinkFeeds:
 class OwedFeed:
     """Brings a sink what it is owed. `given` and `done` are the last answers that it was given, and took."""
 
-    def __init__(self, owed: Owed, taken: int, actor: SinkActor, progress: Callable[[], None]) -> None:
+    def __init__(self, owed: Owed, taken: int, actor: SinkActor) -> None:
         self.given = taken
         self._begin = self.done = taken
-        self._owed, self._actor, self._progress = owed, actor, progress
+        self._owed, self._actor = owed, actor
 
     async def receive(self) -> Sequence[tuple[Heading | None, Sequence[AnyAnswer]]]:
         """Wait for answers that are committed: all that are at hand. EndOfStream once there will be none."""
-        if self.done < self.given:
-            self.done = self.given
-            self._progress()
+        self.done = max(self.done, self.given)
         groups: list[tuple[Heading, Sequence[AnyAnswer]]] = []
         while not groups:
             self._skip(self._owed.first_kept - 1)

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 import msgspec
 from anyio.abc import TaskGroup
 from paho.mqtt.client import MQTT_CLEAN_START_FIRST_ONLY, Client, MQTTMessage, MQTTv5, MQTTv311
-from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.enums import CallbackAPIVersion, MessageType
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
@@ -39,6 +40,8 @@ FIRST_PAUSE = 0.5
 """The pause, in seconds, before the second attempt to connect; doubled each time, and cut at random."""
 _LOOK_SECONDS = 5.0
 """How often, at the least, it is seen whether the broker is still there."""
+_READ_AT_ONCE = 1024
+"""After so many packets others have their turn."""
 _PROPERTIES_OF: Callable[[int], Properties] = Properties
 """The library's class, with the type that it does not tell."""
 
@@ -48,6 +51,32 @@ class _BufferingClient(Client):
 
     tls: ssl.SSLContext | None = None
     """With it the connection is encrypted, and the broker's certificate looked at."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.begin()
+        self.on_answer: Callable[[int], None] = lambda number: None
+
+    def begin(self) -> None:
+        """A connection begins: what was asked on another one is not answered."""
+        self._asked = self._answered = 0
+
+    def ask(self) -> int:
+        """Ask the broker for an answer (a ping), which `on_answer` tells with this number; 0 where it cannot be asked."""
+        if not self.is_connected() or self._send_simple_command(MessageType.PINGREQ) != 0:
+            return 0
+        self._asked += 1
+        return self._asked
+
+    def _send_pingreq(self) -> Any:
+        self._asked += 1
+        return super()._send_pingreq()
+
+    def _handle_pingresp(self) -> Any:
+        code = super()._handle_pingresp()
+        self._answered += 1
+        self.on_answer(self._answered)
+        return code
 
     def _create_socket(self) -> Any:
         plain = cast("socket.socket", super()._create_socket())
@@ -78,9 +107,9 @@ class MqttClient:
     """One client of a broker: connects, and goes on doing so with back-off and jitter, as long as `async with` or `run`.
 
     `on_session(is_present)` is called each time that the broker lets it in, and tells whether the broker has kept its
-    session; `on_message` for each message; `on_published(mid)` once the broker has taken one. One that is only passing
-    (`is_passing`) has `client_id` whatever the settings say, leaves no session behind, and has no will. SpecError for
-    settings that cannot be used.
+    session; `on_message` for each message; `on_published(mid)` once the broker has taken one; `on_answer(number)`
+    when it has answered what was asked by `ask`. One that is only passing (`is_passing`) has `client_id` whatever the
+    settings say, leaves no session behind, and has no will. SpecError for settings that cannot be used.
     """
 
     def __init__(self, settings: BrokerSettings, client_id: str, folder: str, *, is_passing: bool = False) -> None:
@@ -94,6 +123,7 @@ class MqttClient:
         self.on_session: Callable[[bool], None] = lambda is_present: None
         self.on_message: Callable[[MQTTMessage], None] = lambda message: None
         self.on_published: Callable[[int], None] = lambda mid: None
+        self.on_answer: Callable[[int], None] = lambda number: None
         self._client = self._make(settings.client_id or client_id, is_passing)
         self._statistics = ClientStatistics()
         self._refusal = ""
@@ -128,6 +158,7 @@ class MqttClient:
         client.on_connect = self._let_in
         client.on_message = lambda _client, _data, message: self.on_message(message)
         client.on_publish = lambda _client, _data, mid, _reason, _properties: self.on_published(mid)
+        client.on_answer = lambda number: self.on_answer(number)  # noqa: PLW0108 - it is set later
         client.on_subscribe = self._subscribed
         client.on_disconnect = self._left
         client.on_socket_register_write = lambda _client, _data, _socket: self._want_write()
@@ -171,6 +202,10 @@ class MqttClient:
     def acknowledge(self, mid: int) -> None:
         """Tell the broker that a message of QoS 1 has been taken for good."""
         self._client.ack(mid, 1)
+
+    def ask(self) -> int:
+        """Ask the broker for an answer: then it has had all that was sent before. 0 where there is no connection."""
+        return self._client.ask()
 
     def publish(self, topic: str, payload: bytes, qos: int, *, retain: bool, id: str = "") -> int:
         """Hand over a message, with `id` among its user properties (MQTT 5); returns what `on_published` is told then."""
@@ -231,6 +266,7 @@ class MqttClient:
     async def _once(self) -> str:
         """One connection, from its begin to its end; returns why it ended."""
         self._is_looped, self._refusal = False, ""
+        self._client.begin()
         try:
             if self.settings.user:
                 self._client.username_pw_set(self.settings.user, self._password())
@@ -268,10 +304,11 @@ class MqttClient:
         while True:
             while self._resumed is not None:
                 await self._resumed.wait()
-            await anyio.wait_readable(link.raw)
-            self._check(self._client.loop_read())
-            while link.has_read:
+            await (anyio.lowlevel.checkpoint() if link.has_read else anyio.wait_readable(link.raw))
+            for _ in range(_READ_AT_ONCE):  # the library asks for more than there is, so this has no other end
                 self._check(self._client.loop_read())
+                if self._resumed is not None or not link.has_read:
+                    break
 
     async def _write(self, link: BufferedSocket) -> None:
         while True:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import struct
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import Any, Literal
 
 import anyio
@@ -17,6 +15,7 @@ from paho.mqtt.client import MQTTMessage
 from tidelog.connectors.mapping.mapper import Mapper
 from tidelog.connectors.messages import NO_PROPERTIES, Message
 from tidelog.connectors.mqtt.client import ClientStatistics, MqttClient
+from tidelog.connectors.mqtt.taken import Taken
 from tidelog.plans.errors import DataError
 from tidelog.runtime.interfaces import Batch
 
@@ -25,10 +24,9 @@ MAX_BATCH = 1024
 MAX_WAITING = 4096
 """With how many messages waiting nothing more is read from the broker."""
 _FORGET_AFTER = 3
-"""After so many keep-alive times an acknowledgement has surely arrived: the broker has answered since."""
-_MOST_TAKEN = 0x8000
-"""How many messages are known again, if the broker repeats them on another connection: half of all numbers."""
-_ENTRY = struct.Struct("<H8s")
+"""After so many keep-alive times a broker has sent again what it would after a connection broke."""
+_ASK_SECONDS = 0.1
+"""How often, at most, the broker is asked for an answer, which tells that acknowledgements have arrived."""
 
 
 class _Position(msgspec.Struct):
@@ -36,60 +34,6 @@ class _Position(msgspec.Struct):
 
     subscriptions: list[str]
     taken: bytes
-
-
-class _Taken:
-    """The messages of QoS 1 that the broker may send once more, by their number in its session.
-
-    A number is used again for another message, so what it held is kept, too, as a digest. Entries are held as they are
-    stored, since each batch has a position. A busy broker has more messages under way than it was asked to have at most, so
-    more entries are kept than the last `stored`, which a position has.
-    """
-
-    def __init__(self, stored: int) -> None:
-        self._stored, self._most = stored, max(stored, _MOST_TAKEN)
-        self._entries: OrderedDict[int, bytes] = OrderedDict()
-        self._acknowledged: deque[tuple[float, int, bytes]] = deque()
-        self._open: set[int] = set()
-
-    def has(self, mid: int, digest: bytes) -> bool:
-        return self._entries.get(mid) == _ENTRY.pack(mid, digest)
-
-    def add(self, mid: int, digest: bytes) -> None:
-        self._entries[mid] = _ENTRY.pack(mid, digest)
-        self._entries.move_to_end(mid)
-        self._open.add(mid)
-        while len(self._entries) > self._most:
-            self._open.discard(self._entries.popitem(last=False)[0])
-
-    def is_open(self, mid: int) -> bool:
-        """Whether it was not acknowledged yet."""
-        return mid in self._open
-
-    def acknowledge(self, mid: int, now: float) -> None:
-        self._open.discard(mid)
-        self._acknowledged.append((now, mid, self._entries.get(mid, b"")))
-
-    def forget(self, before: float) -> None:
-        """Let go of what was acknowledged before that."""
-        while self._acknowledged and self._acknowledged[0][0] < before:
-            _, mid, entry = self._acknowledged.popleft()
-            if self._entries.get(mid) == entry:
-                del self._entries[mid]
-
-    def clear(self) -> None:
-        self._entries.clear()
-        self._acknowledged.clear()
-        self._open.clear()
-
-    def dump(self) -> bytes:
-        last = list(islice(reversed(self._entries.values()), self._stored))
-        return b"".join(reversed(last))
-
-    def load(self, data: bytes, now: float) -> None:
-        for mid, digest in _ENTRY.iter_unpack(data):
-            self.add(mid, digest)
-            self.acknowledge(mid, now)
 
 
 class MqttSource:
@@ -118,9 +62,11 @@ class MqttSource:
         self._takes_retained, self._now = takes_retained, now
         self.client = client
         self.client.on_session, self.client.on_message = self._on_session, self._on_message
+        self.client.on_answer = self._on_answer
         self._subscribed: list[str] | None = None
         self._forget_after = _FORGET_AFTER * client.settings.keep_alive
-        self._taken = _Taken(client.settings.max_inflight if client.settings.version == "5" else 0xFFFF)
+        self._taken = Taken(self._forget_after)
+        self._asked, self._asked_at = 0, 0.0
         self._waiting: deque[tuple[Message, int | None]] = deque()
         self._arrived: anyio.Event
         self._unacknowledged: deque[tuple[int, list[int]]] = deque()
@@ -154,6 +100,7 @@ class MqttSource:
             messages.append(message)
             if mid is not None:
                 mids.append(mid)
+                self._taken.hand_over(mid)
         if len(self._waiting) < MAX_WAITING // 2:
             self.client.resume()
         if self.on_messages is not None:
@@ -172,20 +119,32 @@ class MqttSource:
             _, mids = self._unacknowledged.popleft()
             for mid in mids:
                 self.client.acknowledge(mid)
-                self._taken.acknowledge(mid, now)
-        self._taken.forget(now - self._forget_after)
+                self._taken.acknowledge_next(mid, now)
+        self._ask(now)
+
+    def _ask(self, now: float) -> None:
+        """Ask the broker for an answer, if one is of use: behind it, nothing that was acknowledged before comes again."""
+        if self._taken.has_unsure and not self._asked and not 0 <= now - self._asked_at < _ASK_SECONDS:
+            self._asked, self._asked_at = self.client.ask(), now
+            if self._asked:
+                self._taken.ask()
+
+    def _on_answer(self, number: int) -> None:
+        if self._asked and number >= self._asked:
+            self._asked = 0
+            self._taken.confirm()
 
     # --- a later run ------------------------------------------------------------------------------------------------------
 
     def _position(self) -> dict[str, Any]:
-        return {"number": self._number, "subscriptions": self._topics, "taken": self._taken.dump()}
+        return {"number": self._number, "subscriptions": self._topics, "taken": self._taken.dump(self._now())}
 
     def resume(self, position: dict[str, Any]) -> None:
         """Go on behind this position: what it tells as taken is not taken again. DataError where it is damaged."""
         try:
             found = msgspec.convert(position, _Position)
             self._taken.load(found.taken, self._now())
-        except (msgspec.ValidationError, struct.error) as error:
+        except (msgspec.ValidationError, DataError) as error:
             raise DataError(f"{self.name}: its position cannot be read: {error}") from None
         self._subscribed = found.subscriptions
 
@@ -193,9 +152,12 @@ class MqttSource:
 
     def _on_session(self, is_present: bool) -> None:
         """Subscribe to what the broker's session does not have yet, and leave what is not wanted any more."""
-        if not is_present:
+        self._asked = 0
+        if is_present:
+            self._taken.lose(self._now())
+        else:
             self._subscribed = []
-            self._taken.clear()
+            self._taken = Taken(self._forget_after)  # the numbers of a new session mean other messages
             self._unacknowledged.clear()
             self._waiting = deque((message, None) for message, _ in self._waiting)
         known = self._subscribed
@@ -215,7 +177,7 @@ class MqttSource:
         if given.qos:
             mid = given.mid
             digest = hashlib.blake2b(given._topic + b"\0" + payload, digest_size=8).digest()
-            if given.dup and self._taken.has(mid, digest):
+            if given.dup and self._taken.has(mid, digest, self._now()):
                 self.repeated += 1
                 if not self._taken.is_open(mid):
                     self.client.acknowledge(mid)

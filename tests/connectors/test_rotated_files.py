@@ -68,6 +68,19 @@ async def test_the_rest_of_a_renamed_file_is_read_before_the_new_one(tmp_path: P
     assert await read_on(path, integer, position) == ([], [], position)
 
 
+async def test_the_rest_of_a_renamed_file_is_read_before_there_is_a_new_one(tmp_path: Path, integer: Schema) -> None:
+    """A run that starts in between reads the rest, and a later one the file that has come by then."""
+    path, rotated = tmp_path / "data.txt", tmp_path / "data.txt.1"
+    write(path, 0, 20_000)
+    begun, position = await read_some(path, integer)
+    path.rename(rotated)
+    assert FileSource(str(path), TextDecoder(integer, path.name)).is_replayable
+    times, _, position = await read_on(path, integer, position)
+    assert begun + times == list(range(20_000))
+    write(path, 20_000, 5)
+    assert (await read_on(path, integer, position))[0] == list(range(20_000, 20_005))
+
+
 @pytest.mark.parametrize("is_copied", [False, True])
 async def test_all_that_was_rotated_meanwhile_is_read_in_order(tmp_path: Path, integer: Schema, is_copied: bool) -> None:
     """Rotated twice between two runs, by renaming or by copying and emptying: nothing is left out, whatever lies beside."""

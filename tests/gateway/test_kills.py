@@ -21,7 +21,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from brokers import Broker, broker
+from brokers import Broker, broker, free_port
 from children import WAIT
 from wires import Wire
 
@@ -55,6 +55,16 @@ retry_longest = 0.2
 
 TIMED = SETTINGS.replace('predicate = "temp"', 'predicate = "temp"\ntime = {{ path = "t", format = "ms" }}')
 TO_FILE = TIMED.partition("[[sink]]")[0] + '[[sink]]\nname = "alarms"\ntype = "spec"\nspec = "jsonl+file:alarms.jsonl"\n'
+TO_WEBHOOK = (
+    TIMED.partition("[[sink]]")[0]
+    + """[[sink]]
+name = "alarms"
+type = "webhook"
+url = "http://127.0.0.1:{hook}/"
+payload = {{ n = "{{arg2}}" }}
+retry_longest = 0.2
+"""
+)
 IMPATIENT = SETTINGS.replace("retry_longest = 0.2", "retry_longest = 0.2\nkeep_alive = 2")
 KILLS = int(os.environ.get("KILLS", "5"))
 
@@ -78,6 +88,21 @@ client.on_message = hear
 client.on_connect = lambda client, *_: client.subscribe("alarms/#", 1)
 client.connect("127.0.0.1", int(sys.argv[1]), clean_start=False, properties=properties)
 client.loop_forever()
+"""
+
+WEBHOOK = """import json, os, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+file = os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        number = json.loads(self.rfile.read(int(self.headers["content-length"])))["n"]
+        os.write(file, f"{self.headers['webhook-id']} {number}\\n".encode())
+        self.send_response(200)
+        self.end_headers()
+
+HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """
 
 
@@ -297,6 +322,50 @@ def test_a_broker_that_is_killed_costs_nothing(tmp_path: Path) -> None:
             send(sorted(missing))
             time.sleep(1)
         check_told(told, range(number))
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_whoever_is_killed_each_alarm_is_told_once(tmp_path: Path) -> None:
+    """Broker, gateway and receiver are killed at random, alone and together, while messages come.
+
+    Devices send until an alarm is told, since a broker that is killed may forget what it has acknowledged.
+    """
+    (tmp_path / "plant.tide").write_text(PROGRAM)
+    file, random_time, began = tmp_path / "heard.txt", chance(), time.time_ns() // 1_000_000
+    with broker(tmp_path / "broker") as running, ExitStack() as stack:
+        hook = free_port()
+        (tmp_path / "plant.toml").write_text(TO_WEBHOOK.format(port=running.port, hook=hook))
+        receiver = stack.enter_context(Child("-c", WEBHOOK, str(hook), str(file)))
+        gateway = stack.enter_context(gateway_of(tmp_path / "plant.toml"))
+        sender = stack.enter_context(sender_to(running.port))
+
+        def send(numbers: Iterable[int]) -> None:
+            for n in numbers:
+                sender.publish(f"plant/m{n % 5}/temp", json.dumps({"celsius": 85, "n": n, "t": began + n}), 1)
+
+        ends: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
+            "broker": (running.kill, running.start),
+            "gateway": (lambda: gateway.end(signal.SIGKILL), gateway.start),
+            "receiver": (lambda: receiver.end(signal.SIGKILL), receiver.start),
+        }
+        number = 0
+        for _ in range(KILLS):
+            send(range(number, number + 100))
+            number += 100
+            time.sleep(random_time.uniform(0, 0.5))
+            chosen = random_time.sample(sorted(ends), random_time.choice((1, 1, 2, 3)))
+            for name in chosen:
+                ends[name][0]()
+            time.sleep(random_time.uniform(0, 0.2))
+            for name in chosen:
+                ends[name][1]()
+        until = time.monotonic() + WAIT
+        while missing := set(range(number)) - set(heard(file)):
+            assert time.monotonic() < until
+            send(sorted(missing))
+            time.sleep(1)
+        check_told(lambda: heard(file), range(number))
 
 
 @pytest.mark.slow

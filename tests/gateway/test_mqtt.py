@@ -18,6 +18,7 @@ from children import WAIT
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import MapSettings
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
+from tidelog.connectors.mqtt import source as source_module
 from tidelog.connectors.mqtt.client import MqttClient
 from tidelog.connectors.mqtt.settings import BrokerSettings, WillSettings
 from tidelog.connectors.mqtt.sink import MqttSink
@@ -91,6 +92,21 @@ async def test_messages_become_facts(tmp_path: Path, version: str) -> None:
             await subscribed(source)
             await sink.send(readings(0, 20))
             assert await take(source, 20) == list(range(20))
+
+
+async def test_what_has_piled_up_at_the_broker_is_not_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages that nobody takes stay at the broker, however many there are; once they are taken, the rest comes."""
+    monkeypatch.setattr(source_module, "MAX_WAITING", 100)
+    with broker(tmp_path) as running:
+        async with source_of(running) as source, sink_of(running) as sink:
+            await subscribed(source)
+            source.client.pause()
+            await sink.send(readings(0, 1000))
+            source.client.resume()
+            await until(lambda: len(source._waiting) >= 100)
+            await anyio.sleep(0.2)
+            assert len(source._waiting) == 100
+            assert await take(source, 1000) == list(range(1000))
 
 
 @pytest.mark.slow

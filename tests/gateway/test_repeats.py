@@ -2,18 +2,129 @@
 
 from __future__ import annotations
 
-from tidelog.connectors.mqtt.source import _Taken
+import anyio
+import msgspec
+import pytest
+from paho.mqtt.client import MQTTMessage
+
+import tidelog
+from tidelog.connectors.mapping.mapper import MapMapper
+from tidelog.connectors.mapping.settings import MapSettings
+from tidelog.connectors.mqtt.client import MqttClient
+from tidelog.connectors.mqtt.settings import BrokerSettings
+from tidelog.connectors.mqtt.source import MAX_BATCH, MqttSource
+from tidelog.connectors.mqtt.taken import MOST_TAKEN, Taken
+
+FORGET_AFTER = 50.0
 
 
-def test_what_a_broker_repeats_is_known_though_it_had_too_much_under_way() -> None:
-    """More messages are known again than a position has; the position has the last ones."""
-    taken, later = _Taken(3), _Taken(3)
-    for mid in range(1, 101):
-        taken.add(mid, b"%08d" % mid)
-        taken.acknowledge(mid, float(mid))
-    assert all(taken.has(mid, b"%08d" % mid) for mid in range(1, 101))
-    assert not taken.has(7, b"another!")
-    later.load(taken.dump(), 100.0)
-    assert [mid for mid in range(1, 101) if later.has(mid, b"%08d" % mid)] == [98, 99, 100]
-    taken.forget(51.0)
-    assert [mid for mid in range(1, 101) if taken.has(mid, b"%08d" % mid)] == list(range(51, 101))
+def digest(number: int) -> bytes:
+    return b"%08d" % number
+
+
+def took(taken: Taken, numbers: range) -> None:
+    """These come, and are handed over."""
+    for number in numbers:
+        taken.add(number % 0x10000, digest(number))
+        taken.hand_over(number % 0x10000)
+
+
+def known_later(taken: Taken, numbers: range, now: float = 0.0) -> list[int]:
+    """What a later run knows again."""
+    later = Taken(FORGET_AFTER)
+    later.load(taken.dump(now), now)
+    return [number for number in numbers if later.has(number, digest(number), now)]
+
+
+def test_what_is_known_again_is_of_late_and_the_same() -> None:
+    """A number that another message had is not known again, nor one from long ago."""
+    taken = Taken(FORGET_AFTER)
+    took(taken, range(1, 101))
+    for number in range(1, 101):
+        taken.acknowledge_next(number, float(number))
+    assert all(taken.has(number, digest(number), 50.0) for number in range(1, 101))
+    assert not taken.has(7, b"another!", 50.0)
+    assert [number for number in range(1, 101) if taken.has(number, digest(number), 101.0)] == list(range(51, 101))
+    took(taken, range(101, 101 + MOST_TAKEN))
+    assert not taken.has(100, digest(100), 101.0)
+
+
+def test_what_waits_for_the_engine_comes_again_in_a_later_run() -> None:
+    """A position has what was handed over, and not what has only arrived: that is in no commit yet."""
+    taken = Taken(FORGET_AFTER)
+    took(taken, range(1, 4))
+    for number in range(4, 7):
+        taken.add(number, digest(number))
+    assert known_later(taken, range(1, 7)) == [1, 2, 3]
+
+
+def test_what_has_surely_been_acknowledged_is_stored_no_more() -> None:
+    """A broker's answer covers what was acknowledged before it was asked, and nothing else."""
+    taken = Taken(FORGET_AFTER)
+    took(taken, range(1, 7))
+    for number in (1, 2, 3):
+        taken.acknowledge_next(number, 0.0)
+    assert taken.has_unsure
+    taken.ask()
+    assert not taken.has_unsure
+    taken.acknowledge_next(4, 0.0)
+    assert known_later(taken, range(1, 7)) == [1, 2, 3, 4, 5, 6]
+    taken.confirm()
+    assert known_later(taken, range(1, 7)) == [4, 5, 6]
+    assert taken.has(1, digest(1), 0.0)
+
+
+def test_what_a_lost_connection_leaves_open_is_stored_until_it_has_come_again() -> None:
+    """Nobody knows which acknowledgements have arrived on it; an answer on the next connection does not tell."""
+    taken = Taken(FORGET_AFTER)
+    took(taken, range(1, 5))
+    for number in (1, 2):
+        taken.acknowledge_next(number, 0.0)
+    taken.ask()
+    taken.lose(10.0)
+    taken.acknowledge_next(3, 20.0)
+    taken.ask()
+    taken.confirm()
+    assert known_later(taken, range(1, 5), 20.0) == [1, 2, 4]
+    assert known_later(taken, range(1, 5), 10.0 + FORGET_AFTER + 1) == [4]
+
+
+def test_what_is_kept_of_messages_does_not_grow() -> None:
+    """However many come without an acknowledgement, or are acknowledged without an answer."""
+    taken = Taken(FORGET_AFTER)
+    took(taken, range(3 * MOST_TAKEN))
+    assert len(taken.dump(0.0)) == 10 * MOST_TAKEN
+    for number in range(3 * MOST_TAKEN):
+        taken.acknowledge_next(number % 0x10000, 0.0)
+    for _ in range(3):
+        taken.lose(1.0)
+        assert len(taken.dump(1.0)) == 10 * MOST_TAKEN
+
+
+def source() -> MqttSource:
+    schema = tidelog.compile("timeline integer, unit 1 s, round down. input temp(n: integer). p(N) :- temp(N).").schema
+    client = MqttClient(BrokerSettings(url="mqtt://localhost"), "gateway", ".")
+    return MqttSource("floor", client, MapMapper("floor", schema, [MapSettings("temp")]), ["#"], now=lambda: 0.0)
+
+
+def message(number: int, *, is_repeated: bool) -> MQTTMessage:
+    found = MQTTMessage(number, b"plant")
+    found.payload, found.qos, found.dup = msgspec.json.encode({"n": number}), 1, is_repeated
+    return found
+
+
+@pytest.mark.anyio
+async def test_more_messages_than_a_batch_has_survive_a_kill() -> None:
+    """The position of a batch lets those be taken that the broker has sent behind it, once it sends them again."""
+    first, later = source(), source()
+    first._arrived = later._arrived = anyio.Event()
+    for number in range(1, 2 * MAX_BATCH):
+        first._on_message(message(number, is_repeated=False))
+    batch = await first.receive()
+    assert batch is not None and batch.position is not None
+    later.resume(batch.position)
+    for number in range(1, 2 * MAX_BATCH):
+        later._on_message(message(number, is_repeated=True))
+    again = await later.receive()
+    assert again is not None
+    assert [row[0] for _, row, _, _ in again.records] == list(range(MAX_BATCH + 1, 2 * MAX_BATCH))

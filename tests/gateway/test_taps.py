@@ -42,10 +42,10 @@ async def test_a_client_that_goes_costs_nobody_else_anything(tmp_path: Path) -> 
     """It goes before it has said a name, as one does that only sees whether somebody listens, or while it is told much."""
     path, taps = tmp_path / "tap", Taps()
     with anyio.fail_after(WAIT):
-        async with TapServer(str(path), taps, lambda: ["floor"]):
+        async with TapServer(str(path), taps, lambda: ["floor"], "plant:"):
             connect(path, b"").close()
             connect(path, b"flo").close()
-            leaving = connect(path, b"floor\n")
+            leaving = connect(path, b"plant:floor\n")
             await until(lambda: taps.is_tapped("floor"))
             for _ in range(100):
                 taps.pass_on("floor", ["x" * 10_000], lines)

@@ -142,13 +142,13 @@ def test_beyond_the_journal_nothing_is_taken_back(tmp_path: Path) -> None:
     """What is no longer in the journal stays, and the letter says from when on facts can be taken back."""
     letters = Letters()
     plan = plan_of(PUMPS)
-    facts = [f"hot(a)@{time}" for time in range(30)]
-    for lines in (facts[:15], facts[15:], ["retract hot(a)@2", "retract hot(a)@28"]):
-        told = told_of(plan, tmp_path, "\n".join(lines), letters, keep=Keep(size=1))
+    facts = [f"hot(a)@{time}" for time in range(60)]
+    for lines in (facts[:15], facts[15:], ["retract hot(a)@2", "retract hot(a)@58"]):
+        told = told_of(plan, tmp_path, "\n".join(lines), letters, keep=Keep(size=200))
     [reason] = letters.reasons
     assert "not retracted: beyond the journal (`--keep`): of `hot` only what begins after " in reason
-    assert letters.lines == {31}
-    assert in_sum(told) == {"alarm(a)@[2..": 1, "alarm(a)@[2,27]": 1, "quiet(a)@[28..": 1}
+    assert letters.lines == {61}
+    assert in_sum(told) == {"alarm(a)@[2..": 1, "alarm(a)@[2,57]": 1, "quiet(a)@[58..": 1}
 
 
 def test_a_damaged_journal_costs_retractions_and_not_the_run(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from difflib import unified_diff
 from pathlib import Path
 
-from tidelog.commands.outcome import BAD, DONE, USAGE, count, say, show_diagnostics, write_out
+from tidelog.commands.outcome import BAD, DONE, USAGE, count, say, show_diagnostics, unreadable, write_out
 from tidelog.commands.replacing import replace_file
 from tidelog.compiling import read_program
 from tidelog.plans.errors import DataError, ProgramError, SpecError, TidelogError
@@ -79,7 +79,7 @@ def _read(path: str) -> str:
     try:
         return read_program(Path(path))
     except OSError as error:
-        raise SpecError(f"cannot read `{path}`: {os.strerror(error.errno or 0)}") from error
+        raise unreadable(path, error) from error
 
 
 def _diff(before: str, after: str, path: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import anyio
 
-from tidelog.commands.outcome import BAD, DONE, say, show_diagnostics, write_out
+from tidelog.commands.outcome import BAD, DONE, say, show_diagnostics, unreadable, write_out
 from tidelog.plans.errors import ProgramError, SpecError
 
 _EXTRA = ("paho", "jmespath", "hypercorn", "starlette", "httpx", "prometheus_client")
@@ -40,6 +40,9 @@ def run(options: argparse.Namespace) -> int:
     file = Path(options.file)
     try:
         settings = read_settings(file)
+    except OSError as error:
+        raise unreadable(options.file, error, ".toml") from None
+    try:
         if options.messages is not None:
             return gateway_checks.try_messages(settings, file, Path(options.messages))
         if options.check:
@@ -54,5 +57,5 @@ def run(options: argparse.Namespace) -> int:
     except SpecError as error:
         say(f"error: {error}")
         return BAD
-    except FileNotFoundError as error:
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise SpecError(f"cannot read `{error.filename}`: {error.strerror}") from None

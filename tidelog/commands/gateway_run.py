@@ -93,9 +93,10 @@ class Gateway:
 
     async def _listen_in(self, stack: AsyncExitStack) -> None:
         """Serve `--tap`, where that can be."""
-        path = tap_path(self._settings, self._file)
+        path, programs = tap_path(self._settings, self._file), self._settings.programs
+        prefix = f"{programs[0].name}:" if len(programs) == 1 else ""
         try:
-            await stack.enter_async_context(TapServer(path, self._taps, self._tapped))
+            await stack.enter_async_context(TapServer(path, self._taps, self._tapped, prefix))
         except (OSError, TidelogError) as error:
             logger.warning("nobody can listen in: `%s`: %s", path, getattr(error, "strerror", None) or error)
 

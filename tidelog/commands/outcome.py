@@ -30,7 +30,21 @@ def load_plan(path: str, *, queries: Iterable[str] | None = None, outputs: bool 
     try:
         return tidelog.compile_path(path, queries=queries, outputs=outputs, depth=depth)
     except OSError as error:
-        raise SpecError(f"cannot read `{path}`: {os.strerror(error.errno or 0)}") from error
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: str, error: OSError, suffix: str = ".tide") -> SpecError:
+    """Says that a file which the command line names cannot be read; of a folder, which file of it may be meant."""
+    told = f"cannot read `{path}`: {os.strerror(error.errno or 0)}"
+    if not isinstance(error, IsADirectoryError):
+        return SpecError(told)
+    with suppress(OSError):
+        found = sorted(
+            (name for name in os.listdir(path) if name.endswith(suffix)), key=lambda name: (name.count("."), name)
+        )
+        if found:
+            return SpecError(f"{told}; there is `{os.path.join(path, found[0])}` in it")
+    return SpecError(f"{told}; name a file of it")
 
 
 def add_max_state(parser: argparse.ArgumentParser, most: int) -> None:

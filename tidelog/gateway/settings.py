@@ -203,7 +203,7 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     when_program_changes: Literal["refuse", "drop", "set-aside"] = "refuse"
     """What becomes of state that a changed program does not take up: it is an error, or it is dropped; or all of it is set
     aside, and a new one begins."""
-    commit_every: NotNegative = 0.005
+    commit_every: NotNegative = 0.001
     """How many seconds lie at least between two commits: answers wait for them."""
     dead_letters: str = ""
     iso: bool = True

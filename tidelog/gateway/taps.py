@@ -120,10 +120,11 @@ class Tap:
 
 
 class TapServer:
-    """Serves those who listen in, while `async with`; `names` tells what there is to listen to."""
+    """Serves those who listen in, while `async with`; `names` tells what there is to listen to. A name may also be said with
+    the `prefix` in front."""
 
-    def __init__(self, path: str, taps: Taps, names: Callable[[], Iterable[str]]) -> None:
-        self._taps, self._names = taps, names
+    def __init__(self, path: str, taps: Taps, names: Callable[[], Iterable[str]], prefix: str = "") -> None:
+        self._taps, self._names, self._prefix = taps, names, prefix
         self._acceptor = Acceptor(UnixAddress(path), self._serve, ClientLimits(MAX_TAPS))
 
     async def __aenter__(self) -> TapServer:
@@ -143,6 +144,8 @@ class TapServer:
     async def _tell(self, connection: Connection) -> None:
         name = (await _line(connection)).decode("utf-8", "replace")
         known = list(self._names())
+        if name not in known and self._prefix:
+            name = name.removeprefix(self._prefix)
         if name not in known:
             near = suggest(name, known) or f"; there are {', '.join(known)}"
             await connection.send(msgspec.json.encode({"error": f"there is no `{name}` to listen to{near}"}) + b"\n")
