@@ -30,12 +30,13 @@ def spark_session(
     master: str | None = None,
     log: str = os.devnull,
     settings: Mapping[str, str] | None = None,
+    python: str | None = None,
 ) -> SparkSession:
     """The Spark session of this process, started on `cores` cores of this machine if there is none yet.
 
     Its workers run this Python. It listens on loopback only, its time zone is UTC, and what it logs goes to the file `log`.
     `settings` are further ones of Spark's own; they win. With the `master` of a cluster, which has cores of its own, it
-    listens as Spark does, and `PYSPARK_PYTHON` tells what Python the workers run, if not that of this path.
+    listens as Spark does, and its workers run `python`, or what `PYSPARK_PYTHON` says, if not that of this path.
     """
     chosen = {**_SETTINGS}
     if master is None or master.startswith("local"):
@@ -44,7 +45,7 @@ def spark_session(
         # a batch has few groups: one task for each core is enough
         chosen |= {**_LOOPBACK, "spark.sql.shuffle.partitions": str(cores)}
     else:
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ["PYSPARK_PYTHON"] = python or os.environ.get("PYSPARK_PYTHON") or sys.executable
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(master or f"local[{cores},{_ATTEMPTS}]").appName(name)
     for key, value in (chosen | dict(settings or {})).items():

@@ -20,6 +20,7 @@ from tidelog.connectors.outbox_file import OutboxRow, OutboxSchema
 from tidelog.connectors.spark.arguments import PLAIN, ArgumentColumn, agreed, column_of, parse_fields
 from tidelog.connectors.spark.columns import FactBatches, fact_type, has_dates
 from tidelog.connectors.spark.origins import Origin, read_origins, read_schemas
+from tidelog.connectors.spark.shipping import prepare_workers
 from tidelog.connectors.spark.table_source import Table, TableReader
 from tidelog.plans.errors import ConnectorError, SpecError
 
@@ -37,6 +38,7 @@ Offset = dict[str, int]
 
 def register(spark: SparkSession) -> None:
     """Make the format `tidelog` known to a session: `spark.readStream.format("tidelog")`."""
+    prepare_workers(spark)
     spark.dataSource.register(TidelogDataSource)
 
 
