@@ -47,8 +47,8 @@ class TidelogDataSource(DataSource):
 
     * `tables` and `predicate`: where the tables are, and of which predicate; a batch alone, without the options below;
     * `path`: directories of outboxes, separated by commas;
-    * `address`: gateways, `tcp://HOST:PORT`, likewise; with `token` or `tokenFile`, and `tls`: `true`, or a file of
-      certificates to trust;
+    * `address`: gateways, `http://HOST:PORT/outbox/NAME`, likewise; with `token` or `tokenFile`, and `trusted`, a file of
+      certificates to trust in place of the system's;
     * `predicate`: read this one alone, its arguments as a struct where its fields are declared, or given as `fields`, such
       as `sensor: text, value: number`;
     * `maxRowsPerBatch`: how many facts a batch of a stream takes at most;

@@ -92,7 +92,10 @@ STREAM = ("--checkpoint", "c")
         (["--conf", "spark.sql.session.timeZone=CET"], "answers depend on this setting, and a run sets it itself"),
         (["--log", "s3a://b/log"], "`--log` is a file of this machine, got `s3a://b/log`"),
         (["--dead-letter", "s3a://b/dead"], "`--dead-letter` is a file of this machine, got `s3a://b/dead`"),
-        (["--in", "outbox:s3a://b/box"], "outboxes are in a folder of this machine, or behind `tcp://HOST:PORT`"),
+        (
+            ["--in", "outbox:s3a://b/box"],
+            "outboxes are in a folder of this machine, or behind `http://HOST:PORT/outbox/NAME`",
+        ),
         (["--out", "a.parquet"], "`a.parquet`: tables go to a folder, which `parquet:DIR` names"),
         (
             ["--in", "csv+in?predicate=tmp"],

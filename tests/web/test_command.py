@@ -53,7 +53,7 @@ def test_a_run_is_served_until_a_signal_ends_it(program: str) -> None:
         (["--http", "0.0.0.0:8080"], "needs TLS and a token"),
         (["--http", "127.0.0.1:0", "--backend", "asyncio"], "on trio alone"),
         (["--http", "127.0.0.1:0", "--tls-cert", "a.pem"], "belong together"),
-        (["--http", "127.0.0.1:0", "--serve-outbox", "tcp+listen://127.0.0.1:0"], "needs an outbox"),
+        (["--http", "127.0.0.1:0", "--serve-outbox", "127.0.0.1:0"], "needs an outbox"),
     ],
 )
 def test_what_cannot_be_served_is_a_mistake_in_usage(

@@ -16,6 +16,7 @@ from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import load_plan, say, show_diagnostics
 from tidelog.commands.overlap import check_overlap
 from tidelog.connectors import spark
+from tidelog.connectors.outbox_client import FORM
 from tidelog.connectors.spark.places import environment, held_alone, is_remote, local_path
 from tidelog.connectors.spark.requirements import FIXED
 from tidelog.connectors.spark.running.clock import Clock
@@ -84,7 +85,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     stream.add_argument("--every", type=seconds, metavar="S", help="seconds between two batches (default 1)")
     stream.add_argument("--once", action="store_true", help="end once all that is there is told")
     stream.add_argument("--files", type=positive, metavar="N", help=f"files a batch takes of each input (default {FILES})")
-    add_access_options(parser.add_argument_group("of gateways, `--in outbox:tcp://HOST:PORT`"))
+    add_access_options(parser.add_argument_group(f"of gateways, `--in outbox:{FORM}`"))
     parser.set_defaults(run=run)
 
 

@@ -14,6 +14,7 @@ from tidelog.compiling import compile_path
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
 from tidelog.connectors.acceptor import ClientLimits
 from tidelog.connectors.addresses import parse_host_port
+from tidelog.connectors.credentials import check_token, load_certificate
 from tidelog.connectors.formats import make_decoder
 from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.mapping.mapper import LineMapper, MapMapper, Mapper
@@ -22,7 +23,6 @@ from tidelog.connectors.mapping.topics import TopicPattern
 from tidelog.connectors.mqtt.client import FIRST_PAUSE, MqttClient
 from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.mqtt.source import MqttSource
-from tidelog.connectors.outbox_server import check_token, load_certificate
 from tidelog.connectors.polled import Polled, PolledSource
 from tidelog.connectors.replay import ReplaySource
 from tidelog.connectors.spec import open_sink, open_source, parse_spec
