@@ -82,4 +82,4 @@ def environment(archive: str) -> tuple[str, str]:
         raise SpecError(f"`--archives` `{archive}`: expected one archive, `FILE` or `FILE#NAME`")
     if "://" not in path and not os.path.isfile(path):
         raise SpecError(f"`--archives` `{archive}`: there is no file `{path}`")
-    return f"{path}#{name}", f"./{name}/bin/python"
+    return f"{path if '://' in path else os.path.abspath(path)}#{name}", f"./{name}/bin/python"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shlex
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -50,8 +55,28 @@ def spark_session(
     builder = SparkSession.builder.master(master or f"local[{cores},{_ATTEMPTS}]").appName(name)
     for key, value in (chosen | dict(settings or {})).items():
         builder = builder.config(key, value)
-    with _standard_error_in(log):  # the JVM inherits it, and with it all that Spark says
+    with _standard_error_in(log), _own_python_as(python):  # the JVM inherits it, and with it all that Spark says
         return builder.getOrCreate()
+
+
+@contextmanager
+def _own_python_as(python: str | None) -> Iterator[None]:
+    """Start the JVM where a relative path of the workers' Python leads to this one: Spark runs it on this machine, too."""
+    if python is None or os.path.isabs(python):
+        yield
+        return
+    folder = tempfile.mkdtemp(prefix="tidelog-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder, python)
+    path.parent.mkdir(parents=True)
+    path.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', "utf-8")
+    path.chmod(0o700)
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 @contextmanager

@@ -57,7 +57,11 @@ def prepare_workers(spark: SparkSession) -> None:
     if lacking:
         folder = tempfile.mkdtemp(prefix="tidelog-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        context.addPyFile(pack(lacking, os.path.join(folder, f"{_PACKAGE}.zip")))
+        path = pack(lacking, os.path.join(folder, f"{_PACKAGE}.zip"))
+        context.addPyFile(path)
+        # the first batch of a stream begins in their Python on this machine, where Spark looks for nothing that was added
+        known = context.environment.get("PYTHONPATH")
+        context.environment["PYTHONPATH"] = path if known is None else f"{path}{os.pathsep}{known}"
     _prepared.add(application)
 
 

@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from zipfile import ZipFile
@@ -15,6 +16,7 @@ import pytest
 
 from children import WAIT
 from tidelog.connectors.spark.places import environment
+from tidelog.connectors.spark.queries import why
 from tidelog.connectors.spark.shipping import is_pure, pack
 from tidelog.plans.errors import SpecError
 
@@ -76,7 +78,8 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.long
 def test_a_cluster_without_tidelog_answers_as_one_process(plant: Path, master: str) -> None:
-    """Over history and as a stream, workers that have no tidelog give what one process gives."""
+    """Over history and as a stream, workers that have no tidelog give what one process gives, and so do those of an
+    environment that is packed."""
     python = bare_python(plant / "python", COMPILED)
     assert subprocess.run([python, "-c", "import tidelog"], cwd="/", env={}, capture_output=True, check=False).returncode
     facts = ("--in", "readings/all.jsonl", "--out", "facts+-")
@@ -84,14 +87,17 @@ def test_a_cluster_without_tidelog_answers_as_one_process(plant: Path, master: s
     assert (history[0], len(history[1]) > 20) == (0, True)
     assert on_cluster(plant, master, python) == history
     stream = tidelog(plant, "run", "plant.tide", *facts, "--emit", "final", "--at-end", "stop")
-    checkpoint = f"file://{plant}/checkpoint"
-    told = on_cluster(plant, master, python, "--checkpoint", checkpoint, "--once", "--emit", "final")
-    assert told[:2] == stream[:2]
+    with tarfile.open(plant / "env.tar.gz", "w:gz") as archive:
+        archive.add(plant / "python", ".")
+    for number, options in enumerate(((), ("--archives", "env.tar.gz"))):
+        checkpoint = f"file://{plant}/checkpoint-{number}"
+        told = on_cluster(plant, master, python, "--checkpoint", checkpoint, "--once", "--emit", "final", *options)
+        assert told[:2] == stream[:2], told[2]
 
 
 @pytest.mark.long
 def test_what_workers_lack_is_named(plant: Path, master: str) -> None:
-    """A package that is compiled, another version of Python, and one that is not there: a line each, with the remedy."""
+    """A package that is compiled, and a Python that is not there: a line, with the remedy."""
     python = bare_python(plant / "python", [name for name in COMPILED if name != "msgspec"])
     code, _, said = on_cluster(plant, master, python)
     assert (code, said.count("\n")) == (1, 1)
@@ -99,6 +105,16 @@ def test_what_workers_lack_is_named(plant: Path, master: str) -> None:
     code, _, said = on_cluster(plant, master, "/nowhere/python")
     assert (code, said.count("\n")) == (1, 1)
     assert "workers cannot start `/nowhere/python`: name the Python that they have by the variable `PYSPARK_PYTHON`" in said
+
+
+def test_another_version_of_python_is_told() -> None:
+    """What Spark says of it in many lines is one, with the remedy."""
+    said = (
+        "pyspark.errors.exceptions.base.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker has different "
+        "version: 3.12 than that in driver: 3.11, PySpark cannot run with different minor versions."
+    )
+    told = "the workers' Python is 3.12, and this one 3.11: name one like this by the variable `PYSPARK_PYTHON`, or bring it"
+    assert why(OSError(said)).startswith(told)
 
 
 def test_a_zip_holds_sources_and_data(tmp_path: Path) -> None:
