@@ -32,7 +32,8 @@ _NEEDED = ("anyio", "idna", "sniffio", "typing_extensions", "lark", "msgspec")
 """What tidelog loads in a worker, as far as it is installed here."""
 _NEEDED_BY_SPARK = ("pyarrow", "pandas", "google.protobuf")
 """What PySpark loads in a worker for what is run."""
-_LEFT_OUT = (".so", ".pyd", ".pyc")
+_COMPILED = (".so", ".pyd")
+_LEFT_OUT = (*_COMPILED, ".pyc")
 _MOST_LOOKS = 32
 _HINT = "bring an environment that has it: `venv-pack -o env.tar.gz`, then `--archives env.tar.gz` (`spark.archives`)"
 
@@ -99,7 +100,7 @@ def is_pure(module: str) -> bool:
     folder = folder_of(module)
     if folder is None:
         return os.path.isfile(_file_of(module) or "")
-    return not any(name.endswith(_LEFT_OUT[:2]) for _, _, files in os.walk(folder) for name in files)
+    return not any(name.endswith(_COMPILED) for _, _, files in os.walk(folder) for name in files)
 
 
 def pack(modules: Sequence[str], path: str) -> str:

@@ -72,6 +72,8 @@ STREAM = ("--checkpoint", "c")
         ([*STREAM, "--lateness", "-1"], "--lateness: expected a duration of 0 or more"),
         (["--iso"], "ISO-8601 output needs a unit"),
         (["--cores", "2", "--master", "yarn"], "`--cores` are those of this machine"),
+        (["--archives", "p.tide"], "`--archives` brings Python to the workers of a cluster: name it by `--master`"),
+        (["--archives", "no.tar.gz", "--master", "yarn"], "`--archives` `no.tar.gz`: there is no file `no.tar.gz`"),
         (["--buckets", "0"], "expected a whole number above 0, got `0`"),
         (["--out", "tcp://127.0.0.1:9"], "what runs on Spark writes to `-`, to files and to `parquet:DIR`"),
         (["--out", "csv+a.csv"], "csv can be read, not written"),

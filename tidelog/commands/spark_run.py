@@ -148,7 +148,7 @@ def check_options(options: argparse.Namespace) -> None:
         raise SpecError(f"`--emit points` {why}: use `tidelog run`")
     if options.cores is not None and options.master is not None:
         raise SpecError("`--cores` are those of this machine: with `--master`, the cluster's own settings tell them")
-    if options.archives is not None and options.master is None:
+    if options.archives is not None and (options.master or "local").startswith("local"):
         raise SpecError("`--archives` brings Python to the workers of a cluster: name it by `--master`")
     for name in ("log", "dead_letter"):
         path = getattr(options, name)
