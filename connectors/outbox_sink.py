@@ -29,8 +29,8 @@ class OutboxSink:
 
     promise: Promise = "exactly once"
 
-    def __init__(self, outbox: Outbox) -> None:
-        self.name = "outbox"  # wherever it is moved to
+    def __init__(self, outbox: Outbox, name: str = "outbox") -> None:
+        self.name = name  # wherever it is moved to
         self._outbox = outbox
         self._run = ""
         self._heading = Heading("", 1, 0)

@@ -52,12 +52,13 @@ def reason(  # noqa: PLR0913 - every option has a default, and names what it is
     last one of the batches before. The keys of each stage of the program are dealt into so many `buckets`, each of them a
     session: 8 in a batch, each of which one task works on; in a stream up to 512, of which a batch costs those that it has
     facts of, or that are due. A stream keeps the number in its checkpoint.
-    Nothing runs before the result is used, but for a look at the first and the last time of a batch where it matters.
+    Nothing runs before the result is used, but for a look at the first and the last time of a batch where it matters, and,
+    once a session, at the workers of a cluster: they get this tidelog where they lack it.
 
     A stream keeps its state in RocksDB: set `STREAM_SETTINGS` in `spark.conf` before, and write with `outputMode("append")`.
 
     Raises ProgramError where the program is wrong or cannot be split by keys, SpecError where frames, columns and options do
-    not fit it, ConnectorError where Spark or Java is missing.
+    not fit it, ConnectorError where Spark or Java is missing, or what workers need and cannot be sent.
     """
     plan = compile(program) if isinstance(program, str) else program
     spark.check_requirements()

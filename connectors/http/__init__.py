@@ -21,16 +21,17 @@ For each program that runs, one `Watch`, which the engine tells what it does and
         await engine.run()
 
 `server.port` is the port, `server.watches` maps names to what is shown: a reload replaces an entry, or calls
-`watch.replace(plan)` with the engine's new plan. `server.actions["reload"] = function` answers `POST /-/reload`: an async
-function without arguments that returns what is told to the caller (as JSON), and raises a TidelogError where the old program
-goes on. `server.metrics.registry` is a `CollectorRegistry` of prometheus-client, for what else is to be measured.
+`watch.replace(plan)` with the engine's new plan. `server.outboxes` maps names to the directories of outboxes.
+`server.actions["reload"] = function` answers `POST /-/reload`: an async function without arguments that returns what is told
+to the caller (as JSON), and raises a TidelogError where the old program goes on. `server.metrics.registry` is a
+`CollectorRegistry` of prometheus-client, for what else is to be measured.
 
 `Watch` knows of no clock but the machine's, opens nothing, and keeps a bounded amount of everything. An engine that stores
 calls `observer.committed(seconds)` after each commit, and is told to `watch.attach(engine, is_durable=True)`: then `POST
 /ingest?wait=commit` is answered after the commit behind its facts; without, `wait=taken` is as far as it goes.
 
 `HttpSettings` has the options of `[http]`, each with its meaning; it raises SpecError for what cannot be, such as an address
-beyond this machine without TLS and a token. `load_token` and `load_certificate` of `connectors/outbox_server.py` read files.
+beyond this machine without TLS and a token. `load_token` and `load_certificate` of `connectors/credentials.py` read files.
 """
 
 from typing import TYPE_CHECKING

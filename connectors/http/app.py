@@ -22,6 +22,7 @@ from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.http.access import COOKIE, Access
 from tidelog.connectors.http.guard import Guard
 from tidelog.connectors.http.metrics import Metrics
+from tidelog.connectors.http.outboxes import Outboxes, Taking
 from tidelog.connectors.http.posting import Posting
 from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.http.state import View
@@ -44,12 +45,14 @@ _REASONS_AT_ONCE = 1
 
 
 class App:
-    """The application over some watches, by their names, the first of which is shown unless told otherwise."""
+    """The application over some watches, by their names, the first of which is shown unless told otherwise; and outboxes."""
 
-    def __init__(self, settings: HttpSettings, watches: MutableMapping[str, Watch], actions: dict[str, Action]) -> None:
+    def __init__(
+        self, settings: HttpSettings, watches: MutableMapping[str, Watch], actions: dict[str, Action], outboxes: Outboxes
+    ) -> None:
         self._settings, self._watches, self._actions = settings, watches, actions
         self._access = Access(settings)
-        self._posting = Posting(settings)
+        self._posting, self._outboxes = Posting(settings), outboxes
         self._streams = Streams(settings.max_listeners, settings.keep_alive_seconds)
         self._threads: anyio.CapacityLimiter | None = None
         self.metrics = Metrics(watches, lambda: self._streams.count, lambda: self._posting.count)
@@ -67,6 +70,10 @@ class App:
             Route("/events", self._of_program(self._streams.events)),
             WebSocketRoute("/ws", self._socket),
             Route("/ingest", self._of_program(self._posting.answer), methods=["POST"]),
+            Route("/outbox", self._outboxes.names),
+            Route("/outbox/{name}", self._outboxes.read),
+            Route("/outbox/{name}/schema", self._outboxes.schema),
+            Route("/outbox/{name}/ack", Taking(self._outboxes), methods=["POST"]),
             Route("/metrics", self._metrics),
             Route("/healthz", self._health),
             Route("/ready", self._ready),
@@ -79,6 +86,8 @@ class App:
     # --- the page -------------------------------------------------------------------------------------------------------
 
     async def _page(self, request: Request) -> Response:
+        if not self._watches and self._outboxes.folders:
+            return RedirectResponse("/outbox", 303)
         return _file("index.html")
 
     async def _icon(self, request: Request) -> Response:

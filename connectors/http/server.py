@@ -27,6 +27,7 @@ from tidelog.connectors.addresses import TcpAddress
 from tidelog.connectors.connection import Connection
 from tidelog.connectors.http.app import Action, App
 from tidelog.connectors.http.metrics import Metrics
+from tidelog.connectors.http.outboxes import Outboxes
 from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.http.watch import Watch
 from tidelog.plans.errors import SpecError
@@ -38,7 +39,8 @@ _GONE = (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.En
 class HttpServer:
     """Serves some watches as long as `async with`; `port` is the port once entered. SpecError on another loop than trio's.
 
-    `watches` are the programs by name, and may change; `actions` are what `POST /-/NAME` calls.
+    `watches` are the programs by name, and may change; so may `outboxes`, the directories of outboxes by the names under
+    which they are served. `actions` are what `POST /-/NAME` calls.
     """
 
     def __init__(self, watches: Sequence[Watch], settings: HttpSettings) -> None:
@@ -48,7 +50,9 @@ class HttpServer:
         if len(self.watches) < len(watches):
             raise SpecError("each program that is served needs a name of its own")
         self.actions: dict[str, Action] = {}
-        app = App(settings, self.watches, self.actions)
+        self._outboxes = Outboxes(settings)
+        self.outboxes = self._outboxes.folders
+        app = App(settings, self.watches, self.actions, self._outboxes)
         self.metrics: Metrics = app.metrics
         served: Any = app.build()  # ASGI's types are told anew by each library
         self._app = wrap_app(served, settings.max_body, "asgi")
@@ -83,6 +87,7 @@ class HttpServer:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
+        await self._outboxes.settle()
         await self._context.terminated.set()
         for stream in self._open:
             stream.abort()

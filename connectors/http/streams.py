@@ -91,7 +91,7 @@ class _Events(Response):
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_wait_for_end, receive, tasks)
+                tasks.start_soon(wait_for_end, receive, tasks)
                 await self._tell(send)
         finally:
             self._streams.count -= 1
@@ -113,7 +113,7 @@ class _Events(Response):
             text = ":\n\n" if waited.cancelled_caught else ""
 
 
-async def _wait_for_end(receive: Receive, tasks: TaskGroup) -> None:
+async def wait_for_end(receive: Receive, tasks: TaskGroup) -> None:
     """Notice that the client has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass

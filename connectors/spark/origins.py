@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from tidelog.connectors.credentials import load_token
 from tidelog.connectors.outbox import OutboxReader
-from tidelog.connectors.outbox_client import OutboxClient
+from tidelog.connectors.outbox_client import FORM, OutboxClient, check_address, is_address
 from tidelog.connectors.outbox_file import OutboxRow, OutboxSchema
-from tidelog.connectors.outbox_server import load_token
 from tidelog.connectors.spark.places import on_this_machine
 from tidelog.plans.errors import SpecError
 
@@ -31,19 +31,19 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How gateways are asked: the token that they want, and whether over TLS: True, or a file of certificates to trust."""
+    """How gateways are asked: the token that they want, and a file of certificates to trust in place of the system's."""
 
     token: str | None = field(default=None, repr=False)
-    tls: bool | str = False
+    trusted: str | None = None
 
 
 NO_ACCESS = Access()
-"""Without token and TLS, which is enough on this machine."""
+"""Without a token, which is enough on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One outbox: its directory, or the address `tcp://HOST:PORT` of its gateway.
+    """One outbox: its directory, or the address `http://HOST:PORT/outbox/NAME`.
 
     Plain data: it is sent to Spark's workers.
     """
@@ -60,16 +60,11 @@ class Origin:
     def open(self) -> Iterator[Reader]:
         """Its reader. SpecError where there is no outbox, ConnectorError where it cannot be read."""
         if self.is_remote:
-            with OutboxClient(self.place, token=self.access.token, tls=self.access.tls) as client:
+            with OutboxClient(self.place, token=self.access.token, trusted=self.access.trusted) as client:
                 yield client
         else:
             with OutboxReader(self.place) as reader:
                 yield reader
-
-
-def is_address(place: str) -> bool:
-    """Whether it is the address of a gateway, not a directory."""
-    return place.lower().startswith("tcp:")
 
 
 def place_of(source: str) -> str:
@@ -79,13 +74,13 @@ def place_of(source: str) -> str:
     """
     if "," in source:
         raise SpecError(f"the name of an outbox must not hold a comma, got `{source}`")
-    return source if is_address(source) else on_this_machine(source, "outboxes")
+    return check_address(source) if is_address(source) else on_this_machine(source, "outboxes")
 
 
 def source_options(origins: Sequence[Origin]) -> dict[str, str]:
     """The options by which the data source finds these outboxes, all with the same access: what `read_origins` reads."""
     access = origins[0].access
-    options = {"tls": str(access.tls).lower() if isinstance(access.tls, bool) else access.tls}
+    options = {} if access.trusted is None else {"trusted": access.trusted}
     if access.token is not None:
         options["token"] = access.token
     for key, is_remote in (("path", False), ("address", True)):
@@ -97,14 +92,11 @@ def source_options(origins: Sequence[Origin]) -> dict[str, str]:
 
 def read_origins(options: Mapping[str, str]) -> tuple[Origin, ...]:
     """The outboxes that the options of a data source name; SpecError where they name none."""
-    access = Access(_token(options), _tls(options.get("tls")))
+    access = Access(_token(options), options.get("trusted"))
     paths, addresses = _parts(options.get("path")), _parts(options.get("address"))
     if not paths and not addresses:
-        raise SpecError("say where the outbox is: `.option('path', DIR)` or `.option('address', 'tcp://HOST:PORT')`")
-    for address in addresses:
-        if not is_address(address):
-            raise SpecError(f"`{address}` is not of the form `tcp://HOST:PORT`")
-    return tuple(Origin(place, access) for place in (*paths, *addresses))
+        raise SpecError(f"say where the outbox is: `.option('path', DIR)` or `.option('address', '{FORM}')`")
+    return tuple(Origin(place, access) for place in (*paths, *map(check_address, addresses)))
 
 
 def _parts(text: str | None) -> list[str]:
@@ -114,13 +106,6 @@ def _parts(text: str | None) -> list[str]:
 def _token(options: Mapping[str, str]) -> str | None:
     path = options.get("tokenFile")
     return options.get("token") if path is None else load_token(path)
-
-
-def _tls(text: str | None) -> bool | str:
-    """`true`, `false`, or a path."""
-    if text is None or text.lower() == "false":
-        return False
-    return text.lower() == "true" or text
 
 
 def read_schemas(origins: Sequence[Origin]) -> tuple[OutboxSchema, ...]:

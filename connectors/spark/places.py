@@ -12,6 +12,9 @@ from tidelog.plans.errors import SpecError
 
 _REMOTE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*://")
 
+_ENVIRONMENT = "environment"
+"""What the folder of an environment is called on workers unless told otherwise."""
+
 
 def is_remote(path: str) -> bool:
     """Whether it is a URI of another file system than this machine's."""
@@ -63,3 +66,20 @@ def held_alone(folder: str, what: str) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
+
+
+def environment(archive: str) -> tuple[str, str]:
+    """What Spark is told of an archive with an environment, and the path of its Python on workers.
+
+    `archive` is `FILE` or `FILE#NAME`. SpecError where there is no such file on this machine.
+
+    >>> environment("hdfs://plant/env.tar.gz#py")
+    ('hdfs://plant/env.tar.gz#py', './py/bin/python')
+    """
+    path, _, name = archive.partition("#")
+    name = name or _ENVIRONMENT
+    if "," in archive or "/" in name or name in (".", ".."):
+        raise SpecError(f"`--archives` `{archive}`: expected one archive, `FILE` or `FILE#NAME`")
+    if "://" not in path and not os.path.isfile(path):
+        raise SpecError(f"`--archives` `{archive}`: there is no file `{path}`")
+    return f"{path if '://' in path else os.path.abspath(path)}#{name}", f"./{name}/bin/python"

@@ -43,6 +43,16 @@ _KNOWN = [
             "a Python worker did not start in time, in several tries: the machine is too busy",
         ),
         (
+            r"Python in worker has different version: (\S+) than that in driver: (\d[\d.]*\d)",
+            r"the workers' Python is \1, and this one \2: name one like this by the variable `PYSPARK_PYTHON`, or bring it "
+            "with an environment: `--archives env.tar.gz`",
+        ),
+        (
+            'Cannot run program "(.*?)"',
+            r"workers cannot start `\1`: name the Python that they have by the variable `PYSPARK_PYTHON`, or bring one with "
+            "an environment: `--archives env.tar.gz`",
+        ),
+        (
             "Address already in use|Service '(.*)' failed after",
             "a port of Spark's is in use: choose another with `--conf`",
         ),

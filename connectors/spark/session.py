@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shlex
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -30,12 +35,13 @@ def spark_session(
     master: str | None = None,
     log: str = os.devnull,
     settings: Mapping[str, str] | None = None,
+    python: str | None = None,
 ) -> SparkSession:
     """The Spark session of this process, started on `cores` cores of this machine if there is none yet.
 
     Its workers run this Python. It listens on loopback only, its time zone is UTC, and what it logs goes to the file `log`.
     `settings` are further ones of Spark's own; they win. With the `master` of a cluster, which has cores of its own, it
-    listens as Spark does, and `PYSPARK_PYTHON` tells what Python the workers run, if not that of this path.
+    listens as Spark does, and its workers run `python`, or what `PYSPARK_PYTHON` says, if not that of this path.
     """
     chosen = {**_SETTINGS}
     if master is None or master.startswith("local"):
@@ -44,13 +50,33 @@ def spark_session(
         # a batch has few groups: one task for each core is enough
         chosen |= {**_LOOPBACK, "spark.sql.shuffle.partitions": str(cores)}
     else:
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ["PYSPARK_PYTHON"] = python or os.environ.get("PYSPARK_PYTHON") or sys.executable
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(master or f"local[{cores},{_ATTEMPTS}]").appName(name)
     for key, value in (chosen | dict(settings or {})).items():
         builder = builder.config(key, value)
-    with _standard_error_in(log):  # the JVM inherits it, and with it all that Spark says
+    with _standard_error_in(log), _own_python_as(python):  # the JVM inherits it, and with it all that Spark says
         return builder.getOrCreate()
+
+
+@contextmanager
+def _own_python_as(python: str | None) -> Iterator[None]:
+    """Start the JVM where a relative path of the workers' Python leads to this one: Spark runs it on this machine, too."""
+    if python is None or os.path.isabs(python):
+        yield
+        return
+    folder = tempfile.mkdtemp(prefix="tidelog-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder, python)
+    path.parent.mkdir(parents=True)
+    path.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', "utf-8")
+    path.chmod(0o700)
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from tidelog.connectors.outbox_file import OutboxRow, OutboxSchema
 from tidelog.connectors.spark.arguments import PLAIN, ArgumentColumn, agreed, column_of, parse_fields
 from tidelog.connectors.spark.columns import FactBatches, fact_type, has_dates
 from tidelog.connectors.spark.origins import Origin, read_origins, read_schemas
+from tidelog.connectors.spark.shipping import prepare_workers
 from tidelog.connectors.spark.table_source import Table, TableReader
 from tidelog.plans.errors import ConnectorError, SpecError
 
@@ -37,6 +38,7 @@ Offset = dict[str, int]
 
 def register(spark: SparkSession) -> None:
     """Make the format `tidelog` known to a session: `spark.readStream.format("tidelog")`."""
+    prepare_workers(spark)
     spark.dataSource.register(TidelogDataSource)
 
 
@@ -45,8 +47,8 @@ class TidelogDataSource(DataSource):
 
     * `tables` and `predicate`: where the tables are, and of which predicate; a batch alone, without the options below;
     * `path`: directories of outboxes, separated by commas;
-    * `address`: gateways, `tcp://HOST:PORT`, likewise; with `token` or `tokenFile`, and `tls`: `true`, or a file of
-      certificates to trust;
+    * `address`: gateways, `http://HOST:PORT/outbox/NAME`, likewise; with `token` or `tokenFile`, and `trusted`, a file of
+      certificates to trust in place of the system's;
     * `predicate`: read this one alone, its arguments as a struct where its fields are declared, or given as `fields`, such
       as `sensor: text, value: number`;
     * `maxRowsPerBatch`: how many facts a batch of a stream takes at most;

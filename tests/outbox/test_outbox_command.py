@@ -87,16 +87,20 @@ def test_a_spec_that_is_wrong(spec: str, reason: str) -> None:
         (["--state", "{box}", "--keep", "7x"], "expected an age or a size"),
         (["--state", "{box}", "--out", "parquet:t"], "tables cannot be gone on with"),
         (["--out", "spark+outbox:{box}", "--iso"], "an outbox holds times as exact numbers"),
-        (["--out", "-", "--serve-outbox", "tcp+listen://127.0.0.1:0"], "`--serve-outbox` needs an outbox"),
+        (["--out", "-", "--serve-outbox", "127.0.0.1:0"], "`--serve-outbox` needs an outbox"),
         (["--token-file", "f"], "`--token-file` needs an outbox"),
         (
-            ["--out", "spark+outbox:{box}", "--serve-outbox", "tcp://127.0.0.1:0"],
-            "is not of the form `tcp+listen://HOST:PORT`",
+            ["--out", "spark+outbox:{box}", "--serve-outbox", "tcp+listen://127.0.0.1:9400"],
+            "expected HOST:PORT",
         ),
-        (["--out", "spark+outbox:{box}", "--serve-outbox", "tcp+listen://0.0.0.0:0"], "needs TLS and a token"),
+        (["--out", "spark+outbox:{box}", "--serve-outbox", "0.0.0.0:0"], "needs TLS and a token"),
         (
-            ["--out", "spark+outbox:{box}", "--serve-outbox", "tcp+listen://127.0.0.1:0", "--tls-cert", "c"],
+            ["--out", "spark+outbox:{box}", "--serve-outbox", "127.0.0.1:0", "--tls-cert", "c"],
             "`--tls-cert` and `--tls-key` belong together",
+        ),
+        (
+            ["--out", "spark+outbox:{box}", "--serve-outbox", "127.0.0.1:0", "--backend", "asyncio"],
+            "`--serve-outbox` is served on trio alone",
         ),
         (["--in", "spark+outbox:{box}"], "unknown scheme `spark+outbox`"),
     ],
@@ -173,10 +177,10 @@ def test_an_outbox_is_served_until_all_is_taken(program: Path, tmp_path: Path) -
     (tmp_path / "token").write_text(token)
     folder, port = tmp_path / "box", free_port()
     options = ["--in", f"{path}?predicate=temp", "--out", f"spark+outbox:{folder}", "--token-file", str(tmp_path / "token")]
-    process = start(program, *options, "--serve-outbox", f"tcp+listen://127.0.0.1:{port}")
+    process = start(program, *options, "--serve-outbox", f"127.0.0.1:{port}")
     wait_for_last(folder, 1)
     rows = []
-    with OutboxClient(f"tcp://127.0.0.1:{port}", token=token) as client:
+    with OutboxClient(f"http://127.0.0.1:{port}/outbox/program", token=token) as client:
         while not rows or rows[-1].horizon != "inf":
             rows += client.read(len(rows))
         time.sleep(0.3)
@@ -189,7 +193,7 @@ def test_an_outbox_is_served_until_all_is_taken(program: Path, tmp_path: Path) -
     run_durably(plan, tmp_path / "golden", [source(plan, path)])
     assert untimed(rows) == untimed(held(tmp_path / "golden"))
     with pytest.raises(ConnectorError):
-        OutboxClient(f"tcp://127.0.0.1:{port}").last()
+        OutboxClient(f"http://127.0.0.1:{port}/outbox/program").last()
 
 
 def free_port() -> int:

@@ -1,67 +1,69 @@
-"""An outbox over TCP: the same as in its directory; who is let in, and what is done with nonsense."""
+"""An outbox over HTTP: the same as in its directory; who is let in, what is lost and asked for again, and nonsense."""
 
 from __future__ import annotations
 
+import json
 import secrets
 import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
-import anyio.lowlevel
 import anyio.to_thread
-import msgspec
+import httpx
 import pytest
-from engine.running import BACKENDS
 
 import tidelog
 from children import WAIT
 from outbox.boxes import PROGRAM, alarm
-from tidelog.connectors import acceptor, outbox_protocol, outbox_server
-from tidelog.connectors.acceptor import ClientLimits
+from tidelog.connectors import outbox_client, outbox_lines
 from tidelog.connectors.addresses import TcpAddress
-from tidelog.connectors.outbox import Outbox, OutboxReader
-from tidelog.connectors.outbox_client import OutboxClient
-from tidelog.connectors.outbox_protocol import LENGTH, VERSION, Hello, Reply, Request
-from tidelog.connectors.outbox_server import OutboxServer, load_certificate, load_token, parse_server
+from tidelog.connectors.credentials import load_certificate, load_token
+from tidelog.connectors.http import HttpServer, HttpSettings, guard, outboxes
+from tidelog.connectors.outbox import Outbox, OutboxReader, OutboxRow
+from tidelog.connectors.outbox_client import OutboxClient, check_address
+from tidelog.connectors.outbox_lines import FIRST, IDENTITY, LAST, decode_rows, encode_rows
 from tidelog.plans.errors import ConnectorError, SpecError
-from tidelog.runtime.interfaces import ConnectionStatistics
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
 CERTIFICATE, KEY = str(HERE / "test-server.pem"), str(HERE / "test-server.key")
 TOKEN = secrets.token_hex(8)
+LOOPBACK = TcpAddress("127.0.0.1", 0)
 
 
 @pytest.fixture
 def box(tmp_path: Path) -> str:
     """The directory of an outbox with a hundred facts."""
-    with Outbox(str(tmp_path), tidelog.compile(PROGRAM), "f", node="edge") as outbox:
-        outbox.append([alarm(time, f"sensor-{time}") for time in range(100)], 5)
-        outbox.commit(b"")
+    fill(str(tmp_path), 0, 100)
     return str(tmp_path)
 
 
-def serving(box: str, use: Callable[[str], T], *, backend: str = "trio", **options: Any) -> T:
+def fill(folder: str, begin: int, end: int) -> None:
+    """Put facts of these times into an outbox."""
+    with Outbox(folder, tidelog.compile(PROGRAM), "f", node="edge") as outbox:
+        outbox.append([alarm(time, f"sensor-{time}") for time in range(begin, end)], 5)
+        outbox.commit(b"")
+
+
+def serving(box: str, use: Callable[[str], T], *, address: TcpAddress = LOOPBACK, **options: Any) -> T:
     """What `use` returns of the address at which the outbox is served, in a thread of its own."""
 
     async def main() -> T:
-        async with OutboxServer(box, TcpAddress("127.0.0.1", 0), **options) as server:
-            return await anyio.to_thread.run_sync(use, f"tcp://127.0.0.1:{server.port}")
+        server = HttpServer([], HttpSettings(address, **options))
+        server.outboxes["alarms"] = box
+        async with server:
+            scheme = "https" if options.get("tls") else "http"
+            with anyio.fail_after(WAIT):
+                return await anyio.to_thread.run_sync(use, f"{scheme}://127.0.0.1:{server.port}/outbox/alarms")
 
-    return anyio.run(main, backend=backend)
-
-
-def read_all(address: str) -> int:
-    """How many facts there are to read."""
-    with OutboxClient(address) as client:
-        return len(client.read(0))
+    return anyio.run(main, backend="trio")
 
 
 def last_of(address: str, **options: Any) -> int:
@@ -69,10 +71,17 @@ def last_of(address: str, **options: Any) -> int:
         return client.last()
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_client_reads_what_the_directory_holds(box: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def get(address: str, **query: Any) -> httpx.Response:
+    return httpx.get(address, params=query, timeout=WAIT, trust_env=False)
+
+
+def acknowledge(address: str, body: object) -> httpx.Response:
+    return httpx.post(f"{address}/ack", content=json.dumps(body), timeout=WAIT, trust_env=False)
+
+
+def test_a_client_reads_what_the_directory_holds(box: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Schema, numbers, facts in several replies, and acknowledgements: as with the reader of the directory."""
-    monkeypatch.setattr(outbox_server, "READ_ROWS", 7)
+    monkeypatch.setattr(outboxes, "READ_ROWS", 7)
 
     def use(address: str) -> None:
         with OutboxClient(address) as client, OutboxReader(box) as reader:
@@ -86,19 +95,204 @@ def test_a_client_reads_what_the_directory_holds(box: str, backend: str, monkeyp
             client.acknowledge(-1)
             assert client.read(100) == []
 
-    serving(box, use, backend=backend)
+    serving(box, use)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_server_that_goes_replies_to_the_acknowledgement_first(
-    box: str, backend: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_curl_goes_on_behind_a_number(box: str) -> None:
+    """A GET has JSON lines and says in its headers what is kept; without `after` it begins with the first that is there."""
+
+    def use(address: str) -> None:
+        reply = get(address, after=2, limit=3)
+        assert reply.headers["content-type"] == "application/x-ndjson"
+        assert [json.loads(line)["seq"] for line in reply.text.splitlines()] == [3, 4, 5]
+        assert json.loads(reply.text.splitlines()[0])["arguments"] == ["sensor-2"]
+        with OutboxReader(box) as reader:
+            kept = {FIRST: "1", LAST: "100", IDENTITY: reader.schema().identity}
+        assert {name: reply.headers[name] for name in kept} == kept
+        assert acknowledge(address, {"upto": 5}).json() == {"first": 6, "last": 100}
+        assert json.loads(get(address, limit=1).text)["seq"] == 6
+        head = httpx.head(address, trust_env=False)
+        assert (head.text, head.headers[FIRST]) == ("", "6")
+        assert get(address.removesuffix("/alarms")).json() == {"outboxes": ["alarms"]}
+        assert get(f"{address}/schema").json()["node"] == "edge"
+        assert httpx.get(address.removesuffix("outbox/alarms"), follow_redirects=True, trust_env=False).status_code == 200
+
+    serving(box, use)
+
+
+def test_what_is_acknowledged_never_comes_again(box: str) -> None:
+    """An acknowledgement may be said twice, or late; what it covers is an error to ask for, for another reader, too."""
+
+    def use(address: str) -> None:
+        for upto, first in ((5, 6), (5, 6), (3, 6), (0, 6), (9, 10)):
+            assert acknowledge(address, {"upto": upto}).json() == {"first": first, "last": 100}
+        gone = get(address, after=3)
+        assert (gone.status_code, gone.headers[FIRST]) == (410, "10")
+        assert "facts up to 9 are acknowledged, and gone; asked for 4" in gone.json()["error"]
+        beyond = acknowledge(address, {"upto": 101})
+        assert (beyond.status_code, beyond.json()) == (400, {"error": "the last fact is number 100, got 101"})
+        with OutboxClient(address) as client:
+            with pytest.raises(ConnectorError, match="facts up to 9 are acknowledged, and gone"):
+                client.read(3)
+            with pytest.raises(ValueError, match="the last fact is number 100, got 101"):
+                client.acknowledge(101)
+            with pytest.raises(ValueError, match="0 or more"):
+                client.read(-1)
+            with pytest.raises(ConnectorError, match="this is another outbox, or an older copy"):
+                client.read(101)
+            assert client.last() == 100
+
+    serving(box, use)
+
+
+def test_two_readers_read_the_same(box: str) -> None:
+    """Who reads takes nothing away from others, until it is acknowledged."""
+
+    def use(address: str) -> None:
+        with OutboxClient(address) as one, OutboxClient(address) as other:
+            assert one.read(0, 50) == other.read(0, 50)
+            one.acknowledge(20)
+            assert other.read(50) == one.read(50)
+            with pytest.raises(ConnectorError, match="gone"):
+                other.read(10)
+
+    serving(box, use)
+
+
+@pytest.mark.parametrize("wait", [0, 60])
+def test_who_waits_gets_facts_once_there_are_some(box: str, wait: int) -> None:
+    """Without `wait` the reply is empty at once; with it, it comes with the facts of the next commit."""
+
+    def use(address: str) -> None:
+        later = threading.Timer(0.3, fill, [box, 100, 101])
+        later.start()
+        reply = get(address, after=100, wait=wait)
+        later.join(WAIT)
+        assert [json.loads(line)["seq"] for line in reply.text.splitlines()] == ([101] if wait else [])
+
+    serving(box, use)
+
+
+@pytest.mark.slow
+def test_waiting_is_bounded(box: str) -> None:
+    """A wait ends without facts when its time is over, and only so many clients wait at once."""
+
+    def use(address: str) -> None:
+        found: list[httpx.Response] = []
+
+        def wait() -> None:
+            while not found or found[-1].status_code == 503:
+                found.append(get(address, after=100, wait=60))
+
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        while get(address, after=100, wait=1).status_code != 503:
+            pass
+        fill(box, 100, 101)
+        waiting.join(WAIT)
+        assert json.loads(found[-1].text)["seq"] == 101
+        began = time.monotonic()
+        assert (get(address, after=101, wait=1).content, time.monotonic() >= began + 1) == (b"", True)
+
+    serving(box, use, max_listeners=1)
+
+
+class Losing:
+    """A way to a server that does what is asked, and loses its first `count` replies."""
+
+    def __init__(self, address: str, count: int) -> None:
+        self._target = int(address.split(":")[2].split("/", maxsplit=1)[0])
+        self._left = count
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.address = address.replace(str(self._target), str(self._server.getsockname()[1]))
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=self._pass_on, args=self._server.accept()[:1], daemon=True).start()
+
+    def _pass_on(self, client: socket.socket) -> None:
+        with client, socket.create_connection(("127.0.0.1", self._target)) as server:
+            asking = threading.Thread(target=self._ask, args=(client, server), daemon=True)
+            asking.start()
+            with suppress(OSError):
+                while reply := server.recv(1 << 16):
+                    if self._left:
+                        self._left -= 1
+                        client.sendall(reply[: len(reply) // 2])
+                        break
+                    client.sendall(reply)
+            for side in (client, server):
+                with suppress(OSError):
+                    side.shutdown(socket.SHUT_RDWR)
+            asking.join(WAIT)
+
+    def _ask(self, client: socket.socket, server: socket.socket) -> None:
+        with suppress(OSError):
+            while request := client.recv(1 << 16):
+                server.sendall(request)
+
+    def close(self) -> None:
+        self._server.close()
+
+
+@contextmanager
+def losing(address: str, count: int) -> Iterator[str]:
+    way = Losing(address, count)
+    try:
+        yield way.address
+    finally:
+        way.close()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_reply_that_is_lost_is_asked_for_again(box: str, count: int) -> None:
+    """Wherever a reply is cut off, nothing is missing, nothing comes twice, and what is acknowledged is so once."""
+
+    def use(address: str) -> None:
+        with losing(address, count) as lossy:
+            taken: list[int] = []
+            with OutboxClient(lossy) as client:
+                while len(taken) < 100:
+                    with suppress(ConnectorError):
+                        taken += [row.seq for row in client.read(len(taken), 30)]
+                        client.acknowledge(len(taken))
+                with suppress(ConnectorError):
+                    client.acknowledge(100)
+            assert taken == list(range(1, 101))
+        with OutboxReader(box) as reader:
+            assert reader.first() == 101
+
+    serving(box, use)
+
+
+def test_a_server_that_comes_back_is_asked_anew(box: str) -> None:
+    """A server is gone for a while, in the middle of what is read: the client goes on behind what it has."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = TcpAddress("127.0.0.1", free.getsockname()[1])
+    client = OutboxClient(f"http://127.0.0.1:{address.port}/outbox/alarms")
+    taken: list[OutboxRow] = []
+
+    def read(_: str) -> None:
+        taken.extend(client.read(len(taken), 60))
+        client.acknowledge(len(taken))
+
+    serving(box, read, address=address)
+    with pytest.raises(ConnectorError, match=r"http://127.0.0.1:\d+/outbox/alarms: .*refused"):
+        client.read(60)
+    serving(box, read, address=address)
+    client.close()
+    assert [row.seq for row in taken] == list(range(1, 101))
+
+
+def test_a_server_that_goes_replies_to_the_acknowledgement_first(box: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once all is taken a server may end: who has just acknowledged it learns that this is done."""
     asked, left = threading.Event(), threading.Event()
-    acknowledge = OutboxReader.acknowledge
+    real = OutboxReader.acknowledge
 
     def slow(reader: OutboxReader, upto: int) -> None:
-        acknowledge(reader, upto)
+        real(reader, upto)
         asked.set()
         assert left.wait(WAIT)
 
@@ -109,242 +303,160 @@ def test_a_server_that_goes_replies_to_the_acknowledgement_first(
             client.acknowledge(100)
 
     async def main() -> None:
-        async with anyio.create_task_group() as tasks, OutboxServer(box, TcpAddress("127.0.0.1", 0)) as server:
-            tasks.start_soon(anyio.to_thread.run_sync, use, f"tcp://127.0.0.1:{server.port}")
+        server = HttpServer([], HttpSettings(LOOPBACK))
+        server.outboxes["alarms"] = box
+        async with anyio.create_task_group() as tasks, server:
+            tasks.start_soon(anyio.to_thread.run_sync, use, f"http://127.0.0.1:{server.port}/outbox/alarms")
             await anyio.to_thread.run_sync(asked.wait, WAIT)
             threading.Timer(0.1, left.set).start()
 
-    anyio.run(main, backend=backend)
-
-
-def test_errors_are_those_of_the_reader(box: str) -> None:
-    """Facts that are gone, numbers beyond the last, and impossible ones: the same errors, and the connection goes on."""
-
-    def use(address: str) -> None:
-        with OutboxClient(address) as client:
-            client.acknowledge(5)
-            with pytest.raises(ConnectorError, match="facts up to 5 are acknowledged, and gone"):
-                client.read(3)
-            with pytest.raises(ValueError, match="the last fact is number 100, got 101"):
-                client.acknowledge(101)
-            with pytest.raises(ValueError, match="0 or more"):
-                client.read(-1)
-            assert client.last() == 100
-
-    serving(box, use)
+    anyio.run(main, backend="trio")
 
 
 def test_a_reply_is_bounded_in_bytes(box: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reply holds no more facts than its bytes allow, the client asks on; a fact too large for any reply is an error."""
-    monkeypatch.setattr(outbox_server, "REPLY_BYTES", 300)
+    """A reply holds no more facts than its bytes allow, the client asks on; a reply too large is not read to its end."""
+    monkeypatch.setattr(outboxes, "REPLY_BYTES", 300)
+
+    def read_all(address: str) -> int:
+        with OutboxClient(address) as client:
+            return len(client.read(0))
+
     assert serving(box, read_all) == 100
-    monkeypatch.setattr(outbox_server, "MAX_REPLY", 110)
-
-    def use(address: str) -> None:
-        with OutboxClient(address) as client, pytest.raises(ConnectorError, match="is too long: 110 at most"):
-            client.read(0)
-
-    serving(box, use)
-
-
-def test_a_lost_connection_is_opened_again(box: str) -> None:
-    """Where the server has closed a silent connection, or has been started again, the client asks anew."""
-    client: OutboxClient
-
-    def first(address: str) -> int:
-        nonlocal client
-        client = OutboxClient(address)
-        return client.last()
-
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = TcpAddress("127.0.0.1", free.getsockname()[1])
-
-    async def main() -> None:
-        for ask in (first, lambda _: client.last()):
-            async with OutboxServer(box, address):
-                assert await anyio.to_thread.run_sync(ask, str(address)) == 100
-
-    anyio.run(main, backend="trio")
-    with pytest.raises(ConnectorError, match=r"tcp://127.0.0.1:\d+: "):
-        client.last()
+    monkeypatch.setattr(outbox_client, "MAX_REPLY", 110)
+    with pytest.raises(ConnectorError, match="is too long: 110 bytes at most"):
+        serving(box, read_all)
 
 
 def test_the_token_opens_the_door(box: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the token, or with another one, nothing is told; with it all is."""
-    monkeypatch.setattr(outbox_server, "_REFUSAL_PAUSE", 0)
-    assert serving(box, partial(last_of, token=TOKEN), token=TOKEN) == 100
-    for token in (None, "", TOKEN + "0", "é" * 16):
-        with pytest.raises(SpecError, match="the token is wrong"):
-            serving(box, partial(last_of, token=token), token=TOKEN)
-    with pytest.raises(SpecError, match="the token is wrong"):
-        serving(box, partial(last_of, tls=CERTIFICATE), token=TOKEN, tls=load_certificate(CERTIFICATE, KEY))
+    """On this machine everyone reads, and who tells the token acknowledges; with another one, nothing is done."""
+    monkeypatch.setattr(guard, "_REFUSAL_PAUSE", 0)
+
+    def use(address: str) -> None:
+        with OutboxClient(address, token=TOKEN) as client:
+            client.acknowledge(5)
+        for token in (None, "", TOKEN + "0"):
+            with OutboxClient(address, token=token) as client:
+                assert client.first() == 6
+                with pytest.raises(SpecError, match="the token is missing or wrong"):
+                    client.acknowledge(7)
+                assert client.first() == 6
+
+    serving(box, use, token=TOKEN)
 
 
 def test_tls(box: str) -> None:
     """With TLS the client trusts the certificates that it is told to, and no others; without it nothing is understood."""
     context = load_certificate(CERTIFICATE, KEY)
-    assert serving(box, partial(last_of, token=TOKEN, tls=CERTIFICATE), token=TOKEN, tls=context) == 100
+    assert serving(box, partial(last_of, token=TOKEN, trusted=CERTIFICATE), token=TOKEN, tls=context) == 100
     with pytest.raises(ConnectorError, match="certificate verify failed"):
-        serving(box, partial(last_of, tls=True), tls=context)
-    with pytest.raises(ConnectorError):
         serving(box, last_of, tls=context)
     with pytest.raises(ConnectorError):
-        serving(box, partial(last_of, tls=CERTIFICATE, timeout=2))
+        serving(box, lambda address: last_of(address.replace("https", "http")), tls=context)
+    with pytest.raises(ConnectorError):
+        serving(box, lambda address: last_of(address.replace("http", "https"), trusted=CERTIFICATE, timeout=2))
 
 
-def test_beyond_this_machine_only_with_tls_and_a_token(box: str) -> None:
-    """The server needs both, the client TLS: else nothing is opened, and no token said."""
-    far, context = TcpAddress("0.0.0.0", 0), load_certificate(CERTIFICATE, KEY)  # noqa: S104 - it is refused
-    for options in ({}, {"token": TOKEN}, {"tls": context}):
-        with pytest.raises(SpecError, match="lies beyond this machine: serving an outbox there needs TLS and a token"):
-            OutboxServer(box, far, **options)
-    OutboxServer(box, far, token=TOKEN, tls=context)
-    with pytest.raises(SpecError, match="reading an outbox there needs TLS"):
-        OutboxClient("tcp://192.0.2.1:9400", token=TOKEN)
-
-
-def exchange(address: str, data: bytes) -> bytes:
-    """What the server answers to these bytes until it hangs up."""
-    host, port = address.removeprefix("tcp://").split(":")
-    with socket.create_connection((host, int(port)), 10) as connection:
-        with suppress(OSError):  # it may have hung up before all is said
-            connection.sendall(data)
-            connection.shutdown(socket.SHUT_WR)
-        answered = b""
-        with suppress(ConnectionResetError):  # it has not read all that was said
-            while chunk := connection.recv(4096):
-                answered += chunk
-        return answered
-
-
-def framed(*messages: object) -> bytes:
-    packed = [msgspec.msgpack.encode(message) for message in messages]
-    return b"".join(LENGTH.pack(len(data)) + data for data in packed)
+def test_beyond_this_machine_only_with_tls(box: str) -> None:
+    """The client says nothing to another machine without TLS, no token either."""
+    with pytest.raises(SpecError, match="reading an outbox there needs TLS, `https:`"):
+        OutboxClient("http://192.0.2.1:9400/outbox/alarms", token=TOKEN)
+    OutboxClient("https://192.0.2.1:9400/outbox/alarms", token=TOKEN)
 
 
 @pytest.mark.parametrize(
-    "data",
+    ("method", "path", "body", "status"),
     [
-        b"",
-        b"GET / HTTP/1.1\r\n\r\n",
-        LENGTH.pack(2**32 - 1) + b"x",
-        LENGTH.pack(5) + b"\xc1\xc1\xc1\xc1\xc1",
-        LENGTH.pack(5) + b"12",
-        framed({"version": 1, "token": 7}),
-        framed({"method": "last"}),
-        framed(Hello(VERSION), {"method": "drop"}),
-        framed(Hello(VERSION), {"method": "read", "number": 2**64 - 1}),
-        framed(Hello(VERSION), {"method": "read", "number": 0, "limit": -5}),
-        framed(Hello(VERSION), {"method": "acknowledge", "number": "7"}),
-        framed(Hello(VERSION), {"method": "last", "more": 1}),
-        framed(Hello(VERSION), "x" * 9000),
+        ("GET", "?after=-1", b"", 400),
+        ("GET", "?after=1e3", b"", 400),
+        ("GET", "?after=99999999999999999999999", b"", 400),
+        ("GET", "?limit=0", b"", 400),
+        ("GET", "?wait=3600", b"", 400),
+        ("GET", "?after=%F0%9F", b"", 400),
+        ("POST", "", b"", 405),
+        ("DELETE", "", b"", 405),
+        ("GET", "/ack", b"", 405),
+        ("GET", "s", b"", 404),
+        ("GET", "/../../etc/passwd", b"", 404),
+        ("POST", "/ack", b"", 400),
+        ("POST", "/ack", b"7", 400),
+        ("POST", "/ack", b'{"upto":"7"}', 400),
+        ("POST", "/ack", b'{"upto":7,"more":1}', 400),
+        ("POST", "/ack", b'{"upto":1e400}', 400),
+        ("POST", "/ack", b'{"upto":' + b"9" * 900 + b"}", 400),
+        ("POST", "/ack", b"[" * 1000, 400),
+        ("POST", "/ack", b"x" * 2000, 413),
     ],
 )
-def test_nonsense_costs_nobody_else(box: str, data: bytes) -> None:
-    """Whatever a client sends, only its own connection ends: no message is read that is too long, nothing is changed."""
+def test_nonsense_changes_nothing(box: str, method: str, path: str, body: bytes, status: int) -> None:
+    """Whatever a client asks, it is told in JSON that this is none, and the outbox is as it was."""
 
     def use(address: str) -> None:
-        with OutboxClient(address) as client:
-            assert client.last() == 100
-            hello = exchange(address, data)
-            assert len(hello) < 60
-            assert (client.first(), client.last(), last_of(address)) == (1, 100, 100)
+        reply = httpx.request(method, address + path, content=body, timeout=WAIT, trust_env=False)
+        assert reply.status_code == status
+        with OutboxReader(box) as reader:
+            assert (reader.first(), reader.last(), last_of(address)) == (1, 100, 100)
 
     serving(box, use)
 
 
-def test_another_version_is_told(box: str) -> None:
-    """A client that speaks another version learns which one the server speaks."""
-    answered = serving(box, lambda address: exchange(address, framed(Hello(VERSION + 1))))
-    with pytest.raises(SpecError, match=f"the server speaks version {VERSION}, the client {VERSION + 1}"):
-        msgspec.msgpack.decode(answered[LENGTH.size :], type=Reply).check()
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{}", "before its end|IncompleteRead"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "the reply cannot be read"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\nzz", "IncompleteRead"),
+        (b"HTTP/1.1 301 Moved\r\nLocation: http://192.0.2.1/\r\nContent-Length: 0\r\n\r\n", "301 Moved"),
+        (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 3\r\n\r\nbad", "502 Bad Gateway"),
+        (b"nonsense\r\n\r\n", "nonsense"),
+        (b"", "closed connection without response"),
+    ],
+)
+def test_a_server_that_is_none_is_not_believed(reply: bytes, message: str) -> None:
+    """What is no reply, one that is cut off, and one that leads elsewhere are errors, and no facts."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
 
-
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("options", [{}, {"clients": ClientLimits(timeout=0.1)}])
-def test_a_silent_client_is_left(
-    box: str, backend: str, options: dict[str, ClientLimits], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Who does not say who it is, or asks nothing for long, is hung up on, and counted."""
-    monkeypatch.setattr(outbox_server, "HELLO_SECONDS", 0.1)
-    if not options:
-        monkeypatch.setattr(outbox_server, "IDLE_SECONDS", 0.1)
-
-    async def main() -> ConnectionStatistics:
-        async with OutboxServer(box, TcpAddress("127.0.0.1", 0), **options) as server:
-            for hello in (b"", framed(Hello(VERSION))):
-                async with await anyio.connect_tcp("127.0.0.1", server.port or 0) as client:
-                    await client.send(hello)
-                    with anyio.fail_after(WAIT), suppress(anyio.EndOfStream, anyio.BrokenResourceError):
-                        while True:
-                            await client.receive()
-            with anyio.fail_after(WAIT):
-                while server.connections().silent < 2:
-                    await anyio.lowlevel.checkpoint()
-            return server.connections()
-
-    assert anyio.run(main, backend=backend) == ConnectionStatistics(accepted=2, silent=2)
-
-
-def until_let_in(address: str) -> int:
-    """The last number, asked for again while the server is still at those who came or went a moment ago."""
-    end = time.monotonic() + WAIT
-    while True:
-        with suppress(ConnectorError):
-            return last_of(address)
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_house_full_of_silent_clients_lets_another_one_in(box: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where all places are taken, one that says nothing, before or after its hello, makes room for one that asks."""
-    monkeypatch.setattr(acceptor, "SILENT_SECONDS", 0)
-
-    def use(address: str) -> None:
-        host, port = address.removeprefix("tcp://").split(":")
-        with ExitStack() as stack:
-            for hello in (b"", framed(Hello(VERSION))):
-                silent = stack.enter_context(socket.create_connection((host, int(port)), 10))
-                silent.sendall(hello)
-            for _ in range(3):
-                assert until_let_in(address) == 100
-
-    serving(box, use, backend=backend, clients=ClientLimits(2))
-
-
-def test_a_server_that_says_too_much_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client reads no reply that is longer than it may be, and none that is not one."""
-    for answer in (LENGTH.pack(outbox_protocol.MAX_REPLY + 1), LENGTH.pack(3) + b"abc"):
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            client = OutboxClient(f"tcp://127.0.0.1:{server.getsockname()[1]}")
-
-            def impostor(answer: bytes = answer, server: socket.socket = server) -> None:
-                with server.accept()[0] as connection:
-                    connection.sendall(answer)
+        def impostor() -> None:
+            for _ in range(2):
+                with suppress(OSError), server.accept()[0] as connection:
                     connection.recv(4096)
+                    connection.sendall(reply)
 
-            async def main(impostor: Callable[[], None] = impostor, client: OutboxClient = client) -> None:
-                async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(anyio.to_thread.run_sync, impostor)
-                    with pytest.raises(ConnectorError, match=r"is too long|cannot be read"):
-                        await anyio.to_thread.run_sync(client.last)
-
-            anyio.run(main, backend="trio")
-
-
-def test_a_request_is_small() -> None:
-    """The longest request, with the longest token, is within its bound."""
-    for message in (Hello(VERSION, "x" * outbox_server.MAX_TOKEN), Request("acknowledge", 2**62, 2**62)):
-        assert len(outbox_protocol.pack(message, outbox_protocol.MAX_REQUEST)) > 10
+        thread = threading.Thread(target=impostor, daemon=True)
+        thread.start()
+        with OutboxClient(f"http://127.0.0.1:{server.getsockname()[1]}/outbox/alarms") as client:
+            with pytest.raises(ConnectorError, match=message):
+                client.read(0)
+            with pytest.raises(ConnectorError):
+                client.last()
+        thread.join(WAIT)
 
 
-def test_what_serving_needs(tmp_path: Path) -> None:
+def test_lines_are_rows_exactly() -> None:
+    """What a client makes of a server's lines are the rows, to the last character; a gap in them is an error."""
+    rows = [
+        OutboxRow(4, "p:q", '["a b",1.50,-0.0,12345678901234567890,"\\u00e9\\n é"]', "1/3", None, True, False, "inf", 1),
+        OutboxRow(5, "Ω", "[]", None, "-7", False, True, None, 2**60),
+    ]
+    assert decode_rows(encode_rows(rows), 3) == rows
+    assert decode_rows(b"", 3) == []
+    for after, some in ((2, rows), (3, rows[::-1]), (3, [rows[0], rows[0]])):
+        with pytest.raises(ConnectorError, match="was expected"):
+            decode_rows(encode_rows(some), after)
+    for data in (b"{}", b'{"seq":1', b"\xff", encode_rows(rows)[:-5]):
+        with pytest.raises(ConnectorError, match="cannot be read"):
+            decode_rows(data, 3)
+
+
+def test_addresses_and_credentials(tmp_path: Path) -> None:
     """Addresses, tokens and certificates that are none are told as mistakes in usage."""
-    assert parse_server("tcp+listen://127.0.0.1:9400") == TcpAddress("127.0.0.1", 9400)
-    for spec in ("127.0.0.1:9400", "tcp://127.0.0.1:9400", "unix+listen:///x", "tcp+listen://x:1?predicate=p"):
-        with pytest.raises(SpecError, match="is not of the form `tcp"):
-            parse_server(spec)
+    assert check_address("HTTPS://GW1.plant/outbox/a%20b/") == "https://gw1.plant/outbox/a%20b"
+    assert check_address("http://[::1]:80/site-1/outbox/a") == "http://[::1]:80/site-1/outbox/a"
+    bad = ("http://x", "http://x/outbox/", "http:///outbox/a", "http://x:0/outbox/a", "http://x:y/outbox/a", "x/outbox/a")
+    for address in (*bad, "http://u:p@x/outbox/a", "http://x/outbox/a?after=1", "http://x y/outbox/a", "tcp://127.0.0.1:1"):
+        with pytest.raises(SpecError, match="is not of the form `http://HOST:PORT/outbox/NAME`"):
+            check_address(address)
+    with pytest.raises(SpecError, match="ASCII"):
+        check_address("http://x/outbox/ä")
     file = tmp_path / "token"
     file.write_text(f"  {TOKEN}\n")
     assert load_token(str(file)) == TOKEN
@@ -359,7 +471,5 @@ def test_what_serving_needs(tmp_path: Path) -> None:
             load_certificate(certificate, key)
     assert isinstance(load_certificate(CERTIFICATE, KEY), ssl.SSLContext)
     with pytest.raises(SpecError, match="cannot read the certificates"):
-        OutboxClient("tcp://127.0.0.1:1", tls=str(tmp_path / "none"))
-    for address in ("127.0.0.1:1", "http://127.0.0.1:1", "tcp+listen://127.0.0.1:1"):
-        with pytest.raises(SpecError, match="is not of the form `tcp://HOST:PORT`"):
-            OutboxClient(address)
+        OutboxClient("https://127.0.0.1:1/outbox/a", trusted=str(tmp_path / "none"))
+    assert outbox_lines.MAX_REPLY > outbox_lines.REPLY_BYTES

@@ -97,13 +97,17 @@ def test_nothing_else_needs_spark() -> None:
 def test_access_to_gateways(tmp_path: Any) -> None:
     """Token and TLS are taken from the options, and the token is not shown."""
     (tmp_path / "token").write_text("a secret of many letters\n")
-    options = {"address": "tcp://gw1:9400, tcp://gw2:9400", "tls": "true", "tokenFile": str(tmp_path / "token")}
+    options = {
+        "address": "https://gw1/outbox/a, https://gw2/outbox/a",
+        "trusted": "ca.pem",
+        "tokenFile": str(tmp_path / "token"),
+    }
     origins = read_origins(options)
     assert origins == tuple(
-        Origin(f"tcp://{name}:9400", Access("a secret of many letters", True)) for name in ("gw1", "gw2")
+        Origin(f"https://{name}/outbox/a", Access("a secret of many letters", "ca.pem")) for name in ("gw1", "gw2")
     )
     assert "secret" not in repr(origins)
-    assert read_origins({"path": "a", "tls": "ca.pem"}) == (Origin("a", Access(None, "ca.pem")),)
+    assert read_origins({"path": "a", "trusted": "ca.pem"}) == (Origin("a", Access(None, "ca.pem")),)
 
 
 def test_signals_are_noted() -> None:

@@ -72,6 +72,8 @@ STREAM = ("--checkpoint", "c")
         ([*STREAM, "--lateness", "-1"], "--lateness: expected a duration of 0 or more"),
         (["--iso"], "ISO-8601 output needs a unit"),
         (["--cores", "2", "--master", "yarn"], "`--cores` are those of this machine"),
+        (["--archives", "p.tide"], "`--archives` brings Python to the workers of a cluster: name it by `--master`"),
+        (["--archives", "no.tar.gz", "--master", "yarn"], "`--archives` `no.tar.gz`: there is no file `no.tar.gz`"),
         (["--buckets", "0"], "expected a whole number above 0, got `0`"),
         (["--out", "tcp://127.0.0.1:9"], "what runs on Spark writes to `-`, to files and to `parquet:DIR`"),
         (["--out", "csv+a.csv"], "csv can be read, not written"),
@@ -92,7 +94,10 @@ STREAM = ("--checkpoint", "c")
         (["--conf", "spark.sql.session.timeZone=CET"], "answers depend on this setting, and a run sets it itself"),
         (["--log", "s3a://b/log"], "`--log` is a file of this machine, got `s3a://b/log`"),
         (["--dead-letter", "s3a://b/dead"], "`--dead-letter` is a file of this machine, got `s3a://b/dead`"),
-        (["--in", "outbox:s3a://b/box"], "outboxes are in a folder of this machine, or behind `tcp://HOST:PORT`"),
+        (
+            ["--in", "outbox:s3a://b/box"],
+            "outboxes are in a folder of this machine, or behind `http://HOST:PORT/outbox/NAME`",
+        ),
         (["--out", "a.parquet"], "`a.parquet`: tables go to a folder, which `parquet:DIR` names"),
         (
             ["--in", "csv+in?predicate=tmp"],

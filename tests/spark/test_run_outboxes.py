@@ -23,9 +23,10 @@ import tidelog
 from children import WAIT
 from tidelog.commands.spark_start import described
 from tidelog.connectors.addresses import TcpAddress
+from tidelog.connectors.credentials import load_certificate
+from tidelog.connectors.http import HttpServer, HttpSettings
 from tidelog.connectors.outbox import OutboxReader
 from tidelog.connectors.outbox_file import OutboxSchema
-from tidelog.connectors.outbox_server import OutboxServer, load_certificate
 from tidelog.connectors.spark.origins import NO_ACCESS, Access, Origin, read_origins, source_options
 from tidelog.connectors.spark.running.arrivals import FACTS
 from tidelog.connectors.spark.running.inputs import Input, parse_input, read_input
@@ -68,8 +69,8 @@ def job(program: str = PROGRAM) -> Job:
         ("outbox:a/b", "a/b"),
         ("outbox:///a/b", "/a/b"),
         ("OUTBOX:a?b", "a?b"),
-        ("outbox:tcp://gw1.plant:9400", "tcp://gw1.plant:9400"),
-        ("outbox:TCP://[::1]:9400", "tcp://[::1]:9400"),
+        ("outbox:https://gw1.plant:9400/outbox/a", "https://gw1.plant:9400/outbox/a"),
+        ("outbox:HTTP://[::1]:9400/outbox/a/", "http://[::1]:9400/outbox/a"),
     ],
 )
 def test_specs(spec: str, path: str) -> None:
@@ -81,11 +82,13 @@ def test_specs(spec: str, path: str) -> None:
     ("spec", "message"),
     [
         ("outbox:", "names no directory: expected `outbox:DIR`"),
-        ("outbox://gw1:9400", "names a host: expected `outbox:DIR` or `outbox:tcp://HOST:PORT`"),
+        ("outbox://gw1:9400", "names a host: expected `outbox:DIR` or `outbox:http://HOST:PORT/outbox/NAME`"),
         ("jsonl+outbox:a", r"an outbox has no format: leave `jsonl\+` away"),
         ("outbox:a?predicate=p", r"predicates of their own: leave `\?predicate=p` away"),
-        ("outbox:tcp://gw1", "tcp://gw1"),
-        ("outbox:tcp+listen://127.0.0.1:9400", "outboxes are in a folder of this machine"),
+        ("outbox:http://gw1", "`http://gw1` is not of the form `http://HOST:PORT/outbox/NAME`"),
+        ("http://gw1/outbox/a", "what HTTP serves is an outbox: expected `outbox:http:"),
+        ("tidelog+https://gw1/outbox/a", "what HTTP serves is an outbox: expected `outbox:http:"),
+        ("outbox:tcp://127.0.0.1:9400", "outboxes are in a folder of this machine"),
     ],
 )
 def test_wrong_specs(spec: str, message: str) -> None:
@@ -130,7 +133,7 @@ def test_outboxes_are_looked_at_first(
         ("`gw1/t` is written, and", "p.tide", ["--out", "parquet:gw1/t"]),
         ("`--files` is for streams", "p.tide", ["--files", "3"]),
         ("cannot read `nowhere`", "p.tide", ["--token-file", "nowhere"]),
-        ("reading an outbox there needs TLS", "p.tide", ["--in", "outbox:tcp://192.0.2.1:9400"]),
+        ("reading an outbox there needs TLS", "p.tide", ["--in", "outbox:http://192.0.2.1:9400/outbox/a"]),
     ):
         code, said = told(capfd, *options, program=program, source="outbox:gw1")
         assert (code, message in said) == (2, True), said
@@ -138,14 +141,14 @@ def test_outboxes_are_looked_at_first(
 
 def test_a_checkpoint_knows_its_outboxes() -> None:
     """Which outboxes a stream reads, and in which order, is part of what its checkpoint is good for."""
-    inputs = [parse_input(f"outbox:{place}", 0) for place in ("/gw1", "tcp://127.0.0.1:9400")]
-    assert described(job(), inputs, 0)["--in"] == "outbox file:///gw1, outbox tcp://127.0.0.1:9400"
+    inputs = [parse_input(f"outbox:{place}", 0) for place in ("/gw1", "http://127.0.0.1:9400/outbox/a")]
+    assert described(job(), inputs, 0)["--in"] == "outbox file:///gw1, outbox http://127.0.0.1:9400/outbox/a"
 
 
-@pytest.mark.parametrize("access", [NO_ACCESS, Access("t" * 16), Access("t" * 16, tls=True), Access(tls="/ca.pem")])
+@pytest.mark.parametrize("access", [NO_ACCESS, Access("t" * 16), Access("t" * 16, "/ca.pem"), Access(trusted="/ca.pem")])
 def test_access_is_handed_on(access: Access) -> None:
     """The options that are made of outboxes are read as the same outboxes, with the same access."""
-    origins = (Origin("/gw1", access), Origin("/gw2", access), Origin("tcp://127.0.0.1:9400", access))
+    origins = (Origin("/gw1", access), Origin("/gw2", access), Origin("http://127.0.0.1:9400/outbox/a", access))
     assert read_origins(source_options(origins)) == origins
 
 
@@ -219,7 +222,7 @@ def test_a_stream_that_has_ended_acknowledges(fill: Fill) -> None:
     assert [reader.first() for reader in readers] == [4, 3, 1]
     for reader in readers:
         reader.close()
-    gone = parse_input("outbox:tcp://127.0.0.1:9", 0)
+    gone = parse_input("outbox:http://127.0.0.1:9/outbox/a", 0)
     acknowledge([gone], NO_ACCESS, '{"sources":[]}')  # and nobody is told, but the log
 
 
@@ -267,8 +270,10 @@ def serving(box: str, use: Callable[[str], T], token: str) -> T:
 
     async def main() -> T:
         tls = load_certificate(CERTIFICATE, KEY)
-        async with OutboxServer(box, TcpAddress("127.0.0.1", 0), token=token, tls=tls) as server:
-            return await anyio.to_thread.run_sync(use, f"tcp://127.0.0.1:{server.port}")
+        server = HttpServer([], HttpSettings(TcpAddress("127.0.0.1", 0), token=token, tls=tls))
+        server.outboxes["gw"] = box
+        async with server:
+            return await anyio.to_thread.run_sync(use, f"https://127.0.0.1:{server.port}/outbox/gw")
 
     return anyio.run(main, backend="trio")
 
@@ -289,7 +294,7 @@ def run_once(folder: Path, address: str) -> str:
 def test_stream_of_a_gateway(fill: Fill, tmp_path: Path) -> None:
     """With TLS and a token, `--once` takes what a gateway has told, tells all that is known by then, and acknowledges.
 
-    With another token, or without the certificate, nothing is read.
+    With another token nothing is acknowledged, and without the certificate nothing is read.
     """
     path = fill("n1", [("hot", (f"s{number}", 30), 2 * number, 2 * number) for number in range(50)])
     token, wrong = secrets.token_hex(8), secrets.token_hex(8)
@@ -298,10 +303,14 @@ def test_stream_of_a_gateway(fill: Fill, tmp_path: Path) -> None:
 
     def use(address: str) -> str:
         inputs, unit = [parse_input(f"outbox:{address}", 0)], Timeline(unit=Fraction(1))
-        with pytest.raises(SpecError, match="the token is wrong"):
-            check_outboxes(inputs, Access(wrong, CERTIFICATE), unit)
+        check_outboxes(inputs, Access(token, CERTIFICATE), unit)
+        with (
+            Origin(address, Access(wrong, CERTIFICATE)).open() as reader,
+            pytest.raises(SpecError, match="token is missing"),
+        ):
+            reader.acknowledge(1)
         with pytest.raises(ConnectorError, match="certificate verify failed"):
-            check_outboxes(inputs, Access(token, tls=True), unit)
+            check_outboxes(inputs, Access(token), unit)
         return run_once(tmp_path, address)
 
     assert "facts: 50\n" in serving(path, use, token)

@@ -109,7 +109,7 @@ def test_arguments_of_another_type_are_told(fill: Fill) -> None:
     [
         ({"path": ""}, "say where the outbox is"),
         ({"path": "/nowhere"}, "there is no outbox in `/nowhere`"),
-        ({"address": "udp:9"}, "`udp:9` is not of the form `tcp://HOST:PORT`"),
+        ({"address": "udp:9"}, "`udp:9` is not of the form `http://HOST:PORT/outbox/NAME`"),
         ({"predicate": "warm"}, "no outbox holds `warm`; there are `hot`, `on`, `seen`"),
         ({"fields": "a"}, "give `predicate`, too"),
         ({"predicate": "hot", "fields": "a: text"}, "`hot` takes 2 arguments, and `fields` names 1"),

@@ -12,8 +12,8 @@ import pytest
 
 import tidelog
 from tidelog.connectors.addresses import TcpAddress
+from tidelog.connectors.credentials import load_certificate
 from tidelog.connectors.http import HttpServer, HttpSettings, Watch
-from tidelog.connectors.outbox_server import load_certificate
 from tidelog.plans.errors import SpecError
 from web.serving import PROGRAM, fact, serving, until
 

@@ -45,6 +45,23 @@ def test_a_run_is_served_until_a_signal_ends_it(program: str) -> None:
                 assert run.wait(WAIT) == 143
 
 
+@pytest.mark.slow
+def test_a_run_with_an_outbox_serves_it_beside_the_page(program: str, tmp_path: Path) -> None:
+    """What is posted is derived, committed and read from the outbox, under the program's name; the page is there, too."""
+    command = [*COMMAND, program, "--http", "127.0.0.1:0", "--out", f"spark+outbox:{tmp_path / 'box'}"]
+    with child(command, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stderr is not None
+        url = run.stderr.readline().partition("note: ")[2].strip()
+        with httpx.Client(base_url=url, timeout=WAIT, trust_env=False) as client:
+            assert client.post("/ingest", params={"wait": "commit"}, content=fact("a", 90, 1)).status_code == 202
+            reply = client.get("/outbox/plant", params={"after": 0, "wait": 60})
+            assert (reply.json()["arguments"], reply.headers["outbox-last"]) == (["a"], "1")
+            assert client.post("/outbox/plant/ack", json={"upto": 1}).json() == {"first": 2, "last": 1}
+            assert client.get("/").headers["content-type"].startswith("text/html")
+            run.send_signal(signal.SIGTERM)
+            assert run.wait(WAIT) == 143
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
@@ -53,7 +70,7 @@ def test_a_run_is_served_until_a_signal_ends_it(program: str) -> None:
         (["--http", "0.0.0.0:8080"], "needs TLS and a token"),
         (["--http", "127.0.0.1:0", "--backend", "asyncio"], "on trio alone"),
         (["--http", "127.0.0.1:0", "--tls-cert", "a.pem"], "belong together"),
-        (["--http", "127.0.0.1:0", "--serve-outbox", "tcp+listen://127.0.0.1:0"], "needs an outbox"),
+        (["--http", "127.0.0.1:0", "--serve-outbox", "127.0.0.1:0"], "needs an outbox"),
     ],
 )
 def test_what_cannot_be_served_is_a_mistake_in_usage(

@@ -19,6 +19,7 @@ from tidelog.connectors.state_store import StateDirectory
 from tidelog.gateway.building import Unit, build, http_settings, make_unit
 from tidelog.gateway.engines import Running
 from tidelog.gateway.logs import letter_line, letter_logged, set_up
+from tidelog.gateway.outboxes import open_outboxes
 from tidelog.gateway.reading import read_settings
 from tidelog.gateway.settings import GatewaySettings
 from tidelog.gateway.states import open_state
@@ -140,9 +141,24 @@ class Gateway:
 
     async def _start(self, unit: Unit) -> None:
         store = self._store(unit)
-        running = Running(unit, self._settings, self._letters, self._taps, watch=self._watch(unit), store=store)
+        try:
+            outboxes = open_outboxes(unit.outboxes, unit.plan, holds_changes=unit.settings.emit == "changes")
+        except BaseException:
+            if store is not None:
+                store.close()
+            raise
+        watch = self._watch(unit)
+        running = Running(unit, self._settings, self._letters, self._taps, watch=watch, store=store, outboxes=outboxes)
         self._running[unit.settings.name] = running
         await self._tasks.start(running.run)
+        self._show_outboxes()
+
+    def _show_outboxes(self) -> None:
+        """Serve the outboxes of what runs, by the names of their sinks."""
+        if self._server is not None:
+            self._server.outboxes.clear()
+            for running in self._running.values():
+                self._server.outboxes |= {name: spec.path for name, spec in running.unit.outboxes.items()}
 
     async def _wait_ended(self) -> None:
         """Until every program has ended, and none is being put into its place."""
@@ -183,6 +199,7 @@ class Gateway:
             await self._running.pop(name).end()
             if self._server is not None:
                 self._server.watches.pop(name, None)
+        self._show_outboxes()
         for name in new:
             await self._exchange(wanted[name], before)
         changed = sorted({*old, *new})

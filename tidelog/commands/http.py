@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from tidelog.commands.outcome import say
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
 from tidelog.connectors.addresses import parse_host_port
-from tidelog.connectors.outbox_server import load_certificate, load_token
+from tidelog.connectors.credentials import load_certificate, load_token
+from tidelog.connectors.outbox_spec import is_outbox, parse_outbox
 from tidelog.plans.errors import SpecError
 from tidelog.plans.plan import Plan
 
@@ -31,23 +32,14 @@ class Served:
     """What is served of a run: its `watch` observes the engine, and brings what is posted. SpecError without the extra."""
 
     def __init__(self, plan: Plan, options: argparse.Namespace) -> None:
-        if options.backend != "trio":
-            raise SpecError("`--http` is served on trio alone: leave out `--backend asyncio`")
-        try:
-            server, watch = over_http.HttpServer, over_http.Watch
-        except ImportError as error:
-            raise SpecError(f"`--http` needs `{error.name}`, which is not installed: pip install 'tidelog[http]'") from error
-        self.watch: Watch = watch(plan, name=PurePath(plan.name).stem, iso=options.iso)
+        settings = http_settings(options, "--http")
+        name = PurePath(plan.name).stem
+        self.watch: Watch = over_http.Watch(plan, name=name, iso=options.iso)
         self.watching: dict[str, Any] = {"observer": self.watch, "remember": over_http.KEPT_FACTS}
         """What the engine is to be made with."""
-        if (options.tls_cert is None) != (options.tls_key is None):
-            raise SpecError("`--tls-cert` and `--tls-key` belong together")
-        settings = over_http.HttpSettings(
-            parse_host_port(options.http),
-            token=None if options.token_file is None else load_token(options.token_file),
-            tls=None if options.tls_cert is None else load_certificate(options.tls_cert, options.tls_key),
-        )
-        self._server: HttpServer = server([self.watch], settings)
+        self._server: HttpServer = over_http.HttpServer([self.watch], settings)
+        for spec in filter(is_outbox, options.sinks or ()):
+            self._server.outboxes[name] = parse_outbox(spec).path
 
     @asynccontextmanager
     async def beside(self, engine: Any, *, is_durable: bool) -> AsyncIterator[None]:
@@ -57,3 +49,20 @@ class Served:
             say(f"note: {server.url}")
             self.watch.is_ready = True
             yield
+
+
+def http_settings(options: argparse.Namespace, name: str) -> over_http.HttpSettings:
+    """How the option of this name has HTTP served; SpecError where that cannot be, or the extra is not installed."""
+    if options.backend != "trio":
+        raise SpecError(f"`{name}` is served on trio alone: leave out `--backend asyncio`")
+    try:
+        make = over_http.HttpServer, over_http.HttpSettings
+    except ImportError as error:
+        raise SpecError(f"`{name}` needs `{error.name}`, which is not installed: pip install 'tidelog[http]'") from error
+    if (options.tls_cert is None) != (options.tls_key is None):
+        raise SpecError("`--tls-cert` and `--tls-key` belong together")
+    return make[1](
+        parse_host_port(getattr(options, name.removeprefix("--").replace("-", "_"))),
+        token=None if options.token_file is None else load_token(options.token_file),
+        tls=None if options.tls_cert is None else load_certificate(options.tls_cert, options.tls_key),
+    )

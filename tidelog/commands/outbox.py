@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from tidelog.commands.ends import client_limits, show_connections
+from tidelog.commands.ends import show_connections
+from tidelog.commands.http import http_settings
 from tidelog.commands.outcome import count, say
 from tidelog.commands.streaming import stream
+from tidelog.connectors import http as over_http  # loads what it needs once it is used
 from tidelog.connectors.outbox import OutboxReader
-from tidelog.connectors.outbox_server import OutboxServer, load_certificate, load_token, parse_server
 from tidelog.connectors.outbox_sink import OutboxSink
 from tidelog.connectors.outbox_spec import OutboxSpec, is_outbox, parse_outbox
 from tidelog.plans.errors import SpecError
@@ -21,13 +23,16 @@ from tidelog.plans.plan import Plan
 from tidelog.runtime.engine import GRACE, Engine
 from tidelog.runtime.head import fingerprint
 
+if TYPE_CHECKING:
+    from tidelog.connectors.http.server import HttpServer
+
 _TAKEN_INTERVAL = 0.1
 """How often, in seconds, it is asked whether all has been taken."""
 
 
 def add_outbox_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say to whom an outbox is served."""
-    parser.add_argument("--serve-outbox", metavar="SPEC", help="serve the outbox at tcp+listen://HOST:PORT")
+    parser.add_argument("--serve-outbox", metavar="HOST:PORT", help="serve the outbox alone over HTTP, until all is taken")
     parser.add_argument("--tls-cert", metavar="F", help="the server's certificate (PEM), to serve beyond this machine")
     parser.add_argument("--tls-key", metavar="F", help="the key of the certificate (PEM)")
     parser.add_argument(
@@ -40,8 +45,6 @@ def outbox_of(plan: Plan, options: argparse.Namespace) -> OutboxSpec | None:
     sinks = [spec for spec in options.sinks or () if is_outbox(spec)]
     if not sinks:
         return None
-    if options.http is not None:
-        raise SpecError("`--http` does not go with an outbox: it shows what an engine without one does")
     if len(sinks) > 1:
         raise SpecError("a run has one outbox")
     if plan.questions:
@@ -56,7 +59,7 @@ def run_with_outbox(plan: Plan, options: argparse.Namespace, spec: OutboxSpec) -
 
     Without `--state` the outbox's directory holds the state, too.
     """
-    server = server_of(options, spec.path)
+    server = server_of(plan, options, spec.path)
     if options.state is None:
         options.state = spec.path
     if spec.every is not None and options.commit_every is None:
@@ -69,16 +72,13 @@ def run_with_outbox(plan: Plan, options: argparse.Namespace, spec: OutboxSpec) -
         return stream(plan, options, make, [OutboxSink(outbox)])
 
 
-def server_of(options: argparse.Namespace, folder: str) -> OutboxServer | None:
+def server_of(plan: Plan, options: argparse.Namespace, folder: str) -> HttpServer | None:
     """The server that the options ask for, or None; SpecError where it is not to be had like this."""
     if options.serve_outbox is None:
         return None
-    if (options.tls_cert is None) != (options.tls_key is None):
-        raise SpecError("`--tls-cert` and `--tls-key` belong together")
-    token = None if options.token_file is None else load_token(options.token_file)
-    tls = None if options.tls_cert is None else load_certificate(options.tls_cert, options.tls_key)
-    address, clients = parse_server(options.serve_outbox), client_limits(options)
-    return OutboxServer(folder, address, token=token, tls=tls, clients=clients)
+    server = over_http.HttpServer([], http_settings(options, "--serve-outbox"))
+    server.outboxes[PurePath(plan.name).stem] = folder
+    return server
 
 
 def refuse_outbox_options(options: argparse.Namespace) -> None:
@@ -91,7 +91,7 @@ def refuse_outbox_options(options: argparse.Namespace) -> None:
 class _ServedEngine(Engine):
     """An engine whose outbox is served as it goes on, and at its end until all has been taken."""
 
-    def __init__(self, *ends: Any, served: tuple[str, OutboxServer, bool], **more: Any) -> None:
+    def __init__(self, *ends: Any, served: tuple[str, HttpServer, bool], **more: Any) -> None:
         super().__init__(*ends, **more)
         self._folder, self._server, self._with_statistics = served
         self._leave = False

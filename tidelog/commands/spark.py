@@ -12,6 +12,7 @@ from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import DONE
 from tidelog.commands.signals import noted_signals
 from tidelog.connectors import spark
+from tidelog.connectors.outbox_client import FORM
 from tidelog.connectors.spark.places import is_remote
 from tidelog.plans.errors import SpecError
 
@@ -32,7 +33,7 @@ def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         nargs="+",
         action="extend",
         required=True,
-        help="outboxes: directories, or `tcp://HOST:PORT`",
+        help=f"outboxes: directories, or `{FORM}`",
     )
     parser.add_argument("--to", dest="tables", metavar="DIR", required=True, help="where the tables are, or will be")
     parser.add_argument("--checkpoint", metavar="DIR", required=True, help="where Spark keeps how far it has come")

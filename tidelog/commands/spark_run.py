@@ -16,7 +16,8 @@ from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import load_plan, say, show_diagnostics
 from tidelog.commands.overlap import check_overlap
 from tidelog.connectors import spark
-from tidelog.connectors.spark.places import held_alone, is_remote, local_path
+from tidelog.connectors.outbox_client import FORM
+from tidelog.connectors.spark.places import environment, held_alone, is_remote, local_path
 from tidelog.connectors.spark.requirements import FIXED
 from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.job import Job, job_of, shared, stream_buckets
@@ -71,6 +72,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="a setting of Spark's, such as spark.executor.memory=4g",
     )
     parser.add_argument("--packages", metavar="G:A:V,…", help="what Spark fetches by Maven, such as a file system's jars")
+    parser.add_argument(
+        "--archives",
+        metavar="FILE[#NAME]",
+        help="a packed environment (venv-pack, conda-pack): workers run its Python",
+    )
     parser.add_argument("--ui", action="store_true", help="show Spark's own page while it runs, and say where")
     parser.add_argument("--log", default=os.devnull, metavar="FILE", help="where Spark's own log goes (default: nowhere)")
     stream = parser.add_argument_group("as a stream")
@@ -79,7 +85,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     stream.add_argument("--every", type=seconds, metavar="S", help="seconds between two batches (default 1)")
     stream.add_argument("--once", action="store_true", help="end once all that is there is told")
     stream.add_argument("--files", type=positive, metavar="N", help=f"files a batch takes of each input (default {FILES})")
-    add_access_options(parser.add_argument_group("of gateways, `--in outbox:tcp://HOST:PORT`"))
+    add_access_options(parser.add_argument_group(f"of gateways, `--in outbox:{FORM}`"))
     parser.set_defaults(run=run)
 
 
@@ -127,6 +133,8 @@ def settings_of(options: argparse.Namespace) -> dict[str, str]:
         chosen[key] = value
     if options.packages is not None:
         chosen["spark.jars.packages"] = options.packages
+    if options.archives is not None:
+        chosen["spark.archives"] = environment(options.archives)[0]
     if options.ui:
         chosen["spark.ui.enabled"] = "true"
     return chosen
@@ -140,6 +148,8 @@ def check_options(options: argparse.Namespace) -> None:
         raise SpecError(f"`--emit points` {why}: use `tidelog run`")
     if options.cores is not None and options.master is not None:
         raise SpecError("`--cores` are those of this machine: with `--master`, the cluster's own settings tell them")
+    if options.archives is not None and (options.master or "local").startswith("local"):
+        raise SpecError("`--archives` brings Python to the workers of a cluster: name it by `--master`")
     for name in ("log", "dead_letter"):
         path = getattr(options, name)
         if path is not None and is_remote(path):

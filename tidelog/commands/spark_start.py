@@ -21,7 +21,7 @@ from tidelog.commands.spark_run import settings_of
 from tidelog.commands.unused import unused_note
 from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.formatting import TimeFormatter
-from tidelog.connectors.spark.places import is_remote, local_path, uri_of
+from tidelog.connectors.spark.places import environment, is_remote, local_path, uri_of
 from tidelog.connectors.spark.queries import run_query, told_in_a_line
 from tidelog.connectors.spark.requirements import STREAM_SETTINGS
 from tidelog.connectors.spark.running.arrivals import UNUSED, unused_names
@@ -37,6 +37,7 @@ from tidelog.connectors.spark.running.reached import Reached
 from tidelog.connectors.spark.running.sinks import Tables, parse_sinks
 from tidelog.connectors.spark.running.stream import run_stream
 from tidelog.connectors.spark.session import spark_session
+from tidelog.connectors.spark.shipping import prepare_workers
 from tidelog.plans.errors import ConnectorError, SpecError, TidelogError
 from tidelog.plans.plan import Plan
 from tidelog.runtime.interfaces import Told
@@ -144,10 +145,16 @@ class _Run:
             with told_in_a_line():
                 try:
                     self._spark = spark_session(
-                        "tidelog run", cores=cores, master=options.master, log=options.log, settings=settings
+                        "tidelog run",
+                        cores=cores,
+                        master=options.master,
+                        log=options.log,
+                        settings=settings,
+                        python=None if options.archives is None else environment(options.archives)[1],
                     )
                 except OSError as error:
                     raise SpecError(f"cannot write `{options.log}`: {error.strerror}") from error
+            prepare_workers(self._spark)
             if options.ui:
                 say(f"note: Spark's page is at {self._spark.sparkContext.uiWebUrl}")
         return self._spark

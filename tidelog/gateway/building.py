@@ -14,6 +14,7 @@ from tidelog.compiling import compile_path
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
 from tidelog.connectors.acceptor import ClientLimits
 from tidelog.connectors.addresses import parse_host_port
+from tidelog.connectors.credentials import check_token, load_certificate
 from tidelog.connectors.formats import make_decoder
 from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.mapping.mapper import LineMapper, MapMapper, Mapper
@@ -22,10 +23,11 @@ from tidelog.connectors.mapping.topics import TopicPattern
 from tidelog.connectors.mqtt.client import FIRST_PAUSE, MqttClient
 from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.mqtt.source import MqttSource
-from tidelog.connectors.outbox_server import check_token, load_certificate
+from tidelog.connectors.outbox_spec import OutboxSpec, is_outbox
 from tidelog.connectors.polled import Polled, PolledSource
 from tidelog.connectors.replay import ReplaySource
 from tidelog.connectors.spec import open_sink, open_source, parse_spec
+from tidelog.gateway.outboxes import read_outbox
 from tidelog.gateway.settings import (
     AnySink,
     AnySource,
@@ -39,6 +41,7 @@ from tidelog.gateway.settings import (
     OpcUaSourceSettings,
     ProgramSettings,
     ReplaySourceSettings,
+    SpecSinkSettings,
     WebhookSinkSettings,
 )
 from tidelog.plans.errors import DataError, SpecError
@@ -58,6 +61,8 @@ class Unit:
     sinks: dict[str, Sink] = field(default_factory=dict)
     told: dict[str, frozenset[str]] = field(default_factory=dict)
     """The predicates of which each sink is told; none: all answers."""
+    outboxes: dict[str, OutboxSpec] = field(default_factory=dict)
+    """Sinks that one process has open at a time, so that they are opened when the program starts."""
     origin: tuple[object, ...] = ()
     """What it was built of: two units with the same origin do the same."""
 
@@ -81,6 +86,9 @@ def make_unit(program: ProgramSettings, plan: Plan, settings: GatewaySettings, f
             unit.sources[source.name] = _source(source, plan, settings, folder)
     for sink in sinks:
         with _told(f"sink `{sink.name}`"):
+            if isinstance(sink, SpecSinkSettings) and is_outbox(sink.spec):
+                unit.outboxes[sink.name] = read_outbox(sink, plan, settings, folder)
+                continue
             unit.sinks[sink.name] = _sink(sink, plan, settings, folder)
             unit.told[sink.name] = frozenset(getattr(sink, "predicates", ()))
     return unit

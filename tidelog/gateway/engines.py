@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,9 +14,12 @@ from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.http.watch import KEPT_FACTS, Watch
 from tidelog.connectors.messages import HearsMessages, Message, write_recorded
+from tidelog.connectors.outbox import Outbox
+from tidelog.connectors.outbox_sink import OutboxSink
 from tidelog.connectors.state_store import StateDirectory
 from tidelog.gateway.building import Unit
 from tidelog.gateway.observing import Observers, TapObserver
+from tidelog.gateway.outboxes import close_outboxes
 from tidelog.gateway.settings import GatewaySettings
 from tidelog.gateway.step_taps import StepTaps
 from tidelog.gateway.taps import Taps
@@ -47,8 +50,10 @@ class Running:
         *,
         watch: Watch | None = None,
         store: StateDirectory | None = None,
+        outboxes: Mapping[str, Outbox] | None = None,
     ) -> None:
         self.unit, self._settings, self._taps, self._watch, self._store = unit, settings, taps, watch, store
+        self._outboxes = outboxes or {}
         self._times = TimeFormatter(unit.plan.timeline, settings.iso and unit.plan.timeline.unit is not None)
         self._ended = anyio.Event()
         self._mapped = []
@@ -70,7 +75,7 @@ class Running:
         return Engine(
             self.unit.plan,
             sources,
-            list(self.unit.sinks.values()),
+            [*self.unit.sinks.values(), *[OutboxSink(outbox, name) for name, outbox in self._outboxes.items()]],
             emit=program.emit,
             lateness=program.lateness,
             clock=program.clock,
@@ -122,6 +127,7 @@ class Running:
             self._steps.stop()
             if self._watch is not None:
                 self._watch.is_ready = False
+            close_outboxes(self._outboxes)
             if self._store is not None:
                 self._store.close()
             self._ended.set()

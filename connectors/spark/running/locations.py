@@ -10,8 +10,8 @@ from urllib.parse import unquote
 
 from tidelog.connectors.folders import files_in
 from tidelog.connectors.formats import format_of_path
+from tidelog.connectors.outbox_client import FORM, check_address, is_address
 from tidelog.connectors.outbox_file import FILE
-from tidelog.connectors.spark.origins import is_address
 from tidelog.connectors.spark.places import is_remote
 from tidelog.connectors.spark.tables import is_table
 from tidelog.connectors.spec import check_readable, parse_spec, split_options
@@ -20,7 +20,7 @@ from tidelog.plans.errors import SpecError
 FORMATS = ("facts", "jsonl", "csv", "parquet", "tidelog")
 """What files may hold; `tidelog` is a table that `ingest` has made."""
 ACCEPTED = (
-    "a path, `file:PATH`, `table:NAME`, `outbox:DIR`, `outbox:tcp://HOST:PORT`, or a URI such as `s3a://BUCKET/PATH`; "
+    f"a path, `file:PATH`, `table:NAME`, `outbox:DIR`, `outbox:{FORM}`, or a URI such as `s3a://BUCKET/PATH`; "
     "`facts+`, `jsonl+`, `csv+`, `parquet+` or `tidelog+` before it names the format"
 )
 """What a SPEC may be, for messages."""
@@ -43,7 +43,7 @@ class Input:
     """What to read. Plain data: it is sent to Spark's workers.
 
     `number` is its place among all inputs. `path` is a file, a folder, a glob or a URI, for a table its name, and for an
-    outbox its directory or the address `tcp://HOST:PORT`. A CSV or Parquet file, or a table, holds facts of `predicate`; of
+    outbox its directory or its address. A CSV or Parquet file, or a table, holds facts of `predicate`; of
     text it is all that it may hold, if it is told. With `skips_damaged`, a Parquet file that is damaged is a letter.
     """
 
@@ -77,6 +77,8 @@ def parse_input(spec: str, number: int) -> Input:
         return _outbox(spec, found[2], kind, predicate, number)
     elif found and scheme == "table":
         return _table(spec, found[2], kind, predicate, number)
+    elif scheme in ("http", "https"):
+        raise SpecError(f"`{spec}`: what HTTP serves is an outbox: expected `outbox:{FORM}`")
     elif found and found[2].startswith("//"):
         path = rest
         kind = kind or _kind_of_remote(spec, path)
@@ -127,15 +129,12 @@ def _outbox(spec: str, place: str, kind: str | None, predicate: str | None, numb
             f"`{spec}`: the facts of an outbox have predicates of their own: leave `?predicate={predicate}` away"
         )
     if is_address(place):
-        parsed = parse_spec(place, allow_remote=True)
-        if parsed.scheme != "tcp":
-            raise SpecError(f"`{spec}` is not of the form `outbox:tcp://HOST:PORT`")
-        return Input(number, "outbox", str(parsed.address))
+        return Input(number, "outbox", check_address(place))
     path = place.removeprefix("//") if place.startswith("///") else place
     if is_remote(path):
-        raise SpecError(f"`{spec}`: outboxes are in a folder of this machine, or behind `tcp://HOST:PORT`")
+        raise SpecError(f"`{spec}`: outboxes are in a folder of this machine, or behind `{FORM}`")
     if path.startswith("//"):
-        raise SpecError(f"`{spec}` names a host: expected `outbox:DIR` or `outbox:tcp://HOST:PORT`")
+        raise SpecError(f"`{spec}` names a host: expected `outbox:DIR` or `outbox:{FORM}`")
     if not path or "\0" in path:
         raise SpecError(f"`{spec}` names no directory: expected `outbox:DIR`")
     return Input(number, "outbox", path)

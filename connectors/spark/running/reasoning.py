@@ -24,6 +24,7 @@ from tidelog.connectors.spark.running.locations import Input
 from tidelog.connectors.spark.running.parcels import FACT
 from tidelog.connectors.spark.running.stream import run_stream
 from tidelog.connectors.spark.running.table_rows import table_rows
+from tidelog.connectors.spark.shipping import prepare_workers
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
 from tidelog.plans.suggestions import suggest
@@ -62,6 +63,7 @@ def reason(data: Mapping[str, DataFrame], plan: Plan, wanted: Wanted, open_stage
     _check_names(data, plan)
     output = None if wanted.output is None else _output(wanted.output, plan)
     job, lateness = _job(plan, wanted, is_stream=is_stream), _lateness(wanted.lateness, plan, is_stream=is_stream)
+    prepare_workers(next(iter(data.values())).sparkSession)
     items = [Input(number, "table", name, name) for number, name in enumerate(data)]
     inputs = [rows_as_parcels(frame, item, job) for frame, item in zip(data.values(), items, strict=True)]
     if is_stream:

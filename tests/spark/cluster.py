@@ -1,0 +1,67 @@
+"""A standalone cluster of Spark's on loopback, and a Python for its workers that does not have tidelog."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import venv
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import distribution
+from pathlib import Path
+from queue import Queue
+
+import pyspark
+
+from children import WAIT, child
+
+HOME = os.path.dirname(pyspark.__file__)
+_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m")
+_MASTER = re.compile(r"Starting Spark master at (spark://\S+)")
+_REGISTERED = re.compile(r"Successfully registered with master")
+
+
+@contextmanager
+def cluster(folder: Path, workers: int = 2) -> Iterator[str]:
+    """The address of a master with so many workers, of one core each."""
+    with ExitStack() as stack:
+        (address,) = _started(stack, "master.Master", ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"], _MASTER)
+        for number in range(workers):
+            work = folder / f"worker-{number}"
+            told = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0", "-c", "1", "-m", "1g", "-d", os.fspath(work)]
+            _started(stack, "worker.Worker", [*told, address], _REGISTERED)
+        yield address
+
+
+def _started(stack: ExitStack, name: str, options: Sequence[str], ready: re.Pattern[str]) -> tuple[str, ...]:
+    """Start one of Spark's daemons; what it says of itself once it is ready."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "PYSPARK", "VIRTUAL"))}
+    environment |= {"SPARK_HOME": HOME, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SCALA_VERSION": "2.13"}
+    command = ["java", *_JAVA, "-cp", f"{HOME}/jars/*", f"org.apache.spark.deploy.{name}", *options]
+    process = stack.enter_context(child(command, env=environment, stderr=subprocess.PIPE, text=True))
+    stack.callback(process.kill)
+    found: Queue[tuple[str, ...]] = Queue()
+
+    def read() -> None:  # to its end, or it would wait for us
+        for line in process.stderr or ():
+            if match := ready.search(line):
+                found.put(match.groups())
+
+    threading.Thread(target=read, daemon=True).start()
+    return found.get(timeout=WAIT)
+
+
+def bare_python(folder: Path, distributions: Sequence[str]) -> str:
+    """An interpreter, as this one, that has these distributions and no others."""
+    venv.create(folder, symlinks=True)
+    place = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+    for name in distributions:
+        told = distribution(name)
+        for top in {path.parts[0] for path in told.files or () if path.parts[0] not in ("..", "__pycache__")}:
+            link = place / top
+            if not link.exists():
+                link.symlink_to(os.path.realpath(os.fspath(told.locate_file(top))))
+    return os.fspath(folder / "bin" / "python")
