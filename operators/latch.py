@@ -20,15 +20,15 @@ class Latch(Operator):
 
     Intervals: M's, and from the end of each of them on as long as N has not held in between; on integers one time further,
     since nothing lies between. Port 0 is N, port 1 is M; `key` takes from a row of M what the negated atom mentions, and
-    `match` the same from a row of N, or None where its constants differ. A row is announced once N is known where it first
-    matters, and taken back where N begins. State: the open rows by key; N, as far as it may end what comes; and when it is
-    the turn of each of M's ends, and of each begin of N that concerns an open row, in the order of time. Final: as far as
-    both ports.
+    `match` the same from a row of N, or None where its constants differ. A row is announced once M has ended, and taken back
+    where N begins. State: the open rows by key; N, as far as it may end what comes; and when it is the turn of each of M's
+    ends, and of each begin of N that concerns an open row, which is as soon as N is known before it. Final: as far as both
+    ports.
 
     >>> op = Latch(touch=1, key=lambda row: row, match=lambda row: row)
-    >>> op.receive(1, [(("a",), 2, 2)], 2), op.receive(0, [], 3)
+    >>> op.receive(1, [(("a",), 2, 2)], 1), op.receive(0, [], 1)
     ([(('a',), 2, 3)], [(('a',), 4, 4611686018427387904)])
-    >>> op.receive(0, [(("a",), 7, 7)], 8)
+    >>> op.receive(0, [(("a",), 7, 7)], 6)
     [(('a',), 4, 4611686018427387905), (('a',), 4, 7)]
     """
 
@@ -41,50 +41,46 @@ class Latch(Operator):
         self._touch = touch
         self._key = key
         self._match = match
-        self._turns: list[tuple[int, int, int, Row, int]] = []  # time, port, number, row or key, end of M
+        self._turns: list[tuple[int, int, int, Row]] = []  # M's end or N's begin, port, number, row or key
         self._count = 0  # rows need not be comparable
-        self.held: dict[Row, dict[Row, int]] = {}  # key → open row → since when
+        # key → open row → since when, and from when on it matters that N holds
+        self.held: dict[Row, dict[Row, tuple[int, int]]] = {}
         self.negative = Coverage()
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        if port == NEGATIVE:
-            self._take_negative(facts)
-            return []
-        touch = self._touch
         out: list[Fact] = []
+        if port == NEGATIVE:
+            matched = [(key, lo, hi) for row, lo, hi in facts if (key := self._match(row)) is not None]
+            self.negative.insert(matched)
+            for key, lo, _ in matched:
+                if key in self.held:
+                    self._take_turn(lo, NEGATIVE, key)
+            return out
         for fact in facts:
             row, lo, hi = fact
             if hi >= POS:
                 out.append(fact)
-                continue
-            out.append((row, lo, hi + touch))
-            self._take_turn(hi + 1 if touch else hi | 1, RIGHT, row, hi)
+            else:
+                out.append((row, lo, hi + self._touch))
+                self._take_turn(hi, RIGHT, row)
         return out
 
-    def _take_negative(self, facts: Sequence[Fact]) -> None:
-        matched = [(key, lo, hi) for row, lo, hi in facts if (key := self._match(row)) is not None]
-        self.negative.insert(matched)
-        for key, lo, _ in matched:
-            if key in self.held:
-                self._take_turn(lo, NEGATIVE, key, lo)
-
-    def _take_turn(self, time: int, port: int, row: Row, end: int) -> None:
+    def _take_turn(self, time: int, port: int, row: Row) -> None:
         self._count += 1
-        heappush(self._turns, (time, port, self._count, row, end))
+        heappush(self._turns, (time, port, self._count, row))
 
     def settle(self, port: int) -> list[Fact]:
         known, right = self.frontiers
-        turns = self._turns
-        out: list[Fact] = []
-        while turns and turns[0][0] <= known:
-            time, side, _, row, end = heappop(turns)
+        turns, out = self._turns, list[Fact]()
+        while turns and turns[0][0] <= known + 1:
+            time, side, _, row = heappop(turns)
             if side == NEGATIVE:
                 self._shut(row, time, out)
             else:
-                self._open(row, time, end + self._touch + 1, out)
+                self._open(row, time, out)
         if known >= POS:
             for rows in self.held.values():
-                for row, since in rows.items():
+                for row, (since, _) in rows.items():
                     out += [(row, since, SHUT), (row, since, POS)]
             self.held.clear()
         self.frontier = known if known < right else right
@@ -92,34 +88,48 @@ class Latch(Operator):
         return out
 
     def _shut(self, key: Row, time: int, out: list[Fact]) -> None:
-        """N begins: the open rows end there."""
-        end = self._last(time)
-        for row, since in self.held.pop(key, {}).items():
+        """N begins: the open rows end there, but those of which M ends later, and N before it matters to them."""
+        until = time
+        if bounds := self.negative.rows.get(key):
+            until = max([time, *(bounds[i + 1] for i in overlapping(bounds, time, time))])
+        kept: dict[Row, tuple[int, int]] = {}
+        for row, opened in self.held.pop(key, {}).items():
+            since, start = opened
+            if start > until:
+                kept[row] = opened
+                continue
+            end = self._last(max(time, start))
             out.append((row, since, SHUT))
             if end >= since:
                 out.append((row, since, end))
+        if kept:
+            self.held[key] = kept
 
-    def _open(self, row: Row, time: int, begin: int, out: list[Fact]) -> None:
-        """M has held: it goes on from `begin` on, if N does not hold at `time`, and until N holds again."""
+    def _open(self, row: Row, time: int, out: list[Fact]) -> None:
+        """M ends: the row goes on until N begins, unless it holds already where it first matters."""
         key, known, end = self._key(row), self.frontiers[NEGATIVE], POS
+        begin, start = time + self._touch + 1, time + 1 if self._touch else time | 1
         if bounds := self.negative.rows.get(key):
-            for i in overlapping(bounds, time, POS):
-                if bounds[i] <= time:
+            for i in overlapping(bounds, start, POS):
+                if bounds[i] <= start:
                     return
                 end = bounds[i]
                 break
-        if end <= known or known >= POS:
+        if end <= known + 1 or known >= POS:
             out.append((row, begin, self._last(end)))
             return
         if end < POS:
-            self._take_turn(end, NEGATIVE, key, end)
+            self._take_turn(end, NEGATIVE, key)
         rows = self.held.setdefault(key, {})
-        since = rows.get(row)
-        if since is None:
-            rows[row] = begin
+        opened = rows.get(row)
+        if opened is None:
+            rows[row] = begin, start
             out.append((row, begin, OPEN))
-        elif begin < since:  # M is known later than N
-            out.append((row, begin, since - 1))
+            return
+        if begin < opened[0]:  # M is known later than N
+            out.append((row, begin, opened[0] - 1))
+        if start > opened[1]:
+            rows[row] = opened[0], start
 
     def _last(self, time: int) -> int:
         """The last time at which it does not matter that N holds from `time` on: nothing lies between M and there."""
@@ -129,26 +139,26 @@ class Latch(Operator):
         return self.frontiers[NEGATIVE]
 
     def deadline(self) -> tuple[int, int] | None:
-        return (NEGATIVE, self._turns[0][0]) if self._turns else None
+        return (NEGATIVE, self._turns[0][0] - 1) if self._turns else None
 
     def announced_rows(self) -> list[tuple[Row, int]]:
-        return [item for rows in self.held.values() for item in rows.items()]
+        return [(row, since) for rows in self.held.values() for row, (since, _) in rows.items()]
 
     def entries(self) -> int:
         return len(self._turns) + sum(map(len, self.held.values())) + self.negative.entries()
 
     def state(self) -> dict[str, Any]:
         return {
-            "turns": [[time, port, list(row), end] for time, port, _, row, end in sorted(self._turns)],
-            "held": [[list(row), since] for row, since in self.announced_rows()],
+            "turns": [[time, port, list(row)] for time, port, _, row in sorted(self._turns)],
+            "held": [[list(row), *opened] for rows in self.held.values() for row, opened in rows.items()],
             "negative": self.negative.snapshot(),
         }
 
     def load(self, state: dict[str, Any]) -> None:
-        self._turns = [(time, port, i, tuple(row), end) for i, (time, port, row, end) in enumerate(state["turns"])]
+        self._turns = [(time, port, i, tuple(row)) for i, (time, port, row) in enumerate(state["turns"])]
         heapify(self._turns)
         self._count = len(self._turns)
         self.held.clear()
-        for row, since in state["held"]:
-            self.held.setdefault(self._key(tuple(row)), {})[tuple(row)] = since
+        for row, since, start in state["held"]:
+            self.held.setdefault(self._key(tuple(row)), {})[tuple(row)] = since, start
         self.negative.restore(state["negative"])

@@ -33,15 +33,29 @@ def latch(clock: Clock, columns: tuple[str, ...] = ("X",), negated: tuple[Term, 
 def test_one_message_an_event() -> None:
     """What is switched on is told as far as it is certain, then announced; what switches it off takes that back."""
     operator = latch(CLOCKS["integer"])
-    assert operator.receive(RIGHT, [(A, 5, 5)], 4) == [(A, 5, 6)]
-    assert operator.deadline() == (NEGATIVE, 6)
-    assert operator.advance([6, 6]) == [(A, 7, OPEN)]
+    assert operator.receive(RIGHT, [(A, 5, 5)], 3) == [(A, 5, 6)]
+    assert operator.deadline() == (NEGATIVE, 4)
+    assert operator.advance([4, 4]) == [(A, 7, OPEN)]
     assert operator.deadline() is None
     assert operator.advance([7, 7]) == []
     assert operator.receive(NEGATIVE, [(A, 9, 12)], 7) == []
-    assert operator.deadline() == (NEGATIVE, 9)
-    assert operator.advance([9, 9]) == [(A, 7, SHUT), (A, 7, 9)]
+    assert operator.deadline() == (NEGATIVE, 8)
+    assert operator.advance([8, 8]) == [(A, 7, SHUT), (A, 7, 9)]
     assert operator.entries() == 1
+
+
+def test_what_is_switched_on_at_the_time_at_which_it_is_switched_off_stays_on() -> None:
+    """Nothing lies between the two, whichever comes first."""
+    for first, second in ((NEGATIVE, RIGHT), (RIGHT, NEGATIVE)):
+        operator = latch(CLOCKS["integer"])
+        operator.receive(RIGHT, [(A, 2, 2)], NEG)
+        assert operator.advance([4, 4]) == [(A, 4, OPEN)]
+        told = [fact for port in (first, second) for fact in operator.receive(port, [(A, 5, 5)], NEG)]
+        told += operator.advance([4, 5])
+        told += operator.advance([6, 6])
+        told += operator.receive(NEGATIVE, [(A, 8, 8)], NEG)
+        told += operator.advance([8, 8])
+        assert points_of([fact for fact in told if fact[2] < POS])[A] | {4} == {4, 5, 6, 7, 8}
 
 
 def test_what_is_switched_on_and_off_leaves_nothing() -> None:
@@ -113,7 +127,6 @@ def test_many_rows_hang_on_one_key() -> None:
     operator = latch(CLOCKS["rational"], ("X", "Y"), (X, Wildcard()))
     operator.receive(RIGHT, [(("a", 1), 2, 2), (("a", 2), 4, 4), (("b", 1), 4, 4)], 4)
     assert operator.advance([5, 5]) == [(("a", 1), 3, OPEN), (("a", 2), 5, OPEN), (("b", 1), 5, OPEN)]
-    operator.receive(NEGATIVE, [(("a", "off"), 8, 8)], 7)
-    told = operator.advance([8, 8])
+    told = operator.receive(NEGATIVE, [(("a", "off"), 8, 8)], 7)
     assert told == [(("a", 1), 3, SHUT), (("a", 1), 3, 8), (("a", 2), 5, SHUT), (("a", 2), 5, 8)]
     assert operator.announced_rows() == [(("b", 1), 5)]
