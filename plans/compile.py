@@ -14,6 +14,7 @@ from tidelog.plans.asked import asked_arities, delays_of, questions_of
 from tidelog.plans.checks import require
 from tidelog.plans.errors import DataError, Diagnostic, ProgramError, Span
 from tidelog.plans.facts import PredicateSchema, Record, Row, Schema
+from tidelog.plans.fusing import fuse
 from tidelog.plans.normal.normalise import normalise
 from tidelog.plans.normal.program import NormalProgram, begin
 from tidelog.plans.normal.traverse import children
@@ -111,6 +112,12 @@ class Compiler:
         watched = {*outputs.values(), *self.normal.constraints}
         open_facts = {item.predicate for item in self.normal.backgrounds}
         prospects = find_prospects(steps, watched, self.facts, open_facts, self.timeline)
+        constraints = self.normal.constraints
+        announcing = announcing_steps(steps, constraints, leads, prospects)
+        fused = fuse(steps, announcing, watched, self.normal.rules, self.timeline.touch)
+        if fused != steps:
+            steps = fused
+            announcing = announcing_steps(steps, constraints, leads, prospects)
         return Plan(
             name=self.program.name,
             timeline=self.timeline,
@@ -118,7 +125,7 @@ class Compiler:
             steps=steps,
             loops=loops,
             outputs=outputs,
-            constraints=dict(self.normal.constraints),
+            constraints=dict(constraints),
             facts=self.facts,
             backgrounds=self.normal.backgrounds,
             leads=leads,
@@ -126,7 +133,7 @@ class Compiler:
             normal=self.normal,
             warnings=warnings,
             prospects=prospects,
-            announcing=announcing_steps(steps, self.normal.constraints, leads, prospects),
+            announcing=announcing,
             questions=questions,
             delays=delays,
         )

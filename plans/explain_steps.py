@@ -17,6 +17,7 @@ from tidelog.plans.plan import (
     Feed,
     HoldShape,
     JoinShape,
+    LatchShape,
     LatestShape,
     MoveShape,
     PairShape,
@@ -45,7 +46,7 @@ class PortView:
 class StepView:
     """A step for people and programs.
 
-    `operator` is union, dilate, erode, since, until, join, antijoin, bind, move, stepped, tuples, latest,
+    `operator` is union, dilate, erode, since, until, join, antijoin, latch, bind, move, stepped, tuples, latest,
     aggregate, threshold or hold; `parameters` says
     what it computes (`diamondminus[0,2]`). `lead` is how far its frontier lies ahead of the watermark (below 0: behind),
     `reach` the longest gap that its `#`-facts cover, or None. `sleeps` names the input predicate whose absence puts it to
@@ -97,6 +98,7 @@ _OPERATORS: Mapping[type[Shape], str] = {
     ErodeShape: "erode",
     JoinShape: "join",
     AntiJoinShape: "antijoin",
+    LatchShape: "latch",
     HoldShape: "hold",
     BindShape: "bind",
     MoveShape: "move",
@@ -116,6 +118,8 @@ def _parameters(shape: Shape, plan: Plan) -> str:
     match shape:
         case JoinShape(atoms=atoms) if len(atoms) > 1:
             return _on(_shared(atoms))
+        case LatchShape(negated=negated):
+            return f"{operator_text(shape, plan.timeline)} {_on(_variables(negated))}"
         case AntiJoinShape(negated=negated):
             return _on(_variables(negated))
         case LatestShape(size):
@@ -147,6 +151,8 @@ def _roles(shape: Shape, ports: int) -> list[str]:
             return ["left", "right"]
         case AntiJoinShape():
             return ["positive", "negated"]
+        case LatchShape():
+            return ["negated", "since"]
         case ErodeShape(clipped=True):
             return ["facts", "start"]
         case BindShape():

@@ -80,6 +80,14 @@ class AntiJoinShape:
 
 
 @dataclass(frozen=True, slots=True)
+class LatchShape:
+    """`not N since[0,∞) M`: M's columns, and the terms of the negated atom, as in `AntiJoinShape`."""
+
+    columns: tuple[str, ...]
+    negated: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HoldShape:
     """Where a loop closes: coverage beyond the present waits here."""
 
@@ -167,6 +175,7 @@ Shape = (
     | PairShape
     | JoinShape
     | AntiJoinShape
+    | LatchShape
     | HoldShape
     | BindShape
     | MoveShape

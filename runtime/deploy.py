@@ -11,6 +11,7 @@ from tidelog.operators.dilate import Dilate
 from tidelog.operators.erode import Erode
 from tidelog.operators.hold import Hold
 from tidelog.operators.join import Join
+from tidelog.operators.latch import Latch
 from tidelog.operators.latest import Latest
 from tidelog.operators.move import Move
 from tidelog.operators.open_antijoin import OpenAntiJoin
@@ -37,6 +38,7 @@ from tidelog.plans.plan import (
     ErodeShape,
     HoldShape,
     JoinShape,
+    LatchShape,
     LatestShape,
     MoveShape,
     PairShape,
@@ -92,8 +94,9 @@ def _operator_of(step: Step, timeline: Timeline) -> Operator:
             return (Since if operator == "since" else Until)(metric, timeline.touch, _pairing(step.shape))
         case JoinShape():
             return Join(step.shape)
-        case AntiJoinShape():
-            return AntiJoin(*_matching(step.shape))
+        case AntiJoinShape() | LatchShape():
+            matching = _matching(step.shape)
+            return AntiJoin(*matching) if isinstance(step.shape, AntiJoinShape) else Latch(timeline.touch, *matching)
         case HoldShape():
             return Hold(len(step.inputs))
         case LatestShape() | AggregateShape() | ThresholdShape():
@@ -169,7 +172,7 @@ def _taking(positions: tuple[int, ...]) -> Callable[[Row], Row]:
     return lambda row: tuple(row[i] for i in positions)
 
 
-def _matching(shape: AntiJoinShape) -> tuple[Callable[[Row], Row], Callable[[Row], Row | None]]:
+def _matching(shape: AntiJoinShape | LatchShape) -> tuple[Callable[[Row], Row], Callable[[Row], Row | None]]:
     """What takes the key of the negated atom from a row of M, and from one of N."""
     names, match = _match(shape.negated)
     return _columns([shape.columns.index(name) for name in names], len(shape.columns)), match
@@ -198,6 +201,8 @@ def _match(terms: Sequence[Term]) -> tuple[list[str], Callable[[Row], Row | None
                 first[term.name] = position
                 names.append(term.name)
     take = _columns([first[name] for name in names], len(terms))
+    if not tests and not repeated:
+        return names, take
     if len(tests) == 1 and not repeated:
         place, wanted = tests[0]
         return names, lambda row: take(row) if row[place] == wanted else None

@@ -17,6 +17,7 @@ from tidelog.plans.plan import (
     ErodeShape,
     Feed,
     JoinShape,
+    LatchShape,
     LatestShape,
     PairShape,
     Shape,
@@ -42,7 +43,7 @@ def announcing_steps(
 
 def announces(shape: Shape) -> bool:
     """Whether what goes on holding begins here: it holds as long as something does not come."""
-    return isinstance(shape, AntiJoinShape | LatestShape | AggregateShape)
+    return isinstance(shape, AntiJoinShape | LatchShape | LatestShape | AggregateShape)
 
 
 def _sweeps(shape: Shape) -> bool:
@@ -83,7 +84,8 @@ class _Announcing:
         found: dict[str, Announced] = {}
         for name, reach in self.reach.items():
             step = self.steps[name]
-            is_fed = any(feed.name in found for feed in step.inputs if feed.kind == "step")
+            fed_by = [feed.name for feed in step.inputs if feed.kind == "step" and feed.name in found]
+            is_fed = bool(fed_by) or isinstance(step.shape, LatchShape)  # whose facts may come again, as in what is open
             if announces(step.shape) or is_fed:
                 beyond = reach - self.leads[name] if reach < POS else 0
                 found[name] = Announced(beyond, self._slowest(step), is_fed)
@@ -101,6 +103,8 @@ class _Announcing:
         ]
         if isinstance(shape, AntiJoinShape) and not fed_by:
             reach = self._lead(step.inputs[1])
+        elif isinstance(shape, LatchShape):
+            reach = self._lead(step.inputs[0])
         elif announces(shape) or (fed_by and _sweeps(shape)):
             reach = lead
         elif fed_by:

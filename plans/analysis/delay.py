@@ -12,6 +12,7 @@ from tidelog.plans.plan import (
     AntiJoinShape,
     DilateShape,
     Feed,
+    LatchShape,
     LatestShape,
     MoveShape,
     Plan,
@@ -60,7 +61,7 @@ def _delay(plan: Plan, steps: Mapping[str, Step], written: Mapping[str, str], pr
             why = "behind the watermark, for which an aggregate waits"
         elif any(isinstance(shape, LatestShape) for shape in above):
             why = "behind the watermark, for which `latest` waits"
-        elif any(isinstance(shape, AntiJoinShape) for shape in above):
+        elif any(isinstance(shape, AntiJoinShape | LatchShape) for shape in above):
             why = "behind the watermark, for which `not` waits"
         return OutputDelay(predicate, decode_distance(0, plan.timeline), why)
     reasons = [*_moves(plan, steps, written, name), *_late(plan)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidelog.plans.analysis.delay import port_lead
 from tidelog.plans.analysis.memory import binds_value
 from tidelog.plans.analysis.notation import written_operators
-from tidelog.plans.plan import DilateShape, JoinShape, LatestShape, Plan, Step
+from tidelog.plans.plan import DilateShape, JoinShape, LatchShape, LatestShape, Plan, Step
 from tidelog.plans.printing import format_predicate
 from tidelog.plans.syntax import Variable
 from tidelog.plans.timeline import POS
@@ -32,6 +32,7 @@ def growth_hints(plan: Plan) -> tuple[GrowthHint, ...]:
 
 _MADE = ("diamondminus", "diamondplus")
 """What the passes make of other operators."""
+_WITHOUT_END = "that is bounded where rows are, such as those of devices; where they are not, give it a finite interval"
 
 
 def _of_dilation(step: Step, written: str) -> GrowthHint:
@@ -43,7 +44,7 @@ def _of_dilation(step: Step, written: str) -> GrowthHint:
         made_of = next((word for word in ("since", "until", "latest") if word in step.source.lower()), "the rule")
         named = made_of if made_of == "the rule" else f"`{made_of}` without an end"
         why = f"{named} keeps one range of each different row for ever"
-        help = "that is bounded where rows are, such as those of devices; where they are not, give it a finite interval"
+        help = _WITHOUT_END
     return GrowthHint(step.id, step.source, why, help)
 
 
@@ -51,6 +52,10 @@ def _hints(plan: Plan, step: Step, written: str) -> Iterator[GrowthHint]:
     shape = step.shape
     if isinstance(shape, DilateShape) and shape.metric.b >= POS and port_lead(step.inputs[0], plan.leads) < POS:
         yield _of_dilation(step, written)
+    if isinstance(shape, LatchShape) and port_lead(step.inputs[1], plan.leads) < POS:
+        yield GrowthHint(
+            step.id, step.source, "`since` without an end keeps each row until its left side ends", _WITHOUT_END
+        )
     if isinstance(shape, LatestShape) and shape.size >= POS and port_lead(step.inputs[0], plan.leads) < POS:
         why = f"`{written}` holds the last value of each group for ever"
         yield GrowthHint(step.id, step.source, why, "say for how long, such as `in [1 h]`")

@@ -18,7 +18,7 @@ from hashlib import sha256
 from typing import Any
 
 from tidelog.plans.guards import Prospects
-from tidelog.plans.plan import AntiJoinShape, Feed, PairShape, Plan, Shape, Step, TupleShape, UnionShape
+from tidelog.plans.plan import AntiJoinShape, Feed, LatchShape, PairShape, Plan, Shape, Step, TupleShape, UnionShape
 from tidelog.plans.syntax import Constant, Variable, Wildcard
 
 Detail = Callable[[Step], object]
@@ -175,9 +175,9 @@ def _shape(shape: Shape, plan: Plan) -> object:
     if isinstance(shape, PairShape):
         left, right = (tuple(numbers.setdefault(name, len(numbers)) for name in side) for side in (shape.left, shape.right))
         return "pair", shape.operator, _plain(shape.metric, numbers), left, right
-    if isinstance(shape, AntiJoinShape):
+    if isinstance(shape, AntiJoinShape | LatchShape):
         columns = tuple(numbers.setdefault(name, len(numbers)) for name in shape.columns)
-        return "antijoin", columns, _plain(shape.negated, numbers)
+        return "antijoin" if isinstance(shape, AntiJoinShape) else "latch", columns, _plain(shape.negated, numbers)
     counted = sorted(plan.normal.inputs) if isinstance(shape, TupleShape) and not shape.of else None
     return _plain(shape, numbers), counted
 

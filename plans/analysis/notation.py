@@ -10,6 +10,7 @@ from tidelog.plans.plan import (
     AggregateShape,
     DilateShape,
     ErodeShape,
+    LatchShape,
     LatestShape,
     MoveShape,
     PairShape,
@@ -62,6 +63,8 @@ def operator_text(shape: Shape, timeline: Timeline) -> str:
             name = "boxplus" if future else "boxminus"
         case PairShape(operator, metric):
             name = operator
+        case LatchShape():
+            name, metric = "since", Metric(0, POS)
         case SteppedShape(step):
             return f"in [0 step {format_time(decode_distance(step, timeline))}]"
         case TupleShape():

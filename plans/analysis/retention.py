@@ -24,6 +24,7 @@ from tidelog.plans.plan import (
     ErodeShape,
     HoldShape,
     JoinShape,
+    LatchShape,
     LatestShape,
     MoveShape,
     PairShape,
@@ -154,7 +155,7 @@ class _Lives:
             return "matters at its own time alone"
         rule, last = life.cause.source, self._steps[(life.operators or (life.cause.id,))[0]]
         names = " below ".join(f"`{self._written[name]}`" for name in life.operators)
-        if life.length >= POS and isinstance(last.shape, PairShape):
+        if life.length >= POS and isinstance(last.shape, PairShape | LatchShape):
             return f"{names} reaches back to it as long as its left side holds, in {rule}"
         if life.length >= POS:
             return f"{names} keeps each row for ever, as one range a row, in {rule}"
@@ -175,6 +176,8 @@ def looks_back(shape: Shape, port: int) -> int:
             return -metric.a if future else min(metric.b, POS)
         case PairShape("since", metric) if port == 1:
             return min(metric.b, POS)
+        case LatchShape() if port == 1:
+            return POS
         case PairShape("until", metric) if port == 1:
             return -metric.a
         case SteppedShape(step):
@@ -194,6 +197,8 @@ def _waits(step: Step, port: int, leads: Mapping[str, int]) -> int:
             return -_meets(step.shape, port, ports)
         case AntiJoinShape():
             return -(ports[1] if port == 0 else min(ports))
+        case LatchShape():
+            return -(min(ports) if port == 0 else ports[0])
         case PairShape():
             return -(min(ports) if port == 0 else ports[0])
         case DilateShape() | BindShape() | MoveShape() | SteppedShape() | ThresholdShape():
@@ -218,9 +223,10 @@ def _stores(step: Step, steps: Mapping[str, Step], leads: Mapping[str, int]) -> 
             yield "left", reads[0], min(ports)
             yield "right", reads[1], ports[0]
             yield "sent", step.predicate, own
-        case AntiJoinShape():
-            yield "waiting", reads[0], ports[1]
-            yield "negated", reads[1], min(ports)
+        case AntiJoinShape() | LatchShape():
+            positive, negated = (1, 0) if isinstance(step.shape, LatchShape) else (0, 1)
+            yield "waiting", reads[positive], ports[negated]
+            yield "negated", reads[negated], min(ports)
         case HoldShape():
             yield "waiting", reads[0], ports[0]
         case BindShape():

@@ -162,5 +162,5 @@ def test_stages_as_text_and_as_fields() -> None:
 def test_growth_names_since_where_the_rule_has_it() -> None:
     """What the passes make of `since` is not told: it is no operator of the user's."""
     shown = format_analysis(analyse(tidelog.compile("a(S) :- not off(S) since on(S).")))
-    assert "  `since` without an end keeps one range of each different row for ever" in shown
+    assert "  `since` without an end keeps each row until its left side ends" in shown
     assert "`diamondminus[1,inf)` keeps each of its rows" not in shown

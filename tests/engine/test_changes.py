@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.running import BACKENDS, engine_answers, plan_of, records, session_answers, shown
 from engine.test_engine_equals_session import dealt
-from engine.test_session_equals_oracle import FRAGMENTS, compiled, show, until
+from engine.test_session_equals_oracle import FRAGMENTS, compiled, show, unfused, until
 from oracle.agreement import differences, records_of, runs_of
 from oracle.programs import EVERYTHING, NON_RECURSIVE, programs, shuffled_within, streams
 from tidelog import Change, Session
@@ -240,7 +240,7 @@ def test_changes_are_told_once_the_frontier_makes_them_certain(timeline: str, da
     facts = data.draw(shuffled_within(data.draw(streams(program)), 3))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(outlet, "emission", lambda _, outputs, announced: _Watched(outputs))
-        plan = replace(plan, announcing={})
+        plan = replace(unfused(program), announcing={})
         pushed(Session(plan, emit="changes", lateness=3), records_of(plan, facts), data.draw(st.integers(1, 3)))
 
 

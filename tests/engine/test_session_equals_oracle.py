@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from unittest.mock import patch
 
 import pytest
 from hypothesis import assume, given
@@ -53,6 +54,12 @@ def compiled(program: Program) -> Plan:
         assert {item.code for item in error.diagnostics} <= REFUSED, format_program(program)
         assume(False)
         raise
+
+
+def unfused(program: Program) -> Plan:
+    """The plan with a step for each rule of the normal form."""
+    with patch("tidelog.plans.compile.fuse", lambda steps, *_: steps):
+        return compiled(program)
 
 
 def answers_of(program: Program, facts: list[GroundFact], batch: int = 1, lateness: Fraction | int = 0) -> list[Record]:

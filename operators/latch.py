@@ -1,0 +1,164 @@
+"""Latch: since without an end over a negation, in one step: what one predicate switches on holds until another one does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from tidelog.operators.coverage import Coverage, overlapping
+from tidelog.operators.open_rows import OPEN, SHUT
+from tidelog.operators.operator import Operator
+from tidelog.plans.facts import Fact, Row
+from tidelog.plans.timeline import POS
+
+NEGATIVE, RIGHT = 0, 1
+
+
+class Latch(Operator):
+    """`M' ← ¬N S[0,∞) M`, with announcements in what it sends (`operators/open_rows.py`).
+
+    Intervals: M's, and from the end of each of them on as long as N has not held in between; on integers one time further,
+    since nothing lies between. Port 0 is N, port 1 is M; `key` takes from a row of M what the negated atom mentions, and
+    `match` the same from a row of N, or None where its constants differ. A row is announced once M has ended, and taken back
+    where N begins. State: the open rows by key; N, as far as it may end what comes; and when it is the turn of each of M's
+    ends, and of each begin of N that concerns an open row, which is as soon as N is known before it. Final: as far as both
+    ports.
+
+    >>> op = Latch(touch=1, key=lambda row: row, match=lambda row: row)
+    >>> op.receive(1, [(("a",), 2, 2)], 1), op.receive(0, [], 1)
+    ([(('a',), 2, 3)], [(('a',), 4, 4611686018427387904)])
+    >>> op.receive(0, [(("a",), 7, 7)], 6)
+    [(('a',), 4, 4611686018427387905), (('a',), 4, 7)]
+    """
+
+    __slots__ = ("_count", "_key", "_match", "_touch", "_turns", "held", "negative")
+
+    settles_by_port = False
+
+    def __init__(self, touch: int, key: Callable[[Row], Row], match: Callable[[Row], Row | None]) -> None:
+        super().__init__(2)
+        self._touch = touch
+        self._key = key
+        self._match = match
+        self._turns: list[tuple[int, int, int, Row]] = []  # M's end or N's begin, port, number, row or key
+        self._count = 0  # rows need not be comparable
+        # key → open row → since when, and from when on it matters that N holds
+        self.held: dict[Row, dict[Row, tuple[int, int]]] = {}
+        self.negative = Coverage()
+
+    def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        out: list[Fact] = []
+        if port == NEGATIVE:
+            matched = [(key, lo, hi) for row, lo, hi in facts if (key := self._match(row)) is not None]
+            self.negative.insert(matched)
+            for key, lo, _ in matched:
+                if key in self.held:
+                    self._take_turn(lo, NEGATIVE, key)
+            return out
+        for fact in facts:
+            row, lo, hi = fact
+            if hi >= POS:
+                out.append(fact)
+            else:
+                out.append((row, lo, hi + self._touch))
+                self._take_turn(hi, RIGHT, row)
+        return out
+
+    def _take_turn(self, time: int, port: int, row: Row) -> None:
+        self._count += 1
+        heappush(self._turns, (time, port, self._count, row))
+
+    def settle(self, port: int) -> list[Fact]:
+        known, right = self.frontiers
+        turns, out = self._turns, list[Fact]()
+        while turns and turns[0][0] <= known + 1:
+            time, side, _, row = heappop(turns)
+            if side == NEGATIVE:
+                self._shut(row, time, out)
+            else:
+                self._open(row, time, out)
+        if known >= POS:
+            for rows in self.held.values():
+                for row, (since, _) in rows.items():
+                    out += [(row, since, SHUT), (row, since, POS)]
+            self.held.clear()
+        self.frontier = known if known < right else right
+        self.negative.forget(self.frontier)
+        return out
+
+    def _shut(self, key: Row, time: int, out: list[Fact]) -> None:
+        """N begins: the open rows end there, but those of which M ends later, and N before it matters to them."""
+        until = time
+        if bounds := self.negative.rows.get(key):
+            until = max([time, *(bounds[i + 1] for i in overlapping(bounds, time, time))])
+        kept: dict[Row, tuple[int, int]] = {}
+        for row, opened in self.held.pop(key, {}).items():
+            since, start = opened
+            if start > until:
+                kept[row] = opened
+                continue
+            end = self._last(max(time, start))
+            out.append((row, since, SHUT))
+            if end >= since:
+                out.append((row, since, end))
+        if kept:
+            self.held[key] = kept
+
+    def _open(self, row: Row, time: int, out: list[Fact]) -> None:
+        """M ends: the row goes on until N begins, unless it holds already where it first matters."""
+        key, known, end = self._key(row), self.frontiers[NEGATIVE], POS
+        begin, start = time + self._touch + 1, time + 1 if self._touch else time | 1
+        if bounds := self.negative.rows.get(key):
+            for i in overlapping(bounds, start, POS):
+                if bounds[i] <= start:
+                    return
+                end = bounds[i]
+                break
+        if end <= known + 1 or known >= POS:
+            out.append((row, begin, self._last(end)))
+            return
+        if end < POS:
+            self._take_turn(end, NEGATIVE, key)
+        rows = self.held.setdefault(key, {})
+        opened = rows.get(row)
+        if opened is None:
+            rows[row] = begin, start
+            out.append((row, begin, OPEN))
+            return
+        if begin < opened[0]:  # M is known later than N
+            out.append((row, begin, opened[0] - 1))
+        if start > opened[1]:
+            rows[row] = opened[0], start
+
+    def _last(self, time: int) -> int:
+        """The last time at which it does not matter that N holds from `time` on: nothing lies between M and there."""
+        return time if self._touch or time >= POS else time - 1 + (time - 1 & 1)
+
+    def known(self) -> int:
+        return self.frontiers[NEGATIVE]
+
+    def deadline(self) -> tuple[int, int] | None:
+        return (NEGATIVE, self._turns[0][0] - 1) if self._turns else None
+
+    def announced_rows(self) -> list[tuple[Row, int]]:
+        return [(row, since) for rows in self.held.values() for row, (since, _) in rows.items()]
+
+    def entries(self) -> int:
+        return len(self._turns) + sum(map(len, self.held.values())) + self.negative.entries()
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "turns": [[time, port, list(row)] for time, port, _, row in sorted(self._turns)],
+            "held": [[list(row), *opened] for rows in self.held.values() for row, opened in rows.items()],
+            "negative": self.negative.snapshot(),
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        self._turns = [(time, port, i, tuple(row)) for i, (time, port, row) in enumerate(state["turns"])]
+        heapify(self._turns)
+        self._count = len(self._turns)
+        self.held.clear()
+        for row, since, start in state["held"]:
+            self.held.setdefault(self._key(tuple(row)), {})[tuple(row)] = since, start
+        self.negative.restore(state["negative"])
