@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tidelog.operators.arrangement import Arranged, Arrangement, Key
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.join_code import write_join
 from tidelog.operators.join_scope import definitions
@@ -18,6 +19,8 @@ from tidelog.plans.timeline import NEG, POS
 Pattern = Callable[[Sequence[Fact]], list[Fact]]
 Probe = Callable[[Sequence[Fact], int, list[Fact], list[int], int, "Join"], None]
 
+_ROWS = "rows"
+"""The name of a port's store of whole rows, beside those of its indexes."""
 _PORTION = 65_536
 """Where rows of the head repeat, so many are made before those are kept that are new."""
 
@@ -46,8 +49,10 @@ class Join(Operator):
         "_met",
         "_new",
         "_others",
+        "_own",
         "_pattern",
         "_probe",
+        "_shared",
         "indexes",
         "sent_coverage",
         "stores",
@@ -55,24 +60,48 @@ class Join(Operator):
 
     settles_by_port = False
 
-    def __init__(self, shape: JoinShape) -> None:
+    def __init__(self, shape: JoinShape, arranged: Arranged | None = None) -> None:
         ports = len(shape.atoms)
         super().__init__(ports)
-        self._code = write_join(shape)
+        self._code = write_join(shape) if arranged is None else arranged.code
         self.stores = [Coverage() for _ in range(ports)]
         self.indexes = [{name: TimeIndex(positions) for name, positions in names.items()} for names in self._code.indexes]
+        self._shared: list[dict[str, tuple[Arrangement, int]]] = [{} for _ in range(ports)]
+        if arranged is not None:
+            for (port, key), arrangement in arranged.shared.items():
+                self._share(port, key, arrangement)
         self._others = [[i for i in range(ports) if i != port] for port in range(ports)]
         self._ends = [NEG] * ports  # the latest end stored of each atom
         self._met = self._least_of_others(self._ends)  # what begins behind it meets nothing yet
         self._bounds = self._least_of_others(self.frontiers)  # what ends behind it may still meet something
-        groups = [{name: index.groups for name, index in indexes.items()} for indexes in self.indexes]
-        scope = definitions(self._code, [store.rows for store in self.stores], groups)
-        # taken out of their own scope, which makes no circle then: stores go as soon as the operator does
-        self._pattern: list[Pattern | None] = [scope.pop(f"pattern_{i}") for i in range(ports)]
-        self._probe: list[Probe] = [scope.pop(f"probe_{i}") for i in range(ports)]
+        self._define()
         self.sent_coverage = None if self._code.distinct else Coverage()
         self._new: list[Fact] = []
         self._failed = [0]
+
+    def _define(self) -> None:
+        """Let the code look into the stores as they are."""
+        # what is entered into and forgotten here; an arrangement is fed by what feeds the port
+        self._own = [
+            [index for name, index in indexes.items() if name not in shared]
+            for indexes, shared in zip(self.indexes, self._shared, strict=True)
+        ]
+        groups = [{name: index.groups for name, index in indexes.items()} for indexes in self.indexes]
+        scope = definitions(self._code, [store.rows for store in self.stores], groups)
+        # taken out of their own scope, which makes no circle then: stores go as soon as the operator does
+        ports = range(len(self.stores))
+        self._pattern: list[Pattern | None] = [scope.pop(f"pattern_{i}") for i in ports]
+        self._probe: list[Probe] = [scope.pop(f"probe_{i}") for i in ports]
+
+    def _share(self, port: int, key: Key, arrangement: Arrangement) -> None:
+        """Read an arrangement instead of a store of its own."""
+        if isinstance(arrangement.store, TimeIndex):
+            name = next(name for name, positions in self._code.indexes[port].items() if positions == key)
+            self.indexes[port][name] = arrangement.store
+        else:
+            name = _ROWS
+            self.stores[port] = arrangement.store
+        self._shared[port][name] = (arrangement, arrangement.reader())
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         pattern = self._pattern[port]
@@ -129,9 +158,9 @@ class Join(Operator):
             for other in self._others[port]:
                 self._met[other] = min([self._ends[i] for i in self._others[other]])
         lasting = facts if least > bound else [fact for fact in facts if fact[2] > bound]
-        if self._code.whole[port] and self._code.looked_up[port]:
+        if self._code.whole[port] and self._code.looked_up[port] and _ROWS not in self._shared[port]:
             self.stores[port].extend(lasting)
-        for index in self.indexes[port].values():
+        for index in self._own[port]:
             index.add(lasting)
         return len(lasting)
 
@@ -146,10 +175,13 @@ class Join(Operator):
         self._bounds = self._least_of_others(self.frontiers)
         for i, store in enumerate(self.stores):
             bound = self._bounds[i]
-            for index in self.indexes[i].values():
+            for index in self._own[i]:
                 index.forget(bound)
-            # where columns are left out, coverage is kept as well to tell what is new
-            store.forget(bound if self._code.whole[i] else min(bound, self.frontiers[i]))
+            for arrangement, reader in self._shared[i].values():
+                arrangement.needs_behind(reader, bound)
+            if _ROWS not in self._shared[i]:
+                # where columns are left out, coverage is kept as well to tell what is new
+                store.forget(bound if self._code.whole[i] else min(bound, self.frontiers[i]))
         if self.sent_coverage is not None:
             self.sent_coverage.forget(self.frontier)
         return []
@@ -159,9 +191,13 @@ class Join(Operator):
         return max((far for far, end in zip(self.frontiers, self._ends, strict=True) if end <= known), default=known)
 
     def entries(self) -> int:
-        sent = 0 if self.sent_coverage is None else self.sent_coverage.entries()
-        indexed = sum(index.entries() for indexes in self.indexes for index in indexes.values())
-        return sent + indexed + sum(store.entries() for store in self.stores)
+        """How many ranges are stored; what an arrangement has counts for the first of its readers."""
+        found = 0 if self.sent_coverage is None else self.sent_coverage.entries()
+        for store, indexes, shared in zip(self.stores, self.indexes, self._shared, strict=True):
+            others = [name for name, (arrangement, reader) in shared.items() if not arrangement.counts_for(reader)]
+            found += sum(index.entries() for name, index in indexes.items() if name not in others)
+            found += 0 if _ROWS in others else store.entries()
+        return found
 
     def failed_evaluations(self) -> int:
         return self._failed[0]
@@ -173,12 +209,29 @@ class Join(Operator):
         return {"stores": stores, "indexes": indexes, "ends": list(self._ends), "sent": sent, "failed": self._failed[0]}
 
     def load(self, state: dict[str, Any]) -> None:
-        for i, (stored, indexed) in enumerate(zip(state["stores"], state["indexes"], strict=True)):
-            self.stores[i].restore(stored)
-            for name, pieces in indexed.items():
-                self.indexes[i][name].restore(pieces)
-        if self.sent_coverage is not None:
-            self.sent_coverage.restore(state["sent"])
         self._ends[:] = state["ends"]
         self._met, self._bounds = self._least_of_others(self._ends), self._least_of_others(self.frontiers)
+        for i, (stored, indexed) in enumerate(zip(state["stores"], state["indexes"], strict=True)):
+            for name, data in ((_ROWS, stored), *indexed.items()):
+                self._load(i, name, data)
+        if self.sent_coverage is not None:
+            self.sent_coverage.restore(state["sent"])
         self._failed[0] = state["failed"]
+
+    def _load(self, port: int, name: str, data: list[Any]) -> None:
+        """Take over what one store, or index, of a port held; by itself, where its readers do not agree on that."""
+        shared = self._shared[port].get(name)
+        if shared is not None:
+            arrangement, reader = shared
+            if arrangement.restore(reader, data, self._bounds[port]):
+                return
+            del self._shared[port][name]
+            if name == _ROWS:
+                self.stores[port] = Coverage()
+            else:
+                self.indexes[port][name] = TimeIndex(self._code.indexes[port][name])
+            self._define()
+        if name == _ROWS:
+            self.stores[port].restore(data)
+        else:
+            self.indexes[port][name].restore(data)

@@ -40,6 +40,10 @@ class JoinCode:
     looked_up: list[bool]
     distinct: bool
 
+    def keeps_rows(self, atom: int) -> bool:
+        """Whether an atom's rows are stored just as they come."""
+        return f"pattern_{atom} = None\n" in self.text and self.whole[atom]
+
 
 _Place = tuple[int, int]
 """Where code is being written: the depth of indentation, and the level of the times narrowed so far."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tidelog.operators.aggregate import Aggregate
 from tidelog.operators.antijoin import AntiJoin
+from tidelog.operators.arrangement import Arranged
 from tidelog.operators.bind import Bind
 from tidelog.operators.dilate import Dilate
 from tidelog.operators.erode import Erode
@@ -54,10 +55,23 @@ from tidelog.plans.timeline import Timeline
 
 
 def build_operator(
-    step: Step, timeline: Timeline, *, far_sighted: bool = False, announced: Announced | None = None
+    step: Step,
+    timeline: Timeline,
+    *,
+    far_sighted: bool = False,
+    announced: Announced | None = None,
+    arranged: Arranged | None = None,
 ) -> Operator:
-    """The operator of a step, with empty state; `far_sighted`, and sending announcements, where the plan says so."""
-    operator = _operator_of(step, timeline) if announced is None else _announcing_operator_of(step, timeline, announced)
+    """The operator of a step, with empty state; `far_sighted`, and sending announcements, where the plan says so.
+
+    A join may read arrangements (`runtime/arranging.py`).
+    """
+    if arranged is not None and isinstance(step.shape, JoinShape):
+        operator: Operator = Join(step.shape, arranged)
+    elif announced is not None:
+        operator = _announcing_operator_of(step, timeline, announced)
+    else:
+        operator = _operator_of(step, timeline)
     operator.far_sighted = far_sighted
     if isinstance(operator, AntiJoin | Latest | Aggregate):
         operator.pieces = Pieces() if announced is None else None

@@ -15,6 +15,7 @@ from tidelog.plans.facts import Fact, format_atom, format_record
 from tidelog.plans.guards import Prospects
 from tidelog.plans.places import place_of
 from tidelog.plans.plan import Plan, Step
+from tidelog.runtime.arranging import arrange
 from tidelog.runtime.deploy import build_operator, consumers_of, ports_fed_by
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.loop_control import MOST_VALUES, LoopControl
@@ -35,7 +36,7 @@ class Graph:
 
     `outer[step]` are the ports that a step feeds outside its loop, `inner[step]` those inside; `watched` are the steps whose
     coverage leaves the graph: outputs and constraints. Without `prospects`, nothing sleeps and nothing is dropped early.
-    A port that is `muted` gets nothing from the step that feeds it.
+    A port that is `muted` gets nothing from the step that feeds it. `sharing[step]` are the arrangements of what it sends.
     """
 
     def __init__(
@@ -46,20 +47,7 @@ class Graph:
         wanted = plan.prospects if prospects else Prospects()
         self._watch = Watch(wanted)
         self.gates = self._watch.gates
-        self.operators: dict[str, Operator] = {
-            step.id: build_operator(
-                step,
-                plan.timeline,
-                far_sighted=step.id in wanted.far_sighted,
-                announced=plan.announcing.get(step.id),
-            )
-            for step in plan.steps
-        }
         self.steps: dict[str, Step] = {step.id: step for step in plan.steps}
-        for operator in self.operators.values():
-            operator.room = self.bound.room
-        self.watched = set(plan.outputs.values()) | set(plan.constraints)
-        self.controls = [LoopControl(loop, plan, self.operators) for loop in plan.loops]
         self.inner: dict[str, list[Port]] = {}
         self.outer: dict[str, list[Port]] = {}
         for name, ports in consumers_of(plan).items():
@@ -67,6 +55,21 @@ class Graph:
             inside = [] if loop is None else [port for port in ports if self.steps[port[0]].loop == loop]
             self.inner[name] = inside
             self.outer[name] = [port for port in ports if port not in inside and port not in muted]
+        self.sharing, arranged = arrange(plan, self.outer, self.gates)
+        self.operators: dict[str, Operator] = {
+            step.id: build_operator(
+                step,
+                plan.timeline,
+                far_sighted=step.id in wanted.far_sighted,
+                announced=plan.announcing.get(step.id),
+                arranged=arranged.get(step.id),
+            )
+            for step in plan.steps
+        }
+        for operator in self.operators.values():
+            operator.room = self.bound.room
+        self.watched = set(plan.outputs.values()) | set(plan.constraints)
+        self.controls = [LoopControl(loop, plan, self.operators) for loop in plan.loops]
         self.receivers = {name: self._receiver(name) for name in self.operators}
         self.hearing: dict[str, Hear] = {}
         self.stream_ports = ports_fed_by(plan, "stream")
@@ -247,6 +250,8 @@ class Graph:
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot was taken."""
+        for sharing in self.sharing.values():
+            sharing.clear()
         for name, state in data["operators"].items():
             self.operators[name].restore(state)
         for control, state in zip(self.controls, data["loops"], strict=True):

@@ -96,7 +96,10 @@ class Network:
             is_steady=all(map(self._is_steady, names)),
         )
         outer = {name: ports for name in names if (ports := self.graph.outer[name])}
-        brings = {name: Readers(self.graph, ports, self._unit_of, self._agenda).bring for name, ports in outer.items()}
+        brings = {
+            name: Readers(self.graph, ports, self._unit_of, self._agenda, self.graph.sharing.get(name)).bring
+            for name, ports in outer.items()
+        }
         unit.connect(brings, [name for name in names if name in self.graph.watched])
         unit.follow({feed: lead for feed in feeds if (lead := self._lead_of(feed)) is not None})
         judges_rows = any(gate.rows is not None for (name, _), gate in self.graph.gates.items() if name in names)
@@ -260,7 +263,7 @@ class Network:
         while agenda:
             unit = units[heappop(agenda)]
             unit.queued = False
-            if unit.pending:
+            if unit.pending or unit.made:
                 unit.take()
             if not unit.is_quiet or unit.credit >= unit.cost:
                 self._look_at(unit)
@@ -311,7 +314,7 @@ class Network:
     def _settle(self, unit: Unit) -> None:
         unit.version = self._version
         unit.credit = 0
-        if unit.pending:
+        if unit.pending or unit.made:
             unit.take()
         unit.settle(self._watermark if NEG < self._watermark < POS and not self.eager else None, self._reach)
         for name in unit.watched:

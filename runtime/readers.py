@@ -3,6 +3,9 @@
 A join whose atom names constants, as in `temp(S, c7, V)`, can do nothing with other rows. So such ports stand in a table for
 each choice of columns, under the constants there (the alpha network of Rete, Forgy 1982): a fact finds those that it
 concerns, however many there are.
+
+Joins that read an arrangement take what is new at once, around its being stored there: each pair of facts meets once, in
+every join (`runtime/arranging.py`).
 """
 
 from __future__ import annotations
@@ -14,8 +17,9 @@ from operator import itemgetter
 from tidelog.plans.facts import Fact
 from tidelog.plans.plan import JoinShape
 from tidelog.plans.syntax import Constant, Value
+from tidelog.runtime.arranging import Sharing
 from tidelog.runtime.graph import Graph, Port
-from tidelog.runtime.units import Unit
+from tidelog.runtime.units import StepUnit, Unit
 
 Reader = tuple[Unit, str, int]
 """A port, with the unit of its step."""
@@ -24,11 +28,25 @@ Reader = tuple[Unit, str, int]
 class Readers:
     """The ports that a step, or the stream, feeds, with the units that they belong to; and the agenda of these."""
 
-    __slots__ = ("_agenda", "_all", "_tables")
+    __slots__ = ("_after", "_agenda", "_all", "_before", "_sharing", "_tables")
 
-    def __init__(self, graph: Graph, ports: Sequence[Port], unit_of: Mapping[str, Unit], agenda: list[int]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        ports: Sequence[Port],
+        unit_of: Mapping[str, Unit],
+        agenda: list[int],
+        sharing: Sharing | None = None,
+    ) -> None:
         self._all: list[Reader] = []
         self._agenda = agenda
+        self._sharing = sharing
+        self._before: list[tuple[StepUnit, int]] = []
+        self._after: list[tuple[StepUnit, int]] = []
+        if sharing is not None:
+            self._before = _units(unit_of, sharing.before)
+            self._after = _units(unit_of, sharing.after)
+            ports = [port for port in ports if port not in sharing.before and port not in sharing.after]
         tables: dict[tuple[int, ...], dict[Value | tuple[Value, ...], list[Reader]]] = {}
         for step, port in ports:
             reader = (unit_of[step], step, port)
@@ -43,6 +61,8 @@ class Readers:
 
     def bring(self, facts: Sequence[Fact]) -> None:
         """Leave new coverage with the units that it concerns, to be run."""
+        if self._sharing is not None:
+            self._share(self._sharing, facts)
         agenda = self._agenda
         for unit, step, port in self._all:
             unit.pending.append((step, port, facts))
@@ -61,12 +81,32 @@ class Readers:
             for key, some in chosen.items():
                 self._leave(table[key], some)
 
+    def _share(self, sharing: Sharing, facts: Sequence[Fact]) -> None:
+        """Let joins take new coverage that must not find it stored, then store it, then those that must."""
+        self._take_at_once(self._before, facts)
+        for arrangement in sharing.arrangements:
+            arrangement.enter(facts)
+        self._take_at_once(self._after, facts)
+
+    def _take_at_once(self, readers: Sequence[tuple[StepUnit, int]], facts: Sequence[Fact]) -> None:
+        for unit, port in readers:
+            unit.take_at_once(port, facts)
+            if not unit.queued:
+                unit.queued = True
+                heappush(self._agenda, unit.index)
+
     def _leave(self, readers: Sequence[Reader], facts: Sequence[Fact]) -> None:
         for unit, step, port in readers:
             unit.pending.append((step, port, facts))
             if not unit.queued:
                 unit.queued = True
                 heappush(self._agenda, unit.index)
+
+
+def _units(unit_of: Mapping[str, Unit], ports: Sequence[Port]) -> list[tuple[StepUnit, int]]:
+    """The ports with their units, which are those of steps outside loops."""
+    found = [(unit_of[step], port) for step, port in ports]
+    return [(unit, port) for unit, port in found if isinstance(unit, StepUnit)]
 
 
 def constants(graph: Graph, step: str, port: int) -> dict[int, Value]:

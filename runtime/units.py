@@ -39,7 +39,8 @@ class Unit(ABC):
     which the network looks at it by itself; without `waits` it has none. `is_irregular` tells that its frontier may be
     further than the plan's lead says, so that nobody knows beforehand when something is due; one that `is_steady` is known
     just as far as that, once all that is due has run. One that `is_quiet` needs no look once it has run.
-    `watched` are its steps of which the outlet takes what they send.
+    `watched` are its steps of which the outlet takes what they send. `made` is what has followed from facts that it took at
+    once, since it reads an arrangement, and is still to be sent.
     """
 
     __slots__ = (
@@ -55,6 +56,7 @@ class Unit(ABC):
         "is_irregular",
         "is_quiet",
         "is_steady",
+        "made",
         "pending",
         "queued",
         "upstream",
@@ -82,6 +84,7 @@ class Unit(ABC):
         self.waits = True
         self.queued = False
         self.pending: list[Message] = []
+        self.made: list[Fact] = []
 
     @abstractmethod
     def take(self) -> None:
@@ -169,17 +172,30 @@ class StepUnit(Unit):
 
     def take(self) -> None:
         pending, self.pending = self.pending, []
-        if len(pending) == 1:
+        if len(pending) == 1 and not self.made:
             _, port, facts = pending[0]
             self.credit += len(facts)
             out = self._receive(port, facts, NEG)
         else:
-            out = []
+            out, self.made = self.made, []
             for _, port, facts in pending:
                 self.credit += len(facts)
                 out += self._receive(port, facts, NEG)
         if out:
             self._pass_on(out)
+
+    def take_at_once(self, port: int, facts: Sequence[Fact]) -> None:
+        """Take facts, and what waits before them, while an arrangement is as it has to be; send what follows later."""
+        pending, self.pending = self.pending, []
+        for _, before, some in pending:
+            self.credit += len(some)
+            self.made += self._receive(before, some, NEG)
+        self.credit += len(facts)
+        self.made += self._receive(port, facts, NEG)
+
+    def count_waiting(self, counts: Counter[str]) -> None:
+        super().count_waiting(counts)
+        counts[self._step.id] += len(self.made)
 
     def _pass_on(self, facts: list[Fact]) -> None:
         """Leave what has been sent with those who read it; along a line of quiet units go on as long as it goes."""

@@ -1,0 +1,96 @@
+"""Arrangement: what several joins store of one channel by one key, stored once for all of them.
+
+Its feeder enters new coverage, after those of its readers have met the others that must not yet find it there, and before
+those that must (`runtime/readers.py`). Each reader tells what it needs; what none of them needs any more is forgotten. A
+reader may so find pieces that it needs no more: what is new to it begins behind them, and does not meet them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tidelog.operators.coverage import Coverage
+from tidelog.operators.join_code import JoinCode
+from tidelog.operators.time_index import TimeIndex
+from tidelog.plans.facts import Fact
+from tidelog.plans.timeline import NEG, POS
+
+Key = tuple[int, ...] | None
+"""The columns by which rows are found; None where they are looked up as a whole."""
+
+
+class Arrangement:
+    """A `store` of coverage with several readers, each with a number.
+
+    >>> shared = Arrangement((0,))
+    >>> short, long = shared.reader(), shared.reader()
+    >>> shared.enter([(("a", 1), 0, 9)])
+    >>> shared.needs_behind(short, 20), shared.store.entries()
+    (None, 1)
+    """
+
+    __slots__ = ("_bounds", "_least", "_restored", "store")
+
+    def __init__(self, key: Key) -> None:
+        self.store: TimeIndex | Coverage = Coverage() if key is None else TimeIndex(key)
+        self._bounds: dict[int, int] = {}
+        self._least = NEG
+        self._restored: list[Any] | None = None
+
+    def reader(self) -> int:
+        """The number of one reader more, which needs everything as yet."""
+        number = len(self._bounds)
+        self._bounds[number] = NEG
+        return number
+
+    def counts_for(self, reader: int) -> bool:
+        """Whether what is stored counts for this reader: it does for the first."""
+        return reader == next(iter(self._bounds))
+
+    def enter(self, facts: Sequence[Fact]) -> None:
+        """Store new coverage, as far as some reader needs it."""
+        bound, store = self._least, self.store
+        self._restored = None
+        if bound >= POS:
+            return
+        lasting = facts if bound <= NEG else [fact for fact in facts if fact[2] > bound]
+        if isinstance(store, TimeIndex):
+            store.add(lasting)
+        else:
+            store.extend(lasting)
+
+    def needs_behind(self, reader: int, bound: int) -> None:
+        """A reader needs only what ends behind `bound`; let go of what nobody needs."""
+        self._bounds[reader] = bound
+        self._least = min(self._bounds.values())
+        self.store.forget(self._least)
+
+    def clear(self) -> None:
+        """Forget everything: states are to be restored."""
+        self.store.restore([])
+        self._restored = None
+
+    def restore(self, reader: int, data: list[Any], bound: int) -> bool:
+        """Take over what a reader stored; false if others have stored something else, so that this one leaves.
+
+        It may have been filled from the journal, and know less than those that were kept.
+        """
+        if self._restored is None:
+            self.store.restore(data)
+            self._restored = data
+        if data != self._restored:
+            del self._bounds[reader]
+            return False
+        self._bounds[reader] = bound
+        self._least = min(self._bounds.values())
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """The code of a join, and the arrangements that it reads, by port and key; all else it stores by itself."""
+
+    code: JoinCode
+    shared: Mapping[tuple[int, Key], Arrangement]

@@ -1,0 +1,110 @@
+"""Which joins share what they store: those that read one step by one key have one arrangement (`operators/arrangement.py`).
+
+A join takes part with the ports outside loops that get all that the step sends, with nothing before them that withholds it
+(prospects). When something new comes, its first port there takes it before it is stored, and its second port behind that:
+so new facts meet old ones at either port, and each other once. A join that has more than two ports there stores for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tidelog.operators.arrangement import Arranged, Arrangement, Key
+from tidelog.operators.join_code import JoinCode, write_join
+from tidelog.plans.guards import Port
+from tidelog.plans.plan import JoinShape, Plan, Step
+from tidelog.plans.syntax import Constant
+
+_MOST_PORTS = 2
+
+
+@dataclass(slots=True)
+class Sharing:
+    """The arrangements of what one step sends; the ports that take it before it is stored there, and behind that."""
+
+    arrangements: list[Arrangement] = field(default_factory=list)
+    before: list[Port] = field(default_factory=list)
+    after: list[Port] = field(default_factory=list)
+
+    def clear(self) -> None:
+        """Forget what is stored, before states are restored."""
+        for arrangement in self.arrangements:
+            arrangement.clear()
+
+
+def arrange(
+    plan: Plan, outer: Mapping[str, Sequence[Port]], gates: Collection[Port]
+) -> tuple[dict[str, Sharing], dict[str, Arranged]]:
+    """For each step that feeds them, the arrangements; for each join, its code and those that it reads.
+
+    `outer` are the ports that each step feeds outside its loop.
+    """
+    steps = {step.id: step for step in plan.steps}
+    codes: dict[str, JoinCode] = {}
+    sharing: dict[str, Sharing] = {}
+    shared: dict[str, dict[tuple[int, Key], Arrangement]] = {}
+    for name, ports in outer.items():
+        joins = _joins(plan, steps, ports, gates)
+        if sum(map(len, joins.values())) < 2:
+            continue
+        for join in joins:
+            shape = steps[join].shape
+            if join not in codes and isinstance(shape, JoinShape):
+                codes[join] = write_join(shape)
+        found = _share(joins, codes, shared)
+        if found.arrangements:
+            sharing[name] = found
+    return sharing, {join: Arranged(codes[join], arrangements) for join, arrangements in shared.items()}
+
+
+def _joins(plan: Plan, steps: Mapping[str, Step], ports: Sequence[Port], gates: Collection[Port]) -> dict[str, list[int]]:
+    """The joins that may take part, each with its ports that get all that the step sends."""
+    found: dict[str, list[int]] = {}
+    for name, port in ports:
+        step = steps[name]
+        if not isinstance(step.shape, JoinShape) or step.loop is not None or name in plan.announcing:
+            continue
+        if not any(isinstance(term, Constant) for term in step.shape.atoms[port]):
+            found.setdefault(name, []).append(port)
+    return {
+        name: chosen
+        for name, chosen in found.items()
+        if len(chosen) <= _MOST_PORTS and not any((name, port) in gates for port in chosen)
+    }
+
+
+def _share(
+    joins: Mapping[str, Sequence[int]],
+    codes: Mapping[str, JoinCode],
+    shared: dict[str, dict[tuple[int, Key], Arrangement]],
+) -> Sharing:
+    """Make an arrangement of each key that several ports have."""
+    readers: dict[Key, list[Port]] = {}
+    for join, ports in joins.items():
+        for port in ports:
+            for key in _keys(codes[join], port):
+                readers.setdefault(key, []).append((join, port))
+    sharing = Sharing()
+    taking: dict[str, None] = {}
+    for key, having in readers.items():
+        if len(having) > 1:
+            arrangement = Arrangement(key)
+            sharing.arrangements.append(arrangement)
+            for join, port in having:
+                shared.setdefault(join, {})[port, key] = arrangement
+                taking[join] = None
+    for join in joins:
+        if join in taking:
+            first, *rest = joins[join]
+            sharing.before.append((join, first))
+            sharing.after += [(join, port) for port in rest]
+    return sharing
+
+
+def _keys(code: JoinCode, port: int) -> list[Key]:
+    """By which columns a port's rows are found, where they are stored just as they come."""
+    if not code.keeps_rows(port):
+        return []
+    keys: list[Key] = [*code.indexes[port].values()]
+    return [*keys, None] if code.looked_up[port] else keys
