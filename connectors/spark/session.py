@@ -25,6 +25,9 @@ _SETTINGS = {
 }
 _ATTEMPTS = 4
 """How often a task is tried, as on a cluster: on a busy machine a worker may start too late, or be killed."""
+_FIRST_COMPILER_ONLY = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+"""On one machine Spark plans and moves rows, and Python computes: to compile that once more, and better, costs more than the
+run gains by it in its first minutes."""
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
@@ -48,7 +51,7 @@ def spark_session(
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         # a batch has few groups: one task for each core is enough
-        chosen |= {**_LOOPBACK, "spark.sql.shuffle.partitions": str(cores)}
+        chosen |= {**_LOOPBACK, **_FIRST_COMPILER_ONLY, "spark.sql.shuffle.partitions": str(cores)}
     else:
         os.environ["PYSPARK_PYTHON"] = python or os.environ.get("PYSPARK_PYTHON") or sys.executable
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

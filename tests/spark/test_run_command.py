@@ -302,7 +302,7 @@ def test_partitions_follow_from_buckets() -> None:
     """On a cluster each bucket of a stream has a partition; here there are some more than cores."""
     asked = [(4, None), (32, None), (4, 2), (32, 2), (32, 16)]
     told = [stream_settings(buckets, cores)["spark.sql.shuffle.partitions"] for buckets, cores in asked]
-    assert told == ["4", "32", "4", "8", "16"]
+    assert told == ["4", "32", "4", "4", "16"]
 
 
 def test_folders_of_this_machine_are_no_uris() -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 import time
+import zipfile
+import zipimport
 from contextlib import suppress
 from pathlib import Path
+
+import pytest
+
+from tidelog.connectors.spark.running.workers import keep_archives
 
 DAEMON = """
 import os, sys, time
@@ -41,3 +48,31 @@ def test_a_worker_ends_with_its_daemon(tmp_path: Path) -> None:
         while is_there(worker):
             assert time.monotonic() < patience
             time.sleep(0.01)
+
+
+def test_an_archive_that_has_not_changed_is_not_listed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before each task Spark invalidates what imports from archives: only one that has changed is looked into again."""
+    archive = os.fspath(tmp_path / "found_in_archive.zip")
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("first_found.py", "VALUE = 1")
+    monkeypatch.syspath_prepend(archive)
+    monkeypatch.setattr(sys, "path_importer_cache", dict(sys.path_importer_cache))
+    assert importlib.import_module("first_found").VALUE == 1
+    keep_archives()
+    listed: list[str] = []
+    list_archive = zipimport._read_directory  # type: ignore[attr-defined]  # what takes the time, and is not public
+
+    def noted(path: str) -> object:
+        listed.append(path)
+        return list_archive(path)
+
+    monkeypatch.setattr(zipimport, "_read_directory", noted)
+    importlib.invalidate_caches()
+    assert listed == []
+    with zipfile.ZipFile(archive, "a") as file:
+        file.writestr("second_found.py", "VALUE = 2")
+    importlib.invalidate_caches()
+    assert archive in listed
+    assert importlib.import_module("second_found").VALUE == 2
+    for name in ("first_found", "second_found"):
+        del sys.modules[name]

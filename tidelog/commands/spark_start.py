@@ -52,8 +52,17 @@ _EVERY = 1.0
 """How many seconds pass between two batches unless told otherwise."""
 _LOOKS = 0.2
 """How many seconds pass between two looks for a signal."""
-_PARTITIONS = 8
+_PARTITIONS = 4
 """How many partitions a stage of a stream has on this machine, at least, if there are so many buckets."""
+_LOCAL_CHECKPOINT = {
+    # Hadoop keeps a checksum beside each file of a local file system anyway
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    # the default starts ten processes for each file that it writes, `readlink` and `chmod`; this one two
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+}
+"""How Spark writes the files of a checkpoint that lies in a folder of this machine."""
 _PATIENCE = 10.0
 """How many seconds jobs that are cancelled have to end."""
 
@@ -141,6 +150,8 @@ class _Run:
             options = self._options
             cores = options.cores or os.cpu_count() or 1
             settings = stream_settings(self._job.groups, None if options.master else cores) if self._is_stream else {}
+            if self._is_stream and not is_remote(options.checkpoint):
+                settings |= _LOCAL_CHECKPOINT
             settings |= settings_of(options)
             with told_in_a_line():
                 try:
@@ -244,8 +255,8 @@ def stream_settings(groups: int, cores: int | None) -> dict[str, str]:
     """What Spark is set to for a stream with so many groups of buckets a stage; `cores` are those of this machine, None on a
     cluster.
 
-    A checkpoint keeps the number of partitions for good. On a cluster each group has one. On this machine some more than
-    there are cores cost little, and another machine that goes on can use as many.
+    A checkpoint keeps the number of partitions for good. On a cluster each group has one. On this machine are some more
+    than cores if it has few, so that another machine that goes on can use as many; each costs something in every batch.
     """
     partitions = groups if cores is None else min(groups, max(_PARTITIONS, cores))
     return {**STREAM_SETTINGS, "spark.sql.shuffle.partitions": str(partitions)}

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.parcels import Parcels, Routes, needs_places
-from tidelog.connectors.spark.running.workers import collect_seldom
+from tidelog.connectors.spark.running.workers import begin_task
 from tidelog.plans.facts import Record
 from tidelog.runtime.interfaces import MOST_NAMES, Rejected
 
@@ -32,7 +32,7 @@ class Arrivals:
     """
 
     def __init__(self, job: Job, number: int) -> None:
-        collect_seldom()
+        begin_task()
         self._number = number
         self._input = struct.pack(">I", number)
         self._routes = Routes(job.stages, job.buckets)

@@ -100,13 +100,11 @@ class Delivery:
 
     def _count(self, parcels: DataFrame) -> dict[str, int]:
         """Count what there is; about how many bytes the facts of each predicate have."""
-        counted = F.when(F.col("kind") == COUNT, F.col("lo")).otherwise(0)
-        found = parcels.groupBy("kind", "name").agg(
-            F.sum("number").alias("number"),
-            F.sum(counted).alias("total"),
-            F.sum(F.length("row") + F.lit(_ROW_BYTES) * F.col("number")).alias("size"),
-            F.max("hi").alias("last"),
-        )
+        counted = F.when(F.col("kind") == COUNT, F.col("lo")).otherwise(0).alias("total")
+        size = (F.length("row") + F.lit(_ROW_BYTES) * F.col("number")).alias("size")
+        # one task adds up what is short, rather than as many as a shuffle has for facts
+        told = parcels.select("kind", "name", "number", counted, size, "hi").repartition(1).groupBy("kind", "name")
+        found = told.agg(F.sum("number"), F.sum("total"), F.sum("size"), F.max("hi"))
         sizes = {}
         self._present = set[int]()
         for kind, name, number, total, size, last in found.collect():

@@ -30,7 +30,7 @@ from tidelog.connectors.spark.running.parcels import (
     bucket_of,
     needs_places,
 )
-from tidelog.connectors.spark.running.workers import collect_seldom
+from tidelog.connectors.spark.running.workers import begin_task
 from tidelog.plans.analysis.stages import Stage
 from tidelog.plans.errors import ConnectorError
 from tidelog.plans.facts import Record
@@ -108,7 +108,7 @@ class _HistoryOfBucket:
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The parcels for others, and what the stage tells."""
-        collect_seldom()
+        begin_task()
         session: StageSession | None = None
         for batch in batches:
             is_own = pc.equal(batch.column("stage"), self._stage.number)

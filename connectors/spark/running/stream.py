@@ -24,7 +24,7 @@ from tidelog.connectors.spark.running.clock import ORIGIN, Clock
 from tidelog.connectors.spark.running.history import BUSY, owner, tell
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.parcels import COLUMNS, FACT, SCHEMA, SPAN, InOrder, Parcels, Routes, needs_places
-from tidelog.connectors.spark.running.workers import collect_seldom
+from tidelog.connectors.spark.running.workers import begin_task
 from tidelog.plans.analysis.stages import Stage
 from tidelog.plans.facts import Record, format_record
 from tidelog.runtime.interfaces import OpenStage, Rejected, StageSession
@@ -94,7 +94,7 @@ class StageProcessor(StatefulProcessor):
 
     def init(self, handle: Any) -> None:
         """A task begins."""
-        collect_seldom()
+        begin_task()
         self._handle = handle
         self._sessions = handle.getMapState("sessions", "bucket int", "state binary")
         self._dues = handle.getValueState("dues", "dues binary, timer bigint")
