@@ -8,11 +8,8 @@ from typing import TypeVar
 K = TypeVar("K")
 V = TypeVar("V")
 
-MAX_ENTRIES = 65_536
-"""A cache that has grown to this many entries is emptied: what still repeats is back at once."""
-MAX_ROWS = 16_384
-"""As many, where the keys are rows of a stream, which may never repeat. An entry takes some 400 bytes, and a process that
-runs for years on a small box has several such caches."""
+MAX_ENTRIES = 16_384
+"""A cache that has grown to this many entries is emptied: what still repeats is back at once. All of them are some 5 MB."""
 MAX_TIMES = 4_096
 """As many, where the keys are times: those of one moment repeat, and others hardly."""
 MAX_SIZE = 256

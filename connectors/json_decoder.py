@@ -26,7 +26,7 @@ from typing import Any
 
 import msgspec
 
-from tidelog.connectors.cache import MAX_ROWS, MAX_TIMES, BoundedCache
+from tidelog.connectors.cache import MAX_TIMES, BoundedCache
 from tidelog.connectors.decoding import Admission, Collector, as_text
 from tidelog.connectors.json_exact import ExactJson
 from tidelog.connectors.lines import LineFramer
@@ -115,7 +115,7 @@ class JsonDecoder:
         self._pause = 0
         self._decode_atom = msgspec.json.Decoder(_Atom).decode
         self._decode_line = msgspec.json.Decoder(_Line).decode
-        self._heads: BoundedCache[bytes, tuple[str, Row]] = BoundedCache(self._read_head, _length, MAX_ROWS)
+        self._heads: BoundedCache[bytes, tuple[str, Row]] = BoundedCache(self._read_head, _length)
         self._points: BoundedCache[bytes, tuple[int, int]] = BoundedCache(self._read_point, _length, MAX_TIMES)
         self._ranges: BoundedCache[bytes, tuple[int, int]] = BoundedCache(self._read_range, _length, MAX_TIMES)
         self._texts: BoundedCache[str, tuple[int, int]] = BoundedCache(self._reader.read, _length, MAX_TIMES)

@@ -7,7 +7,7 @@ from typing import cast
 
 import msgspec
 
-from tidelog.connectors.cache import MAX_ROWS, MAX_TIMES, BoundedCache
+from tidelog.connectors.cache import MAX_TIMES, BoundedCache
 from tidelog.connectors.formatting import TimeFormatter, are_changes
 from tidelog.connectors.json_hypothetical import HypotheticalEncoder
 from tidelog.plans.changes import ChangeRecord, RetractedChange
@@ -30,7 +30,7 @@ class JsonEncoder:
     def __init__(self, schema: Schema, *, iso: bool = False) -> None:
         self._times = TimeFormatter(schema.timeline, iso)
         self._hypothetical = HypotheticalEncoder(schema, self._times) if schema.questions else None
-        self._atoms: BoundedCache[tuple[str, Row], bytes] = BoundedCache(_atom, _size, MAX_ROWS)
+        self._atoms: BoundedCache[tuple[str, Row], bytes] = BoundedCache(_atom, _size)
         self._ranges: BoundedCache[tuple[int, int], bytes] = BoundedCache(self._range, _size, MAX_TIMES)
         self._changes: BoundedCache[tuple[int, int], bytes] = BoundedCache(self._change, _size, MAX_TIMES)
 

@@ -6,7 +6,7 @@ import copy
 import re
 from collections.abc import Sequence
 
-from tidelog.connectors.cache import MAX_ROWS, MAX_TIMES, BoundedCache
+from tidelog.connectors.cache import MAX_TIMES, BoundedCache
 from tidelog.connectors.decoding import Admission, Collector, as_text
 from tidelog.connectors.lines import LineFramer
 from tidelog.connectors.values import read_argument
@@ -46,7 +46,7 @@ class TextDecoder:
         self._admission = Admission(schema, predicate)
         self._timeless = timeless
         self._reader = TimeReader(schema.timeline)
-        self._heads: BoundedCache[bytes, tuple[str, Row]] = BoundedCache(self._read_head, _length, MAX_ROWS)
+        self._heads: BoundedCache[bytes, tuple[str, Row]] = BoundedCache(self._read_head, _length)
         self._constants: BoundedCache[str, Value] = BoundedCache(_read_plain, _length)
         self._times: BoundedCache[bytes, tuple[int, int]] = BoundedCache(self._read_time, _length, MAX_TIMES)
 

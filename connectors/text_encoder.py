@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from tidelog.connectors.cache import MAX_ROWS, MAX_TIMES, BoundedCache
+from tidelog.connectors.cache import MAX_TIMES, BoundedCache
 from tidelog.connectors.formatting import TimeFormatter, are_changes
 from tidelog.connectors.text_hypothetical import HypotheticalSentences
 from tidelog.plans.changes import ChangeRecord, RetractedChange
@@ -27,7 +27,7 @@ class TextEncoder:
         self._times = TimeFormatter(schema.timeline, iso)
         self._asks = bool(schema.questions)
         self._sentences = HypotheticalSentences(schema, self._times) if sentences and schema.questions else None
-        self._atoms: BoundedCache[tuple[str, Row], str] = BoundedCache(_atom, _size, MAX_ROWS)
+        self._atoms: BoundedCache[tuple[str, Row], str] = BoundedCache(_atom, _size)
         self._ranges: BoundedCache[tuple[int, int], str] = BoundedCache(self._range, _size, MAX_TIMES)
         self._changes: BoundedCache[tuple[int, int], str] = BoundedCache(self._change, _size, MAX_TIMES)
 

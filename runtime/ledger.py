@@ -55,10 +55,10 @@ REPLAY_SECONDS = 2.0
 MOST_REPLAYED = 2_000_000
 """How many facts a run that goes on is told again at most."""
 _PAUSE = 9
-"""A commit is followed by a pause of so many times what it computes: so commits take a tenth of a core at most where there is
-much else to do. To wait for the disk is no cost: others go on meanwhile."""
+"""A commit is followed by a pause of so many times what it computes: so commits take a tenth of a core at most where there
+is much else to do. To wait for the disk is no cost: others go on meanwhile."""
 _FEW, _CHEAP = 50, 0.01
-"""A commit of so few facts that took less than so many seconds needs no such pause: who comes during it waits for nothing."""
+"""A commit of so few facts that took less than so many seconds needs no such pause: what comes during it is in the next."""
 _REPLAYED = 10
 """A snapshot is taken once a replay would cost so many times as much."""
 _LEAST_WAIT = 0.05
