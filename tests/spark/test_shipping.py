@@ -61,7 +61,7 @@ def tidelog(folder: Path, *options: str, python: str | None = None) -> tuple[int
     """The exit code, the sorted lines and the messages of a command that is run in a folder."""
     environ = os.environ | ({} if python is None else {"PYSPARK_PYTHON": python})
     command = [sys.executable, "-m", "tidelog", *options]
-    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=WAIT, check=False)
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=2 * WAIT, check=False)
     return done.returncode, sorted(done.stdout.splitlines()), done.stderr
 
 
