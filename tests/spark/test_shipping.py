@@ -17,6 +17,7 @@ import pytest
 from children import WAIT
 from tidelog.connectors.spark.places import environment
 from tidelog.connectors.spark.queries import why
+from tidelog.connectors.spark.session import _own_python_as
 from tidelog.connectors.spark.shipping import is_pure, pack
 from tidelog.plans.errors import SpecError
 
@@ -60,7 +61,7 @@ def tidelog(folder: Path, *options: str, python: str | None = None) -> tuple[int
     """The exit code, the sorted lines and the messages of a command that is run in a folder."""
     environ = os.environ | ({} if python is None else {"PYSPARK_PYTHON": python})
     command = [sys.executable, "-m", "tidelog", *options]
-    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=WAIT, check=False)
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=2 * WAIT, check=False)
     return done.returncode, sorted(done.stdout.splitlines()), done.stderr
 
 
@@ -78,33 +79,44 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.long
 def test_a_cluster_without_tidelog_answers_as_one_process(plant: Path, master: str) -> None:
-    """Over history and as a stream, workers that have no tidelog give what one process gives, and so do those of an
-    environment that is packed."""
+    """Workers that have no tidelog give what one process gives: over history in an environment that is packed, as a stream
+    in a Python that is there."""
     python = bare_python(plant / "python", COMPILED)
     assert subprocess.run([python, "-c", "import tidelog"], cwd="/", env={}, capture_output=True, check=False).returncode
+    with tarfile.open(plant / "env.tar.gz", "w:gz") as archive:
+        archive.add(plant / "python", ".")
     facts = ("--in", "readings/all.jsonl", "--out", "facts+-")
     history = tidelog(plant, "run", "plant.tide", *facts, "--emit", "final")
     assert (history[0], len(history[1]) > 20) == (0, True)
-    assert on_cluster(plant, master, python) == history
+    assert on_cluster(plant, master, python, "--archives", "env.tar.gz") == history
     stream = tidelog(plant, "run", "plant.tide", *facts, "--emit", "final", "--at-end", "stop")
-    with tarfile.open(plant / "env.tar.gz", "w:gz") as archive:
-        archive.add(plant / "python", ".")
-    for number, options in enumerate(((), ("--archives", "env.tar.gz"))):
-        checkpoint = f"file://{plant}/checkpoint-{number}"
-        told = on_cluster(plant, master, python, "--checkpoint", checkpoint, "--once", "--emit", "final", *options)
-        assert told[:2] == stream[:2], told[2]
+    told = on_cluster(plant, master, python, "--checkpoint", f"file://{plant}/checkpoint", "--once", "--emit", "final")
+    assert told[:2] == stream[:2], told[2]
 
 
 @pytest.mark.long
 def test_what_workers_lack_is_named(plant: Path, master: str) -> None:
-    """A package that is compiled, and a Python that is not there: a line, with the remedy."""
+    """A package that is compiled, and is not there: a line, with the remedy."""
     python = bare_python(plant / "python", [name for name in COMPILED if name != "msgspec"])
     code, _, said = on_cluster(plant, master, python)
     assert (code, said.count("\n")) == (1, 1)
     assert "lacks `msgspec`: bring an environment that has it: `venv-pack -o env.tar.gz`" in said
-    code, _, said = on_cluster(plant, master, "/nowhere/python")
-    assert (code, said.count("\n")) == (1, 1)
-    assert "workers cannot start `/nowhere/python`: name the Python that they have by the variable `PYSPARK_PYTHON`" in said
+
+
+def test_the_first_batch_of_a_stream_finds_this_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While Spark is started, the relative path of the workers' Python is this one; afterwards all is as before."""
+    monkeypatch.chdir(tmp_path)
+    with _own_python_as("./env/bin/python"):
+        code = ["./env/bin/python", "-c", "import sys, msgspec; print(sys.executable)"]
+        done = subprocess.run(code, capture_output=True, text=True, timeout=WAIT, check=False)
+    assert done.stdout.strip() == sys.executable
+    assert (Path.cwd(), os.listdir(tmp_path)) == (tmp_path, [])
+
+
+def test_a_python_that_is_not_there_is_told() -> None:
+    """What Java says where a worker's Python cannot be started is one line, with the remedy."""
+    said = 'java.io.IOException: Cannot run program "/nowhere/python": error=2, No such file or directory'
+    assert why(OSError(said)).startswith("workers cannot start `/nowhere/python`: name the Python that they have by ")
 
 
 def test_another_version_of_python_is_told() -> None:
