@@ -71,7 +71,8 @@ class Latch(Operator):
 
     def settle(self, port: int) -> list[Fact]:
         known, right = self.frontiers
-        turns, out = self._turns, list[Fact]()
+        turns = self._turns
+        out: list[Fact] = []
         while turns and turns[0][0] <= known + 1:
             time, side, _, row = heappop(turns)
             if side == NEGATIVE:
