@@ -167,6 +167,17 @@ def test_latches_change_nothing(rules: str, data: st.DataObject) -> None:
     assert_the_same_is_told(program, other, data, to_the_letter=False)
 
 
+def test_what_a_fact_opens_time_may_shut_at_once() -> None:
+    """A fact that comes behind what ends it, both of them with one delivery known, is announced and taken back in order."""
+    text = "timeline integer. o(Y) :- not q(Y) since[1,inf) m(Y). m(Y) :- diamondplus[0,3] r(X,Y). output o."
+    session = Session(tidelog.compile(text), emit="final")
+    session.push("q", ["c"], 9)
+    session.push("r", ["c", "c"], 10)
+    session.push("q", ["c"], 20)
+    session.finish()
+    assert [str(answer) for answer in session.pull()] == ["o(c)@[8,20]"]
+
+
 def by_output(answers: Sequence[Record]) -> dict[str, list[Record]]:
     """The answers of each output, in their order."""
     found: dict[str, list[Record]] = {}
@@ -232,6 +243,19 @@ RULES = {
     "boxes, which sleep": ("alarm{i}(X) :- boxminus[0,3] hot{i}(X).\n", "hot0", ["a"]),
     "other constants": ("alarm(X, c{i}) :- temp(X, c{i}).\n", "temp", ["a", "c0"]),
 }
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize("emit", get_args(EmitMode))
+def test_hysteresis_calls_two_operators_an_event(emit: EmitMode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The input's, and the latch, once with the event and once as far as time has come."""
+    text = "timeline integer. input on(s). input off(s). alarm(S) :- not off(S) since on(S)."
+    session = Session(tidelog.compile(text), emit=emit)
+    calls = Calls(monkeypatch)
+    events = [(name, [f"s{turn % 7}"], 2 * turn + at) for turn in range(50) for at, name in enumerate(("on", "off"))]
+    calls.during(session, *events[:20])
+    count, _ = calls.during(session, *events[20:])
+    assert count <= 3 * len(events[20:])
 
 
 @pytest.mark.pure
