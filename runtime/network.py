@@ -261,7 +261,8 @@ class Network:
         while agenda:
             unit = units[heappop(agenda)]
             unit.queued = False
-            if is_told and unit.is_prompt and not unit.is_quiet and isinstance(unit, StepUnit):
+            is_new = unit.pending or unit.version != self._version
+            if is_told and is_new and unit.is_prompt and not unit.is_quiet and isinstance(unit, StepUnit):
                 unit.version, unit.credit = self._version, 0
                 unit.run(self._watermark)
                 self._note(unit, self._deadline(unit))
