@@ -27,9 +27,9 @@ class Latch(Operator):
 
     >>> op = Latch(touch=1, key=lambda row: row, match=lambda row: row)
     >>> op.receive(1, [(("a",), 2, 2)], 1), op.receive(0, [], 1)
-    ([(('a',), 2, 3)], [(('a',), 4, 4611686018427387904)])
+    ([(('a',), 2, 3)], [(('a',), 4, 4611686018427387905)])
     >>> op.receive(0, [(("a",), 7, 7)], 6)
-    [(('a',), 4, 4611686018427387905), (('a',), 4, 7)]
+    [(('a',), 4, 4611686018427387906), (('a',), 4, 7)]
     """
 
     __slots__ = ("_count", "_key", "_match", "_touch", "_turns", "held", "negative")
@@ -71,7 +71,8 @@ class Latch(Operator):
 
     def settle(self, port: int) -> list[Fact]:
         known, right = self.frontiers
-        turns, out = self._turns, list[Fact]()
+        turns = self._turns
+        out: list[Fact] = []
         while turns and turns[0][0] <= known + 1:
             time, side, _, row = heappop(turns)
             if side == NEGATIVE:

@@ -284,7 +284,7 @@ class Changes(Runs):
 
     def look(self, predicate: str, rows: Iterable[Row]) -> list[Record]:
         changes = [change for row in rows for change in self._decided(predicate, row)]
-        return [*_in_order(changes, _ORDER, _text)]
+        return [*(_in_order(changes, _ORDER, _text) if len(changes) > 1 else changes)]
 
     def _decided(self, predicate: str, row: Row) -> list[ChangeRecord]:
         rows, begun, agenda = self.coverage[predicate].rows, self._begun[predicate], self._agendas[predicate]

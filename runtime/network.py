@@ -260,10 +260,18 @@ class Network:
 
     def _run(self) -> None:
         agenda, units = self._agenda, self._units
+        is_told = NEG < self._watermark < POS and not self.eager
         while agenda:
             unit = units[heappop(agenda)]
             unit.queued = False
-            if unit.pending or unit.made:
+            has_facts = unit.pending or unit.made
+            is_new = has_facts or unit.version != self._version
+            if is_told and is_new and unit.is_prompt and not unit.is_quiet and isinstance(unit, StepUnit):
+                unit.version, unit.credit = self._version, 0
+                unit.run(self._watermark)
+                self._note(unit, self._deadline(unit))
+                continue
+            if has_facts:
                 unit.take()
             if not unit.is_quiet or unit.credit >= unit.cost:
                 self._look_at(unit)
@@ -274,8 +282,12 @@ class Network:
         if due <= self._watermark or unit.credit >= unit.cost:
             self._catch_up(unit)
             due = self._deadline(unit)
-            if due <= self._watermark:  # it waits for something that no lead tells: perhaps the next move brings it
-                due = self._watermark + 1
+        self._note(unit, due)
+
+    def _note(self, unit: Unit, due: int) -> None:
+        """Note when to look at a unit again that has come as far as it can."""
+        if due <= self._watermark:  # it waits for something that no lead tells: perhaps the next move brings it
+            due = self._watermark + 1
         if due < unit.due:
             unit.due = due
             heappush(self._deadlines, (due, unit.index))

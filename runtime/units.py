@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from heapq import heappush
 
 from tidelog.operators.hold import Hold
+from tidelog.operators.open_rows import OPEN
 from tidelog.operators.operator import Operator
 from tidelog.plans.facts import Fact
 from tidelog.plans.plan import Feed, Loop, Step
@@ -38,7 +39,8 @@ class Unit(ABC):
     it catches up only to forget. `version` is the move of the watermark up to which it has caught up, `due` the watermark at
     which the network looks at it by itself; without `waits` it has none. `is_irregular` tells that its frontier may be
     further than the plan's lead says, so that nobody knows beforehand when something is due; one that `is_steady` is known
-    just as far as that, once all that is due has run. One that `is_quiet` needs no look once it has run.
+    just as far as that, once all that is due has run. One that `is_quiet` needs no look once it has run; of one that
+    `is_prompt` the watermark tells all about its ports, so that it takes facts and comes as far as it can in one.
     `watched` are its steps of which the outlet takes what they send. `made` is what has followed from facts that it took at
     once, since it reads an arrangement, and is still to be sent.
     """
@@ -54,6 +56,7 @@ class Unit(ABC):
         "due",
         "index",
         "is_irregular",
+        "is_prompt",
         "is_quiet",
         "is_steady",
         "made",
@@ -80,7 +83,7 @@ class Unit(ABC):
         self.credit = 0
         self.version = -1
         self.due = POS
-        self.is_irregular = self.is_quiet = self.is_steady = False
+        self.is_irregular = self.is_quiet = self.is_steady = self.is_prompt = False
         self.waits = True
         self.queued = False
         self.pending: list[Message] = []
@@ -197,6 +200,30 @@ class StepUnit(Unit):
         super().count_waiting(counts)
         counts[self._step.id] += len(self.made)
 
+    def run(self, watermark: int) -> None:
+        """Take what waits, and come as far as the watermark tells, at once: so all that follows is told together.
+
+        But what is opened by facts may be shut by time, in a message of its own.
+        """
+        pending, self.pending = self.pending, []
+        step = self._step.id
+        out, self.made = self.made, []
+        for _, port, facts in pending:
+            out += self._receive(port, facts, NEG)
+        due = self._graph.advance(step, [watermark + lead for lead in self._ahead or ()])
+        if due and out and any(fact[2] == OPEN for fact in out):
+            self._hand_on(out, NEG)
+            out = due
+        elif due:
+            out = out + due
+        self._hand_on(out, self._operator.frontier)
+
+    def _hand_on(self, facts: list[Fact], frontier: int) -> None:
+        if self.watched:
+            self._tell(self._step.id, facts, frontier)
+        if facts and self._bring is not None:
+            self._bring(facts)
+
     def _pass_on(self, facts: list[Fact]) -> None:
         """Leave what has been sent with those who read it; along a line of quiet units go on as long as it goes."""
         unit: StepUnit = self
@@ -219,6 +246,7 @@ class StepUnit(Unit):
         super().follow(leads)
         if all(feed in leads for feed in self._feeds):
             self._ahead = [leads[feed] for feed in self._feeds]
+            self.is_prompt = not self._gates and bool(self._feeds) and not self.waits_for
 
     def settle(self, watermark: int | None, reach: Reach) -> None:
         name, ahead = self._step.id, self._ahead
