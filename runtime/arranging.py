@@ -2,7 +2,8 @@
 
 A join takes part with the ports outside loops that get all that the step sends, with nothing before them that withholds it
 (prospects). When something new comes, its first port there takes it before it is stored, and its second port behind that:
-so new facts meet old ones at either port, and each other once. A join that has more than two ports there stores for itself.
+so new facts meet old ones at either port, and each other once. A join that has more than two ports there stores for itself,
+and so does one that leaves out columns, since several rows become one there.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tidelog.plans.plan import JoinShape, Plan, Step
 from tidelog.plans.syntax import Constant
 
 _MOST_PORTS = 2
+"""So many ports of one join can be told apart by whether what is new is stored already."""
 
 
 @dataclass(slots=True)
@@ -36,9 +38,9 @@ class Sharing:
 def arrange(
     plan: Plan, outer: Mapping[str, Sequence[Port]], gates: Collection[Port]
 ) -> tuple[dict[str, Sharing], dict[str, Arranged]]:
-    """For each step that feeds them, the arrangements; for each join, its code and those that it reads.
+    """For each step that feeds some, the arrangements; for joins beside others, their code, and what they read of these.
 
-    `outer` are the ports that each step feeds outside its loop.
+    `outer` are the ports that each step feeds outside its loop; before `gates`, facts may be withheld.
     """
     steps = {step.id: step for step in plan.steps}
     codes: dict[str, JoinCode] = {}
@@ -55,7 +57,7 @@ def arrange(
         found = _share(joins, codes, shared)
         if found.arrangements:
             sharing[name] = found
-    return sharing, {join: Arranged(codes[join], arrangements) for join, arrangements in shared.items()}
+    return sharing, {join: Arranged(code, shared.get(join, {})) for join, code in codes.items()}
 
 
 def _joins(plan: Plan, steps: Mapping[str, Step], ports: Sequence[Port], gates: Collection[Port]) -> dict[str, list[int]]:

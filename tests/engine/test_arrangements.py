@@ -18,13 +18,14 @@ from engine.test_session_equals_oracle import compiled
 from oracle.agreement import records_of
 from oracle.programs import EVERYTHING, programs, shuffled_within, streams
 from tidelog import Session
+from tidelog.operators import coverage, time_index
 from tidelog.operators.arrangement import Arranged, Arrangement
 from tidelog.operators.join import Join
 from tidelog.operators.join_code import write_join
 from tidelog.plans.facts import Fact, Record
 from tidelog.plans.plan import JoinShape, Plan
 from tidelog.plans.syntax import Variable
-from tidelog.runtime import graph
+from tidelog.runtime import graph, units
 from tidelog.runtime.interfaces import EmitMode
 
 WINDOWS = """
@@ -58,6 +59,16 @@ RULES = [
     "boxplus[1,2] x(A,C) :- w(A,B), v(B,C). o{i}(A,B) :- x(A,B), w(B,A).",
 ]
 NAMES = st.sampled_from(["a", "b", "c"])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forgetful() -> Iterator[None]:
+    """Steps forget whenever they run, and stores in rounds of two rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (coverage, time_index):
+            patch.setattr(module, "_SMALLEST_ROUND", 2)
+        patch.setattr(units, "_OFTEN", 0)
+        yield
 
 
 @contextmanager
@@ -105,7 +116,7 @@ def batches(draw: st.DrawFn, lateness: int) -> list[list[Record]]:
     return found
 
 
-@drawn(120)
+@drawn(80)
 @given(data=st.data())
 def test_arrangements_change_nothing(data: st.DataObject) -> None:
     """Answers and their order are those of joins that store by themselves, batch by batch, whatever is restored between."""
@@ -117,6 +128,7 @@ def test_arrangements_change_nothing(data: st.DataObject) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("timeline", ["integer", "rational"])
+@drawn(60)
 @given(data=st.data())
 def test_arrangements_change_nothing_in_drawn_programs(timeline: str, data: st.DataObject) -> None:
     """Likewise in programs of every kind."""
@@ -191,11 +203,13 @@ def test_a_rule_that_needs_more_keeps_it_for_all() -> None:
     )
     session = Session(plan)
     session.push("p", ["a", "b"], 0)
+    for time in range(1, 8):
+        session.push_records([("p", (f"n{time}", f"n{i}"), time, time) for i in range(10)])
     session.push("q", ["a", "c"], 8)
     assert ("late", ("a", "b", "c"), 0, 3) in session.pull_records()
-    for time in range(20, 3_000):
+    for time in range(20, 300):
         session.push("p", [f"n{time}", "b"], time)
-    assert session.statistics().entries < 2_000
+    assert 10 < session.statistics().entries < 100
 
 
 # --- readers ------------------------------------------------------------------------------------------------------------
