@@ -14,8 +14,8 @@ from tidelog.plans.questions import Question
 class Query:
     """A query: its patterns (also those first whose first, or last, premise is decided last), and its answers.
 
-    `has_cases` where a fact that is needed for an answer here may hinder it there; `has_ways` where several ways may lead to
-    one answer, or a way may be open in more than its answer.
+    `has_rivals` where one pattern could need less than another; `has_cases` where a fact that is needed for an answer here
+    may hinder it there; `has_ways` where several ways may lead to one answer, or a way may be open in more than its answer.
     """
 
     def __init__(
@@ -27,6 +27,7 @@ class Query:
         self.answers: dict[Columns, Answer] = {}
         self._open: dict[tuple[int, ...], int] = {}  # how many answers there are with these columns open
         find_rivals(self.patterns)
+        self.has_rivals = any(pattern.rivals for pattern in self.patterns)
         self.has_cases = False
         self.has_ways = len(self.patterns) > 1 or any(pattern.is_wide for pattern in self.patterns)
         self.by_first = sorted(self.patterns, key=lambda pattern: -pattern.first)

@@ -23,7 +23,9 @@ class Awaited:
     time, too.
     """
 
-    __slots__ = ("asked", "constants", "delay", "negated", "offset", "premise", "time", "where", "width")
+    __slots__ = (
+        *("_plain", "_variables", "asked", "constants", "delay", "negated", "offset", "premise", "time", "where", "width"),
+    )
 
     def __init__(self, premise: Premise, delay: int, negated: bool = False, asked: UnfoldedQuery | None = None) -> None:
         self.premise = premise
@@ -35,6 +37,10 @@ class Awaited:
         self.where = [(i, t.variable, t.offset) for i, t in enumerate(premise.arguments) if isinstance(t, Slot)]
         self.time = premise.time.variable if isinstance(premise.time, Slot) else None
         self.offset = premise.time.offset if isinstance(premise.time, Slot) else premise.time
+        own = () if self.time is None else (self.time,)
+        self._variables = tuple(dict.fromkeys((*own, *(variable for _, variable, _ in self.where))))
+        is_plain = not self.constants and not any(offset for *_, offset in self.where)
+        self._plain = [variable for _, variable, _ in self.where] if is_plain else None
 
     def at(self, binding: Sequence[Value | None]) -> int | None:
         """The time point at which the fact has to be; None while that is open. -NEVER where it is no time."""
@@ -56,6 +62,10 @@ class Awaited:
 
     def row(self, binding: Sequence[Value | None]) -> Row:
         """The row of the fact; its variables have values."""
+        if self._plain is not None:
+            values = [value for variable in self._plain if (value := binding[variable]) is not None]
+            if len(values) == len(self._plain):
+                return tuple(values)
         return tuple(
             [
                 sum_of(binding[term.variable], term.offset) if isinstance(term, Slot) else term
@@ -65,9 +75,7 @@ class Awaited:
 
     def is_ground(self, binding: Sequence[Value | None]) -> bool:
         """Whether all of its variables have values, so that it stands for one fact."""
-        if self.time is not None and binding[self.time] is None:
-            return False
-        return all(binding[variable] is not None for _, variable, _ in self.where)
+        return None not in map(binding.__getitem__, self._variables)
 
     def fact(self, binding: Sequence[Value | None]) -> tuple[Row, int]:
         """The fact for which a ground premise stands."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from tidelog.operators.sld.systems import ZERO, Linear, System, linear
 from tidelog.operators.sld.values import UNCOMPUTABLE, compare, evaluate
@@ -42,7 +41,8 @@ class Condition:
         return self._open if self.names.isdisjoint(values) else self._given(values)
 
     def _given(self, values: Mapping[str, Value]) -> Comparison:
-        return _solved(replace(self.comparison, left=put_in(self._left, values), right=put_in(self._right, values)))
+        left, right = put_in(self._left, values), put_in(self._right, values)
+        return _solved(Comparison(self._operator, left, right, self.comparison.span))
 
     def settle(self, values: dict[str, Value]) -> bool | None:
         """Whether it holds; None while that is open. An equation with one unknown variable gives it its value.
@@ -83,10 +83,11 @@ class Differences:
         waiting = []
         for name, bounds in self._names.items():
             value = values.get(name)
-            low, high = self._left(bounds, values)
             if value is None:
                 waiting.append(name)
-            elif not isinstance(value, int) or not low <= value <= high:
+                continue
+            low, high = self._left(bounds, values)
+            if not isinstance(value, int) or not low <= value <= high:
                 return False
         while waiting:
             ranges = [(name, *self._left(self._names[name], values)) for name in waiting]
@@ -231,7 +232,7 @@ def put_in(expression: Expression, values: Mapping[str, Value]) -> Expression:
     if not isinstance(expression, Arithmetic):
         return expression
     operands = tuple(put_in(operand, values) for operand in expression.operands)
-    made = replace(expression, operands=operands)
+    made = Arithmetic(expression.operator, operands, expression.span)
     if all(isinstance(operand, Constant) for operand in operands):
         try:
             value = evaluate(made, {})

@@ -225,8 +225,12 @@ def _laid_out(partial: Partial, layout: Sequence[Segment]) -> tuple[list[GroundL
 
 
 def _put_absence(partial: Partial, i: int, evidence: list[GroundLiteral], hypotheses: list[GroundLiteral]) -> None:
-    item = partial.pattern.negated[i]
-    literal = item.literal(partial.binding, partial.pattern.names)
+    item, binding = partial.pattern.negated[i], partial.binding
+    is_pending = partial.pending >> i & 1
+    if is_pending and item.width and item.asked is None and item.is_ground(binding):
+        _put_stretch(item, binding, partial.pattern.passed(item), evidence, hypotheses)
+        return
+    literal = item.literal(binding, partial.pattern.names)
     if not partial.pending >> i & 1:
         evidence.append(literal)
     elif literal.until is None:
@@ -235,6 +239,20 @@ def _put_absence(partial: Partial, i: int, evidence: list[GroundLiteral], hypoth
         passed, coming = _divided(literal, partial.pattern.passed(item))
         evidence += passed
         hypotheses += coming
+
+
+def _put_stretch(
+    item: Awaited, binding: Binding, passed: int, evidence: list[GroundLiteral], hypotheses: list[GroundLiteral]
+) -> None:
+    """The two parts of an absence, without a literal for all of it."""
+    row, first = item.fact(binding)
+    for begin, end, part in (
+        (first, min(passed, first + item.width), evidence),
+        (max(first, passed + 1), first + item.width, hypotheses),
+    ):
+        if begin <= end:
+            until = end if end > begin else None
+            part.append(GroundLiteral(item.premise.predicate, row, begin, item.negated, "", until))
 
 
 def _literals(pattern: Pattern, binding: Binding) -> Iterator[tuple[int, GroundLiteral]]:
@@ -306,14 +324,19 @@ def is_covered(support: Support, others: Iterable[Support]) -> bool:
     return support.is_void or (bool(ways) and support.is_covered(ways[:_MOST_WAYS]))
 
 
+def needs_less(one: Support, other: Support) -> bool:
+    """Whether of two supports in which nothing is open the first needs less than the other, or the same for less."""
+    fewer = len(other.hypotheses) - len(one.hypotheses)
+    return (fewer > 0 or (fewer == 0 and one.evidence <= other.evidence)) and one.hypotheses <= other.hypotheses
+
+
 def _ways(one: Support, other: Support) -> Iterator[list[Comparison]]:
     """The ways in which the first support needs less than the other, each with the conditions under which it does."""
-    if len(one.hypotheses) > len(other.hypotheses):
-        return
     if not one.is_open and not other.is_open:
-        is_less = len(one.hypotheses) < len(other.hypotheses) or one.evidence <= other.evidence
-        if is_less and one.hypotheses <= other.hypotheses:
+        if needs_less(one, other):
             yield []
+        return
+    if len(one.hypotheses) > len(other.hypotheses):
         return
     if not _may_need_less(one, other):
         return

@@ -62,8 +62,9 @@ class Lines:
 
     def rejected(self, answer: Answer, at: int) -> HypotheticalAnswer:
         """An answer that nothing can make one any more, with what spoke for it last."""
-        line = self._line(answer, "rejected", at, [literal for proof in answer.proofs[:1] for literal in proof])
-        return HypotheticalAnswer(line.query, line.answer, line.status, line.evidence, at=at, failed=answer.failed)
+        evidence = answer.proofs[0] if answer.proofs else ()
+        values = dict(zip(self._columns, answer.columns, strict=True))
+        return HypotheticalAnswer(self._name, values, "rejected", evidence, at=at, failed=answer.failed)
 
     def schema(self, blank: Partial, at: int) -> HypotheticalAnswer:
         """A precondition as it is."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations, product
 
 from tidelog.operators.ask.awaited import Awaited, Binding, sum_of
@@ -15,6 +16,9 @@ from tidelog.plans.questions import NEVER, GroundLiteral, Question
 from tidelog.plans.syntax import Comparison, Value
 from tidelog.plans.timeline import NEG
 
+_KEPT_CONDITIONS = 64
+"""For so many values of its variables a pattern keeps what has to hold of the others: each is asked for several times."""
+
 
 class Pattern:
     """A precondition, its premises in the order of their deadlines: a set of premises is a number, bit i for premise i.
@@ -23,7 +27,21 @@ class Pattern:
     """
 
     __slots__ = (
-        *("_run_of", "_upper", "all", "all_negated", "answer", "asks_start", "came", "clashes", "conditions"),
+        *(
+            "_absences",
+            "_clash_bits",
+            "_open_conditions",
+            "_run_of",
+            "_twin_bits",
+            "_upper",
+            "all",
+            "all_negated",
+            "answer",
+            "asks_start",
+            "came",
+            "clashes",
+            "conditions",
+        ),
         *("deadlines", "first", "is_connected", "last", "lasting", "layout", "names", "negated", "number", "own", "passed"),
         *("premises", "query", "rivals", "runs", "start", "stretches", "time", "times", "twins"),
     )
@@ -42,6 +60,7 @@ class Pattern:
         awaited = [Awaited(premise, question.delay(premise.predicate)) for premise in source.premises]
         self.premises = sorted(awaited, key=lambda item: item.offset + item.delay)
         self.negated = [_absent(premise, question, asked) for premise in source.negated]
+        self._absences = [*enumerate(self.negated)]
         self.all, self.all_negated = (1 << len(self.premises)) - 1, (1 << len(self.negated)) - 1
         last = self.answer[-1] if self.answer else None
         self.time = last.variable if isinstance(last, Slot) else None
@@ -62,6 +81,9 @@ class Pattern:
         self._upper = self._upper_bounds()
         self.twins = [pair for pair in self._pairs() if self._may_be_one(*pair)]
         self.clashes = list(self._clashes())
+        self._twin_bits = _bits(i for pair in self.twins for i in pair)
+        self._clash_bits = _bits(i for i, _ in self.clashes)
+        self._open_conditions = lru_cache(_KEPT_CONDITIONS)(self._where)
         self.rivals: list[Pattern] = []
         self.passed: Callable[[Awaited], int] = _never
         """Up to when it is known what has come of an input; whoever knows that says so."""
@@ -136,7 +158,7 @@ class Pattern:
 
     def has_one_twice(self, binding: Binding, missing: int) -> bool:
         """Whether two premises that are missing have become the same fact, which another precondition stands for."""
-        return bool(self.twins) and any(
+        return bool(missing & self._twin_bits) and any(
             missing >> i & 1 and missing >> j & 1 and self._literal(i, binding) == self._literal(j, binding)
             for i, j in self.twins
         )
@@ -146,7 +168,7 @@ class Pattern:
 
     def contradicts_itself(self, binding: Binding, missing: int) -> bool:
         """Whether a fact that is missing must not come."""
-        return bool(self.clashes) and any(
+        return bool(missing & self._clash_bits) and any(
             missing >> i & 1
             and self.premises[i].is_ground(binding)
             and item.is_ground(binding)
@@ -186,9 +208,12 @@ class Pattern:
 
     def where(self, binding: Binding, start: int | None = None) -> list[Comparison]:
         """What has to hold of the variables that are open, with the values that are known put in."""
-        return self.conditions.open(self._values(binding, start)) if self.conditions else []
+        return [*self._open_conditions((*binding,), start)] if self.conditions else []
 
-    def _values(self, binding: Binding, start: int | None) -> dict[str, Value]:
+    def _where(self, binding: tuple[Value | None, ...], start: int | None) -> list[Comparison]:
+        return self.conditions.open(self._values(binding, start))
+
+    def _values(self, binding: Sequence[Value | None], start: int | None) -> dict[str, Value]:
         values = {name: value for name, value in zip(self.names, binding, strict=True) if value is not None}
         return values if start is None else {**values, START: start}
 
@@ -265,9 +290,15 @@ class Pattern:
             yield i, self.premises[i]
             bits ^= low
 
-    def pending(self, bits: int) -> Iterator[tuple[int, Awaited]]:
+    def pending(self, bits: int) -> Sequence[tuple[int, Awaited]]:
         """The negated premises of a set."""
-        return iter([(i, item) for i, item in enumerate(self.negated) if bits >> i & 1] if bits else ())
+        if bits == self.all_negated:
+            return self._absences
+        return [(i, item) for i, item in self._absences if bits >> i & 1] if bits else ()
+
+
+def _bits(numbers: Iterable[int]) -> int:
+    return sum(1 << i for i in {*numbers})
 
 
 def _never(_: Awaited) -> int:

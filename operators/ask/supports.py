@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tidelog.operators.ask.covering import Literals, Support, is_covered, support_of
+from tidelog.operators.ask.covering import Literals, Support, is_covered, needs_less, support_of
 from tidelog.operators.ask.partials import Partial
 from tidelog.plans.questions import GroundLiteral
 
@@ -110,6 +110,8 @@ class Comparison:
     def _hides(self, one: Partial, other: Partial) -> bool:
         """Whether the first one needs less; of two that need the same, the first that came does."""
         support, against = self._supports[one], self._supports[other]
+        if not support.is_open and not against.is_open:
+            return needs_less(support, against) and (one not in self.hidden or not needs_less(against, support))
         if not is_covered(against, [support]):
             return False
         return one not in self.hidden or not is_covered(support, [against])

@@ -158,7 +158,9 @@ class Teller(Board):
 
     def _beside(self, answer: Answer) -> list[Support]:
         """What could make it an answer as well: with nothing having come, or with open columns."""
-        if not self._main.has_open and not any(partial.pattern.rivals for partial in answer.supports):
+        if not self._main.has_open and not (
+            self._main.has_rivals and any(partial.pattern.rivals for partial in answer.supports)
+        ):
             return []
         general = [support_of(partial) for partial in self._known.general(answer)]
         return [*self._known.unsupported(answer), *general]
