@@ -8,8 +8,8 @@ from typing import TypeVar
 K = TypeVar("K")
 V = TypeVar("V")
 
-MAX_ENTRIES = 65_536
-"""A cache that has grown to this many entries is emptied: what still repeats is back at once."""
+MAX_ENTRIES = 16_384
+"""A cache that has grown to this many entries is emptied: what still repeats is back at once. All of them are some 5 MB."""
 MAX_SIZE = 256
 """What is larger than this (bytes or characters) is computed each time, so that long texts cannot fill the memory."""
 

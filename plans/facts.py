@@ -8,7 +8,7 @@ what sources deliver and sinks take. They are plain tuples since millions of the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import SupportsFloat
 
@@ -37,6 +37,18 @@ class PredicateSchema:
     fields: tuple[str, ...] = ()
     types: tuple[FieldType, ...] = ()
     accepts_input: bool = True
+
+    def fits(self, row: Row) -> bool:
+        """Whether a row has this predicate's arguments, of its types."""
+        return len(row) == self.arity and all(TYPE_TESTS[kind](value) for value, kind in zip(row, self.types, strict=False))
+
+    def is_within(self, other: PredicateSchema) -> bool:
+        """Whether each row that fits this predicate fits the other, too."""
+        if self.arity != other.arity:
+            return False
+        kinds: Sequence[FieldType] = self.types or ["any"] * self.arity
+        wider = other.types or kinds
+        return all(wide in ("any", kind) or _NARROWER.get(wide) == kind for kind, wide in zip(kinds, wider, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +139,7 @@ TYPE_TESTS: Mapping[FieldType, Callable[[Value], bool]] = {
     "boolean": lambda value: value in ("true", "false"),
 }
 """Whether a constant is of a declared type."""
+_NARROWER: Mapping[FieldType, FieldType] = {"text": "boolean", "number": "integer"}
 
 
 def _check_type(predicate: str, name: str, kind: FieldType, value: Value) -> None:

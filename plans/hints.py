@@ -82,6 +82,7 @@ HINTS: tuple[Hint, ...] = (
         "a window is one length: `in [{end}]`; an interval goes with an operator: `diamondminus[{begin},{end}] p(X)`",
         before=r"\bin\s*\[\s*(?P<begin>[0-9./]+)\s*",
     ),
+    Hint("p :- boxminus[0..4] q.", r"\.\.", "the ends of an interval are separated by `,`"),
     Hint("p :- boxminus[0;4] q.", r";|\.|:", "the ends of an interval are separated by `,`", before=_IN_INTERVAL),
     Hint(
         "p :- boxminus[0,5m] q.",

@@ -3,7 +3,7 @@
 A statement ends with a full stop, or at the end of a line on which it is complete (docs/reference/language.md). Each is then
 parsed alone, so that one mistake costs one statement:
 
-* a full stop that no digit follows ends a statement even inside brackets;
+* a full stop that no digit follows ends a statement even inside brackets; two of them between digits are a slip for `,`;
 * a second `:-`, or one inside brackets, means that the statement before it was never closed: it is cut at the last
   line end.
 """
@@ -26,7 +26,7 @@ _TOKEN = re.compile(
     r"(?P<space>[ \t\f\r\ufeff]+|%[^\n]*)|(?P<newline>\n[ \t\f\r\n]*)"
     r'|(?P<text>"(?:[^"\\\n]|\\[^\n])*"|\'[^\'\n]*\')'
     r"|(?P<number>[0-9]+(?:\.[0-9]+)?)|(?P<word>[A-Za-z_][A-Za-z0-9_]*)"
-    r"|(?P<implies>:-)|(?P<stop>\.(?![0-9]))|(?P<open>[(\[])|(?P<close>[)\]])"
+    r"|(?P<implies>:-)|(?P<dots>(?<=[0-9])\.\.(?=[0-9]))|(?P<stop>\.(?![0-9]))|(?P<open>[(\[])|(?P<close>[)\]])"
     r"|(?P<operator>[-+*/@,<>=!])|(?P<other>.)",
 )
 _METRIC = frozenset(["diamondminus", "diamondplus", "boxminus", "boxplus", "sometime", "always", "since", "until"])

@@ -20,7 +20,7 @@ from tidelog.operators.open_rows import OPEN
 from tidelog.operators.operator import shift
 from tidelog.plans.analysis.identity import identify
 from tidelog.plans.changes import ChangeRecord
-from tidelog.plans.facts import Record, Row
+from tidelog.plans.facts import PredicateSchema, Record, Row
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_statement
 from tidelog.plans.timeline import NEG, POS, Timeline
@@ -90,8 +90,8 @@ class Changing:
         return before is not None and now in self._steps and self._was.form[before] == self._identity.form[now]
 
     def _heard(self, before: Mapping[str, int]) -> dict[str, int]:
-        taken = {name: schema.arity for name, schema in self._plan.schema.predicates.items() if schema.accepts_input}
-        new = {name: self._end.reach + 1 for name, arity in taken.items() if not _takes(self._before, name, arity)}
+        taken = {name: schema for name, schema in self._plan.schema.predicates.items() if schema.accepts_input}
+        new = {name: self._end.reach + 1 for name, schema in taken.items() if not _takes(self._before, schema)}
         return {**before, **new}
 
     def _filled(self) -> set[str]:
@@ -303,10 +303,10 @@ def _same_questions(before: Plan, now: Plan) -> dict[int, int]:
     return {i: was.index(question) for i, question in enumerate(known) if question in was}
 
 
-def _takes(plan: Plan, predicate: str, arity: int) -> bool:
-    """Whether a source hands in facts of a predicate with so many arguments."""
-    schema = plan.schema.predicates.get(predicate)
-    return plan.schema.others is None if schema is None else schema.accepts_input and schema.arity == arity
+def _takes(plan: Plan, now: PredicateSchema) -> bool:
+    """Whether a plan takes all facts of a predicate that are taken now."""
+    schema = plan.schema.predicates.get(now.name)
+    return plan.schema.others is None if schema is None else schema.accepts_input and now.is_within(schema)
 
 
 def _cone(plan: Plan, step: str) -> set[str]:

@@ -58,7 +58,7 @@ from tidelog.runtime.silence import check_seconds
 from tidelog.runtime.state_bound import MAX_STATE, ON_THE_WAY, Holding
 from tidelog.runtime.storing import Ends, Storing
 from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceEvent
-from tidelog.runtime.taking_back import check_corrections, pieces_of
+from tidelog.runtime.taking_back import check_corrections, check_takes_back, pieces_of
 from tidelog.runtime.taking_back import refused as refused_retractions
 from tidelog.runtime.violations import Violation
 
@@ -175,7 +175,8 @@ class Engine:
         self._ignores_silence = idle_after is not None
         self._way: Direct | Ledger = Direct(self._sources.actors, self._sinks)
         if corrections:
-            check_corrections(plan, emit, state, keep, sinks)
+            check_corrections(plan, emit, keeps=state is not None and keep is not None)
+            check_takes_back(sinks)
         if state is not None:
             storing = Storing(state, commit_every, keep, backlog or Backlog(), reload, corrections)
             ends = Ends(dict(zip(self._sources.names, sources, strict=True)), self._sources.actors, self._sinks)

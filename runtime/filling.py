@@ -191,7 +191,7 @@ def readable(event: Event, plan: Plan) -> Event:
     if not isinstance(event, Taken):
         return event
     known = plan.schema.predicates
-    keep = [i for i, (name, row, _, _) in enumerate(event.records) if name not in known or known[name].arity == len(row)]
+    keep = [i for i, (name, row, _, _) in enumerate(event.records) if name not in known or known[name].fits(row)]
     if len(keep) == len(event.records):
         return event
     parts = None if event.parts is None else [event.parts[i] for i in keep]

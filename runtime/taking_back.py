@@ -9,7 +9,6 @@ from typing import Protocol, runtime_checkable
 from tidelog.plans.errors import SpecError
 from tidelog.plans.facts import format_record
 from tidelog.plans.plan import Plan
-from tidelog.runtime.durability import Keep, StateStore
 from tidelog.runtime.interfaces import Batch, EmitMode, Rejected, Retraction, Sink
 
 _UNWANTED = "not retracted: this run takes nothing back (`--corrections`)"
@@ -23,16 +22,18 @@ class TakesBack(Protocol):
     def takes_back(self) -> bool: ...
 
 
-def check_corrections(
-    plan: Plan, emit: EmitMode, state: StateStore | None, keep: Keep | None, sinks: Sequence[Sink]
-) -> None:
-    """SpecError unless a run can take facts back, and all that it tells can be taken back."""
-    if state is None or keep is None:
-        raise SpecError("corrections tell the journal again: add `--state DIR --keep D`")
+def check_corrections(plan: Plan, emit: EmitMode, *, keeps: bool) -> None:
+    """SpecError unless a run can take facts back; `keeps` says whether it has a state with a journal."""
+    if not keeps:
+        raise SpecError("corrections tell the journal again: add `--state DIR --keep 7d`")
     if emit != "changes":
         raise SpecError("corrections take back changes alone: add `--emit changes`")
     if plan.questions:
         raise SpecError("corrections cannot take back what `ask` answers: leave the question out of the program")
+
+
+def check_takes_back(sinks: Sequence[Sink]) -> None:
+    """SpecError unless all sinks can take back what they are told."""
     for sink in sinks:
         if not isinstance(sink, TakesBack) or not sink.takes_back:
             raise SpecError(f"`{sink.name}` has no form for answers that are taken back: use text or JSON lines")

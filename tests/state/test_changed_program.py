@@ -248,6 +248,29 @@ def test_an_input_with_other_arguments_is_a_new_one(caplog: pytest.LogCaptureFix
     assert "cold: new, its answers count from 6 on" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "said"),
+    [
+        ("any", "integer", "cold: changed, filled from the journal"),
+        ("number", "integer", "cold: changed, filled from the journal"),
+        ("text", "boolean", "cold: changed, filled from the journal"),
+        ("integer", "number", "cold: changed, its answers count from 6 on"),
+        ("text", "any", "cold: changed, its answers count from 6 on"),
+    ],
+)
+def test_an_input_of_another_type_has_the_facts_that_it_would_have_taken(
+    before: str, now: str, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A narrower type leaves out facts of the journal; of a wider one, the facts that were refused are not known."""
+    value = {"text": "true", "any": "word"}.get(before, "3")
+    text = "timeline integer. input hot(x: {}). cold(X) :- boxminus[0,1] hot(X). output cold."
+    facts = [f"hot({value})@{time}" for time in range(4)]
+    with caplog.at_level(logging.WARNING, "tidelog"):
+        told = go_on(stored(text.format(before), facts, keep=KEEP), text.format(now), [], reload="drop")
+    assert said in caplog.text
+    assert not any("word" in line for line in told)
+
+
 def test_what_goes_on_is_known_to_a_new_rule_without_a_journal() -> None:
     """A new rule over a negation that has held since before the change is told so: what is kept knows it."""
     text = "timeline integer. input hot(x). input seen(x). calm(X) :- diamondminus[0,90] seen(X), not hot(X). output calm. "

@@ -167,7 +167,7 @@ def test_a_damaged_journal_costs_retractions_and_not_the_run(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"keep": None}, "add `--state DIR --keep D`"),
+        ({"keep": None}, "add `--state DIR --keep 7d`"),
         ({"emit": "final"}, "corrections take back changes alone"),
         ({"sinks": [Deaf()]}, "`deaf` has no form for answers that are taken back"),
     ],

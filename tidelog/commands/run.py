@@ -13,7 +13,9 @@ from tidelog.commands.streaming import add_stream_options, stream
 from tidelog.connectors.outbox_spec import is_outbox
 from tidelog.connectors.spec import parse_spec
 from tidelog.plans.errors import SpecError
+from tidelog.plans.plan import Plan
 from tidelog.runtime.engine import Engine
+from tidelog.runtime.taking_back import check_corrections
 
 REMEMBERED = 10_000
 """From so many facts, at the most, answers are explained, unless it is said otherwise."""
@@ -54,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     """Run a program over its sources until they end, or until a signal asks to stop."""
     plan = load_plan(options.program)
     _check_explained(options)
-    _check_corrections(options)
+    _check_corrections(plan, options)
     outbox = outbox_of(plan, options)
     if outbox is not None:
         return run_with_outbox(plan, options, outbox)
@@ -63,14 +65,11 @@ def run(options: argparse.Namespace) -> int:
     return stream(plan, options, partial(Engine, **told, corrections=options.corrections))
 
 
-def _check_corrections(options: argparse.Namespace) -> None:
-    """Refuse outputs that do not take answers back, before anything is opened; the engine refuses the others."""
+def _check_corrections(plan: Plan, options: argparse.Namespace) -> None:
+    """Refuse what does not go with corrections, before anything is opened; the engine looks at the sinks."""
     if not options.corrections:
         return
-    if options.state is None or options.keep is None:
-        raise SpecError("--corrections: what was told is put right by the journal: add `--state DIR --keep 7d`")
-    if options.emit != "changes":
-        raise SpecError("--corrections: changes alone can be taken back: add `--emit changes`")
+    check_corrections(plan, options.emit, keeps=options.state is not None and options.keep is not None)
     if any(map(is_outbox, options.sinks or ())):
         raise SpecError("--corrections: an outbox has no form for answers that are taken back: use text or JSON lines")
     if options.http is not None:
