@@ -146,6 +146,35 @@ def parcels_of(job: Job, records: Sequence[Record]) -> pa.Table:
     return pa.Table.from_batches([parcels.take()])
 
 
+COUNTED = """
+timeline integer.
+input temp(sensor, value).
+input zone(sensor, zone).
+output mean, kept, busy, quiet.
+mean(S, A) :- A = avg(V) over temp(S, V) in [5] by S.
+kept(S, V) :- latest temp(S, V) by S in [4].
+warm(S) :- mean(S, A), A > 30.
+busy(Z) :- N = count() over (warm(S), zone(S, Z)) in [3] by Z, N >= 5.
+quiet(Z) :- zone(_, Z), not busy(Z).
+"""
+"""Aggregates and held values by one key, and, in a later stage, by another."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("emit", ["final", "changes"])
+def test_what_is_counted_and_held_over_history(spark: SparkSession, emit: StageMode) -> None:
+    """Aggregates and held values in several stages are what they are in one process, in either form."""
+    plan = tidelog.compile(COUNTED)
+    records: list[Record] = [("temp", (f"s{n % 6}", n * 37 % 53), n // 4, n // 4) for n in range(240) if n % 11]
+    records += [("zone", (f"s{n}", f"z{n % 2}"), 0, 90) for n in range(6)]
+    job = job_of(plan, 3, emit=emit)
+    assert len(job.stages) > 1
+    rows = run_history([spark.createDataFrame(parcels_of(job, records))], job, open_stage).collect()
+    expected = in_one_process(plan, records, emit)
+    assert sorted(answers_of(rows)) == sorted(tuple(record) for record in expected)
+    assert {record[0] for record in expected} == {"mean", "kept", "busy", "quiet"}
+
+
 @pytest.mark.slow
 @given(program=programs("rational", NON_RECURSIVE), data=st.data())
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))

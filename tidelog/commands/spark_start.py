@@ -54,7 +54,7 @@ _LOOKS = 0.2
 """How many seconds pass between two looks for a signal."""
 _PARTITIONS = 4
 """How many partitions a stage of a stream has on this machine, at least, if there are so many buckets."""
-_LOCAL_CHECKPOINT = {
+LOCAL_CHECKPOINT = {
     # Hadoop keeps a checksum beside each file of a local file system anyway
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     # the default starts ten processes for each file that it writes, `readlink` and `chmod`; this one two
@@ -151,7 +151,7 @@ class _Run:
             cores = options.cores or os.cpu_count() or 1
             settings = stream_settings(self._job.groups, None if options.master else cores) if self._is_stream else {}
             if self._is_stream and not is_remote(options.checkpoint):
-                settings |= _LOCAL_CHECKPOINT
+                settings |= LOCAL_CHECKPOINT
             settings |= settings_of(options)
             with told_in_a_line():
                 try:

@@ -32,6 +32,7 @@ from tidelog.connectors.spark.running.frame_rows import EXACT, Layout, RowsOfTas
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.locations import FILES, Input, location
 from tidelog.connectors.spark.running.parcels import COLUMNS
+from tidelog.connectors.spark.running.pushed import wanted_rows
 from tidelog.connectors.spark.source import register
 from tidelog.connectors.spark.tables import table_at
 from tidelog.plans.errors import DataError, SpecError
@@ -54,7 +55,7 @@ def read_frame(spark: SparkSession, item: Input, job: Job, *, streaming: bool, f
 
 
 def rows_as_parcels(frame: DataFrame, item: Input, job: Job) -> DataFrame:
-    """The parcels of a frame's rows, which are facts of the item's predicate.
+    """The parcels of a frame's rows, which are facts of the item's predicate; over history of those alone that rules need.
 
     SpecError where its columns are not those of the predicate's facts.
     """
@@ -62,6 +63,9 @@ def rows_as_parcels(frame: DataFrame, item: Input, job: Job) -> DataFrame:
         layout, paths = layout_of(frame.schema, item.predicate or "", job.plan.schema)
     except DataError as error:
         raise SpecError(f"cannot read `{item.path}`: {error.reason}") from None
+    if not frame.isStreaming and not job.needs_span:  # a stream's time follows all facts
+        wanted = wanted_rows(frame.schema, layout, paths, item.predicate or "", job)
+        frame = frame if wanted is None else frame.where(wanted)
     rows = frame.select(*[F.col(path).alias(f"c{i}") for i, path in enumerate(paths)], *_origin(item))
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:  # Spark wants a function, not an object
