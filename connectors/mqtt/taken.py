@@ -12,6 +12,7 @@ _NUMBERS = 0x10000
 MOST_TAKEN = _NUMBERS // 2
 """How many messages are known again at most: a broker that has come half round its numbers may use one for another."""
 _ENTRY = struct.Struct("<H8s")
+_MOST_BYTES = MOST_TAKEN * _ENTRY.size
 
 
 class Taken:
@@ -84,15 +85,15 @@ class Taken:
         """The connection has broken: what was acknowledged on it may have arrived, or not."""
         kept = self._older if now <= self._older_until else b""
         lost = self._drop(self._acknowledged_until)
-        self._older = (kept + lost)[-MOST_TAKEN * _ENTRY.size :]
+        self._older = (kept + lost)[-_MOST_BYTES:]
         self._older_until = now + self._forget_after
         self._asked_until = self._acknowledged_until
 
     def dump(self, now: float) -> bytes:
-        """What a later run may be sent again, though it was taken."""
+        """What a later run may be sent again, though it was taken: as much as it would know again."""
         if now > self._older_until:
             self._older = b""
-        return self._older + b"".join(self._unsure)
+        return (self._older + b"".join(self._unsure))[-_MOST_BYTES:]
 
     def load(self, data: bytes, now: float) -> None:
         """Go on with this; DataError where it is nothing of the kind."""

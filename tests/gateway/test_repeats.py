@@ -128,3 +128,19 @@ async def test_more_messages_than_a_batch_has_survive_a_kill() -> None:
     again = await later.receive()
     assert again is not None
     assert [row[0] for _, row, _, _ in again.records] == list(range(MAX_BATCH + 1, 2 * MAX_BATCH))
+
+
+def test_a_position_does_not_grow_with_each_restart() -> None:
+    """Runs that end soon, one after the other, store as many messages as one of them would know again."""
+    data = b""
+    for now in range(3):
+        taken = Taken(180.0)
+        taken.load(data, now)
+        for number in range(MOST_TAKEN):
+            taken.add(number + 1, number.to_bytes(8))
+            taken.hand_over(number + 1)
+        data = taken.dump(now)
+        assert len(data) == 10 * MOST_TAKEN
+    later = Taken(180.0)
+    later.load(data, 3)
+    assert later.has(MOST_TAKEN, (MOST_TAKEN - 1).to_bytes(8), 3)
