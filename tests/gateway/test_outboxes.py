@@ -8,14 +8,18 @@ import sys
 import time
 from pathlib import Path
 
+import anyio
 import httpx
 import pytest
 
 from brokers import free_port
 from children import WAIT, child
+from tidelog.connectors.dead_letters import DeadLetterWriter
 from tidelog.gateway.building import build
+from tidelog.gateway.engines import Running
 from tidelog.gateway.reading import read_settings
-from tidelog.plans.errors import SpecError
+from tidelog.gateway.taps import Taps
+from tidelog.plans.errors import ProgramError, SpecError
 
 PROGRAM = """timeline integer.
 input temp(machine: text, celsius: number).
@@ -92,3 +96,26 @@ def test_an_outbox_that_cannot_be_is_told(tmp_path: Path, change: tuple[str, str
     (tmp_path / "plant.toml").write_text(SETTINGS.format(port=8080).replace(*change))
     with pytest.raises(SpecError, match=message):
         build(read_settings(tmp_path / "plant.toml"), tmp_path)
+
+
+def test_a_sink_that_is_told_everything_takes_no_predicates(tmp_path: Path) -> None:
+    """A choice of predicates that would not be heeded is an unknown key."""
+    (tmp_path / "plant.tide").write_text(PROGRAM)
+    text = SETTINGS.format(port=8080).replace('type = "spec"\n', 'type = "spec"\npredicates = ["hot"]\n')
+    (tmp_path / "plant.toml").write_text(text)
+    with pytest.raises(ProgramError, match="unknown key `predicates`"):
+        read_settings(tmp_path / "plant.toml")
+
+
+def test_an_outbox_can_be_listened_in_to(tmp_path: Path) -> None:
+    """`--tap` knows an outbox by the name of its sink, as any other."""
+    (tmp_path / "plant.tide").write_text(PROGRAM)
+    (tmp_path / "plant.toml").write_text(SETTINGS.format(port=8080))
+    settings = read_settings(tmp_path / "plant.toml")
+    (unit,) = build(settings, tmp_path)
+    taps = Taps()
+    running = Running(unit, settings, DeadLetterWriter(None), taps)
+    assert "alarms" in running.tapped
+    with taps.listener("alarms") as tap:
+        running.engine._observer.told([("hot", ("m1",), 1, 1)])
+        assert b"m1" in anyio.run(tap.next)

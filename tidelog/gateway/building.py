@@ -88,8 +88,8 @@ def make_unit(program: ProgramSettings, plan: Plan, settings: GatewaySettings, f
         with _told(f"sink `{sink.name}`"):
             if isinstance(sink, SpecSinkSettings) and is_outbox(sink.spec):
                 unit.outboxes[sink.name] = read_outbox(sink, plan, settings, folder)
-                continue
-            unit.sinks[sink.name] = _sink(sink, plan, settings, folder)
+            else:
+                unit.sinks[sink.name] = _sink(sink, plan, settings, folder)
             unit.told[sink.name] = frozenset(getattr(sink, "predicates", ()))
     return unit
 

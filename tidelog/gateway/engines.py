@@ -107,7 +107,7 @@ class Running:
         return [*self._ends(), *self._steps.names.values()]
 
     def _ends(self) -> list[str]:
-        return [*self.unit.sources, *[f"{name} facts" for name in self._mapped], *self.unit.sinks]
+        return [*self.unit.sources, *[f"{name} facts" for name in self._mapped], *self.unit.told]
 
     @property
     def is_storing(self) -> bool:

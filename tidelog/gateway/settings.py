@@ -106,7 +106,6 @@ class SpecSinkSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
 
     name: str
     program: str = ""
-    predicates: tuple[str, ...] = ()
     spec: str
 
 
