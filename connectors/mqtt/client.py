@@ -158,7 +158,7 @@ class MqttClient:
         client.on_connect = self._let_in
         client.on_message = lambda _client, _data, message: self.on_message(message)
         client.on_publish = lambda _client, _data, mid, _reason, _properties: self.on_published(mid)
-        client.on_answer = lambda number: self.on_answer(number)  # noqa: PLW0108 - it is set later
+        client.on_answer = self._tell_answer
         client.on_subscribe = self._subscribed
         client.on_disconnect = self._left
         client.on_socket_register_write = lambda _client, _data, _socket: self._want_write()
@@ -373,6 +373,9 @@ class MqttClient:
         for reason in reasons:
             if reason.is_failure:
                 logger.error("%s: the broker refuses a subscription: %s", self.name, str(reason).lower())
+
+    def _tell_answer(self, number: int) -> None:
+        self.on_answer(number)
 
     def _left(self, _client: Client, _data: object, _flags: object, reason: Any, _properties: object) -> None:
         self._statistics = ClientStatistics(False, self._statistics.connections)

@@ -78,18 +78,12 @@ def test_equals_the_definition(kind: str, data: st.DataObject) -> None:
     clock = CLOCKS[kind]
     history = data.draw(histories([[A, B], [A, B]]))
     negative, right = (history.coverage(port) for port in (NEGATIVE, RIGHT))
-    expected = {
-        row: times_where(
-            lambda at, row=row: paired(  # type: ignore[misc]
-                clock,
-                Metric(0, POS),
-                (lambda t: t not in negative.get(row, ()), lambda t: t in right.get(row, ())),
-                at,
-                -1,
-            )
-        )
-        for row in (A, B)
-    }
+
+    def times_of(row: Row) -> set[int]:
+        sides = (lambda t: t not in negative.get(row, ()), lambda t: t in right.get(row, ()))
+        return times_where(lambda at: paired(clock, Metric(0, POS), sides, at, -1))
+
+    expected = {row: times_of(row) for row in (A, B)}
     _assert_told(clock, history, {row: times for row, times in expected.items() if times}, data.draw(st.booleans()))
 
 
