@@ -59,8 +59,8 @@ def wanted_rows(table: StructType, layout: Layout, paths: Sequence[str], predica
         return None
     wrong = [column.isNull() for column in columns]
     for column, kind in zip(columns, kinds_of_values, strict=False):
-        if isinstance(kind, _DOUBLE):  # no number is greater than all, to Spark
-            wrong += [column > _LARGEST, column < -_LARGEST]
+        if isinstance(kind, _DOUBLE):  # `isnan` stays out of Parquet's reader, whose statistics may leave NaN out
+            wrong += [F.isnan(column), column > _LARGEST, column < -_LARGEST]
     return reduce(or_, [*found, *wrong, wrong_time])
 
 
