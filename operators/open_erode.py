@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Any
 
 from tidelog.operators.coverage import Bounds
 from tidelog.operators.erode import Erode
@@ -18,17 +20,19 @@ _NOW: Bounds = []
 class OpenErode(Sweeping):
     """`M' ← □ϱ M` and `M' ← □⁺ϱ M`, with announcements at the port and in what it sends.
 
-    Intervals: those of `Erode`. What goes on is announced where the run begins, for the time from which it would have held
-    for the whole of ϱ; so that may lie ahead. What follows from facts alone is told at once, too. State: that of `Sweeping`.
-    Final: as `Erode`.
+    Intervals: those of `Erode`. What goes on is announced once it has held for the whole of ϱ, not where its run begins: it
+    may end before. What follows from facts alone is told at once, too. State: that of `Sweeping`; what has begun since then,
+    by when it is announced, follows from that. Final: as `Erode`.
     """
 
-    __slots__ = ("_eroding", "_high")
+    __slots__ = ("_coming", "_count", "_eroding", "_high")
 
     def __init__(self, metric: Metric, future: bool) -> None:
         super().__init__(1, 0)
         self._eroding = Erode(metric, future)
         self._high = -metric.b if future else metric.a
+        self._coming: list[tuple[int, int, Row]] = []  # when runs that go on will have lasted long enough
+        self._count = 0  # rows need not be comparable
 
     def narrow(self, port: int, fact: Fact) -> Row | None:
         return fact[0]
@@ -58,15 +62,49 @@ class OpenErode(Sweeping):
 
     def settle(self, port: int) -> list[Fact]:
         out: list[Fact] = []
+        before = self.frontier
         for row, begin, end in super().settle(port):
             lo, hi = self._eroding.eroded(begin, min(end, POS))
-            if lo <= hi:
-                out.append((row, lo, end if end in (OPEN, SHUT) else hi))
+            if lo > hi:
+                continue
+            if end == OPEN:
+                self._await(row, lo)
+            elif end != SHUT:
+                out.append((row, lo, hi))
+            elif lo <= before:  # it has been announced
+                out.append((row, lo, SHUT))
+        while self._coming and self._coming[0][0] <= self.frontier:
+            lo, _, row = heappop(self._coming)
+            if row in self._since and self._announced(row) == lo:
+                out.append((row, lo, OPEN))
         return self.untold(out)
 
+    def _await(self, row: Row, lo: int) -> None:
+        self._count += 1
+        heappush(self._coming, (lo, self._count, row))
+
+    def _announced(self, row: Row) -> int:
+        """From when on what follows from a run that goes on is announced; POS if it never is."""
+        lo, hi = self._eroding.eroded(self._since[row], POS)
+        return lo if lo <= hi else POS
+
+    def deadline(self) -> tuple[int, int] | None:
+        due = [self._turns[0][0]] if self._turns else []
+        due += [self._coming[0][0] - self._high] if self._coming else []
+        return (0, min(due)) if due else None
+
     def announced_rows(self) -> list[tuple[Row, int]]:
-        eroded = [(row, *self._eroding.eroded(since, POS)) for row, since in super().announced_rows()]
-        return [(row, lo) for row, lo, hi in eroded if lo <= hi]
+        return [(row, lo) for row in self._since if (lo := self._announced(row)) <= self.frontier]
+
+    def entries(self) -> int:
+        return super().entries() + len(self._coming)
+
+    def load(self, state: dict[str, Any]) -> None:
+        super().load(state)
+        starts = [(self._announced(row), i, row) for i, row in enumerate(self._since)]
+        self._coming = [start for start in starts if self.frontier < start[0] < POS]
+        heapify(self._coming)
+        self._count = len(starts)
 
     def promised(self, known: int) -> int:
         return shift(known, self._high)

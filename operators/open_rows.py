@@ -3,7 +3,8 @@
 On a channel whose readers take announcements (`plans/analysis/announcing.py`), a row that goes on holding is not told anew
 at each time. `(row, lo, OPEN)` says that the row holds from `lo` on, as far as the channel's frontier reaches, however far
 that moves. `(row, lo, SHUT)` takes that back; with it comes, as facts, all of what held from `lo` on. So a moment at which
-nothing happens to an open row costs nothing. What is announced comes before the frontier moves past its time.
+nothing happens to an open row costs nothing. What is announced comes before the frontier moves past its time, and not before
+it holds there for certain: whoever reads it may rely on its begin.
 """
 
 from __future__ import annotations

@@ -54,8 +54,9 @@ def _sweeps(shape: Shape) -> bool:
 
 
 def _distance(shape: DilateShape) -> int:
-    """How much further than what goes on holding it is known that this has held, or will."""
-    return -shape.metric.a if shape.future else shape.metric.b
+    """How much further than what goes on holding it is known that this has held, or will; but for the end of an open ϱ."""
+    metric = shape.metric
+    return -metric.a - metric.left_open if shape.future else metric.b - metric.right_open
 
 
 class _Announcing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, get_args
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 import tidelog
 from drawing import drawn
-from engine.test_session_equals_oracle import compiled
+from engine.test_session_equals_oracle import compiled, unfused
 from oracle.agreement import records_of
 from oracle.programs import EVERYTHING, programs, shuffled_within, streams
 from tidelog import Session
@@ -23,6 +24,7 @@ from tidelog.operators.arrangement import Arranged, Arrangement
 from tidelog.operators.join import Join
 from tidelog.operators.join_code import write_join
 from tidelog.plans.facts import Fact, Record
+from tidelog.plans.parser import parse
 from tidelog.plans.plan import JoinShape, Plan
 from tidelog.plans.syntax import Variable
 from tidelog.runtime import graph, units
@@ -138,6 +140,44 @@ def test_arrangements_change_nothing_in_drawn_programs(timeline: str, data: st.D
     facts = data.draw(streams(program))
     late = data.draw(shuffled_within(facts, lateness)) if lateness else facts
     assert_nothing_is_changed(plan, [[fact] for fact in records_of(plan, late)], lateness, data)
+
+
+LATCHES = """
+l(A,B) :- not r(A) since p(A,B).
+k(A) :- not p(A,A) since r(A).
+"""
+BESIDE_LATCHES = [
+    *RULES[:8],
+    "o{i}(A,B,C) :- l(A,B), w(B,C).",
+    "o{i}(A,B,C) :- l(A,B), l(A,C), w(B,C).",
+    "o{i}(A,B,C) :- w(A,B), v(B,C), not l(A,C).",
+    "o{i}(A,B) :- boxminus[0,2] l(A,B), w(A,B).",
+    "o{i}(A,B) :- diamondminus[1,3] l(A,B), v(A,B).",
+    "o{i}(A,B,C) :- h{i}(A,B), w(A,C). h{i}(A,B) :- not q(A,B) since w(A,B).",
+]
+READ_IN_PIECES = "\no(A) :- diamondminus l(A,B). o(A) :- diamondminus k(A)."
+
+
+@drawn(40)
+@given(data=st.data())
+def test_arrangements_beside_latches_change_nothing(data: st.DataObject) -> None:
+    """Shared stores and latches tell what joins alone and the latches' parts tell, batch by batch."""
+    rules = data.draw(st.lists(st.sampled_from(BESIDE_LATCHES), min_size=2, max_size=6))
+    text = WINDOWS + LATCHES + "\n".join(rule.format(i=i) for i, rule in enumerate(rules))
+    text += data.draw(st.sampled_from(["", "", READ_IN_PIECES]))
+    lateness = data.draw(st.sampled_from([0, 3]))
+    given = data.draw(batches(lateness))
+    assert_nothing_is_changed(tidelog.compile(text), given, lateness, data)
+    emit: EmitMode = data.draw(st.sampled_from(["final", "points"]))
+    fused = Session(tidelog.compile(text), emit=emit, lateness=lateness)
+    with stored_by_each():
+        apart = Session(unfused(parse(text)), emit=emit, lateness=lateness)
+    for batch in [*given, None]:
+        told = []
+        for session in (fused, apart):
+            session.finish() if batch is None else session.push_records(batch)
+            told.append(Counter(map(repr, session.pull_records())))
+        assert told[0] == told[1]
 
 
 def assert_nothing_is_changed(plan: Plan, pushed: Sequence[Sequence[Record]], lateness: int, data: st.DataObject) -> None:

@@ -22,6 +22,7 @@ from tidelog.plans.facts import Fact, Record, format_atom
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime import outlet
 from tidelog.runtime.emission import Changes
+from tidelog.runtime.interfaces import EmitMode
 
 SEEN = "timeline integer. seen(X) :- p(X). output seen."
 
@@ -144,6 +145,47 @@ def test_rows_that_begin_to_hold_for_ever_while_they_are_scheduled() -> None:
     session.advance(9)
     session.finish()
     assert [str(change) for change in session.pull()] == ["seen(a)@[1.."]
+
+
+@pytest.mark.parametrize(
+    ("rule", "known", "change"),
+    [
+        ("timeline integer. o(X) :- boxminus[0,2] m(X).", 1, "o(a)@[2.."),
+        ("timeline integer. o(X) :- diamondminus[1,3] boxminus[0,2] m(X).", 1, "o(a)@[3.."),
+        ("o(X) :- boxminus(0,1] m(X).", 0, "o(a)@[1.."),
+        ("o(X) :- m(X) since[3,inf) q(X).", 2, "o(a)@[3.."),
+        ("o(X) :- m(X) since(0,inf) q(X).", 0, "o(a)@(0.."),
+        ("o(X) :- diamondminus[1,3] boxminus[0,2] m(X).", 1, "o(a)@[3.."),
+        ("o(X) :- diamondminus[1,2] (m(X) since[3,inf) q(X)).", 2, "o(a)@[4.."),
+    ],
+)
+@pytest.mark.parametrize("emit", ["changes", "intervals"])
+def test_what_will_hold_unless_something_comes_has_not_begun(rule: str, known: int, change: str, emit: EmitMode) -> None:
+    """What has to go on for a while before something follows from it is no answer as long as it may end before."""
+    plan = plan_of(f"{rule} input p(x). input q(x). m(X) :- diamondminus[0,6] q(X), not p(X). output o.")
+    told = []
+    for end in (f"({known},99]", "[9,99]"):
+        session = Session(plan, emit=emit)
+        session.push("q", ["a"], 0)
+        session.advance(known)
+        assert session.pull() == []
+        session.push("p", ["a"], interval=end)
+        session.finish()
+        told.append(shown(plan, session.pull_records()))
+    assert told[0] == []
+    assert told[1][0].startswith(change[:-2])
+
+
+@pytest.mark.parametrize(("rule", "wanted"), [("diamondminus[0,3)", "o(a)@[0,3)"), ("diamondplus(0,3]", "o(a)@[-3,0)")])
+def test_what_goes_on_holding_reaches_no_further_than_an_open_end(rule: str, wanted: str) -> None:
+    """A window without its end reaches as far ahead of what is known, without that end."""
+    plan = plan_of(f"input p(x). input q(x). o(X) :- {rule} (diamondminus[0,6] q(X), not p(X)). output o.")
+    session = Session(plan)
+    session.push("q", ["a"], 0)
+    session.advance(0)
+    session.push("p", ["a"], interval="(0,9]")
+    session.finish()
+    assert shown(plan, session.pull_records()) == [wanted]
 
 
 def test_many_open_rows_make_no_change_late() -> None:

@@ -66,11 +66,16 @@ def test_a_negation_of_open_rows() -> None:
 
 
 def test_a_box_over_an_open_row() -> None:
-    """It is announced ahead of time; a run that ends too early gives nothing."""
+    """It is announced once its run has lasted long enough; a run that ends too early gives nothing."""
     operator = OpenErode(Metric(0, 5), future=False)
-    assert operator.receive(0, [(A, 2, OPEN), (B, 2, OPEN)], 3) == [(A, 7, OPEN), (B, 7, OPEN)]
+    assert operator.receive(0, [(A, 2, OPEN), (B, 2, OPEN)], 3) == []
     operator = _again(operator, OpenErode(Metric(0, 5), future=False))
-    assert operator.receive(0, [(A, 2, SHUT), (A, 2, 4)], 5) == [(A, 7, SHUT)]
+    assert operator.announced_rows() == []
+    assert operator.receive(0, [(A, 2, SHUT), (A, 2, 4)], 5) == []
+    assert operator.deadline() == (0, 7)
+    assert operator.receive(0, [], 7) == [(B, 7, OPEN)]
+    operator = _again(operator, OpenErode(Metric(0, 5), future=False))
+    assert operator.announced_rows() == [(B, 7)]
     assert operator.receive(0, [(B, 2, SHUT), (B, 2, 9)], 10) == [(B, 7, SHUT), (B, 7, 9)]
     assert operator.entries() == 0
 

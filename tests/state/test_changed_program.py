@@ -6,6 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from tidelog.plans.normal.names import head_predicate
 from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program
-from tidelog.plans.syntax import Atom, Formula, Program, Rule, Unary
+from tidelog.plans.syntax import Atom, Formula, Interval, Program, Rule, Unary
 
 FORMS = {"groups": GROUPS, "recursion": RECURSION, "tuples": TUPLES}
 
@@ -95,6 +96,47 @@ def test_what_a_program_goes_on_to_compute_goes_on(data: st.DataObject) -> None:
     left = tuple(item for item in program.statements if not any(item is rule for rule in gone))
     smaller = replace(program, statements=left)
     before, now = (smaller, program) if data.draw(st.booleans()) else (program, smaller)
+    assert_it_goes_on(before, now, facts, data)
+
+
+LATCHES_AND_JOINS = """
+timeline integer. input p(a, b). input q(a, b). input r(a).
+l(A,B) :- not r(A) since p(A,B).
+w(A,B) :- diamondminus[0,3] p(A,B).
+v(A,B) :- diamondminus[0,5] q(A,B), not r(A).
+""".strip()
+JOINS = [
+    "o1(A,B) :- l(A,B).",
+    "o2(A,B,C) :- l(A,B), w(B,C).",
+    "o3(A,B,C) :- w(A,B), w(A,C).",
+    "o4(A,B,C) :- w(A,B), v(B,C).",
+    "o5(A,B,C) :- v(A,B), w(A,C), not l(B,C).",
+    "o6(A,B) :- boxminus[0,2] l(A,B).",
+    "o7(A,C) :- w(A,B), w(B,C), l(A,C).",
+    "o8(A,B) :- not q(A,B) since l(A,B).",
+    "o9(A,B) :- v(A,B), u(B). u(B) :- w(A,B).",
+]
+
+
+@pytest.mark.slow
+@drawn(30)
+@given(data=st.data())
+def test_latches_and_shared_stores_go_on(data: st.DataObject) -> None:
+    """Likewise where what a join stores is shared or not, and where switches are one step or several."""
+    before, now = (
+        parse("\n".join([LATCHES_AND_JOINS, *data.draw(st.lists(st.sampled_from(JOINS), min_size=1, unique=True))]))
+        for _ in range(2)
+    )
+    names, times = st.sampled_from(["a", "b"]), st.integers(0, 12)
+    facts: list[GroundFact] = []
+    for time in sorted(data.draw(st.lists(times, min_size=3, max_size=12))):
+        name = data.draw(st.sampled_from("ppqqr"))
+        row = (data.draw(names),) if name == "r" else (data.draw(names), data.draw(names))
+        facts.append((name, row, Interval(Fraction(time), Fraction(time))))
+    assert_it_goes_on(before, now, facts, data)
+
+
+def assert_it_goes_on(before: Program, now: Program, facts: list[GroundFact], data: st.DataObject) -> None:
     now = rewritten(now, data.draw(st.integers(0, 99)))
     was, plan = compiled(before), compiled(now)
     assume(was.timeline == plan.timeline)
