@@ -25,7 +25,7 @@ _REGISTERED = re.compile(r"Successfully registered with master")
 
 
 @contextmanager
-def cluster(folder: Path, workers: int = 2) -> Iterator[str]:
+def cluster(folder: Path, workers: int = 1) -> Iterator[str]:
     """The address of a master with so many workers, of one core each."""
     with ExitStack() as stack:
         (address,) = _started(stack, "master.Master", ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"], _MASTER)

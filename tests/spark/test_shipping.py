@@ -36,7 +36,9 @@ mute(S) :- diamondminus[0,9] temp(S, _), not diamondminus[0,2] temp(S, _).
 QUICK = (
     "spark.executor.memory=512m",
     "spark.sql.codegen.wholeStage=false",
+    "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.default.parallelism=2",
     "spark.driver.host=127.0.0.1",
 )
 
@@ -49,7 +51,7 @@ def plant(tmp_path: Path) -> Path:
     draw = random.Random(7)
     facts = (
         {"predicate": "temp", "args": [f"s{sensor}", draw.choice((25, 31, 31, 31, 35))], "time": time}
-        for time in range(100)
+        for time in range(40)
         for sensor in range(6)
         if time % 20 < 20 - 2 * sensor
     )
@@ -67,7 +69,7 @@ def tidelog(folder: Path, *options: str, python: str | None = None) -> tuple[int
 
 def on_cluster(folder: Path, master: str, python: str, *options: str) -> tuple[int, list[str], str]:
     conf = [text for each in QUICK for text in ("--conf", each)]
-    told = ("--in", "jsonl+readings", "--out", "facts+-", "--log", "spark.log", "--buckets", "4", *conf)
+    told = ("--in", "jsonl+readings", "--out", "facts+-", "--log", "spark.log", "--buckets", "2", *conf)
     return tidelog(folder, "spark", "run", "plant.tide", "--master", master, *told, *options, python=python)
 
 
