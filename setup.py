@@ -17,8 +17,14 @@ REPOSITORY = "https://github.com/tidelog/tidelog"
 COMPILED = os.environ.get("TIDELOG_COMPILE") == "1"
 # Not among them: the session, which is the front door; the controls of loops, between whose calls Python hears of signals.
 HOT = (
-    *sorted(set(glob("tidelog/operators/*.py")) - {"tidelog/operators/__init__.py"}),
+    *(
+        path
+        for folder in ("operators", "operators/ask")
+        for path in sorted(glob(f"tidelog/{folder}/*.py"))
+        if not path.endswith("/__init__.py")
+    ),
     "tidelog/operators/counting/window.py",  # what inherits from a compiled class is compiled
+    *(f"tidelog/operators/sld/{name}.py" for name in ("systems", "values")),
     *(
         f"tidelog/runtime/{name}.py"
         for name in (
