@@ -15,10 +15,15 @@ from setuptools import Extension, setup
 
 REPOSITORY = "https://github.com/tidelog/tidelog"
 COMPILED = os.environ.get("TIDELOG_COMPILE") == "1"
-# Not among them: the session, which is the front door; the controls of loops, between whose calls Python hears of signals.
+# Not among them: the session, which is the front door; the controls of loops, between whose calls Python hears of signals;
+# what is told of answers, whose options are looked at as they were given.
 HOT = (
-    *sorted(set(glob("tidelog/operators/*.py")) - {"tidelog/operators/__init__.py"}),
+    *sorted(
+        {*glob("tidelog/operators/*.py"), *glob("tidelog/operators/ask/*.py")}
+        - {f"tidelog/operators/{name}.py" for name in ("__init__", "ask/__init__", "ask/telling")}
+    ),
     "tidelog/operators/counting/window.py",  # what inherits from a compiled class is compiled
+    *(f"tidelog/operators/sld/{name}.py" for name in ("systems", "values")),
     *(
         f"tidelog/runtime/{name}.py"
         for name in (

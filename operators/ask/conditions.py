@@ -141,7 +141,8 @@ class Conditions:
         """Whether they bound times by times and numbers, and nothing else."""
         sides = [linear(side) for item in comparisons for side in (item.left, item.right)]
         return all(item.operator != "!=" for item in comparisons) and all(
-            side is not None and side.node in (ZERO, *self.whole) and isinstance(side.offset, int) for side in sides
+            side is not None and (side.node == ZERO or side.node in self.whole) and isinstance(side.offset, int)
+            for side in sides
         )
 
     def __bool__(self) -> bool:

@@ -189,7 +189,9 @@ class Pattern:
         """For each time what it is at most: a variable (0 if None), and a distance."""
         number = {name: i for i, name in enumerate(self.names)}
         return {
-            number[name]: [(None if other is None else number[other], k) for other, k in found if other in (None, *number)]
+            number[name]: [
+                (None if other is None else number[other], k) for other, k in found if other is None or other in number
+            ]
             for name, found in self.conditions.upper.items()
             if name in number
         }

@@ -63,7 +63,7 @@ def ranging(way: Sequence[Partial]) -> tuple[list[GroundLiteral], list[Compariso
     (lowest,), (highest,) = [x for x in first if x not in last], [x for x in last if x not in first]
     taken = {term.name for x in first for term in (*x.arguments, x.time) if isinstance(term, Open)}
     taken |= {*way[0].pattern.names}
-    name = next(new for new in chain(("S", "U", "V"), (f"S{i}" for i in count(2))) if new not in taken)
+    name = next(new for new in chain(("S", "U", "V"), map("S{}".format, count(2))) if new not in taken)
     made = [replace(literal, time=Open(name)) if literal == lowest else literal for literal in first]
     return made, [
         Comparison(">=", Variable(name), _term(lowest.time)),

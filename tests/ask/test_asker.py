@@ -151,6 +151,7 @@ def test_nothing_is_kept_that_nobody_can_ask_for() -> None:
     assert (statistics.open, statistics.facts, statistics.answers) == (0, 0, 0)
 
 
+@pytest.mark.pure
 def test_fact_touches_those_alone_that_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many partial answers are open, a fact is given to those that it may concern."""
     asker = asker_of(PAIR)

@@ -112,6 +112,7 @@ def test_a_value_that_the_rest_of_a_stretch_needs_is_told() -> None:
     ]
 
 
+@pytest.mark.pure
 def test_what_goes_on_as_it_was_told_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each reading is in 31 answers, of which it changes none until the first is complete."""
     reviewed = 0
