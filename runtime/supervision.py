@@ -25,6 +25,7 @@ from tidelog.runtime.interfaces import (
     Batch,
     Interrupted,
     Recorded,
+    Rejected,
     Sink,
     SinkStatistics,
     Source,
@@ -36,7 +37,17 @@ logger = logging.getLogger("tidelog")
 
 Group = tuple[Heading | None, Sequence[AnyAnswer]]
 """Answers that became known together; under a heading where the run is durable."""
-SourceEvent = tuple[str, Batch | Tick | Literal["opened", "ended", "idle"], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What is left to do of a batch that was taken at once: facts that were refused, or the error that it led to."""
+
+    refused: Sequence[Rejected] = ()
+    error: Exception | None = None
+
+
+SourceEvent = tuple[str, Batch | Tick | Rest | Literal["opened", "ended", "idle"], float]
 """What a source tells the intake, and when: a batch, that it has come or ended, or was silent since then; and what
 a clock does."""
 
