@@ -2,12 +2,14 @@
 
 They do what anyio's memory streams do, but nobody waits for a turn of the event loop without need: who waits for a message
 has it in the next turn, and lets others run first only where messages lie ready; who sends one goes on where there is room.
-What can be sent before others run, or a cancellation counts, is bounded by the channel.
+What can be sent before others run, or a cancellation counts, is bounded by the channel. A receiver may also take messages
+`at_once`, in the turn of who sends them.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
@@ -23,10 +25,11 @@ T = TypeVar("T")
 class Channel(Generic[T]):
     """The receiving end, of one receiver; each sender has an end of its own.
 
-    It has ended once it is empty, all senders have closed, and no further one can come (`seal`).
+    It has ended once it is empty, all senders have closed, and no further one can come (`seal`). While the receiver waits,
+    `at_once` takes what is sent, without waiting; it returns what is left of it for the receiver, None where nothing is.
     """
 
-    __slots__ = ("_bound", "_came", "_is_closed", "_is_sealed", "_messages", "_senders", "_waiting")
+    __slots__ = ("_bound", "_came", "_is_closed", "_is_sealed", "_messages", "_senders", "_waiting", "at_once")
 
     def __init__(self, bound: int = CHANNEL_BOUND) -> None:
         if bound < 0:
@@ -35,6 +38,7 @@ class Channel(Generic[T]):
         self._messages: deque[T] = deque()
         self._waiting: dict[anyio.Event, T] = {}  # senders for which there is no room, in order
         self._came: anyio.Event | None = None  # the receiver waits
+        self.at_once: Callable[[T], T | None] | None = None
         self._senders = 0
         self._is_sealed = self._is_closed = False
 
@@ -97,6 +101,9 @@ class Channel(Generic[T]):
     def _is_ready(self) -> bool:
         return bool(self._messages or self._waiting or self._is_closed or self._has_ended())
 
+    def _has_room(self) -> bool:
+        return self._came is not None or len(self._messages) < self._bound
+
     def _has_ended(self) -> bool:
         return self._is_sealed and not self._senders
 
@@ -110,8 +117,13 @@ class Channel(Generic[T]):
         """Take a message where there is room, or somebody waits for it."""
         if self._is_closed:
             raise anyio.BrokenResourceError
-        if len(self._messages) >= self._bound and self._came is None:
+        if not self._has_room():
             return False
+        if self._came is not None and self.at_once is not None:
+            left = self.at_once(message)
+            if left is None:
+                return True
+            message = left
         self._messages.append(message)
         self._look()
         return True
@@ -162,6 +174,10 @@ class Sender(Generic[T]):
         self._check_open()
         if not self._channel._offer(message):
             raise anyio.WouldBlock
+
+    def has_room(self) -> bool:
+        """Whether `send_nowait` does not raise anyio.WouldBlock."""
+        return self._channel._is_closed or self._channel._has_room()
 
     def close(self) -> None:
         """Nothing more is sent here; what was sent is received."""

@@ -65,6 +65,14 @@ class Direct:
             if name in self._actors:
                 await self._actors[name].acknowledge(position)
 
+    def pass_on_nowait(self) -> bool:
+        """Do of `pass_on` what needs no waiting; returns whether that was all."""
+        if self._answers and all(end.has_room() for end in self._ends):
+            answers, self._answers = self._answers, []
+            for end in self._ends:
+                end.send_nowait(answers)
+        return not self._answers and not self._receipts
+
     async def wait_for_room(self) -> bool:
         """There is always room: channels wait themselves."""
         return True

@@ -1,9 +1,9 @@
 """The engine: sources and sinks as actors, with a session between them in a task of its own, on trio or asyncio.
 
 The operators run to completion in one task, since tasks on one thread gain nothing from each other. The session takes all
-that waits at once, so batches grow under load, and a lone event goes through by itself. What it tells goes to the sinks
-through channels (`runtime/direct.py`), so that a slow sink slows down the sources; or, where the run has a state, through a
-ledger (`runtime/ledger.py`), which stores it, and what has been read, before any sink sees it.
+that waits at once, so batches grow under load; a lone event it takes in the turn of its source, while nothing else waits.
+What it tells goes to the sinks through channels (`runtime/direct.py`), so that a slow sink slows down the sources; or, where
+the run has a state, through a ledger (`runtime/ledger.py`), which stores it, and what has been read, before a sink sees it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -27,7 +28,7 @@ from tidelog.runtime.alignment import Alignment
 from tidelog.runtime.arguments import AtEnd, check_at_end
 from tidelog.runtime.causes import first_cause
 from tidelog.runtime.changing import Becoming
-from tidelog.runtime.channels import Channel
+from tidelog.runtime.channels import CHANNEL_BOUND, Channel
 from tidelog.runtime.clock import Clock, ahead_of, start_sources
 from tidelog.runtime.direct import Direct
 from tidelog.runtime.durability import Backlog, Keep, StateStore
@@ -57,7 +58,7 @@ from tidelog.runtime.session_statistics import SessionStatistics
 from tidelog.runtime.silence import check_seconds
 from tidelog.runtime.state_bound import MAX_STATE, ON_THE_WAY, Holding
 from tidelog.runtime.storing import Ends, Storing
-from tidelog.runtime.supervision import RestartPolicy, SinkActor, SourceEvent
+from tidelog.runtime.supervision import Rest, RestartPolicy, SinkActor, SourceEvent
 from tidelog.runtime.taking_back import check_corrections, check_takes_back, pieces_of
 from tidelog.runtime.taking_back import refused as refused_retractions
 from tidelog.runtime.violations import Violation
@@ -68,6 +69,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("tidelog")
 
+_LONE = 8
+"""How many facts come as a lone event, at most."""
+_IN_A_ROW = CHANNEL_BOUND
+"""How many batches are taken in the turns of sources that perhaps let nobody else run, before the reasoner has its turn."""
 GRACE = 5.0
 """How many seconds sinks have, after `stop`, to take what is in flight."""
 
@@ -191,6 +196,7 @@ class Engine:
         self._scope: anyio.CancelScope | None = None
         self._grace = math.inf
         self._started = anyio.Event()
+        self._in_a_row = 0
         self.rejected = 0
 
     async def wait_started(self) -> None:
@@ -303,6 +309,8 @@ class Engine:
         """Start an actor for each source and sink, and one for what lies between."""
         events: Channel[SourceEvent] = Channel()
         way = self._way
+        if isinstance(way, Direct):
+            events.at_once = partial(self._take_at_once, way)
         self._tell()
         going_on = [actor for actor in self._sources.fixed if not way.has_ended(actor.name)]
         start_sources(tasks, going_on, self._sources.actors, events, self._clock)
@@ -351,17 +359,41 @@ class Engine:
             return True
         raise ConnectorError("too many answers wait for the sinks")
 
-    async def _take_all(self, news: Sequence[tuple[str, Batch | Tick | str, float]]) -> None:
+    def _take_at_once(self, way: Direct, news: SourceEvent) -> SourceEvent | None:
+        """Take a lone event while the reasoner waits; returns what is left for it: all, where it is no such event.
+
+        An error is the reasoner's, too: the source has no part in it.
+        """
+        name, event, moment = news
+        if not isinstance(event, Batch) or event.retractions or len(event.records) > _LONE or self._in_a_row >= _IN_A_ROW:
+            return news
+        self._in_a_row += 1
+        try:
+            refused = self._take(name, event, moment)
+            if not way.pass_on_nowait() or refused:
+                return name, Rest(refused), moment
+            self._alignment.taken(name)
+        except Exception as error:
+            return name, Rest(error=error), moment
+        return None
+
+    async def _take_all(self, news: Sequence[SourceEvent]) -> None:
         """Take what sources have said; where the run has a state all of it is, though all stop meanwhile."""
+        self._in_a_row = 0
         if self._way.goes_on:
             with anyio.CancelScope(shield=True):
                 await self._take_each(news)
         else:
             await self._take_each(news)
 
-    async def _take_each(self, news: Sequence[tuple[str, Batch | Tick | str, float]]) -> None:
+    async def _take_each(self, news: Sequence[SourceEvent]) -> None:
         for name, event, moment in news:
-            if isinstance(event, Batch) and event.retractions:
+            refused: Sequence[Rejected]
+            if isinstance(event, Rest):
+                if event.error is not None:
+                    raise event.error
+                refused = event.refused
+            elif isinstance(event, Batch) and event.retractions:
                 refused = await self._take_back(name, event, moment)
             else:
                 refused = self._take(name, event, moment)
@@ -440,7 +472,7 @@ class Engine:
             return (Left(name), session.leave(name)) if self._ignores_silence else (None, [])
         return Ignored(name, moment), session.ignore(name, moment)
 
-    async def _reject(self, rejected: list[Rejected]) -> None:
+    async def _reject(self, rejected: Sequence[Rejected]) -> None:
         self.rejected += len(rejected)
         if self._dead_letters is None:
             return

@@ -25,6 +25,7 @@ from tidelog.runtime.interfaces import (
     Batch,
     Interrupted,
     Recorded,
+    Rejected,
     Sink,
     SinkStatistics,
     Source,
@@ -36,7 +37,17 @@ logger = logging.getLogger("tidelog")
 
 Group = tuple[Heading | None, Sequence[AnyAnswer]]
 """Answers that became known together; under a heading where the run is durable."""
-SourceEvent = tuple[str, Batch | Tick | Literal["opened", "ended", "idle"], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What is left to do of a batch that was taken at once: facts that were refused, or the error that it led to."""
+
+    refused: Sequence[Rejected] = ()
+    error: Exception | None = None
+
+
+SourceEvent = tuple[str, Batch | Tick | Rest | Literal["opened", "ended", "idle"], float]
 """What a source tells the intake, and when: a batch, that it has come or ended, or was silent since then; and what
 a clock does."""
 
@@ -114,6 +125,7 @@ class SourceActor:
     ) -> None:
         self.name = name
         self._source = source
+        self._acknowledging = source if isinstance(source, Acknowledging) else None
         self._attempts = Attempts(source.name, policy)
         self._silence = None if idle_after is None else Silence(idle_after)
         self._is_temporary = is_temporary
@@ -145,10 +157,10 @@ class SourceActor:
 
     async def acknowledge(self, position: dict[str, Any]) -> None:
         """What the source has said up to this position counts: tell it, where its protocol has receipts."""
-        if not isinstance(self._source, Acknowledging):
+        if self._acknowledging is None:
             return
         try:
-            await self._source.acknowledge(position)
+            await self._acknowledging.acknowledge(position)
         except OSError as error:  # it will bring it again, and knows so
             logger.warning("%s: no receipt could be given: %s", self._source.name, error)
 
@@ -284,6 +296,9 @@ class SinkActor:
     def __init__(self, sink: Sink, policy: RestartPolicy) -> None:
         self.name = sink.name
         self.sink = sink
+        # Asked here once: to ask whether an object keeps a protocol takes as long as a lone event.
+        self._numbering = sink if isinstance(sink, Numbering) else None
+        self._keeping = sink if isinstance(sink, Keeping) else None
         self._attempts = Attempts(sink.name, policy)
         self._broken = SinkStatistics()
         self._is_interrupted = False
@@ -326,12 +341,12 @@ class SinkActor:
             while True:
                 while self._unsent:
                     heading, answers = self._unsent[0]
-                    if heading is not None and isinstance(self.sink, Numbering):
-                        self.sink.number(heading)
+                    if heading is not None and self._numbering is not None:
+                        self._numbering.number(heading)
                     await self._send(answers)
                     self._unsent.popleft()
-                if isinstance(self.sink, Keeping):
-                    await anyio.to_thread.run_sync(self.sink.secure)
+                if self._keeping is not None:
+                    await anyio.to_thread.run_sync(self._keeping.secure)
                 self._unsent.extend(await feed.receive())
         except anyio.EndOfStream:
             self._is_complete = True

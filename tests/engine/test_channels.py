@@ -177,3 +177,37 @@ def test_the_last_sender_wakes_the_receiver(backend: str) -> None:
             empty.seal()
 
     run(backend, scene)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_message_is_taken_at_once_while_the_receiver_waits(backend: str) -> None:
+    """In its sender's turn; what is left of it is received. Where nobody waits, it lies ready as it is."""
+
+    async def scene() -> None:
+        channel, sender = pair(1)
+        taken: list[int] = []
+
+        def take(number: int) -> int | None:
+            taken.append(number)
+            return None if number % 2 else 10 * number
+
+        channel.at_once = take
+        sender.send_nowait(7)
+        assert not sender.has_room()
+        assert await channel.receive() == 7
+        assert taken == []
+        received: list[int] = []
+
+        async def receive() -> None:
+            received.append(await channel.receive())
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(receive)
+            await anyio.wait_all_tasks_blocked()
+            for number in (1, 3, 4):
+                assert sender.has_room()
+                sender.send_nowait(number)
+            assert taken == [1, 3, 4]
+        assert received == [40]
+
+    run(backend, scene)
