@@ -205,26 +205,33 @@ class Runs(Emission):
 
 
 class Final(Runs):
-    """Maximal intervals."""
+    """Maximal intervals. One without an end, told of a row that may be announced anew, is kept, so that it is told once."""
+
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> None:
+        super().__init__(outputs, announced)
+        self._endless: dict[str, set[Row]] = {predicate: set() for predicate in announced}
 
     def look(self, predicate: str, rows: Iterable[Row]) -> list[Record]:
         frontier, stored, open_rows = self.frontiers[predicate], self.coverage[predicate].rows, self._open[predicate]
-        agenda = self._agendas[predicate]
+        agenda, endless = self._agendas[predicate], self._endless.get(predicate)
         answers: list[Record] = []
         for row in rows:
             bounds = stored.get(row)
-            if not bounds:
+            if not bounds or (endless is not None and row in endless):
                 continue
             done, ended = 0, _ended_runs(bounds, open_rows.get(row))
             while done < ended and _is_final(bounds[done], bounds[done + 1], frontier):
                 answers.append((predicate, row, bounds[done], bounds[done + 1]))
                 done += 2
-            if done == len(bounds):
+            if done == len(bounds) and endless is not None and bounds[-1] >= POS:
+                endless.add(row)
+                done -= 2
+            elif done == len(bounds):
                 del stored[row]
                 continue
+            elif done < ended:  # a run without end can grow on its left side alone
+                agenda.schedule(row, bounds[done] - 1 if bounds[done + 1] >= POS else bounds[done + 1] + 1)
             del bounds[:done]
-            if done < ended:  # a run without end can grow on its left side alone
-                agenda.schedule(row, bounds[0] - 1 if bounds[1] >= POS else bounds[1] + 1)
         return _in_order(answers, _END_AND_BEGIN, _text)
 
     def snapshot(self) -> dict[str, Any]:
@@ -234,6 +241,8 @@ class Final(Runs):
     def restore(self, data: dict[str, Any]) -> None:
         self.frontiers = dict(data["frontiers"])
         self._restore_opened(data["open"])
+        for endless in self._endless.values():
+            endless.clear()
         for predicate, stored in data["coverage"].items():
             self.coverage[predicate].restore(stored)
             self._agendas[predicate].clear()

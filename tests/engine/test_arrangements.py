@@ -152,6 +152,7 @@ BESIDE_LATCHES = [
     "o{i}(A,B,C) :- l(A,B), l(A,C), w(B,C).",
     "o{i}(A,B,C) :- w(A,B), v(B,C), not l(A,C).",
     "o{i}(A,B) :- boxminus[0,2] l(A,B), w(A,B).",
+    "o{i}(A,B) :- not k(B) since l(A,B).",
     "o{i}(A,B) :- diamondminus[1,3] l(A,B), v(A,B).",
     "o{i}(A,B,C) :- h{i}(A,B), w(A,C). h{i}(A,B) :- not q(A,B) since w(A,B).",
 ]

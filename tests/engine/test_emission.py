@@ -6,7 +6,11 @@ import pytest
 
 from engine.running import BACKENDS, engine_answers, plan_of, records, session_answers, shown
 from tidelog import MemorySource, Session
+from tidelog.operators.open_rows import OPEN, SHUT
+from tidelog.plans.plan import Announced
+from tidelog.plans.timeline import POS
 from tidelog.runtime.agenda import Agenda
+from tidelog.runtime.emission import Final
 
 
 def test_points_are_answered_where_only_background_holds() -> None:
@@ -100,3 +104,15 @@ def test_what_is_scheduled_does_not_pile_up() -> None:
         agenda.schedule(row, 10**9)
     assert len(agenda._due) < 100
     assert list(agenda.reached(10**9)) == [row]
+
+
+def test_what_never_ends_is_told_once_in_pieces_too() -> None:
+    """At the end of the stream a latch may tell the same row without an end twice, from two begins."""
+    final = Final(["on"], {"on": Announced()})
+    row = ("a",)
+    assert final.receive("on", [(row, 3, OPEN)], 4) == []
+    assert final.receive("on", [(row, 3, SHUT), (row, 3, POS)], POS) == [("on", row, 3, POS)]
+    assert final.receive("on", [(row, 6, POS)], POS) == []
+    restored = Final(["on"], {"on": Announced()})
+    restored.restore(final.snapshot())
+    assert restored.receive("on", [(row, 9, POS)], POS) == []
