@@ -215,6 +215,25 @@ def test_a_certificate_that_is_not_there_is_told(tmp_path: Path, capfd: pytest.C
     assert "`plant`: TLS: No such file or directory; looked at `ca`" in capfd.readouterr().err
 
 
+def test_a_receiver_that_is_not_there_is_told_where_ends_are_tried(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """`--check --connect` opens a connection to where a webhook posts to, and a device listens, and sends nothing."""
+    main(["init", str(tmp_path)])
+    file = tmp_path / "plant.toml"
+    with socket.create_server(("127.0.0.1", 0)) as receiver, socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        there, away = receiver.getsockname()[1], nobody.getsockname()[1]
+        hooks = [
+            f'[[sink]]\nname = "{port}"\ntype = "webhook"\nurl = "http://127.0.0.1:{port}/x"\n' for port in (there, away)
+        ]
+        file.write_text(file.read_text() + "".join(hooks))
+        assert main(["gateway", str(file), "--check", "--connect"]) == 1
+    said = capfd.readouterr().out
+    assert f"{there}: 127.0.0.1:{there} is there" in said
+    assert f"{away}: cannot be reached: " in said
+
+
 def test_a_secret_that_is_not_there_is_told_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """By `--check`, and by a run, which would otherwise try to connect for ever; with all else that is wrong."""
     main(["init", str(tmp_path)])

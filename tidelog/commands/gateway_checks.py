@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -16,17 +17,27 @@ from tidelog.connectors.mqtt.settings import BrokerSettings
 from tidelog.connectors.replay import recorded_messages
 from tidelog.connectors.spec import parse_spec
 from tidelog.gateway.building import Unit, build, build_mappers, http_settings
-from tidelog.gateway.settings import AnySink, AnySource, GatewaySettings, SpecSinkSettings, SpecSourceSettings
+from tidelog.gateway.settings import (
+    AnySink,
+    AnySource,
+    GatewaySettings,
+    ModbusSourceSettings,
+    OpcUaSourceSettings,
+    SpecSinkSettings,
+    SpecSourceSettings,
+    WebhookSinkSettings,
+)
 from tidelog.gateway.surroundings import check_surroundings
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.facts import Record, format_atom
 from tidelog.runtime.interfaces import Batch
 
 CONNECT_SECONDS = 10.0
+_PORTS = {"http": 80, "https": 443, "opc.tcp": 4840}
 
 
 def check(settings: GatewaySettings, file: Path, *, with_ends: bool) -> int:
-    """Say what the file means; with `with_ends`, also whether brokers and sockets can be reached."""
+    """Say what the file means; with `with_ends`, also whether brokers, devices, receivers and sockets can be reached."""
     units = build(settings, file.parent)
     for unit in units:
         show_diagnostics(unit.plan.warnings, unit.plan.name, unit.plan.program.text)
@@ -77,7 +88,24 @@ async def _reach(end: AnySource | AnySink, settings: GatewaySettings, file: Path
             with anyio.fail_after(CONNECT_SECONDS):
                 await (await spec.address.connect()).aclose()
             return f"{spec.address} is there"
-    return "nothing to reach"
+    place = _place_of(end)
+    if place is None:
+        return "nothing to reach"
+    with anyio.fail_after(CONNECT_SECONDS):
+        await (await anyio.connect_tcp(*place)).aclose()
+    return f"{place[0]}:{place[1]} is there"
+
+
+def _place_of(end: AnySource | AnySink) -> tuple[str, int] | None:
+    """The host and the port at which a device or a receiver listens; nothing is read from it, and nothing sent."""
+    if isinstance(end, ModbusSourceSettings):
+        return end.host, end.port
+    if isinstance(end, OpcUaSourceSettings | WebhookSinkSettings):
+        url = urlsplit(end.url)
+        port = url.port or _PORTS.get(url.scheme)
+        if url.hostname and port:
+            return url.hostname, port
+    return None
 
 
 # --- messages -----------------------------------------------------------------------------------------------------------
