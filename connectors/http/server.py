@@ -83,7 +83,7 @@ class HttpServer:
         try:
             await self._acceptor.__aenter__()
         except OSError as error:
-            raise SpecError(f"cannot listen on `{self.settings.address}`: {error.strerror or error}") from error
+            raise SpecError(f"cannot listen on `{self.settings.url}`: {error.strerror or error}") from error
         return self
 
     async def __aexit__(self, *exc: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 import anyio
@@ -177,17 +177,25 @@ class Gateway:
     async def reload(self) -> str:
         """Read the file and its programs again, and put what has changed into the place of what runs.
 
-        Says what has changed. TidelogError where the file or a program is wrong: then all goes on as it was.
+        Says what has changed. TidelogError or OSError where the file or a program is wrong: then all goes on as it was. The
+        log has both.
         """
         async with self._reloading:
-            self._notifier.reloading()
             try:
-                settings = read_settings(self._file)
-                units = build(settings, self._file.parent)
-                check_surroundings(settings, self._file.parent)
-            finally:
-                self._notifier.ready("running")
-            return await self._replace(settings, units)
+                return await self._replace(*self._read_again())
+            except (TidelogError, OSError) as error:
+                logger.error("%s is not taken, all goes on as it was: %s", self._file, error)
+                raise
+
+    def _read_again(self) -> tuple[GatewaySettings, list[Unit]]:
+        self._notifier.reloading()
+        try:
+            settings = read_settings(self._file)
+            units = build(settings, self._file.parent)
+            check_surroundings(settings, self._file.parent)
+        finally:
+            self._notifier.ready("running")
+        return settings, units
 
     async def _replace(self, settings: GatewaySettings, units: list[Unit]) -> str:
         set_up(settings.log, under_systemd=self._notifier.is_heard)
@@ -243,7 +251,5 @@ class Gateway:
                     for running in self._running.values():
                         running.show(show_statistics)
                     continue
-                try:
+                with suppress(TidelogError, OSError):  # it is in the log
                     await self.reload()
-                except (TidelogError, OSError) as error:
-                    logger.error("%s is not taken, all goes on as it was: %s", self._file, error)
