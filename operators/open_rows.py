@@ -132,6 +132,8 @@ class Pieces:
             elif hi == OPEN:
                 since, told = shut.get(row, (lo, lo - 1))
                 known[row] = lo, max(lo - 1, told) if told >= since else lo - 1
+                if lo < since <= told:  # it is known to begin earlier: what comes before was not told
+                    new.append((row, lo, since - 1))
                 fresh.append(row)
             elif row in shut or row in known:
                 _cut(fact, *(shut.get(row) or known[row]), new)

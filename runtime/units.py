@@ -180,12 +180,24 @@ class StepUnit(Unit):
             self.credit += len(facts)
             out = self._receive(port, facts, NEG)
         else:
-            out, self.made = self.made, []
-            for _, port, facts in pending:
-                self.credit += len(facts)
-                out += self._receive(port, facts, NEG)
+            out = self._received(pending)
         if out:
             self._pass_on(out)
+
+    def _received(self, pending: Sequence[Message]) -> list[Fact]:
+        """What follows from several messages, to be told in one."""
+        out, self.made = self.made, []
+        for _, port, facts in pending:
+            self.credit += len(facts)
+            out = self._joined(out, self._receive(port, facts, NEG))
+        return out
+
+    def _joined(self, out: list[Fact], more: list[Fact]) -> list[Fact]:
+        """Two messages as one; but what the first opens the second may shut, so that the first then goes by itself."""
+        if out and more and any(fact[2] == OPEN for fact in out):
+            self._hand_on(out, NEG)
+            return more
+        return out + more if out and more else out or more
 
     def take_at_once(self, port: int, facts: Sequence[Fact]) -> None:
         """Take facts, and what waits before them, while an arrangement is as it has to be; send what follows later."""
@@ -201,21 +213,11 @@ class StepUnit(Unit):
         counts[self._step.id] += len(self.made)
 
     def run(self, watermark: int) -> None:
-        """Take what waits, and come as far as the watermark tells, at once: so all that follows is told together.
-
-        But what is opened by facts may be shut by time, in a message of its own.
-        """
+        """Take what waits, and come as far as the watermark tells, at once: so all that follows is told together."""
         pending, self.pending = self.pending, []
-        step = self._step.id
-        out, self.made = self.made, []
-        for _, port, facts in pending:
-            out += self._receive(port, facts, NEG)
-        due = self._graph.advance(step, [watermark + lead for lead in self._ahead or ()])
-        if due and out and any(fact[2] == OPEN for fact in out):
-            self._hand_on(out, NEG)
-            out = due
-        elif due:
-            out = out + due
+        out = self._received(pending)
+        out = self._joined(out, self._graph.advance(self._step.id, [watermark + lead for lead in self._ahead or ()]))
+        self.credit = 0
         self._hand_on(out, self._operator.frontier)
 
     def _hand_on(self, facts: list[Fact], frontier: int) -> None:

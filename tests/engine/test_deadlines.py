@@ -192,6 +192,29 @@ def test_what_a_fact_opens_time_may_shut_at_once() -> None:
     assert [str(answer) for answer in session.pull()] == ["o(c)@[8,20]"]
 
 
+def test_what_is_known_to_begin_earlier_is_told_from_there() -> None:
+    """A row that is open, and told for a while, may turn out to hold from an earlier time on."""
+    rules = "o(X) :- diamondminus[1,3] (diamondminus[0,6] q(X), not p(X)). o(X) :- diamondplus[0,2] (q(X), not p(X))."
+    session = Session(tidelog.compile(f"timeline rational. {rules} output o."), emit="intervals")
+    for predicate, interval in (("p", "[0,0]"), ("q", "[0,0]"), ("q", "[3/2,2]"), ("p", "[2,2]")):
+        session.push(predicate, ["a"], interval=interval)
+    session.finish()
+    told = {str(answer) for answer in session.pull()}
+    assert told == {"o(a)@(1,3/2)", "o(a)@[-1/2,1]", "o(a)@[3/2,2)", "o(a)@[2,5)", "o(a)@[5,9]", "o(a)@(9,11]"}
+
+
+def test_what_one_message_opens_another_shuts_by_itself() -> None:
+    """Two inputs of a union, of which one opens a row and the other shuts it, are told one after the other."""
+    rules = "o(X) :- diamondminus[1,3] (diamondminus[0,6] q(X), not p(X)). o(X) :- diamondplus[0,2] (q(X), not p(X))."
+    session = Session(tidelog.compile(f"timeline integer. {rules} output o."), emit="intervals")
+    session.push("q", ["b"], interval="[0,4]")
+    for predicate, row, time in (*[("p", "a", 0)] * 4, ("q", "a", 0), ("p", "b", 4), ("p", "a", 5)):
+        session.push(predicate, [row], time)
+    session.finish()
+    told = {str(answer) for answer in session.pull()}
+    assert {answer for answer in told if "b" in answer} == {"o(b)@[-2,3]", "o(b)@[4,6]", "o(b)@[7,13]"}
+
+
 def is_to_begin(session: Session, answer: Record) -> bool:
     """Whether an answer is that something begins behind what is known."""
     return isinstance(answer, ChangeRecord) and not answer.has_ended and answer.lo > known(session, answer.predicate)
