@@ -267,7 +267,7 @@ class Network:
             has_facts = unit.pending or unit.made
             is_new = has_facts or unit.version != self._version
             if is_told and is_new and unit.is_prompt and not unit.is_quiet and isinstance(unit, StepUnit):
-                unit.version, unit.credit = self._version, 0
+                unit.version = self._version
                 unit.run(self._watermark)
                 self._note(unit, self._deadline(unit))
                 continue

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from heapq import heappush
 
 from tidelog.operators.hold import Hold
-from tidelog.operators.open_rows import OPEN
+from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.operators.operator import Operator
 from tidelog.plans.facts import Fact
 from tidelog.plans.plan import Feed, Loop, Step
@@ -194,10 +194,11 @@ class StepUnit(Unit):
 
     def _joined(self, out: list[Fact], more: list[Fact]) -> list[Fact]:
         """Two messages as one; but what the first opens the second may shut, so that the first then goes by itself."""
-        if out and more and any(fact[2] == OPEN for fact in out):
+        if out and any(fact[2] == SHUT for fact in more) and any(fact[2] == OPEN for fact in out):
             self._hand_on(out, NEG)
-            return more
-        return out + more if out and more else out or more
+            return list(more)
+        out += more
+        return out
 
     def take_at_once(self, port: int, facts: Sequence[Fact]) -> None:
         """Take facts, and what waits before them, while an arrangement is as it has to be; send what follows later."""
