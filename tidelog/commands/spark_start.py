@@ -52,6 +52,13 @@ _EVERY = 1.0
 """How many seconds pass between two batches unless told otherwise."""
 _LOOKS = 0.2
 """How many seconds pass between two looks for a signal."""
+_SMALL_PLANS = {
+    # a batch is planned anew each time, and moves its facts in few rows: to write and compile code for them costs more
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+"""How Spark plans the batches of a stream."""
 _PARTITIONS = 4
 """How many partitions a stage of a stream has on this machine, at least, if there are so many buckets."""
 LOCAL_CHECKPOINT = {
@@ -259,7 +266,7 @@ def stream_settings(groups: int, cores: int | None) -> dict[str, str]:
     than cores if it has few, so that another machine that goes on can use as many; each costs something in every batch.
     """
     partitions = groups if cores is None else min(groups, max(_PARTITIONS, cores))
-    return {**STREAM_SETTINGS, "spark.sql.shuffle.partitions": str(partitions)}
+    return {**STREAM_SETTINGS, **_SMALL_PLANS, "spark.sql.shuffle.partitions": str(partitions)}
 
 
 def interruptible(work: Callable[[], None], is_stopped: Callable[[], bool], cancel: Callable[[], None]) -> None:

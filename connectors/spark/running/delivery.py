@@ -7,11 +7,10 @@ lines, and what is said of violations and of records that could not be used, com
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from pyspark import StorageLevel
 from pyspark.sql import functions as F
 
 from tidelog.connectors.folders import folder_of
@@ -19,7 +18,17 @@ from tidelog.connectors.outbox_file import describe
 from tidelog.connectors.spark.places import is_remote, uri_of
 from tidelog.connectors.spark.running.folders import LocalFolder, RemoteFolder, claim_tables
 from tidelog.connectors.spark.running.lines import sorted_lines, writing
-from tidelog.connectors.spark.running.parcels import COUNT, FACT, LETTER, NOTE, SPAN, VIOLATION, letter_of, violation_of
+from tidelog.connectors.spark.running.parcels import (
+    COUNT,
+    FACT,
+    LETTER,
+    NOTE,
+    SPAN,
+    TOLD,
+    VIOLATION,
+    letter_of,
+    violation_of,
+)
 from tidelog.connectors.spark.running.sinks import Lines, Tables, parse_sinks
 from tidelog.connectors.spark.running.table_rows import table_rows
 from tidelog.plans.facts import Schema
@@ -34,6 +43,8 @@ FACTS, LETTERS, VIOLATIONS = "facts told", "records that could not be used", "vi
 
 FILE_BYTES = 32_000_000
 """How many bytes of facts, about, one file of a table takes."""
+_SHORT = f"kind IN ({COUNT}, {NOTE}, {SPAN}, {TOLD})"
+"""The parcels of which there are few, whatever is told."""
 _LETTERS_AT_ONCE = 1000
 _ROW_BYTES = 32
 """What a fact counts besides its arguments."""
@@ -87,37 +98,34 @@ class Delivery:
 
         ConnectorError where a sink cannot take its facts.
         """
-        kept = parcels.persist(StorageLevel.MEMORY_AND_DISK)
+        kept = parcels.cache()
         try:
             sizes = self._count(kept)
             self._say(kept)
-            self._write(kept.where(F.col("kind") == FACT), sizes, batch)
+            self._write(kept.where(f"kind = {FACT}"), sizes, batch)
         except BaseException as error:
             self.failure = error  # Spark hands on the text of it alone
             raise
         finally:
             kept.unpersist()
 
-    def _count(self, parcels: DataFrame) -> dict[str, int]:
+    def _count(self, parcels: DataFrame) -> Mapping[str, int]:
         """Count what there is; about how many bytes the facts of each predicate have."""
-        counted = F.when(F.col("kind") == COUNT, F.col("lo")).otherwise(0).alias("total")
-        size = (F.length("row") + F.lit(_ROW_BYTES) * F.col("number")).alias("size")
-        # one task adds up what is short, rather than as many as a shuffle has for facts
-        told = parcels.select("kind", "name", "number", counted, size, "hi").repartition(1).groupBy("kind", "name")
-        found = told.agg(F.sum("number"), F.sum("total"), F.sum("size"), F.max("hi"))
-        sizes = {}
+        sizes = Counter[str]()
         self._present = set[int]()
-        for kind, name, number, total, size, last in found.collect():
-            self._present.add(kind)
-            if kind == FACT:
-                self.counts[FACTS] += number
-                sizes[name] = size
-            elif kind == COUNT:
-                self.counts[name] += total
+        # the only work for Spark in a batch that tells nothing, so it is one job without a shuffle
+        for kind, name, number, first, last in parcels.where(_SHORT).select("kind", "name", "number", "lo", "hi").collect():
+            if kind == COUNT:
+                self.counts[name] += first
             elif kind == SPAN:
                 self.reached[name] = max(last, self.reached.get(name, last))
             elif kind == NOTE:
                 self.notes[name] = None
+            else:
+                self._present.add(last)
+                if last == FACT:
+                    self.counts[FACTS] += number
+                    sizes[name] += first + _ROW_BYTES * number
         return sizes
 
     def _say(self, parcels: DataFrame) -> None:
@@ -132,7 +140,7 @@ class Delivery:
                 self.counts[VIOLATIONS] += 1
                 self._on_violation(told)
 
-    def _write(self, facts: DataFrame, sizes: dict[str, int], batch: int | None) -> None:
+    def _write(self, facts: DataFrame, sizes: Mapping[str, int], batch: int | None) -> None:
         for sink in self._sinks:
             if isinstance(sink, Tables):
                 self._write_tables(facts, sizes, batch, uri_of(sink.path))
@@ -145,7 +153,7 @@ class Delivery:
                 for piece in sorted_lines(facts, size, self._schema, sink.format, emit=self._emit, iso=self._iso):
                     write(piece)
 
-    def _write_tables(self, facts: DataFrame, sizes: dict[str, int], batch: int | None, folder: str) -> None:
+    def _write_tables(self, facts: DataFrame, sizes: Mapping[str, int], batch: int | None, folder: str) -> None:
         """Over history a table for each output, also an empty one; on a stream for those that the batch has facts of."""
         for predicate in self._outputs if batch is None else sizes:
             own = facts.where(F.col("name") == predicate).coalesce(1 + sizes.get(predicate, 0) // FILE_BYTES)

@@ -27,9 +27,10 @@ from tidelog.runtime.interfaces import Rejected, Told
 OUT = 0
 """The address of what is for users; stages are numbered from 1."""
 
-FACT, LETTER, VIOLATION, COUNT, NOTE, SPAN, WAKE = range(7)
+FACT, LETTER, VIOLATION, COUNT, NOTE, SPAN, WAKE, TOLD = range(8)
 """Kinds of parcels. A span tells the first and the last begin of some facts of the stream, read by a stage or not; to wake
-is to let a bucket's session begin, though no fact may ever come."""
+is to let a bucket's session begin, though no fact may ever come. `TOLD` sums up what else a worker tells users, so that the
+driver need not look at it."""
 
 SCHEMA = pa.schema(
     [
@@ -49,7 +50,8 @@ COLUMNS = "stage int, bucket int, kind int, name string, number int, row binary,
 A pack has `number` facts in its row, the first of which begins at `lo` (encoded), and the last at `hi`; in a pack for users
 all are of the predicate `name`. A letter's row holds its place, its reason and what it said; that of a violation its rule
 and its facts, and `lo … hi` is when; a count is in `lo`, and what is counted in `name`, as is the text of a note; the `name`
-of a span is the number of its input.
+of a span is the number of its input. Beside facts, letters and violations for users comes a parcel of kind `TOLD` for each
+kind (in `hi`) and predicate: `number` of them have `lo` bytes together.
 """
 
 PACK = 1000
@@ -131,9 +133,21 @@ class Parcels:
             facts.sort(key=_begin)  # those that begin at the same time stay as they came
             for pack, row in _packed(facts):
                 self._add(stage, bucket, FACT, name, len(pack), row, pack[0][2], pack[-1][2])
+        self._sum_up()
         arrays = [pa.array(column, field.type) for column, field in zip(self._columns, SCHEMA, strict=True)]
         self._columns, self._facts, self._number = [[] for _ in SCHEMA], {}, 0
         return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+    def _sum_up(self) -> None:
+        """Add what there is for users, in a few parcels."""
+        sums: dict[tuple[int, str], tuple[int, int]] = {}
+        stages, _, kinds, names, numbers, rows, _, _ = self._columns
+        for stage, kind, name, number, row in zip(stages, kinds, names, numbers, rows, strict=True):
+            if stage == OUT and kind in (FACT, LETTER, VIOLATION):
+                before, size = sums.get((kind, name), (0, 0))
+                sums[kind, name] = before + number, size + len(row)
+        for (kind, name), (number, size) in sums.items():
+            self._add(OUT, 0, TOLD, name, number, b"", size, kind)
 
     def _add(self, *parcel: Any) -> None:
         for column, value in zip(self._columns, parcel, strict=True):

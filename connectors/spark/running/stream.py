@@ -23,6 +23,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from tidelog.connectors.spark.running.clock import ORIGIN, Clock
 from tidelog.connectors.spark.running.history import BUSY, owner, tell
 from tidelog.connectors.spark.running.job import Job
+from tidelog.connectors.spark.running.kept_state import pack_state, unpack_state
 from tidelog.connectors.spark.running.parcels import COLUMNS, FACT, SCHEMA, SPAN, InOrder, Parcels, Routes, needs_places
 from tidelog.connectors.spark.running.workers import begin_task
 from tidelog.plans.analysis.stages import Stage
@@ -170,7 +171,7 @@ class StageProcessor(StatefulProcessor):
         if watermark is not None:
             session.advance(watermark)
         tell(session, self._stage, bucket, self._routes, self._parcels)
-        self._sessions.updateValue((bucket,), (session.snapshot(),))
+        self._sessions.updateValue((bucket,), (pack_state(session.snapshot()),))
         return self._clock.reaches(session.deadline())
 
     def _letters(self, late: list[tuple[Record, str]]) -> Iterator[Rejected]:
@@ -184,6 +185,6 @@ class StageProcessor(StatefulProcessor):
     def _resume(self, bucket: int) -> StageSession:
         """The bucket's session as it was left, or a new one."""
         kept = self._sessions.getValue((bucket,))
-        state = None if kept is None else bytes(kept[0])
+        state = None if kept is None else unpack_state(bytes(kept[0]))
         owns = owner(self._stage, bucket, self._job.buckets)
         return self._open(self._stage, owns, emit=self._job.emit, start=self._job.start, state=state)
