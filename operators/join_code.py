@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from tidelog.plans.once import once_per_object
 from tidelog.plans.plan import JoinShape
 from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, Term, Variable, Wildcard
 
@@ -74,7 +75,11 @@ class _Writer:
 
 
 def write_join(shape: JoinShape) -> JoinCode:
-    """Write the code of a rule; `distinct` and `columns` tell the operator which stores it needs."""
+    """The code of a rule, written once; `distinct` and `columns` tell the operator which stores it needs."""
+    return _written(shape)
+
+
+def _write_join(shape: JoinShape) -> JoinCode:
     writer = _Writer(shape, indexes=[{} for _ in shape.atoms])
     columns = [_kept_columns(shape, i) for i in range(len(shape.atoms))]
     for i in range(len(shape.atoms)):
@@ -92,6 +97,9 @@ def write_join(shape: JoinShape) -> JoinCode:
         looked_up=[i in writer.looked_up for i in range(len(shape.atoms))],
         distinct=kept <= head,
     )
+
+
+_written = once_per_object(_write_join, most=1024)
 
 
 def _kept_columns(shape: JoinShape, atom: int) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tidelog.operators.ask.telling import Telling
@@ -14,6 +14,7 @@ from tidelog.operators.room import NoRoomError
 from tidelog.plans.answers import Answers
 from tidelog.plans.errors import LateError, MethodError, SnapshotError, StateError
 from tidelog.plans.facts import Record, Schema, ValueLike
+from tidelog.plans.once import once_per_object
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program, format_statement
 from tidelog.plans.questions import HypotheticalAnswer, Status
@@ -398,15 +399,6 @@ class Session:
         waiting = len(self._outlet.answers) + len(self._hypothetical) + len(self._outlet.violated)
         yield Holding(waiting // ON_THE_WAY, lambda: ("answers that wait to be pulled", ""))
 
-    @cached_property
-    def _fingerprint(self) -> str:
-        """What tells this plan from another: a hash of its program, as printed, its steps, its questions and its facts."""
-        plan = self.plan
-        steps = [(step.id, step.rule, step.inputs) for step in plan.steps]
-        asked = [(format_statement(Ask(question.query)), question.depth) for question in plan.questions]
-        parts = (format_program(plan.program), steps, asked, sorted(plan.outputs), plan.facts)
-        return hashlib.sha256(repr(parts).encode()).hexdigest()
-
     # --- state ----------------------------------------------------------------------------------------------------------
 
     def statistics(self) -> SessionStatistics:
@@ -468,7 +460,7 @@ class Session:
         """What a session has to share with the one that a snapshot was taken from."""
         return {
             "version": _SNAPSHOT_VERSION,
-            "plan": self._fingerprint,
+            "plan": _fingerprint_of(self.plan),
             "emit": self._emit,
             "prospects": self._prospects,
             "sources": list(self._options["sources"]),
@@ -481,3 +473,14 @@ class Session:
         for inquiry, saved in zip(self._inquiries, state["questions"], strict=True):
             inquiry.restore(saved)
         self._hypothetical.clear()
+
+
+def _fingerprint(plan: Plan) -> str:
+    """What tells a plan from another: a hash of its program, as printed, its steps, its questions and its facts."""
+    steps = [(step.id, step.rule, step.inputs) for step in plan.steps]
+    asked = [(format_statement(Ask(question.query)), question.depth) for question in plan.questions]
+    parts = (format_program(plan.program), steps, asked, sorted(plan.outputs), plan.facts)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+_fingerprint_of = once_per_object(_fingerprint, most=16)

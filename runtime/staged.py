@@ -19,6 +19,7 @@ from tidelog.plans.analysis.notation import encode_distance
 from tidelog.plans.analysis.stages import Stage
 from tidelog.plans.errors import SnapshotError
 from tidelog.plans.facts import Record
+from tidelog.plans.once import once_per_object
 from tidelog.plans.plan import Plan
 from tidelog.plans.saved import seal, taking, unseal
 from tidelog.plans.syntax import Value
@@ -187,6 +188,9 @@ class StageRun:
         return key is None or name not in key or self._owns(row[key[name]])
 
 
-def _in_pieces(plan: Plan) -> Plan:
+def _without_announcing(plan: Plan) -> Plan:
     """What looks for the ends of maximal intervals has to be told at once how far all has come."""
     return replace(plan, announcing={})
+
+
+_in_pieces = once_per_object(_without_announcing, most=16)
