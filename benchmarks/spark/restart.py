@@ -105,7 +105,8 @@ def run(folder: Path) -> None:
     begin = perf_counter()
     plan = tidelog.compile(PROGRAM)
     job = job_of(plan, stream_buckets(plan))
-    spark = spark_session("restart", cores=CORES, settings={**stream_settings(job.groups, CORES), **LOCAL_CHECKPOINT})
+    settings = {**stream_settings(job.groups, CORES), **LOCAL_CHECKPOINT, "spark.driver.memory": "4g"}
+    spark = spark_session("restart", cores=CORES, settings=settings)
     started = last = perf_counter()
 
     def take(batch: DataFrame, number: int) -> None:

@@ -28,6 +28,8 @@ _ATTEMPTS = 4
 _FIRST_COMPILER_ONLY = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 """On one machine Spark plans and moves rows, and Python computes: to compile that once more, and better, costs more than the
 run gains by it in its first minutes."""
+_WORKERS = {"spark.python.daemon.module": "tidelog.connectors.spark.worker_daemon"}
+"""Workers of this machine are forked from a process that has loaded what they need; a cluster may have no tidelog yet."""
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
@@ -51,7 +53,7 @@ def spark_session(
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         # a batch has few groups: one task for each core is enough
-        chosen |= {**_LOOPBACK, **_FIRST_COMPILER_ONLY, "spark.sql.shuffle.partitions": str(cores)}
+        chosen |= {**_LOOPBACK, **_FIRST_COMPILER_ONLY, **_WORKERS, "spark.sql.shuffle.partitions": str(cores)}
     else:
         os.environ["PYSPARK_PYTHON"] = python or os.environ.get("PYSPARK_PYTHON") or sys.executable
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
