@@ -8,8 +8,11 @@ Spark runs it where `spark.python.daemon.module` says so: in sessions that tidel
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
-from pyspark.daemon import manager
+from pyspark import daemon
+
+_daemon: Any = daemon  # it has no types
 
 _NEEDED = (
     *(
@@ -29,7 +32,7 @@ def main() -> None:
     """Load, then serve Spark until it ends."""
     for name in _NEEDED:
         import_module(name)
-    manager()
+    _daemon.manager()
 
 
 if __name__ == "__main__":

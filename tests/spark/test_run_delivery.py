@@ -244,3 +244,23 @@ def test_a_batch_that_fails(spark: SparkSession, tmp_path: Path, capfd: pytest.C
         run_query(lambda: writer.trigger(availableNow=True).start(), lambda: False)
     assert (tmp_path / "a checkpoint/offsets").is_dir()
     assert capfd.readouterr().err == ""
+
+
+def test_a_batch_that_tells_nothing_is_one_job(spark: SparkSession, tmp_path: Path) -> None:
+    """Where there are counts alone, Spark runs one job of one stage, and is asked for nothing else."""
+    said = Said([f"parquet:{tmp_path}/tables"], checkpoint="x")
+    parcels = Parcels()
+    parcels.count("rows", 3)
+    rows = [tuple(row.values()) for row in parcels.take().to_pylist()]
+    batch = spark.createDataFrame(rows, COLUMNS).coalesce(1)
+    spark.sparkContext.setJobGroup("quiet", "a batch that tells nothing")
+    try:
+        said.delivery.deliver(batch, 7)
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    jobs = spark.sparkContext.statusTracker().getJobIdsForGroup("quiet")
+    found = spark.sparkContext.statusTracker().getJobInfo(jobs[0])
+    assert len(jobs) == 1
+    assert found is not None
+    assert len(found.stageIds) == 1
+    assert said.delivery.counts == {"rows": 3}

@@ -10,6 +10,7 @@ from pyspark.sql import Row
 import tidelog
 from tidelog.connectors.spark.running.clock import ORIGIN, Clock
 from tidelog.connectors.spark.running.job import Job, job_of, stream_buckets
+from tidelog.connectors.spark.running.kept_state import unpack_state
 from tidelog.connectors.spark.running.parcels import COUNT, FACT, LETTER, Parcels, Routes, facts_of, letter_of
 from tidelog.connectors.spark.running.stream import StageProcessor, works_from_the_start
 from tidelog.plans.facts import Record
@@ -203,3 +204,17 @@ def test_reaches_is_the_first_that_is_not_before() -> None:
         assert (clock.watermark(at) or 0) >= watermark > (clock.watermark(at - 1) or 0)
     assert clock.reaches(clock.limit + 1) is None
     assert clock.reaches(-(ORIGIN**2)) == 1
+
+
+def test_large_snapshots_are_compressed() -> None:
+    """What a bucket remembers is stored in fewer bytes, and what an older version stored as it was is still read."""
+    devices = [f"wt{i:04}" for i in range(1000)]
+    packed, plain = Group(SILENT, 1), Group(SILENT, 1)
+    for group in (packed, plain):
+        group.batch(temp(*devices, time=1), None)
+    stored = packed.kept.sessions[0]
+    plain.kept.sessions[0] = unpack_state(stored)
+    assert len(stored) < len(plain.kept.sessions[0]) // 4
+    answers = [told(group.batch(temp("wt0007", time=1500), 1400)) for group in (packed, plain)]
+    assert len(answers[0]) == len(devices)
+    assert answers[0] == answers[1]
