@@ -335,6 +335,10 @@ class StageSession(Protocol):
         """
         ...
 
+    def may_wait(self) -> bool:
+        """Whether there may ever be a deadline: False where facts alone bring something to tell, whatever they are."""
+        ...
+
     def snapshot(self) -> bytes:
         """The whole state; what was not pulled is not part of it."""
         ...

@@ -223,6 +223,10 @@ class Network:
                 self._enqueue(unit)
         self._run()
 
+    def may_wait(self) -> bool:
+        """Whether there may ever be a deadline."""
+        return self._outlet_waits or any(not isinstance(unit, StepUnit) or unit.waits for unit in self._units)
+
     def _tell_frontiers(self) -> None:
         """All that is due has run, so each regular output is known as far as its lead says: tell who waits for it."""
         wanted = self._wanted

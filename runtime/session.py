@@ -254,6 +254,11 @@ class Session:
         return self._network.deadline()
 
     @property
+    def may_wait(self) -> bool:
+        """Whether there may ever be a `deadline`: a plan without absences, loops and long ranges to follow has none."""
+        return self._network.may_wait()
+
+    @property
     def is_finished(self) -> bool:
         """Whether the stream has ended."""
         return self._intake.frontier >= POS

@@ -138,6 +138,10 @@ class StageRun:
                     dues.append(frontier + self._delays[name])
         return min(dues)
 
+    def may_wait(self) -> bool:
+        """Whether there may ever be a deadline."""
+        return self._emission is not None or self._session.may_wait
+
     def snapshot(self) -> bytes:
         """The whole state as MessagePack; what was not pulled is not part of it."""
         emission = None if self._emission is None else self._emission.snapshot()

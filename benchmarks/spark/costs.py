@@ -88,12 +88,12 @@ def measure(line: str, folder: Path) -> None:
     before = cpu_seconds()
     plan = tidelog.compile_path(folder / "turbines.tide")
     is_stream = "stream" in line
-    settings = {**stream_settings(stream_buckets(plan), CORES), **LOCAL_CHECKPOINT} if is_stream else {}
+    job = job_of(plan, stream_buckets(plan) if is_stream else BUCKETS, emit="intervals" if is_stream else "final")
+    settings = {**stream_settings(job, CORES), **LOCAL_CHECKPOINT} if is_stream else {}
     spark = spark_session("costs", cores=CORES, settings=settings)
     costs.append(_since(before))
 
     def ours(read: Path, written: Path) -> int:
-        job = job_of(plan, stream_buckets(plan) if is_stream else BUCKETS, emit="intervals" if is_stream else "final")
         refuse: Callable[[object], None] = print
         delivery = Delivery(
             plan,

@@ -105,7 +105,7 @@ def run(folder: Path) -> None:
     begin = perf_counter()
     plan = tidelog.compile(PROGRAM)
     job = job_of(plan, stream_buckets(plan))
-    settings = {**stream_settings(job.groups, CORES), **LOCAL_CHECKPOINT, "spark.driver.memory": "4g"}
+    settings = {**stream_settings(job, CORES), **LOCAL_CHECKPOINT, "spark.driver.memory": "4g"}
     spark = spark_session("restart", cores=CORES, settings=settings)
     started = last = perf_counter()
 

@@ -301,7 +301,8 @@ def test_a_checkpoint_is_that_of_one_process(
 def test_partitions_follow_from_buckets() -> None:
     """On a cluster each bucket of a stream has a partition; here there are some more than cores."""
     asked = [(4, None), (32, None), (4, 2), (32, 2), (32, 16)]
-    told = [stream_settings(buckets, cores)["spark.sql.shuffle.partitions"] for buckets, cores in asked]
+    plan = tidelog.compile(PROGRAM)
+    told = [stream_settings(job_of(plan, buckets), cores)["spark.sql.shuffle.partitions"] for buckets, cores in asked]
     assert told == ["4", "32", "4", "4", "16"]
 
 

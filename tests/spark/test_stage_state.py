@@ -12,9 +12,10 @@ from tidelog.connectors.spark.running.clock import ORIGIN, Clock
 from tidelog.connectors.spark.running.job import Job, job_of, stream_buckets
 from tidelog.connectors.spark.running.kept_state import unpack_state
 from tidelog.connectors.spark.running.parcels import COUNT, FACT, LETTER, Parcels, Routes, facts_of, letter_of
-from tidelog.connectors.spark.running.stream import StageProcessor, works_from_the_start
+from tidelog.connectors.spark.running.stream import StageProcessor, needs_quiet_batches, works_from_the_start
 from tidelog.plans.facts import Record
 from tidelog.plans.timeline import NEG
+from tidelog.runtime.interfaces import StageMode
 from tidelog.runtime.staged import open_stage
 
 SILENT = """
@@ -218,3 +219,12 @@ def test_large_snapshots_are_compressed() -> None:
     answers = [told(group.batch(temp("wt0007", time=1500), 1400)) for group in (packed, plain)]
     assert len(answers[0]) == len(devices)
     assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "emit", "needs"),
+    [(BOTH_ENDS, "intervals", False), (BOTH_ENDS, "final", True), (SILENT, "intervals", True), (KNOWN, "intervals", True)],
+)
+def test_batches_without_facts(text: str, emit: StageMode, *, needs: bool) -> None:
+    """They are run where an absence, the end of an interval or the start of the stream may have something to tell."""
+    assert needs_quiet_batches(job_of(tidelog.compile(text), 8, emit=emit), open_stage) is needs

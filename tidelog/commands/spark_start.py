@@ -35,7 +35,7 @@ from tidelog.connectors.spark.running.locations import FILES, ROWS
 from tidelog.connectors.spark.running.outboxes import acknowledge
 from tidelog.connectors.spark.running.reached import Reached
 from tidelog.connectors.spark.running.sinks import Tables, parse_sinks
-from tidelog.connectors.spark.running.stream import run_stream
+from tidelog.connectors.spark.running.stream import needs_quiet_batches, run_stream
 from tidelog.connectors.spark.session import spark_session
 from tidelog.connectors.spark.shipping import prepare_workers
 from tidelog.plans.errors import ConnectorError, SpecError, TidelogError
@@ -59,6 +59,8 @@ _SMALL_PLANS = {
     "spark.sql.adaptive.enabled": "false",
 }
 """How Spark plans the batches of a stream."""
+_QUIET_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
+"""Whether a batch is run for the watermark alone, when it has moved."""
 _PARTITIONS = 4
 """How many partitions a stage of a stream has on this machine, at least, if there are so many buckets."""
 LOCAL_CHECKPOINT = {
@@ -156,7 +158,7 @@ class _Run:
         if self._spark is None:
             options = self._options
             cores = options.cores or os.cpu_count() or 1
-            settings = stream_settings(self._job.groups, None if options.master else cores) if self._is_stream else {}
+            settings = stream_settings(self._job, None if options.master else cores) if self._is_stream else {}
             if self._is_stream and not is_remote(options.checkpoint):
                 settings |= LOCAL_CHECKPOINT
             settings |= settings_of(options)
@@ -258,15 +260,17 @@ class _Run:
             say(f"note: facts begin after {reached}, and beyond that what waits for time to move on is not told")
 
 
-def stream_settings(groups: int, cores: int | None) -> dict[str, str]:
-    """What Spark is set to for a stream with so many groups of buckets a stage; `cores` are those of this machine, None on a
-    cluster.
+def stream_settings(job: Job, cores: int | None) -> dict[str, str]:
+    """What Spark is set to for a job as a stream; `cores` are those of this machine, None on a cluster.
 
     A checkpoint keeps the number of partitions for good. On a cluster each group has one. On this machine are some more
     than cores if it has few, so that another machine that goes on can use as many; each costs something in every batch.
     """
-    partitions = groups if cores is None else min(groups, max(_PARTITIONS, cores))
-    return {**STREAM_SETTINGS, **_SMALL_PLANS, "spark.sql.shuffle.partitions": str(partitions)}
+    partitions = job.groups if cores is None else min(job.groups, max(_PARTITIONS, cores))
+    chosen = {"spark.sql.shuffle.partitions": str(partitions)}
+    if not needs_quiet_batches(job, open_stage):
+        chosen[_QUIET_BATCHES] = "false"
+    return {**STREAM_SETTINGS, **_SMALL_PLANS, **chosen}
 
 
 def interruptible(work: Callable[[], None], is_stopped: Callable[[], bool], cancel: Callable[[], None]) -> None:

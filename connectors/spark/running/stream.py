@@ -63,6 +63,14 @@ def works_from_the_start(stage: Stage) -> bool:
     return stage.key is None or stage.seeds is not None
 
 
+def needs_quiet_batches(job: Job, open_stage: OpenStage) -> bool:
+    """Whether a batch without facts may have something to tell: not where no session ever waits for time to move."""
+    return any(
+        works_from_the_start(stage) or open_stage(stage, lambda _: True, emit=job.emit, start=job.start).may_wait()
+        for stage in job.stages
+    )
+
+
 def _wake(parcels: DataFrame, job: Job, stage: Stage) -> GroupedData:
     """The groups of a stage whose buckets work from the start."""
     groups = job.groups if stage.key is not None else 1
