@@ -22,7 +22,7 @@ import tidelog
 from benchmarks.spark import by_hand
 from benchmarks.spark.cpu import cpu_seconds
 from benchmarks.spark.readings import readings, write_csv, write_parquet, write_program
-from tidelog.commands.spark_start import LOCAL_CHECKPOINT, stream_settings
+from tidelog.commands.spark_start import LOCAL_CHECKPOINT, history_settings, stream_settings
 from tidelog.connectors.spark import spark_session
 from tidelog.connectors.spark.running.delivery import FACTS, Delivery
 from tidelog.connectors.spark.running.history import run_history
@@ -31,7 +31,7 @@ from tidelog.connectors.spark.running.job import job_of, stream_buckets
 from tidelog.connectors.spark.running.stream import run_stream
 from tidelog.runtime.staged import open_stage
 
-KEYS, FILES, BUCKETS, CORES = 1000, 4, 8, 2
+KEYS, FILES, BUCKETS, CORES = 1000, 4, 4, 2
 LINES = ("history", "history by hand", "stream", "one rule of the stream by hand")
 
 _Cpu = tuple[float, float]
@@ -89,7 +89,7 @@ def measure(line: str, folder: Path) -> None:
     plan = tidelog.compile_path(folder / "turbines.tide")
     is_stream = "stream" in line
     job = job_of(plan, stream_buckets(plan) if is_stream else BUCKETS, emit="intervals" if is_stream else "final")
-    settings = {**stream_settings(job, CORES), **LOCAL_CHECKPOINT} if is_stream else {}
+    settings = {**stream_settings(job, CORES), **LOCAL_CHECKPOINT} if is_stream else history_settings([])
     spark = spark_session("costs", cores=CORES, settings=settings)
     costs.append(_since(before))
 

@@ -30,8 +30,8 @@ from tidelog.plans.suggestions import suggest
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.interfaces import StageMode
 
-_LEAST_BUCKETS = 8
-"""What history has by default, or more on many cores."""
+_LEAST_BUCKETS = 4
+"""What history has by default, or more on many cores: each is a task of its own, and holds what its operators keep."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

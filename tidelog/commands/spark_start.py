@@ -52,11 +52,12 @@ _EVERY = 1.0
 """How many seconds pass between two batches unless told otherwise."""
 _LOOKS = 0.2
 """How many seconds pass between two looks for a signal."""
+_REPLANS = "spark.sql.adaptive.enabled"
 _SMALL_PLANS = {
     # a batch is planned anew each time, and moves its facts in few rows: to write and compile code for them costs more
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
+    _REPLANS: "false",
 }
 """How Spark plans the batches of a stream."""
 _QUIET_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
@@ -158,7 +159,9 @@ class _Run:
         if self._spark is None:
             options = self._options
             cores = options.cores or os.cpu_count() or 1
-            settings = stream_settings(self._job, None if options.master else cores) if self._is_stream else {}
+            settings = history_settings(self._inputs)
+            if self._is_stream:
+                settings = stream_settings(self._job, None if options.master else cores)
             if self._is_stream and not is_remote(options.checkpoint):
                 settings |= LOCAL_CHECKPOINT
             settings |= settings_of(options)
@@ -258,6 +261,11 @@ class _Run:
         if self._is_stream and self._delivery is not None and max(self._delivery.reached.values(), default=0) > clock.limit:
             reached = self._plan.timeline.format_point(clock.limit)
             say(f"note: facts begin after {reached}, and beyond that what waits for time to move on is not told")
+
+
+def history_settings(inputs: Sequence[Input]) -> dict[str, str]:
+    """What Spark is set to for history. What it reads is planned anew while it runs only where a table may be a view."""
+    return {} if any(item.format == "table" for item in inputs) else {_REPLANS: "false"}
 
 
 def stream_settings(job: Job, cores: int | None) -> dict[str, str]:
