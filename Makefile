@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Compiled modules are kept: tests start hundreds of processes, each of which would compile all of tidelog again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo docs java mosquitto chromium package test-compiled playground extension pictures test test-all lint bench clean
 
 demo: $(VENV)/demo.stamp
