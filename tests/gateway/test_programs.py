@@ -153,7 +153,7 @@ def test_a_sink_that_is_away_costs_as_much_disk_as_is_told(tmp_path: Path, full:
         while "running hall" not in said.read_text():
             assert time.monotonic() < until and gateway.poll() is None
             time.sleep(0.05)
-        with socket.create_connection(("127.0.0.1", port), WAIT) as sender:
+        with connected(port) as sender:
             sender.settimeout(2)
             send_until(lambda taken: is_over(full, taken, said.read_text(), tmp_path / "state" / "hall"), sender)
         if full == "stop":
@@ -161,6 +161,17 @@ def test_a_sink_that_is_away_costs_as_much_disk_as_is_told(tmp_path: Path, full:
         else:
             assert gateway.poll() is None
             gateway.send_signal(signal.SIGINT)
+
+
+def connected(port: int) -> socket.socket:
+    """A connection to a source, which may begin to listen after the program runs."""
+    until = time.monotonic() + WAIT
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), WAIT)
+        except ConnectionRefusedError:
+            assert time.monotonic() < until
+            time.sleep(0.05)
 
 
 def is_over(full: str, taken: bool, said: str, state: Path) -> bool:
