@@ -168,8 +168,8 @@ def test_a_new_gateway_is_right(tmp_path: Path, capfd: pytest.CaptureFixture[str
     capfd.readouterr()
     assert main(["gateway", str(folder / "plant.toml"), "--try", str(folder / "messages.jsonl")]) == 0
     told = capfd.readouterr().out.splitlines()
-    assert told[:2] == [f"{folder}/messages.jsonl:1: cold/north/temp", "  plant: temp(north,-18.5)@1970-01-01T00:00:00Z"]
-    assert "  plant: door(north,open)@1970-01-01T00:00:03Z" in told
+    assert told[:2] == [f"{folder}/messages.jsonl:1: cold/north/temp", "  plant: temp(north,-18.5)@2026-01-01T00:00:00Z"]
+    assert "  plant: door(north,open)@2026-01-01T00:00:03Z" in told
     assert main(["init", str(folder)]) == 2
     assert "nothing is overwritten" in capfd.readouterr().err
 
