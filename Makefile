@@ -21,7 +21,7 @@ test-all: playground chromium
 test test-all: $(VENV)/test.stamp
 	@mkdir -p build
 	@$(BIN)/python -m pytest $(chosen) tests/spark > build/spark-tests.txt 2>&1 & spark=$$!; \
-	$(BIN)/python -m pytest $(chosen) -n 2 --ignore=tests/spark; code=$$?; \
+	$(BIN)/python -m pytest $(chosen) -n 2 --dist worksteal --ignore=tests/spark; code=$$?; \
 	wait $$spark || code=1; cat build/spark-tests.txt; exit $$code
 
 lint: $(VENV)/lint.stamp
