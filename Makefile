@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Compiled modules are kept: tests start hundreds of processes, each of which would compile all of tidelog again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo docs java mosquitto chromium package test-compiled playground extension pictures test test-all lint bench clean
 
 demo: $(VENV)/demo.stamp
@@ -18,7 +21,7 @@ test-all: playground chromium
 test test-all: $(VENV)/test.stamp
 	@mkdir -p build
 	@$(BIN)/python -m pytest $(chosen) tests/spark > build/spark-tests.txt 2>&1 & spark=$$!; \
-	$(BIN)/python -m pytest $(chosen) -n 2 --ignore=tests/spark; code=$$?; \
+	$(BIN)/python -m pytest $(chosen) -n 2 --dist worksteal --ignore=tests/spark; code=$$?; \
 	wait $$spark || code=1; cat build/spark-tests.txt; exit $$code
 
 lint: $(VENV)/lint.stamp

@@ -417,6 +417,7 @@ class Ledger:
             if self._corrections is not None:
                 self._corrections.committed()
         self._owed.stored(groups, kept)
+        self._sinks.note_dropped()
         self.stored = new.answers
         self._given = receipts
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+import anyio
+
 from tidelog.runtime.durability import Confirming, Heading, Keeping, promise_of
 from tidelog.runtime.head import SinkStanding
 from tidelog.runtime.interfaces import AnyAnswer
@@ -12,6 +14,9 @@ from tidelog.runtime.owed import Owed
 from tidelog.runtime.supervision import SinkActor
 
 logger = logging.getLogger("tidelog")
+
+_TOLD_EVERY = 60.0
+"""How many seconds lie at least between two warnings that answers of a sink that is away are dropped."""
 
 
 class SinkFeeds:
@@ -49,7 +54,12 @@ class SinkFeeds:
 
     def waiting(self, sink: SinkActor) -> int:
         """How many answers wait for a sink."""
-        return self._owed.told - self.feed(sink).done if self._feeds else 0
+        return self._owed.told - self.feed(sink).passed if self._feeds else 0
+
+    def note_dropped(self) -> None:
+        """Count the answers that a commit has dropped, for the sinks that have not come for them."""
+        for feed in self._feeds.values():
+            feed.note_dropped()
 
     def check(self) -> None:
         """ConnectorError where what a sink keeps would be lost. May wait for the disk."""
@@ -63,30 +73,51 @@ class OwedFeed:
 
     def __init__(self, owed: Owed, taken: int, actor: SinkActor) -> None:
         self.given = taken
-        self._begin = self.done = taken
+        self._begin = self.done = self._gone = taken
         self._owed, self._actor = owed, actor
+        self._untold, self._silent_until = 0, 0.0
 
     async def receive(self) -> Sequence[tuple[Heading | None, Sequence[AnyAnswer]]]:
         """Wait for answers that are committed: all that are at hand. EndOfStream once there will be none."""
         self.done = max(self.done, self.given)
         groups: list[tuple[Heading, Sequence[AnyAnswer]]] = []
         while not groups:
-            self._skip(self._owed.first_kept - 1)
+            self._skip()
             groups = await self._owed.behind(self.given)
         heading, answers = groups[-1]
         self.given = heading.first + len(answers) - 1
         return groups
 
+    @property
+    def passed(self) -> int:
+        """How many answers it took, or will never be given."""
+        return self.done + max(0, self._gone - self.given)
+
     def close(self) -> None:
         """The sink takes nothing more."""
 
-    def _skip(self, last: int) -> None:
-        """The answers up to this number are not there any more."""
-        if self.given < last:
-            count = last - self.given
-            logger.warning("%s: %d answers were dropped, since too many waited for it", self._actor.name, count)
+    def note_dropped(self) -> None:
+        """Count what is not there any more, and was not given: also while the sink is away, and comes for nothing."""
+        last = self._owed.first_kept - 1
+        count = last - max(self.given, self._gone)
+        if count > 0:
+            self._gone = last
             self._actor.drop(count)
-            self.given = self._begin = self.done = last
+            self._untold += count
+            if anyio.current_time() >= self._silent_until:
+                self._tell_dropped()
+
+    def _tell_dropped(self) -> None:
+        logger.warning("%s: %d answers were dropped, since too many waited for it", self._actor.name, self._untold)
+        self._untold, self._silent_until = 0, anyio.current_time() + _TOLD_EVERY
+
+    def _skip(self) -> None:
+        """Go on behind the answers that are not there any more."""
+        self.note_dropped()
+        if self._untold:
+            self._tell_dropped()
+        if self.given < self._gone:
+            self.given = self._begin = self.done = self._gone
 
     def standing(self, name: str) -> SinkStanding:
         """How far the sink has come."""

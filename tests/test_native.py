@@ -7,6 +7,8 @@ import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
+from children import WAIT
+
 _LOADING = """
 import sys
 sys.path.insert(0, {folder!r})
@@ -27,7 +29,7 @@ def load(folder: Path, *, wants_sources: bool) -> subprocess.CompletedProcess[st
     (folder / "pack" / "sub" / "hot.py").write_text("SAYS = 'source'\n")
     (folder / "pack" / "sub" / f"hot{EXTENSION_SUFFIXES[0]}").write_bytes(b"compiled for no machine")
     text = _LOADING.format(folder=str(folder), wants_sources=wants_sources)
-    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=WAIT, check=False)
 
 
 def test_a_compiled_module_is_preferred_to_its_source(tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ def forms_of(formula: Formula, negative: bool = False) -> set[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_drawn_programs_derive_something() -> None:
     """More than a third of the drawn programs derive a fact, and few have times without bound."""
     derived: list[bool] = []
@@ -100,6 +101,7 @@ def test_drawn_programs_derive_something() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_every_form_is_drawn() -> None:
     """Each window with each mode, `@T` without a window and in heads, and each of them after `not`."""
     forms: set[str] = set()

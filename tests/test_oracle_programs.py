@@ -131,6 +131,7 @@ def kinds_of(formula: Formula) -> set[type]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["rational", "integer"])
 def test_drawn_programs_derive_something_with_every_operator(kind: Kind) -> None:
     """More than half of the drawn programs derive a fact from their stream, and every kind of formula occurs."""

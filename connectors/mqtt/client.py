@@ -322,14 +322,21 @@ class MqttClient:
                 await self._wanted.wait()
 
     async def _look(self, link: BufferedSocket) -> None:
-        """Ping the broker in time, and see that it answers; at first, that it lets anybody in at all."""
+        """Ping the broker in time, and see that it answers; at first, that it lets anybody in at all.
+
+        While nothing is read, no answer is seen: then it is only pinged, or it would take the client for dead.
+        """
         until = anyio.current_time() + CONNECT_SECONDS
         while True:
-            await anyio.sleep(min(_LOOK_SECONDS, self.settings.keep_alive / 2))
+            await anyio.sleep(min(_LOOK_SECONDS, self.settings.keep_alive / 2 or _LOOK_SECONDS))
             if not self._statistics.is_connected and anyio.current_time() >= until:
                 raise ConnectionError(self._refusal or f"no answer within {CONNECT_SECONDS:g} s")
-            if self._statistics.is_connected and self._resumed is None:
+            if not self._statistics.is_connected:
+                continue
+            if self._resumed is None:
                 self._check(self._client.loop_misc())
+            else:
+                self.ask()
 
     def _check(self, code: int) -> None:
         if code != 0 or self._client.socket() is None:

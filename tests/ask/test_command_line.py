@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ask.turbines import RULES, TURBINES
+from children import tidelog
 
 TIDELOG = [sys.executable, "-m", "tidelog"]
 READINGS = "".join(f"temp({name},high)@{time}\n" for name, time in [("wt25", 0), ("wt25", 1), ("wt42", 1), ("wt25", 2)])
@@ -26,8 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *arguments: str, given: str = READINGS) -> subprocess.CompletedProcess[str]:
-    command = [*TIDELOG, *arguments]
-    return subprocess.run(command, input=given, capture_output=True, text=True, cwd=folder, check=False)
+    return tidelog(*arguments, given=given, cwd=folder)
 
 
 def lines(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:

@@ -7,10 +7,11 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tidelog
+from drawing import drawn
 from tidelog import Answer, DataError, Engine, LateError, MemorySink, MemorySource, ProgramError, Session
 from tidelog.plans.explain_text import explain
 from tidelog.plans.facts import Record
@@ -67,7 +68,7 @@ def answers(session: Session, records: Sequence[Record], sizes: Iterable[int] = 
 
 @pytest.mark.parametrize("emit", ["final", "points"])
 @pytest.mark.parametrize("name", PROGRAMS)
-@settings(max_examples=12)
+@drawn(12)
 @given(moves=MOVES, delays=DELAYS, sizes=SIZES)
 def test_delays_are_a_lateness(name: str, emit: EmitMode, moves: Any, delays: dict[str, int], sizes: list[int]) -> None:
     """Whatever delays inputs have, all is answered as by a session that allows for as much lateness."""
@@ -80,7 +81,7 @@ def test_delays_are_a_lateness(name: str, emit: EmitMode, moves: Any, delays: di
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@settings(max_examples=12)
+@drawn(12)
 @given(moves=MOVES, sizes=SIZES)
 def test_nothing_sleeps_through_a_late_fact(name: str, moves: Any, sizes: list[int]) -> None:
     """With delays the answers do not depend on whether operators may sleep."""

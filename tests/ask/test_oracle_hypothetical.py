@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from itertools import chain, combinations
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from drawing import drawn
 from oracle.evaluate import evaluate
 from oracle.hypothetical import Answer, Oracle, Supported, answer_of, entailed, pending_facts
 from oracle.hypothetical_programs import EVERYTHING, POSITIVE, ask_programs, queries
@@ -56,7 +57,7 @@ def check_table(program: Program, worlds: Sequence[Collection[Fact]], start: int
                 assert found == model.points(predicate, row), (format_program(program), sorted(world), predicate, row)
 
 
-@settings(max_examples=60)
+@drawn(60)
 @given(st.data())
 def test_each_world_of_a_table_is_the_naive_model(data: st.DataObject) -> None:
     """Programs that can be asked: what a table says of a world is what the naive evaluator derives from its facts."""
@@ -65,7 +66,7 @@ def test_each_world_of_a_table_is_the_naive_model(data: st.DataObject) -> None:
     check_table(program, data.draw(st.lists(facts, min_size=3, max_size=3)), data.draw(st.integers(-1, 2)))
 
 
-@settings(max_examples=40)
+@drawn(40)
 @given(st.data())
 def test_tables_cover_every_form_of_the_language(data: st.DataObject) -> None:
     """So it is for DatalogMTL's and LARS's forms in all their depth."""
@@ -147,7 +148,7 @@ def is_near(answer: Answer) -> bool:
     return isinstance(answer[-1], int) and -12 < answer[-1] < 22
 
 
-@settings(max_examples=25)
+@drawn(25)
 @given(st.data())
 def test_minimal_sets_are_those_found_one_by_one(data: st.DataObject) -> None:
     """H(Q,D,τ) and ℰ(Q,D,τ) are what trying all subsets with the naive evaluator finds."""
@@ -183,7 +184,7 @@ def test_the_definitions_give_the_sets_of_the_paper() -> None:
     assert Supported(("wt25", 0), frozenset({temp("wt25", 2)}), frozenset(known)) in oracle.supported(known, pending)
 
 
-@settings(max_examples=40)
+@drawn(40)
 @given(st.data())
 def test_hypothetical_answers_shrink_as_time_passes(data: st.DataObject) -> None:
     """Propositions 3 and 4: what is hypothetical now was so before any fact came, with H and the facts that have come."""

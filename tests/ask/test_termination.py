@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tidelog
+from drawing import drawn
 from tidelog import ProgramError
 from tidelog.plans.analysis.time_edges import edges_of
 from tidelog.plans.analysis.time_strata import time_strata
@@ -198,7 +199,7 @@ def depends_on_itself(edges: list[Edge]) -> bool:
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@drawn(100)
 @given(EDGES)
 def test_the_verdict_is_that_of_the_definition(edges: list[Edge]) -> None:
     """T-stratified if and only if nothing depends on its own negation then or later; and then the strata are in order."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from children import WAIT
 from tidelog.cli import main
 
 TIDELOG = [sys.executable, "-m", "tidelog"]
@@ -60,7 +61,7 @@ class Piped:
         """Close the pipe; returns the exit code."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        return self.process.wait(60)
+        return self.process.wait(WAIT)
 
 
 @pytest.mark.slow
@@ -95,7 +96,7 @@ def test_old_facts_of_a_pipe_are_late_and_say_so(silent: str) -> None:
         process.stdin.write("temp(s1)@100\n")
         process.stdin.close()
         error = process.stderr.read()
-        assert process.wait(30) == 0
+        assert process.wait(WAIT) == 0
     assert error.startswith("stdin:1: late: by the clock, facts before 1")
     assert "tidelog: note: 1 record could not be used" in error
 

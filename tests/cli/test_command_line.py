@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from children import WAIT, child
+from children import WAIT, child, tidelog
 
 TIDELOG = [sys.executable, "-m", "tidelog"]
 ALARM = "timeline integer, unit 1 s.\ninput hot(pump).\nalarm(X) :- boxminus[0,2] hot(X).\n"
@@ -32,7 +32,7 @@ output ShortStop
 
 
 def run(*arguments: str, given: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*TIDELOG, *arguments], input=given, capture_output=True, text=True, cwd=cwd, check=False)
+    return tidelog(*arguments, given=given, cwd=cwd)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from children import WAIT
 from tidelog.cli import COMMANDS, main
 
 ASK = """
@@ -39,7 +40,7 @@ def test_bash_completes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: 
         "tidelog|materialise|pump.tide|pump": "pump.tide pump.txt",
         "tidelog|spark|in": "ingest",
     }
-    done = subprocess.run(["bash", "-c", ASK, "bash", *asked], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(["bash", "-c", ASK, "bash", *asked], capture_output=True, text=True, check=True, timeout=WAIT)
     assert [sorted(line.split()) for line in done.stdout.splitlines()] == [sorted(text.split()) for text in asked.values()]
 
 

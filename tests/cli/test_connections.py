@@ -18,8 +18,9 @@ from typing import IO
 
 import pytest
 
+from children import WAIT
+
 TIDELOG = [sys.executable, "-m", "tidelog"]
-WAIT = 60
 BACKENDS = pytest.mark.parametrize("backend", ["trio", "asyncio"])
 
 

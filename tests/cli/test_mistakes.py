@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from children import tidelog
 
 PROGRAM = "timeline integer, unit 1 s.\ninput hot(pump).\nalarm(X) :- boxminus[0,2] hot(X).\n"
 FACTS = "hot(a)@1\nhot(a)@2\nhot(a)@3\n"
 
 
 def run(*arguments: str, cwd: Path, given: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tidelog", *arguments]
-    return subprocess.run(command, input=given, capture_output=True, text=True, cwd=cwd, check=False)
+    return tidelog(*arguments, given=given, cwd=cwd)
 
 
 @pytest.fixture

@@ -159,6 +159,7 @@ def test_a_second_signal_ends_it_at_once(here: Path, command: tuple[str, ...]) -
     assert ended in ({130} if command == RUN else {130, 143})
 
 
+@pytest.mark.long
 def test_a_signal_ends_an_outbox_run_that_is_busy(here: Path) -> None:
     """Nothing of the batch is stored; the outbox is whole, and a next run goes on from its last commit."""
     command = ("run", "p.tide", "--in", "p.txt", "--out", "spark+outbox:box")
@@ -186,6 +187,7 @@ def test_a_signal_ends_a_run_whose_reader_does_not_read(here: Path, backend: str
     assert "not all answers were taken before the engine stopped" in said
 
 
+@pytest.mark.long
 def test_a_signal_ends_a_run_whose_client_does_not_read(here: Path) -> None:
     """The same for a socket."""
     (here / "p.tide").write_text("timeline integer.\nq(X,Y) :- p(X), p(Y).\n")

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from children import WAIT
+
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     text = command.replace("tidelog", f"{sys.executable} -m tidelog")
-    return subprocess.run(["sh", "-c", text], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(["sh", "-c", text], cwd=folder, capture_output=True, text=True, timeout=WAIT, check=False)
 
 
 @pytest.fixture

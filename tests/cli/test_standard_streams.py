@@ -11,10 +11,11 @@ from typing import Literal
 
 import pytest
 
+from children import WAIT
+
 TIDELOG = [sys.executable, "-m", "tidelog"]
 STEERING = "a\x1b]0;owned\x07\u202e\u2028\u200b\x9b2J"
 SHOWN = r"a\x1b]0;owned\x07\u202e\u2028\u200b\x9b2J"
-TIMEOUT = 60
 
 
 @pytest.fixture
@@ -49,13 +50,13 @@ def on_terminal(stream: Literal["stdout", "stderr"], arguments: list[str], cwd: 
             if not piece:
                 break
             shown += piece
-        process.wait(TIMEOUT)
+        process.wait(WAIT)
     os.close(leader)
     return shown.decode().replace("\r\n", "\n")
 
 
 def piped(arguments: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([*TIDELOG, *arguments], capture_output=True, cwd=cwd, check=False, timeout=TIMEOUT)
+    done = subprocess.run([*TIDELOG, *arguments], capture_output=True, cwd=cwd, check=False, timeout=WAIT)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -185,7 +186,7 @@ def test_a_reader_that_has_gone_is_no_error(folder: Path, arguments: list[str]) 
             stderr=subprocess.PIPE,
             cwd=folder,
             check=False,
-            timeout=TIMEOUT,
+            timeout=WAIT,
         )
     assert (done.stderr, done.returncode) == (b"", 141)
 
@@ -195,7 +196,7 @@ def test_what_cannot_be_written_is_an_error(folder: Path, arguments: list[str]) 
     """A full disk behind standard output: one line, no traceback at the end."""
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [*TIDELOG, *arguments], stdout=full, stderr=subprocess.PIPE, cwd=folder, check=False, timeout=TIMEOUT
+            [*TIDELOG, *arguments], stdout=full, stderr=subprocess.PIPE, cwd=folder, check=False, timeout=WAIT
         )
     said = b"tidelog: error: cannot write to standard output: No space left on device\n"
     assert (done.stderr, done.returncode) == (said, 1)

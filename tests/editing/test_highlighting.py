@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from pygments.token import Comment, Error, Keyword, Name, Number, String, Token
 
+from children import WAIT
 from tidelog import plans
 from tidelog.editing.highlighting import TideLexer
 from tidelog.editing.words import WORDS
@@ -177,4 +178,4 @@ def test_the_extension_starts_the_server() -> None:
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 def test_the_extension_is_javascript() -> None:
     """Its code can be read."""
-    subprocess.run(["node", "--check", str(EXTENSION / "extension.js")], check=True, timeout=60)
+    subprocess.run(["node", "--check", str(EXTENSION / "extension.js")], check=True, timeout=WAIT)

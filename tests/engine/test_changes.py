@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import drawn
 from engine.running import BACKENDS, engine_answers, plan_of, records, session_answers, shown
 from engine.test_engine_equals_session import dealt
 from engine.test_session_equals_oracle import FRAGMENTS, compiled, show, unfused, until
@@ -288,7 +289,7 @@ def test_changes_are_told_once_the_frontier_makes_them_certain(timeline: str, da
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
-@settings(max_examples=25)
+@drawn(25)
 @given(data=st.data())
 def test_an_engine_tells_the_same_changes(backend: str, data: st.DataObject) -> None:
     """However the facts are dealt to sources: the same changes of each predicate, in the order of time."""

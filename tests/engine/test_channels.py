@@ -7,13 +7,14 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
+from children import WAIT
 from engine.running import BACKENDS
 from tidelog.runtime.channels import Channel, Sender
 
 
 def run(backend: str, scene: Callable[[], Awaitable[None]]) -> None:
     async def within() -> None:
-        with anyio.fail_after(60):
+        with anyio.fail_after(WAIT):
             await scene()
 
     anyio.run(within, backend=backend)

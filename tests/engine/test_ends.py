@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from outbox.boxes import held, run_durably, source
 
 import tidelog
+from drawing import drawn
 from engine.runners import Runner
 from engine.running import BACKENDS, engine_answers, multiset, plan_of, records, run, shown
 from engine.test_session_equals_oracle import compiled, show
@@ -42,7 +43,7 @@ def is_covered(some: Iterable[Record], by: Iterable[Record]) -> bool:
 
 @pytest.mark.parametrize("timeline", ["rational", "integer"])
 @pytest.mark.parametrize("emit", ["final", "points"])
-@settings(max_examples=50)
+@drawn(50)
 @given(data=st.data())
 def test_a_stop_tells_what_a_longer_stream_was_told_by_then(timeline: str, emit: Any, data: st.DataObject) -> None:
     """Answers after the first facts are those that a session has told when more facts follow, no more and no fewer."""
@@ -59,7 +60,7 @@ def test_a_stop_tells_what_a_longer_stream_was_told_by_then(timeline: str, emit:
 
 
 @pytest.mark.parametrize("timeline", ["rational", "integer"])
-@settings(max_examples=50)
+@drawn(50)
 @given(data=st.data())
 def test_nothing_is_told_that_a_longer_stream_denies(timeline: str, data: st.DataObject) -> None:
     """As intervals, what is told at a stop is part of what is told of the whole stream."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
 from tidelog.runtime import channels, ledger, owed
 from tidelog.runtime.durability import Backlog, Kept, Told
+from tidelog.runtime.interfaces import AnyAnswer
 from tidelog.runtime.told import Group, pack_told, unpack_told
 
 PROGRAM = """
@@ -106,6 +108,18 @@ class AwaySink(MemorySink):
         return self
 
 
+class StuckSink(MemorySink):
+    """Holds what it was given first until it is let go on, as a sink does that tries to reach somebody."""
+
+    def __init__(self) -> None:
+        super().__init__(name="stuck")
+        self.is_away = True
+
+    async def send(self, answers: Sequence[AnyAnswer]) -> None:
+        await until(lambda: not self.is_away)
+        await super().send(answers)
+
+
 async def until(is_so: Callable[[], bool]) -> None:
     with anyio.fail_after(WAIT):
         while True:
@@ -135,10 +149,13 @@ def test_a_sink_that_is_away_holds_nothing_up(tmp_path: Path, plan: Plan) -> Non
     assert sorted(away.answers) == sorted(near.answers) == sorted(expected)
 
 
-def test_the_oldest_answers_may_be_dropped(tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond the bound a sink that is away loses the oldest answers; how many they are is counted."""
+@pytest.mark.parametrize("away", [AwaySink(), StuckSink()], ids=lambda sink: str(sink.name))
+def test_the_oldest_answers_may_be_dropped(
+    tmp_path: Path, plan: Plan, away: AwaySink | StuckSink, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Beyond the bound a sink that is away loses the oldest answers; how many is counted and told while it is still away."""
     monkeypatch.setattr(owed, "BLOCK", 5)  # however many answers one commit has, there is more than the last block
-    given, away = facts(plan, 400), AwaySink()
+    given = facts(plan, 120)
     expected = answers(plan, given, emit="final")
 
     async def main(store: StateDirectory) -> Engine:
@@ -156,15 +173,21 @@ def test_the_oldest_answers_may_be_dropped(tmp_path: Path, plan: Plan, monkeypat
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(engine.run)
             await until(lambda: engine.statistics().intake.accepted == len(given))
-            await until(lambda: engine._way._owed.first_kept > 1)  # the sink hears of it when it is back
+            await until(lambda: dropped(engine) > 0)
+            assert "were dropped, since too many waited" in caplog.text
             away.is_away = False
         return engine
 
     with StateDirectory(str(tmp_path)) as store:
         engine = anyio.run(main, store, backend="trio")
+    assert dropped(engine) + len(away.answers) == len(expected)
+    told = re.findall(r"(\d+) answers were dropped", caplog.text)
+    assert sum(map(int, told)) == dropped(engine)
+
+
+def dropped(engine: Engine) -> int:
     ((_, found),) = engine.sink_statistics()
-    assert found.dropped > 0
-    assert found.dropped + len(away.answers) == len(expected)
+    return found.dropped
 
 
 @pytest.mark.parametrize("found", [None, Told(4, 6, b"")])

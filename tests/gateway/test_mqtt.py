@@ -36,9 +36,9 @@ hot(M, C) :- temp(M, C), C >= 80."""
 TOPIC = "plant/{machine}/temp"
 
 
-def source_of(running: Broker, version: Any = "5", **options: Any) -> MqttSource:
+def source_of(running: Broker, version: Any = "5", keep_alive: int = 30, **options: Any) -> MqttSource:
     """A source of the plant's temperatures."""
-    settings = BrokerSettings(url=running.url, version=version, retry_longest=0.5)
+    settings = BrokerSettings(url=running.url, version=version, keep_alive=keep_alive, retry_longest=0.5)
     mapper = MapMapper("floor", PLAN.schema, [MapSettings("temp", topic=TOPIC)])
     return MqttSource("floor", MqttClient(settings, "gateway", "."), mapper, ["plant/+/temp"], **options)
 

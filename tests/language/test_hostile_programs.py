@@ -11,7 +11,7 @@ from tidelog.plans.source import render, to_fields
 from tidelog.plans.statements import MAX_STATEMENT
 
 SECONDS = 10
-"""Far more than each needs: a limit against what never ends, not a measure of speed."""
+"""Seconds of CPU, far more than each needs: a limit against what never ends, not a measure of speed."""
 
 HOSTILE = {
     "a rule of 50 MB": ("p(X) :- " + "q(X), " * 8_000_000, "program-too-long"),
@@ -54,11 +54,11 @@ HOSTILE = {
 def test_it_is_refused_soon(name):
     """A clear error comes in time, and it can be shown in a few lines."""
     text, code = HOSTILE[name]
-    begin = time.monotonic()
+    begin = time.process_time()
     with pytest.raises(ProgramError) as caught:
         parse(text)
     rendered = render(caught.value)
-    assert time.monotonic() - begin < SECONDS
+    assert time.process_time() - begin < SECONDS
     assert caught.value.diagnostics[0].code == code
     assert all(len(line) < 300 for line in rendered.splitlines())
     assert to_fields(caught.value)
@@ -82,9 +82,9 @@ def test_what_the_limits_allow_passes_every_check():
 def test_many_unknown_names_are_told_soon():
     """Looking for the nearest name is bounded."""
     rules = "".join(f"p{i}(X) :- q{i}(X).\n" for i in range(1_500))
-    begin = time.monotonic()
+    begin = time.process_time()
     found = check(parse("input a(x).\n" + rules))
-    assert time.monotonic() - begin < SECONDS
+    assert time.process_time() - begin < SECONDS
     assert sum(item.code == "unknown-predicate" for item in found) == 1_500
 
 

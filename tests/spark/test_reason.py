@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tidelog
+from children import WAIT
 from tidelog.plans.errors import ProgramError, SpecError
 from tidelog.plans.facts import format_record
 from tidelog.spark import STREAM_SETTINGS, reason
@@ -145,6 +146,6 @@ def test_a_stream_goes_on_at_its_checkpoint(streaming: SparkSession, tmp_path: P
             .trigger(availableNow=True)
             .start()
         )
-        assert query.awaitTermination(120), f"run {number} has not ended"
+        assert query.awaitTermination(WAIT), f"run {number} has not ended"
     rows = streaming.read.parquet(f"{tmp_path}/out").collect()
     assert facts(rows, "mute", ("node",)) == [fact for fact in expected([*READINGS, last], "mute") if "n9" not in fact]

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from children import WAIT
 from tidelog.connectors.spark.running.workers import keep_archives
 
 DAEMON = """
@@ -44,7 +45,7 @@ def test_a_worker_ends_with_its_daemon(tmp_path: Path) -> None:
         worker = int(daemon.stdout.readline())
         assert is_there(worker)
         daemon.kill()
-        patience = time.monotonic() + 60
+        patience = time.monotonic() + WAIT
         while is_there(worker):
             assert time.monotonic() < patience
             time.sleep(0.01)

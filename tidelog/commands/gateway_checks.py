@@ -143,7 +143,7 @@ def _takes(topics: Sequence[str], message: Message) -> bool:
 
 def _became(name: str, batch: Batch, times: TimeFormatter) -> str:
     lines = [f"  {name}: {_shown(record, times)}\n" for record in batch.records]
-    lines += [f"  {name}: dead letter: {item.reason}\n" for item in batch.rejected]
+    lines += [f"  {name} cannot use it: {item.reason}\n" for item in batch.rejected]
     return "".join(lines) or f"  {name}: nothing\n"
 
 

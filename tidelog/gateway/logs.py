@@ -88,7 +88,7 @@ def letter_logged(item: Rejected, *, as_json: bool, with_time: bool = True) -> s
     if as_json:
         return msgspec.json.encode({**_letter(item), "level": "warning", "message": "dead letter"}).decode()
     begin = f"{_moment(time.time())} " if with_time else ""
-    return visible(f"{begin}dead letter: {item.place}: {item.reason}: {text_of(item)}")
+    return visible(f"{begin}dead letter of {item.place}: {item.reason}; it reads {text_of(item)}")
 
 
 def _letter(item: Rejected) -> dict[str, str]:

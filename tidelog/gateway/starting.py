@@ -100,6 +100,8 @@ at."11" = ""
 
 _ROOMS = ("north", "south")
 _SECONDS = 40
+_BEGIN = 1_767_225_600
+"""When the recorded messages came: 2026-01-01T00:00:00Z."""
 
 
 def start(folder: Path) -> list[str]:
@@ -141,4 +143,4 @@ def _messages() -> list[str]:
 
 
 def _line(topic: str, payload: dict[str, object], second: int) -> str:
-    return msgspec.json.encode({"topic": topic, "payload": payload, "at": second}).decode() + "\n"
+    return msgspec.json.encode({"topic": topic, "payload": payload, "at": _BEGIN + second}).decode() + "\n"
