@@ -204,9 +204,17 @@ class Join(Operator):
 
     def state(self) -> dict[str, Any]:
         sent = [] if self.sent_coverage is None else self.sent_coverage.snapshot()
-        indexes = [{name: index.snapshot() for name, index in indexes.items()} for indexes in self.indexes]
-        stores = [store.snapshot() for store in self.stores]
+        indexes = [
+            {name: self._saved(port, name, index) for name, index in indexes.items()}
+            for port, indexes in enumerate(self.indexes)
+        ]
+        stores = [self._saved(port, _ROWS, store) for port, store in enumerate(self.stores)]
         return {"stores": stores, "indexes": indexes, "ends": list(self._ends), "sent": sent, "failed": self._failed[0]}
+
+    def _saved(self, port: int, name: str, store: TimeIndex | Coverage) -> list[Any] | str:
+        """What a store, or an index, of a port holds; of an arrangement its name."""
+        shared = self._shared[port].get(name)
+        return store.snapshot() if shared is None else shared[0].name
 
     def load(self, state: dict[str, Any]) -> None:
         self._ends[:] = state["ends"]

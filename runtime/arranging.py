@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from tidelog.operators.arrangement import Arranged, Arrangement, Key
+from tidelog.operators.arrangement import Arranged, Arrangement, Key, with_own_stores
 from tidelog.operators.join_code import JoinCode, write_join
 from tidelog.plans.guards import Port
 from tidelog.plans.plan import JoinShape, Plan, Step
@@ -54,7 +55,7 @@ def arrange(
             shape = steps[join].shape
             if join not in codes and isinstance(shape, JoinShape):
                 codes[join] = write_join(shape)
-        found = _share(joins, codes, shared)
+        found = _share(name, joins, codes, shared)
         if found.arrangements:
             sharing[name] = found
     return sharing, {join: Arranged(code, shared.get(join, {})) for join, code in codes.items()}
@@ -65,7 +66,7 @@ def _joins(plan: Plan, steps: Mapping[str, Step], ports: Sequence[Port], gates: 
     found: dict[str, list[int]] = {}
     for name, port in ports:
         step = steps[name]
-        if not isinstance(step.shape, JoinShape) or step.loop is not None or name in plan.announcing:
+        if not isinstance(step.shape, JoinShape) or not _may_share(step, plan):
             continue
         if not any(isinstance(term, Constant) for term in step.shape.atoms[port]):
             found.setdefault(name, []).append(port)
@@ -76,12 +77,18 @@ def _joins(plan: Plan, steps: Mapping[str, Step], ports: Sequence[Port], gates: 
     }
 
 
+def _may_share(step: Step, plan: Plan) -> bool:
+    """Whether a step is a join outside loops that goes by facts, not through time."""
+    return isinstance(step.shape, JoinShape) and step.loop is None and step.id not in plan.announcing
+
+
 def _share(
+    step: str,
     joins: Mapping[str, Sequence[int]],
     codes: Mapping[str, JoinCode],
     shared: dict[str, dict[tuple[int, Key], Arrangement]],
 ) -> Sharing:
-    """Make an arrangement of each key that several ports have."""
+    """Make an arrangement of each key that several ports have which a step feeds."""
     readers: dict[Key, list[Port]] = {}
     for join, ports in joins.items():
         for port in ports:
@@ -91,7 +98,7 @@ def _share(
     taking: dict[str, None] = {}
     for key, having in readers.items():
         if len(having) > 1:
-            arrangement = Arrangement(key)
+            arrangement = Arrangement(f"{step} by {'row' if key is None else key}", key)
             sharing.arrangements.append(arrangement)
             for join, port in having:
                 shared.setdefault(join, {})[port, key] = arrangement
@@ -110,3 +117,11 @@ def _keys(code: JoinCode, port: int) -> list[Key]:
         return []
     keys: list[Key] = [*code.indexes[port].values()]
     return [*keys, None] if code.looked_up[port] else keys
+
+
+def unshared(graph: dict[str, Any], plan: Plan) -> dict[str, Any]:
+    """The state of a graph as if its joins shared nothing, so that each step's state can be taken for itself."""
+    stored, operators = graph.get("arrangements", {}), graph["operators"]  # version 9 had none
+    joins = [step.id for step in plan.steps if _may_share(step, plan)] if stored else []
+    own = {name: {**operators[name], "state": with_own_stores(operators[name]["state"], stored)} for name in joins}
+    return {**graph, "operators": {**operators, **own}, "arrangements": {}}
