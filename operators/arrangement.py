@@ -17,11 +17,9 @@ from typing import Any
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.join_code import JoinCode
 from tidelog.operators.time_index import TimeIndex
+from tidelog.plans.analysis.lookups import Key
 from tidelog.plans.facts import Fact
 from tidelog.plans.timeline import NEG, POS
-
-Key = tuple[int, ...] | None
-"""The columns by which rows are found; None where they are looked up as a whole."""
 
 
 class Arrangement:

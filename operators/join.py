@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tidelog.operators.arrangement import Arranged, Arrangement, Key
+from tidelog.operators.arrangement import Arranged, Arrangement
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.join_code import write_join
 from tidelog.operators.join_scope import definitions
 from tidelog.operators.operator import Operator
 from tidelog.operators.room import UNBOUNDED, NoRoomError
 from tidelog.operators.time_index import TimeIndex
+from tidelog.plans.analysis.lookups import Key
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.plan import JoinShape
 from tidelog.plans.timeline import NEG, POS
