@@ -58,9 +58,9 @@ package: $(VENV)/test.stamp $(VENV)/lint.stamp
 	@.ci/package
 
 # The wheel with compiled modules of what is committed, in build/compiled/dist, for this Python and this kind of machine; and
-# the tests that `make test` runs, on it. WHEEL=1: the wheel alone.
+# the tests that `make test` runs, on it. WHEEL=1: the wheel alone; ALL=1: the long tests, too.
 test-compiled: $(VENV)/test.stamp $(VENV)/lint.stamp
-	@.ci/compiled $(if $(WHEEL),,tests)
+	@$(if $(ALL),ALL=1) .ci/compiled $(if $(WHEEL),,tests)
 
 # The extension for Visual Studio Code, packed, in build/vscode; needs npm.
 extension:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 import anyio
@@ -73,6 +73,10 @@ class PushSource:
         Raises anyio.ClosedResourceError after `close`, anyio.BrokenResourceError once the source has been left.
         """
         await self._sender.send(facts if isinstance(facts, Batch) else Batch(list(facts)))
+
+    def pass_at_once(self, take: Callable[[Batch], Batch | None] | None) -> None:
+        """While `receive` waits, let `take` have each batch in the turn of `send`; what it returns waits. None: no more."""
+        self._waiting.at_once = take
 
     def close(self) -> None:
         """No more will come: what waits is still delivered, then comes the end."""

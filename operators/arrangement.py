@@ -3,6 +3,9 @@
 Its feeder enters new coverage, after those of its readers have met the others that must not yet find it there, and before
 those that must (`runtime/readers.py`). Each reader tells what it needs; what none of them needs any more is forgotten. A
 reader may so find pieces that it needs no more: what is new to it begins behind them, and does not meet them.
+
+A snapshot has each arrangement once, by its name; where a reader's state has a store, there is this name. States that go
+another way have everything themselves (`with_own_stores`).
 """
 
 from __future__ import annotations
@@ -14,26 +17,25 @@ from typing import Any
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.join_code import JoinCode
 from tidelog.operators.time_index import TimeIndex
+from tidelog.plans.analysis.lookups import Key
 from tidelog.plans.facts import Fact
 from tidelog.plans.timeline import NEG, POS
 
-Key = tuple[int, ...] | None
-"""The columns by which rows are found; None where they are looked up as a whole."""
-
 
 class Arrangement:
-    """A `store` of coverage with several readers, each with a number.
+    """A `store` of coverage with several readers, each with a number; its `name` stands for it in their states.
 
-    >>> shared = Arrangement((0,))
+    >>> shared = Arrangement("temp by 0", (0,))
     >>> short, long = shared.reader(), shared.reader()
     >>> shared.enter([(("a", 1), 0, 9)])
     >>> shared.needs_behind(short, 20), shared.store.entries()
     (None, 1)
     """
 
-    __slots__ = ("_bounds", "_least", "_restored", "store")
+    __slots__ = ("_bounds", "_least", "_restored", "name", "store")
 
-    def __init__(self, key: Key) -> None:
+    def __init__(self, name: str, key: Key) -> None:
+        self.name = name
         self.store: TimeIndex | Coverage = Coverage() if key is None else TimeIndex(key)
         self._bounds: dict[int, int] = {}
         self._least = NEG
@@ -80,7 +82,7 @@ class Arrangement:
         if self._restored is None:
             self.store.restore(data)
             self._restored = data
-        if data != self._restored:
+        if data is not self._restored and data != self._restored:
             del self._bounds[reader]
             return False
         self._bounds[reader] = bound
@@ -94,3 +96,18 @@ class Arranged:
 
     code: JoinCode
     shared: Mapping[tuple[int, Key], Arrangement]
+
+
+def with_own_stores(state: dict[str, Any], stored: Mapping[str, list[Any]]) -> dict[str, Any]:
+    """The state of a join as if it shared nothing: what is `stored` of arrangements in place of their names.
+
+    >>> state = {"stores": [[]], "indexes": [{"index0_0": "temp by 0"}]}
+    >>> with_own_stores(state, {"temp by 0": [[["a", 1], 0, 9]]})
+    {'stores': [[]], 'indexes': [{'index0_0': [[['a', 1], 0, 9]]}]}
+    """
+
+    def own(data: list[Any] | str) -> list[Any]:
+        return stored[data] if isinstance(data, str) else data
+
+    indexes = [{name: own(data) for name, data in indexed.items()} for indexed in state["indexes"]]
+    return {**state, "stores": [own(data) for data in state["stores"]], "indexes": indexes}

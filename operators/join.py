@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tidelog.operators.arrangement import Arranged, Arrangement, Key
+from tidelog.operators.arrangement import Arranged, Arrangement
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.join_code import write_join
 from tidelog.operators.join_scope import definitions
 from tidelog.operators.operator import Operator
 from tidelog.operators.room import UNBOUNDED, NoRoomError
 from tidelog.operators.time_index import TimeIndex
+from tidelog.plans.analysis.lookups import Key
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.plan import JoinShape
 from tidelog.plans.timeline import NEG, POS
@@ -204,9 +205,17 @@ class Join(Operator):
 
     def state(self) -> dict[str, Any]:
         sent = [] if self.sent_coverage is None else self.sent_coverage.snapshot()
-        indexes = [{name: index.snapshot() for name, index in indexes.items()} for indexes in self.indexes]
-        stores = [store.snapshot() for store in self.stores]
+        indexes = [
+            {name: self._saved(port, name, index) for name, index in indexes.items()}
+            for port, indexes in enumerate(self.indexes)
+        ]
+        stores = [self._saved(port, _ROWS, store) for port, store in enumerate(self.stores)]
         return {"stores": stores, "indexes": indexes, "ends": list(self._ends), "sent": sent, "failed": self._failed[0]}
+
+    def _saved(self, port: int, name: str, store: TimeIndex | Coverage) -> list[Any] | str:
+        """What a store, or an index, of a port holds; of an arrangement its name."""
+        shared = self._shared[port].get(name)
+        return store.snapshot() if shared is None else shared[0].name
 
     def load(self, state: dict[str, Any]) -> None:
         self._ends[:] = state["ends"]

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from tidelog.plans.analysis.lookups import Key, kept_columns, partners, variables_of
 from tidelog.plans.once import once_per_object
 from tidelog.plans.plan import JoinShape
 from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, Term, Variable, Wildcard
@@ -40,10 +41,6 @@ class JoinCode:
     indexes: list[dict[str, tuple[int, ...]]]
     looked_up: list[bool]
     distinct: bool
-
-    def keeps_rows(self, atom: int) -> bool:
-        """Whether an atom's rows are stored just as they come."""
-        return f"pattern_{atom} = None\n" in self.text and self.whole[atom]
 
 
 _Place = tuple[int, int]
@@ -81,7 +78,7 @@ def write_join(shape: JoinShape) -> JoinCode:
 
 def _write_join(shape: JoinShape) -> JoinCode:
     writer = _Writer(shape, indexes=[{} for _ in shape.atoms])
-    columns = [_kept_columns(shape, i) for i in range(len(shape.atoms))]
+    columns = [kept_columns(shape, i) for i in range(len(shape.atoms))]
     for i in range(len(shape.atoms)):
         _write_pattern(writer, i, columns[i])
     for i in range(len(shape.atoms)):
@@ -100,27 +97,6 @@ def _write_join(shape: JoinShape) -> JoinCode:
 
 
 _written = once_per_object(_write_join, most=1024)
-
-
-def _kept_columns(shape: JoinShape, atom: int) -> tuple[str, ...]:
-    """The variables of an atom that something else mentions, in order; the others only have to exist."""
-    needed = {term.name for term in shape.head if isinstance(term, Variable)}
-    for other, terms in enumerate(shape.atoms):
-        if other != atom:
-            needed |= {term.name for term in terms if isinstance(term, Variable)}
-    for comparison in shape.comparisons:
-        needed |= variables_of(comparison.left) | variables_of(comparison.right)
-    own = [term.name for term in shape.atoms[atom] if isinstance(term, Variable)]
-    return tuple(dict.fromkeys(name for name in own if name in needed))
-
-
-def variables_of(expression: Expression) -> set[str]:
-    """The names of the variables in an expression."""
-    if isinstance(expression, Variable):
-        return {expression.name}
-    if isinstance(expression, Arithmetic):
-        return set().union(*map(variables_of, expression.operands))
-    return set()
 
 
 def _is_whole(terms: tuple[Term, ...], columns: tuple[str, ...]) -> bool:
@@ -162,16 +138,15 @@ def _write_probe(writer: _Writer, i: int, columns: list[tuple[str, ...]]) -> Non
     pending = list(writer.shape.comparisons)
     at: _Place = (2, 0)
     _write_comparisons(writer, at[0], bound, pending)
-    others = [j for j in range(len(columns)) if j != i]
+    left = partners(writer.shape, columns, i)
     sources = {columns[i]: "row"}
-    while others:
-        j = max(others, key=lambda candidate: (_share(columns[candidate], bound), -candidate))
-        others.remove(j)
-        if not others:
+    while left:
+        j, key = left.pop(0)
+        if not left:
             writer.line(at[0], "if len(out) > most: join.relieve(out)")
-        at = _write_match(writer, at, j, columns[j], bound, sources)
+        at = _write_match(writer, at, (j, key), columns[j], bound, sources)
         _write_comparisons(writer, at[0], bound, pending)
-        if others and at[1] % _LEVELS_PER_FUNCTION == 0:
+        if left and at[1] % _LEVELS_PER_FUNCTION == 0:
             at = _write_continuation(writer, i, at, [*sources.values(), *map(writer.variable, sorted(bound))])
     depth, level = at
     writer.line(depth, f"out.append(({_head(writer, sources)}, lo{level}, hi{level}))")
@@ -189,12 +164,6 @@ def _write_continuation(writer: _Writer, i: int, at: _Place, known: list[str]) -
     return 2, level
 
 
-def _share(columns: tuple[str, ...], bound: set[str]) -> tuple[int, int]:
-    """Prefer the atom whose row is known already, then the one with the most columns known."""
-    known = sum(name in bound for name in columns)
-    return (1 if known == len(columns) else 0, known)
-
-
 def _unpack(writer: _Writer, depth: int, row: str, columns: tuple[str, ...]) -> None:
     if columns:
         writer.line(depth, "".join(f"{writer.variable(name)}, " for name in columns).rstrip(" ") + f" = {row}")
@@ -208,12 +177,17 @@ def _drop_unused(writer: _Writer, unpacking: int, columns: tuple[str, ...]) -> N
 
 
 def _write_match(
-    writer: _Writer, at: _Place, j: int, columns: tuple[str, ...], bound: set[str], sources: dict[tuple[str, ...], str]
+    writer: _Writer,
+    at: _Place,
+    partner: tuple[int, Key],
+    columns: tuple[str, ...],
+    bound: set[str],
+    sources: dict[tuple[str, ...], str],
 ) -> _Place:
-    """Go through the coverage of atom j that agrees with what is bound and meets the times of this level."""
-    known = tuple(position for position, name in enumerate(columns) if name in bound)
+    """Go through the coverage of an atom that agrees with what is bound and meets the times of this level."""
+    j, known = partner
     depth, level = at
-    if len(known) == len(columns):
+    if known is None:
         writer.looked_up.add(j)
         row = sources.get(columns) or _tuple(writer.variable(name) for name in columns)
         writer.line(depth, f"b{level + 1} = rows{j}.get({row})")

@@ -6,7 +6,7 @@ import json
 
 from tidelog.plans.analysis.stage_report import stage_fields
 from tidelog.plans.analysis.stages import stages_of
-from tidelog.plans.explain_steps import PortView, StepView, view_of
+from tidelog.plans.explain_steps import PortView, StepView, views_of
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_formula, format_statement
 from tidelog.plans.questions import Question
@@ -28,8 +28,11 @@ def explain_json(plan: Plan) -> str:
     - `steps`, in the order in which they run: `id`, `predicate`, `operator`, `parameters`, `inputs` (`port` from 0, `role`,
       `kind`: step, stream, facts, start, clock or arrivals, `name`), `loop` or null, `delay` and `lead` (how far the
       frontier lies behind, or ahead of, the watermark), `reach` of its `#`-facts or null, `sleeps` (the predicate whose
-      absence puts it to sleep, or null), `spared` (ports that are told what is of no use), `rule`
-      (normalised) and `source` (as written)
+      absence puts it to sleep, or null), `spared` (ports that are told what is of no use), `shared` (what several joins
+      store of what it sends, and is stored once: `columns`, from 0, by which rows are found, null for whole rows, and
+      `readers`, each a `step` and a `port`), `fused` (the operators that it is in one), `rule` (normalised) and `source`
+      (as written)
+    - `tasks`: for each task in which operators run, their steps; sources and sinks have tasks of their own
     - `loops`: `number`, `members`, `entries` (`step`, `port`), `holds`
     - `outputs`: predicate to step; `constraints`: step to rule; `backgrounds`: `predicate`, `path`; `facts`: how many
     - `questions`: `name`, `query`, `inputs` (predicate to delay in ticks), `rules` (times in ticks), `depth` or null
@@ -46,7 +49,7 @@ def plan_fields(plan: Plan) -> dict[str, object]:
     """The plan's part of the object."""
     return {
         "timeline": _timeline(plan.timeline),
-        "steps": [_step(view_of(plan, step)) for step in plan.steps],
+        "steps": [_step(view) for view in views_of(plan)],
         "loops": [
             {
                 "number": loop.number,
@@ -56,6 +59,7 @@ def plan_fields(plan: Plan) -> dict[str, object]:
             }
             for loop in plan.loops
         ],
+        "tasks": [[step.id for step in plan.steps]] if plan.steps else [],
         "outputs": dict(plan.outputs),
         "constraints": {step: format_statement(rule) for step, rule in plan.constraints.items()},
         "backgrounds": [{"predicate": item.predicate, "path": item.path} for item in plan.backgrounds],
@@ -97,6 +101,14 @@ def _step(view: StepView) -> dict[str, object]:
         "reach": None if view.reach is None else format_time(view.reach),
         "sleeps": view.sleeps or None,
         "spared": list(view.spared),
+        "shared": [
+            {
+                "columns": None if store.key is None else list(store.key),
+                "readers": [{"step": step, "port": port} for step, port in store.readers],
+            }
+            for store in view.shared
+        ],
+        "fused": list(view.fused),
         "rule": view.rule,
         "source": view.source,
     }

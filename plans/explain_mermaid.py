@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.plans.explain_steps import PortView, StepView, view_of
+from tidelog.plans.explain_steps import PortView, StepView, shared_text, views_of
 from tidelog.plans.plan import Feed, Plan
 from tidelog.plans.printing import format_formula, format_statement
 from tidelog.plans.timeline import format_time
@@ -15,18 +15,20 @@ _PLAIN = frozenset(" ()[]{},.:/+-*=!?@_'")
 def explain_mermaid(plan: Plan) -> str:
     """The flowchart's text.
 
-    Steps are `s0`, `s1`, … in the plan's order; inputs `i…`, outputs `o…`, constraints `c…`, questions `q…`. The edge into
-    a hold is dotted: there a loop closes.
+    Steps are `s0`, `s1`, … in the plan's order; inputs `i…`, outputs `o…`, constraints `c…`, questions `q…`. What one task
+    runs is in one box. The edge into a hold is dotted: there a loop closes.
     """
-    views = [view_of(plan, step) for step in plan.steps]
+    views = views_of(plan)
     names = {view.id: f"s{i}" for i, view in enumerate(views)}
     feeds = dict.fromkeys(port.feed for view in views for port in view.inputs if port.feed.kind != "step")
     feeds |= dict.fromkeys(Feed("stream", name) for question in plan.questions for name in sorted(question.inputs))
     inputs = {feed: f"i{i}" for i, feed in enumerate(feeds)}
     lines = ["flowchart LR"]
     lines += [f'  {name}(["{escape(_feed(feed))}"])' for feed, name in inputs.items()]
-    lines += [f"  {_node(view, names)}" for view in views if view.loop is None]
+    lines += ['  subgraph task0 ["one task"]'] if views else []
+    lines += [f"    {_node(view, names)}" for view in views if view.loop is None]
     lines += _subgraphs(plan, views, names)
+    lines += ["  end"] if views else []
     lines += [f"  {edge}" for view in views for edge in _edges(view, names, inputs)]
     lines += _leaving(plan, names)
     lines += _questions(plan, inputs)
@@ -52,14 +54,15 @@ def _node(view: StepView, names: dict[str, str]) -> str:
         parts.append(f"delay {format_time(view.delay)}")
     if view.reach is not None:
         parts.append(f"#-facts over gaps of up to {format_time(view.reach)}")
+    parts += [f"stored once {shared_text(store)}" for store in view.shared]
     return f'{names[view.id]}["{"<br/>".join(map(escape, parts))}"]'
 
 
 def _subgraphs(plan: Plan, views: list[StepView], names: dict[str, str]) -> Iterator[str]:
     for loop in plan.loops:
-        yield f'  subgraph loop{loop.number} ["loop {loop.number}"]'
-        yield from (f"    {_node(view, names)}" for view in views if view.loop == loop.number)
-        yield "  end"
+        yield f'    subgraph loop{loop.number} ["loop {loop.number}"]'
+        yield from (f"      {_node(view, names)}" for view in views if view.loop == loop.number)
+        yield "    end"
 
 
 def _edges(view: StepView, names: dict[str, str], inputs: dict[Feed, str]) -> Iterator[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from tidelog.plans.analysis.extent import reach_of
 from tidelog.plans.analysis.notation import decode_distance, decode_metric, operator_text
+from tidelog.plans.analysis.shared_stores import SharedStore, shared_stores
 from tidelog.plans.plan import (
     AggregateShape,
     AntiJoinShape,
@@ -50,7 +51,8 @@ class StepView:
     aggregate, threshold or hold; `parameters` says
     what it computes (`diamondminus[0,2]`). `lead` is how far its frontier lies ahead of the watermark (below 0: behind),
     `reach` the longest gap that its `#`-facts cover, or None. `sleeps` names the input predicate whose absence puts it to
-    sleep, or is empty; `spared` are the ports at which facts are kept from it while they can be of no use.
+    sleep, or is empty; `spared` are the ports at which facts are kept from it while they can be of no use. `shared` is what
+    several joins store of what it sends, and is stored once; `fused` names the operators that it is in one.
     """
 
     id: str
@@ -65,6 +67,8 @@ class StepView:
     source: str
     sleeps: str = ""
     spared: tuple[int, ...] = ()
+    shared: tuple[SharedStore, ...] = ()
+    fused: tuple[str, ...] = ()
 
     @property
     def delay(self) -> Time:
@@ -72,8 +76,13 @@ class StepView:
         return -self.lead if self.lead < 0 else Fraction(0)
 
 
-def view_of(plan: Plan, step: Step) -> StepView:
-    """What is to be said of a step."""
+def views_of(plan: Plan) -> list[StepView]:
+    """What is to be said of each step, in the order in which they run."""
+    shared = shared_stores(plan)
+    return [_view_of(plan, step, shared.get(step.id, ())) for step in plan.steps]
+
+
+def _view_of(plan: Plan, step: Step, shared: Sequence[SharedStore]) -> StepView:
     shape = step.shape
     roles = _roles(shape, len(step.inputs))
     return StepView(
@@ -89,7 +98,36 @@ def view_of(plan: Plan, step: Step) -> StepView:
         source=step.source,
         sleeps=next((sleeper.predicates[0] for sleeper in plan.prospects.sleepers if sleeper.step == step.id), ""),
         spared=tuple(sorted(port for name, port in plan.prospects.gates if name == step.id)),
+        shared=tuple(shared),
+        fused=_PARTS_OF_LATCH if isinstance(shape, LatchShape) else (),
     )
+
+
+def shared_text(store: SharedStore) -> str:
+    """By what the rows of a shared store are found, and which steps read it.
+
+    >>> shared_text(SharedStore((0, 2), (("p", 0), ("q", 0), ("q", 1))))
+    'by columns 1 and 3, for p and q'
+    """
+    names = list(dict.fromkeys(step for step, _ in store.readers))
+    columns = [str(position + 1) for position in store.key or ()]
+    key = f"column{'s' if len(columns) > 1 else ''} {listed(columns)}" if columns else "time alone"
+    more = names[_MOST_NAMES:]
+    shown = [*names[:_MOST_NAMES], f"{len(more)} more"] if len(more) > 1 else names
+    return f"by {'whole rows' if store.key is None else key}, for {listed(shown)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in words: `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+_MOST_NAMES = 4
+"""So many steps are named in a line."""
+
+
+_PARTS_OF_LATCH = ("dilate", "antijoin", "since")
+"""What `not N since[0,inf) M` is in normal form (`plans/fusing.py`)."""
 
 
 _OPERATORS: Mapping[type[Shape], str] = {

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from tidelog.plans.batch import BatchPlan
 from tidelog.plans.explain_json import explain_json, explain_program
 from tidelog.plans.explain_mermaid import explain_mermaid
-from tidelog.plans.explain_steps import PortView, StepView, view_of
+from tidelog.plans.explain_steps import PortView, StepView, listed, shared_text, views_of
 from tidelog.plans.normal.program import as_program
 from tidelog.plans.plan import Feed, Loop, Plan, Step
 from tidelog.plans.printing import format_formula, format_predicate, format_program, format_statement
@@ -52,13 +52,15 @@ def explain_plan(plan: Plan) -> str:
     loops = {loop.number: loop for loop in plan.loops}
     steps = {step.id: step for step in plan.steps}
     lines = [f"plan of {plan.name}", f"  {_timeline(plan)}"]
-    for step in plan.steps:
-        if step.loop in loops:
-            lines += ["", *_loop(loops.pop(step.loop), steps)]
-        lines += ["", *_step(view_of(plan, step))]
+    for view in views_of(plan):
+        if view.loop in loops:
+            lines += ["", *_loop(loops.pop(view.loop), steps)]
+        lines += ["", *_step(view)]
     lines += _list("outputs", [f"{format_predicate(name)} from {step}" for name, step in plan.outputs.items()])
     lines += _list("constraints", [f"{step}: {format_statement(rule)}" for step, rule in plan.constraints.items()])
     lines += _list("questions", [_question(question) for question in plan.questions])
+    run = [name for name, found in (("steps", plan.steps), ("questions", plan.questions)) if found]
+    lines += _list("tasks", [f"all {listed(run)} run in one; each source and each sink has its own"] if run else [])
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -95,6 +97,10 @@ def _step(view: StepView) -> Iterator[str]:
         yield f"  sleeps:  while {format_predicate(view.sleeps)} is absent"
     if view.spared:
         yield f"  spared:  {', '.join(_port(view.inputs[port]) for port in view.spared)}, while it can be of no use"
+    for number, store in enumerate(view.shared):
+        yield f"  {'' if number else 'stored:':8} once {shared_text(store)}"
+    if view.fused:
+        yield f"  fused:   {listed(view.fused)} in one"
     if view.rule:
         yield f"  rule:    {view.rule}"
     if view.source and view.source != view.rule:

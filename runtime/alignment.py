@@ -49,6 +49,10 @@ class Alignment:
                 self._held.add(name)
                 if self._holds is not None:
                     self._holds.set()
+        if self._held:
+            self._release()
+
+    def _release(self) -> None:
         for held in [held for held in self._held if not self._is_too_far(held)]:
             self._held.discard(held)
             if held in self._actors:

@@ -1,24 +1,21 @@
-"""Which joins share what they store: those that read one step by one key have one arrangement (`operators/arrangement.py`).
+"""Arrangements at work: those that a plan's joins share (`plans/analysis/shared_stores.py`), and who reads them.
 
-A join takes part with the ports outside loops that get all that the step sends, with nothing before them that withholds it
-(prospects). When something new comes, its first port there takes it before it is stored, and its second port behind that:
-so new facts meet old ones at either port, and each other once. A join that has more than two ports there stores for itself,
-and so does one that leaves out columns, since several rows become one there.
+When something new comes, a join's first port takes it before it is stored, and its second port behind that: so new facts
+meet old ones at either port, and each other once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from tidelog.operators.arrangement import Arranged, Arrangement, Key
-from tidelog.operators.join_code import JoinCode, write_join
+from tidelog.operators.arrangement import Arranged, Arrangement, with_own_stores
+from tidelog.operators.join_code import write_join
+from tidelog.plans.analysis.lookups import Key
+from tidelog.plans.analysis.shared_stores import SharedStore, may_share, ports_of_joins, shared_stores
 from tidelog.plans.guards import Port
-from tidelog.plans.plan import JoinShape, Plan, Step
-from tidelog.plans.syntax import Constant
-
-_MOST_PORTS = 2
-"""So many ports of one join can be told apart by whether what is new is stored already."""
+from tidelog.plans.plan import JoinShape, Plan
 
 
 @dataclass(slots=True)
@@ -38,75 +35,38 @@ class Sharing:
 def arrange(
     plan: Plan, outer: Mapping[str, Sequence[Port]], gates: Collection[Port]
 ) -> tuple[dict[str, Sharing], dict[str, Arranged]]:
-    """For each step that feeds some, the arrangements; for joins beside others, their code, and what they read of these.
+    """For each step that feeds some, the arrangements; for the joins that read them, their code, and what they read.
 
     `outer` are the ports that each step feeds outside its loop; before `gates`, facts may be withheld.
     """
     steps = {step.id: step for step in plan.steps}
-    codes: dict[str, JoinCode] = {}
     sharing: dict[str, Sharing] = {}
     shared: dict[str, dict[tuple[int, Key], Arrangement]] = {}
-    for name, ports in outer.items():
-        joins = _joins(plan, steps, ports, gates)
-        if sum(map(len, joins.values())) < 2:
-            continue
-        for join in joins:
-            shape = steps[join].shape
-            if join not in codes and isinstance(shape, JoinShape):
-                codes[join] = write_join(shape)
-        found = _share(joins, codes, shared)
-        if found.arrangements:
-            sharing[name] = found
-    return sharing, {join: Arranged(code, shared.get(join, {})) for join, code in codes.items()}
-
-
-def _joins(plan: Plan, steps: Mapping[str, Step], ports: Sequence[Port], gates: Collection[Port]) -> dict[str, list[int]]:
-    """The joins that may take part, each with its ports that get all that the step sends."""
-    found: dict[str, list[int]] = {}
-    for name, port in ports:
-        step = steps[name]
-        if not isinstance(step.shape, JoinShape) or step.loop is not None or name in plan.announcing:
-            continue
-        if not any(isinstance(term, Constant) for term in step.shape.atoms[port]):
-            found.setdefault(name, []).append(port)
-    return {
-        name: chosen
-        for name, chosen in found.items()
-        if len(chosen) <= _MOST_PORTS and not any((name, port) in gates for port in chosen)
+    for name, stores in shared_stores(plan, outer, gates).items():
+        sharing[name] = Sharing([_arrangement(name, store, shared) for store in stores])
+        taking = {join for store in stores for join, _ in store.readers}
+        seen: set[str] = set()
+        for join, port in ports_of_joins(plan, steps, outer[name], gates):
+            if join in taking:
+                (sharing[name].after if join in seen else sharing[name].before).append((join, port))
+                seen.add(join)
+    shapes = {name: steps[name].shape for name in shared}
+    return sharing, {
+        name: Arranged(write_join(shape), shared[name]) for name, shape in shapes.items() if isinstance(shape, JoinShape)
     }
 
 
-def _share(
-    joins: Mapping[str, Sequence[int]],
-    codes: Mapping[str, JoinCode],
-    shared: dict[str, dict[tuple[int, Key], Arrangement]],
-) -> Sharing:
-    """Make an arrangement of each key that several ports have."""
-    readers: dict[Key, list[Port]] = {}
-    for join, ports in joins.items():
-        for port in ports:
-            for key in _keys(codes[join], port):
-                readers.setdefault(key, []).append((join, port))
-    sharing = Sharing()
-    taking: dict[str, None] = {}
-    for key, having in readers.items():
-        if len(having) > 1:
-            arrangement = Arrangement(key)
-            sharing.arrangements.append(arrangement)
-            for join, port in having:
-                shared.setdefault(join, {})[port, key] = arrangement
-                taking[join] = None
-    for join in joins:
-        if join in taking:
-            first, *rest = joins[join]
-            sharing.before.append((join, first))
-            sharing.after += [(join, port) for port in rest]
-    return sharing
+def _arrangement(step: str, store: SharedStore, shared: dict[str, dict[tuple[int, Key], Arrangement]]) -> Arrangement:
+    """An arrangement of what a step sends, noted for its readers."""
+    arrangement = Arrangement(f"{step} by {'row' if store.key is None else store.key}", store.key)
+    for join, port in store.readers:
+        shared.setdefault(join, {})[port, store.key] = arrangement
+    return arrangement
 
 
-def _keys(code: JoinCode, port: int) -> list[Key]:
-    """By which columns a port's rows are found, where they are stored just as they come."""
-    if not code.keeps_rows(port):
-        return []
-    keys: list[Key] = [*code.indexes[port].values()]
-    return [*keys, None] if code.looked_up[port] else keys
+def unshared(graph: dict[str, Any], plan: Plan) -> dict[str, Any]:
+    """The state of a graph as if its joins shared nothing, so that each step's state can be taken for itself."""
+    stored, operators = graph.get("arrangements", {}), graph["operators"]  # version 9 had none
+    joins = [step.id for step in plan.steps if may_share(step, plan)] if stored else []
+    own = {name: {**operators[name], "state": with_own_stores(operators[name]["state"], stored)} for name in joins}
+    return {**graph, "operators": {**operators, **own}, "arrangements": {}}

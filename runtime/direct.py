@@ -67,11 +67,14 @@ class Direct:
 
     def pass_on_nowait(self) -> bool:
         """Do of `pass_on` what needs no waiting; returns whether that was all."""
-        if self._answers and all(end.has_room() for end in self._ends):
+        if self._answers:
+            for end in self._ends:
+                if not end.has_room():
+                    return False
             answers, self._answers = self._answers, []
             for end in self._ends:
                 end.send_nowait(answers)
-        return not self._answers and not self._receipts
+        return not self._receipts
 
     async def wait_for_room(self) -> bool:
         """There is always room: channels wait themselves."""

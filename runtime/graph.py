@@ -15,7 +15,7 @@ from tidelog.plans.facts import Fact, format_atom, format_record
 from tidelog.plans.guards import Prospects
 from tidelog.plans.places import place_of
 from tidelog.plans.plan import Plan, Step
-from tidelog.runtime.arranging import arrange
+from tidelog.runtime.arranging import arrange, unshared
 from tidelog.runtime.deploy import build_operator, consumers_of, ports_fed_by
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.loop_control import MOST_VALUES, LoopControl
@@ -246,13 +246,18 @@ class Graph:
             "operators": {name: operator.snapshot() for name, operator in self.operators.items()},
             "loops": [control.snapshot() for control in self.controls],
             "prospects": self._watch.snapshot(),
+            "arrangements": {
+                arrangement.name: arrangement.store.snapshot()
+                for sharing in self.sharing.values()
+                for arrangement in sharing.arrangements
+            },
         }
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot was taken."""
         for sharing in self.sharing.values():
             sharing.clear()
-        for name, state in data["operators"].items():
+        for name, state in unshared(data, self.plan)["operators"].items():
             self.operators[name].restore(state)
         for control, state in zip(self.controls, data["loops"], strict=True):
             control.restore(state)

@@ -175,6 +175,15 @@ class Recorded(Protocol):
         ...
 
 
+@runtime_checkable
+class Immediate(Protocol):
+    """A source of facts that other tasks of the event loop hand to it, which can be passed on in their turn."""
+
+    def pass_at_once(self, take: Callable[[Batch], Batch | None] | None) -> None:
+        """While `receive` waits, let `take` have each batch instead; what it returns is to be received. None: no more."""
+        ...
+
+
 class Interrupted(OSError):
     """A sink was cut off, and keeps what was not taken: opened again, it goes on from there when `send` is called.
 

@@ -13,6 +13,7 @@ from typing import Any
 from tidelog.plans.analysis.identity import Identity, bridges_less, port_map
 from tidelog.plans.analysis.prospects import STRANGERS
 from tidelog.plans.plan import Plan, UnionShape
+from tidelog.runtime.arranging import unshared
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,9 @@ class Mixture:
 
     def mix(self, stored: dict[str, Any], told: dict[str, Any], blank: Mapping[str, Any]) -> dict[str, Any]:
         """The state of the plan now. `blank` is the emission's without any, for each output that begins so."""
-        network = {**stored["network"], "graph": self._graph(stored["network"]["graph"], told["network"]["graph"])}
+        was = unshared(stored["network"]["graph"], self.before)
+        is_told = unshared(told["network"]["graph"], self.now)
+        network = {**stored["network"], "graph": self._graph(was, is_told)}
         questions = [
             stored["questions"][self.questions[i]] if i in self.questions else state
             for i, state in enumerate(told["questions"])
@@ -52,7 +55,8 @@ class Mixture:
             for name, state in told["operators"].items()
         }
         loops = [self._loop(i, stored["loops"], state) for i, state in enumerate(told["loops"])]
-        return {"operators": operators, "loops": loops, "prospects": self._prospects(stored["prospects"], told["prospects"])}
+        prospects = self._prospects(stored["prospects"], told["prospects"])
+        return {"operators": operators, "loops": loops, "prospects": prospects}
 
     def _is_kept(self, name: str) -> bool:
         return name in self.steps and not bridges_less(self.now.step(name), self.before.step(self.steps[name]))

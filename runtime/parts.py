@@ -1,4 +1,4 @@
-"""A session's state in parts: one for each step, so that a step that has nothing new is not stored again."""
+"""A session's state in parts: one a step, and one for what joins share; what has nothing new is not stored again."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tidelog.plans.errors import SnapshotError
 _REST = "session"
 """The part that holds all that is no step's."""
 _STEP = "step "
+_ARRANGEMENT = "arrangement "
 REACH = "reach"
 """The part that is no state: up to when facts have held that were brought so far (`runtime/correcting.py`)."""
 
@@ -45,10 +46,12 @@ class Parts:
         try:
             found = {name: (_decode(data), blake2b(data, digest_size=16).digest()) for name, data in parts if name != REACH}
             state: dict[str, Any] = found[_REST][0]
-            operators = state["network"]["graph"]["operators"]
+            graph = state["network"]["graph"]
             for name, (data, _) in found.items():
                 if name.startswith(_STEP):
-                    operators[name.removeprefix(_STEP)] = data
+                    graph["operators"][name.removeprefix(_STEP)] = data
+                elif name.startswith(_ARRANGEMENT):
+                    graph["arrangements"][name.removeprefix(_ARRANGEMENT)] = data
         except (msgspec.MsgspecError, UnicodeDecodeError, LookupError, TypeError, AttributeError) as error:
             raise SnapshotError(f"the snapshot is damaged: {error!r}") from error
         self._digests = {name: digest for name, (_, digest) in found.items()}
@@ -59,5 +62,6 @@ def _cut(state: dict[str, Any]) -> dict[str, bytes]:
     network = state["network"]
     graph = network["graph"]
     parts = {_STEP + name: _encode(operator) for name, operator in graph["operators"].items()}
-    rest = {**state, "network": {**network, "graph": {**graph, "operators": {}}}}
+    parts |= {_ARRANGEMENT + name: _encode(data) for name, data in graph["arrangements"].items()}
+    rest = {**state, "network": {**network, "graph": {**graph, "operators": {}, "arrangements": {}}}}
     return {_REST: _encode(rest), **parts}

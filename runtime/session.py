@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from tidelog.runtime.why.why_not import WhyNot
 
 _SOURCE = "session"
-_SNAPSHOT_VERSION = 9
+_SNAPSHOT_VERSION = 10
+_READ_VERSIONS = (9, 10)
 
 
 class Session:
@@ -428,6 +429,7 @@ class Session:
     def state(self) -> dict[str, Any]:
         """The same without a checksum, for who has one for what he stores."""
         return {
+            "version": _SNAPSHOT_VERSION,
             **self._kind(),
             "intake": self._intake.snapshot(),
             "network": self._network.snapshot(),
@@ -455,7 +457,8 @@ class Session:
 
     def go_on_from(self, state: dict[str, Any]) -> None:
         """What `load` does, for a session that is new: where this raises SnapshotError, it is of no use any more."""
-        if any(state.get(name) != value for name, value in self._kind().items()):
+        is_read = state.get("version") in _READ_VERSIONS
+        if not is_read or any(state.get(name) != value for name, value in self._kind().items()):
             other = "another program, mode or version, with other sources, or with other prospects"
             raise SnapshotError(f"the snapshot was taken from {other}")
         with taking():
@@ -464,7 +467,6 @@ class Session:
     def _kind(self) -> dict[str, Any]:
         """What a session has to share with the one that a snapshot was taken from."""
         return {
-            "version": _SNAPSHOT_VERSION,
             "plan": _fingerprint_of(self.plan),
             "emit": self._emit,
             "prospects": self._prospects,

@@ -6,9 +6,10 @@ import errno
 import logging
 import time
 from collections import deque
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal, Protocol
 
@@ -23,6 +24,7 @@ from tidelog.runtime.interfaces import (
     Accountable,
     AnyAnswer,
     Batch,
+    Immediate,
     Interrupted,
     Recorded,
     Rejected,
@@ -126,6 +128,7 @@ class SourceActor:
         self.name = name
         self._source = source
         self._acknowledging = source if isinstance(source, Acknowledging) else None
+        self._immediate = source if isinstance(source, Immediate) else None
         self._attempts = Attempts(source.name, policy)
         self._silence = None if idle_after is None else Silence(idle_after)
         self._is_temporary = is_temporary
@@ -202,7 +205,8 @@ class SourceActor:
         try:
             with anyio.CancelScope() as self._scope:  # told to stop while it opens, the source is given up
                 async with self._source:
-                    await self._pass_all_on(events)
+                    with self._at_once(events):
+                        await self._pass_all_on(events)
                     ended = True
                     await self._last_moment()
                     if not self._stopping:
@@ -226,6 +230,32 @@ class SourceActor:
         for _ in range(_MOMENTS):
             if not self._stopping:
                 await anyio.lowlevel.checkpoint()
+
+    @contextmanager
+    def _at_once(self, events: Sender[SourceEvent]) -> Iterator[None]:
+        """Pass on what others hand to the source in their turn, while it waits for that."""
+        if self._immediate is None:
+            yield
+            return
+        self._immediate.pass_at_once(partial(self._pass_on_nowait, events))
+        try:
+            yield
+        finally:
+            self._immediate.pass_at_once(None)
+
+    def _pass_on_nowait(self, events: Sender[SourceEvent], batch: Batch) -> Batch | None:
+        """Pass on a batch where that is possible at once; else it is to be received."""
+        if self._stopping or self._released is not None:
+            return batch
+        self._note(batch)
+        self._untaken += 1
+        self._listen()
+        try:
+            events.send_nowait((self.name, batch, self._moment()))
+        except (anyio.WouldBlock, anyio.BrokenResourceError):
+            self._untaken -= 1
+            return batch
+        return None
 
     async def _pass_all_on(self, events: Sender[SourceEvent]) -> None:
         """Pass on what the source says, to its end, or until told to stop. Only the waiting is ever cancelled."""
@@ -251,14 +281,21 @@ class SourceActor:
             kind = type(batch).__name__
             raise TypeError(f"source `{self._source.name}`: `receive` returns a Batch, or None at the end, got {kind}")
         if batch is not None:
-            self._attempts.succeeded()
-            batch.received = time.monotonic()
+            self._note(batch)
         return batch
+
+    def _note(self, batch: Batch) -> None:
+        """A batch has come."""
+        self._attempts.succeeded()
+        batch.received = time.monotonic()
+
+    def _moment(self) -> float:
+        return self._silence.moment() if self._silence is not None else 0.0
 
     async def _pass_on(self, events: Sender[SourceEvent], news: Batch | Literal["opened", "ended"]) -> None:
         self._untaken += 1
         self._listen()
-        await events.send((self.name, news, self._silence.moment() if self._silence is not None else 0.0))
+        await events.send((self.name, news, self._moment()))
 
     def _listen(self) -> None:
         """A source that waits to be heard is not silent: it is the engine that is slow, or holds it back."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.plans.explain_steps import StepView, view_of
+from tidelog.plans.explain_steps import StepView, shared_text, views_of
 from tidelog.plans.pictures.graph import Box, Edge, Graph, draw_graph
 from tidelog.plans.pictures.picture import Picture
 from tidelog.plans.plan import Feed, Plan
@@ -14,7 +14,7 @@ from tidelog.plans.timeline import format_time
 
 def graph_of(plan: Plan) -> Graph:
     """The plan's graph. An arrow into a hold is one that closes a loop."""
-    views = [view_of(plan, step) for step in plan.steps]
+    views = views_of(plan)
     feeds = dict.fromkeys(port.feed for view in views for port in view.inputs if port.feed.kind != "step")
     feeds |= dict.fromkeys(Feed("stream", name) for question in plan.questions for name in sorted(question.inputs))
     boxes = [Box(_id(feed), [_feed(feed)], 0) for feed in feeds]
@@ -47,7 +47,9 @@ def _box(view: StepView) -> Box:
         lines.append(f"#-facts over gaps of up to {format_time(view.reach)}")
     if view.loop is not None:
         lines.append(f"loop {view.loop}")
-    return Box(f"step {view.id}", lines, None if view.loop is None else 4, "\n".join([*lines, view.rule]).strip())
+    shared = [f"stored once {shared_text(store)}" for store in view.shared]
+    title = "\n".join([*lines, *shared, view.rule]).strip()
+    return Box(f"step {view.id}", lines, None if view.loop is None else 4, title)
 
 
 def _edges(view: StepView) -> Iterator[Edge]:

@@ -13,12 +13,14 @@ import tidelog
 from drawing import drawn
 from oracle.programs import EVERYTHING, Kind, programs
 from tidelog.plans.analysis.report import analyse, analysis_fields, format_analysis
+from tidelog.plans.analysis.shared_stores import shared_stores
 from tidelog.plans.compile import compile_program
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.explain_mermaid import escape
 from tidelog.plans.explain_text import explain
 from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
+from tidelog.runtime.graph import Graph
 
 TEXT = """
 input q(x, y).
@@ -62,6 +64,55 @@ def test_plan_as_json(plan: Plan) -> None:
     assert {item["kind"] for step in steps.values() for item in step["inputs"]} == {"step", "stream"}
 
 
+SHARING = """
+timeline integer. input p(a, b). input off(s).
+w(A,B) :- diamondminus[0,3] p(A,B).
+one(A,B,C) :- w(A,B), p(B,C).
+two(A,B,C) :- w(A,B), p(B,C), A != C.
+three(A,B) :- w(A,B), p(B,A).
+loud(A,B) :- not off(A) since w(A,B).
+"""
+
+
+def test_what_joins_share_is_shown_where_it_is_stored() -> None:
+    """In each way of showing: by which columns its rows are found, and who reads them."""
+    plan = tidelog.compile(SHARING)
+    shown = explain(plan)
+    assert shown.count("once by column 2, for ") == 1  # of w, which is found by what p brings
+    assert "  stored:  once by column 1, for two and one\n" in shown
+    steps = {step["id"]: step for step in json.loads(explain(plan, "plan", "json"))["steps"]}
+    (store,) = steps["w"]["shared"]
+    assert store == {"columns": [1], "readers": [{"step": "two", "port": 0}, {"step": "one", "port": 0}]}
+    assert steps["one"]["shared"] == []
+    drawn = explain(plan, "plan", "mermaid")
+    assert "stored once by column 2, for two and one" in drawn
+    assert_valid_mermaid(drawn)
+    assert "stored once by column 2, for two and one" in explain(plan, "plan", "svg")
+
+
+@pytest.mark.parametrize(
+    "text", [SHARING, TEXT, SHARING + "".join(f"x{i}(A,C) :- w(A,B), w(B,C), C != n{i}." for i in range(9))]
+)
+def test_what_is_shown_as_shared_is_what_sessions_share(text: str) -> None:
+    """A session's arrangements are those that the plan shows."""
+    plan = tidelog.compile(text)
+    shown = {name: [store.key for store in stores] for name, stores in shared_stores(plan).items()}
+    assert {name: len(found.arrangements) for name, found in Graph(plan).sharing.items()} == {
+        name: len(keys) for name, keys in shown.items()
+    }
+
+
+def test_what_is_fused_and_what_one_task_runs_is_shown() -> None:
+    """A latch names the operators that it is; all steps run in one task."""
+    plan = tidelog.compile(SHARING)
+    assert "loud: latch" in explain(plan)
+    assert "  fused:   dilate, antijoin and since in one\n" in explain(plan)
+    assert "\ntasks:\n  all steps run in one;" in explain(plan)
+    fields = json.loads(explain(plan, "plan", "json"))
+    assert fields["tasks"] == [[step.id for step in plan.steps]]
+    assert [step["fused"] for step in fields["steps"] if step["fused"]] == [["dilate", "antijoin", "since"]]
+
+
 def test_every_step_is_in_the_text(plan: Plan) -> None:
     """The text has a block for each step, and nothing encoded."""
     shown = explain(plan)
@@ -101,7 +152,7 @@ def assert_valid_mermaid(shown: str) -> None:
     defined = re.findall(rf"^ +(\w+)(?:\(\[{label}\]\)|\[{label}\]|\{{\{{{label}\}}\}})$", shown, re.MULTILINE)
     names = [item[0] for item in defined]
     edges = re.findall(rf"^  (\w+) (?:-->|-\.->)(?:\|{label}\|)? (\w+)$", shown, re.MULTILINE)
-    boxes = re.findall(r'^  subgraph (loop\d+) \["loop \d+"\]$', shown, re.MULTILINE)
+    boxes = re.findall(r'^ +subgraph (loop\d+|task0) \["(?:loop \d+|one task)"\]$', shown, re.MULTILINE)
     assert len(set(names)) == len(names)
     assert {name for edge in edges for name in (edge[0], edge[2])} <= set(names)
     assert 1 + len(names) + len(edges) + 2 * len(boxes) == len(shown.splitlines())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice, product
+from itertools import chain, islice, product
+from random import Random
 from unittest.mock import patch
 
 from hypothesis import assume
@@ -44,7 +45,7 @@ from tidelog.plans.plan import Plan
 from tidelog.plans.preconditions import Slot, Unfolding
 from tidelog.plans.printing import format_program, format_statement
 from tidelog.plans.questions import GroundLiteral, HypotheticalAnswer
-from tidelog.plans.syntax import Arithmetic, Ask, Atom, Comparison, Constant, Input, Program, Variable
+from tidelog.plans.syntax import Arithmetic, Ask, Atom, Comparison, Constant, Input, Program, Value, Variable
 from tidelog.plans.timeline import POS
 
 START = 0
@@ -135,7 +136,13 @@ def a_case(data: st.DataObject, shapes: Shapes, *, outputs: bool = False) -> Cas
 
 def _drawn_case(data: st.DataObject, shapes: Shapes, *, outputs: bool) -> Case:
     program = data.draw(ask_programs(shapes))
-    query = data.draw(queries(program))
+    case = case_of(program, data.draw(queries(program)), lambda: data.draw(universes(program)), outputs=outputs)
+    assume(not case.oracle.table.meets_edge)
+    return case
+
+
+def case_of(program: Program, query: Atom, universe: Callable[[], list[Fact]], *, outputs: bool = False) -> Case:
+    """What a program is asked, if that can be, over a universe of facts."""
     text = f"{format_program(program)}\n{format_statement(Ask(query))}\n"
     try:
         plan = tidelog.compile(text, outputs=outputs)
@@ -144,10 +151,8 @@ def _drawn_case(data: st.DataObject, shapes: Shapes, *, outputs: bool) -> Case:
         assert {item.code for item in error.diagnostics} <= REFUSED, f"{text}\n{error}"
         assume(False)
         raise
-    universe = data.draw(universes(program))
-    oracle = Oracle(program, query, universe, START)
-    assume(not oracle.table.meets_edge)
-    return Case(program, query, text, plan, unfolding, universe, oracle)
+    facts = universe()
+    return Case(program, query, text, plan, unfolding, facts, Oracle(program, query, facts, START))
 
 
 # --- what is told ---
@@ -237,7 +242,8 @@ def check_supports(log: Log, known: Collection[Fact], watermark: int, claims: Cl
 
 def has_instance(case: Case, triple: Triple, known: Collection[Fact], watermark: int) -> bool:
     """Whether some values of what is open make it ⟨θ, H, E⟩ as in Definitions 1 and 2."""
-    for facts in islice(instances(case, triple, known, watermark), 200):
+    alike, apart = (instances(case, triple, known, watermark, is_apart=is_apart) for is_apart in (False, True))
+    for facts in chain(islice(alike, 200), apart):
         worlds = [{*triple.evidence, *facts}]
         worlds += [{*facts, *known} - {fact} for fact in facts]
         worlds += [({*triple.evidence, *facts}) - {fact} for fact in triple.evidence]
@@ -248,11 +254,14 @@ def has_instance(case: Case, triple: Triple, known: Collection[Fact], watermark:
     return False
 
 
-def instances(case: Case, triple: Triple, known: Collection[Fact], watermark: int) -> Iterator[set[Fact]]:
-    """The hypotheses with values for their variables: facts that can still come, each another one."""
+def instances(case: Case, triple: Triple, known: Collection[Fact], watermark: int, *, is_apart: bool) -> Iterator[set[Fact]]:
+    """The hypotheses with values for their variables: facts that can still come, each another one.
+
+    All times are tried with some values; or, where these are to be `is_apart`, different ones of all kinds with some times.
+    """
     names = {term.name: literal.time == term for literal in triple.hypotheses for term in opens(literal)}
     names |= {term.name: True for literal in triple.hypotheses for term in opens(literal) if term is literal.time}
-    names = dict(sorted(names.items(), key=lambda item: item[1]))  # all times are tried with some values
+    of_values, of_times = ([name for name, is_time in names.items() if is_time == wanted] for wanted in (False, True))
     bounds = {each.right.value for each in triple.where if isinstance(each.right, Constant)}
     behind = {bound + k for bound in bounds if isinstance(bound, int) for k in range(3)}
     last = max([watermark, *(time for *_, time in known)])  # behind it nothing that is known makes a hypothesis needless
@@ -261,13 +270,24 @@ def instances(case: Case, triple: Triple, known: Collection[Fact], watermark: in
     numbers = {number for value in constants if isinstance(value, int) for number in (value - 1, value, value + 1)}
     values = [*sorted(constants | numbers | bounds | behind | {0, 5}, key=repr), "fresh", "again"]
     values += sorted({number / 2 for number in numbers} - {*numbers})  # `X = 1 - X`
-    for chosen in product(*(times if is_time else values for is_time in names.values())):
-        given = dict(zip(names, chosen, strict=True))
-        if fulfils(triple.where, given):
-            facts = [fact_of(literal, given) for literal in triple.hypotheses]
-            is_new = len({*facts}) == len(facts) and not {*facts} & {*known}
-            if is_new and pending_facts(facts, known, watermark, case.delays) == facts:
-                yield {*facts}
+
+    def with_values(chosen: Sequence[Value]) -> Iterator[set[Fact]]:
+        for moments in product(times, repeat=len(of_times)):
+            given = dict(zip([*of_values, *of_times], [*chosen, *moments], strict=True))
+            if fulfils(triple.where, given):
+                facts = [fact_of(literal, given) for literal in triple.hypotheses]
+                is_new = len({*facts}) == len(facts) and not {*facts} & {*known}
+                if is_new and pending_facts(facts, known, watermark, case.delays) == facts:
+                    yield {*facts}
+
+    count = len(of_values)
+    if is_apart:
+        draw = Random(0)
+        for _ in range(200 if 0 < count <= len(values) else 0):
+            yield from islice(with_values(draw.sample(values, count)), 3)
+    else:
+        for chosen in product(values, repeat=count):
+            yield from with_values(chosen)
 
 
 def check_verdicts(log: Log, known: Collection[Fact], watermark: int, claims: Claims) -> None:

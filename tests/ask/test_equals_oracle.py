@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -13,10 +14,12 @@ from hypothesis import strategies as st
 import tidelog
 from ask.hypothetical_cases import (
     ANY,
+    LISTS,
     START,
     Case,
     Log,
     a_case,
+    case_of,
     check_absences,
     check_supports,
     check_three_values,
@@ -45,10 +48,12 @@ from oracle.hypothetical_programs import (
 )
 from oracle.hypothetical_streams import Arrival, in_order, out_of_order
 from tidelog import Session
+from tidelog.operators.sld import limits
 from tidelog.plans.errors import ProgramError
+from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 from tidelog.plans.questions import HypotheticalAnswer
-from tidelog.plans.syntax import Atom, Value
+from tidelog.plans.syntax import Atom, TimePoint, Value, Variable
 from tidelog.plans.timeline import POS
 
 pytestmark = pytest.mark.slow
@@ -116,6 +121,20 @@ def test_what_is_supported_is_what_the_definitions_say(shape: str, data: st.Data
         check_verdicts(log, known, watermark, claims)
     wrong = claims.wrong()
     assert not wrong, f"{case.text}\n{wrong[0]}"
+
+
+def test_it_is_so_where_only_different_values_make_an_answer_minimal() -> None:
+    """Of X, Y and Z in `p(Z)`, `s(X,X)` and `s(Y,Z)`, which are all to come, X must not be Z: then `s(Y,Z)` is needless."""
+    program = parse(
+        """timeline integer. input p(x). input s(x, y).
+        boxminus[1,2] a :- diamondminus[0,2] s(Y,Z), diamondminus[0,2] p(Z).
+        b(X) :- a, s(X,X), diamondminus[0,inf) p(k)."""
+    )
+    query = Atom("b", (Variable("X"),), at=TimePoint(Variable("T")))
+    with patch.object(limits, "LONGEST_LIST", LISTS[0]):
+        case = case_of(program, query, lambda: [("p", ("k",), 3)])
+    for log, known, watermark in deliver(case, in_order(case.universe)[:1]):
+        check_supports(log, known, watermark, Claims(case.program, case.query, START))
 
 
 @pytest.mark.parametrize("shape", POSITIVE_SHAPES)

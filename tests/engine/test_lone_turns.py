@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from itertools import pairwise
 
 import anyio
@@ -117,3 +118,91 @@ def test_a_lone_event_that_is_refused_becomes_a_dead_letter(backend: str) -> Non
     assert [rejected.record for rejected in letters.rejected] == [("p", ("a",), 3, 3)]
     assert engine.rejected == 1
     assert [record[2] for record in sink.answers] == [5, 6]
+
+
+# --- what other tasks hand over -----------------------------------------------------------------------------------------
+
+
+async def run_beside(engine: Engine, push: Callable[[], Awaitable[None]]) -> None:
+    """Run an engine, and, once it waits, what hands facts to it."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(engine.run)
+        await all_others()
+        await push()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_pushed_is_taken_in_the_turn_of_who_pushes(backend: str) -> None:
+    """A lone event counts once it is sent; what came before it, and needed another's turn, is taken before it."""
+    source, sink = PushSource(), MemorySink()
+    engine = Engine(PLAN, [source], [sink])
+
+    async def push() -> None:
+        for batch in lone("p", 1, 2):
+            await source.send(batch)
+            assert engine.intake_statistics().accepted == batch.records[0][2]
+        await source.send([("p", (i,), 3, 3) for i in range(100)])
+        await source.send(lone("p", 4)[0])
+        assert engine.intake_statistics().accepted == 2
+        source.close()
+
+    run(backend, partial(run_beside, engine, push))
+    assert [record[2] for record in sink.answers] == [1, 2, *[3] * 100, 4]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_who_pushes_without_waiting_is_held_up(backend: str) -> None:
+    """So many in a row are taken as channels hold; then others have their turn, and sinks take what follows."""
+    source, sink = PushSource(), MemorySink()
+    ahead: list[int] = []
+
+    async def push() -> None:
+        for number, batch in enumerate(lone("p", *range(2000))):
+            await source.send(batch)
+            ahead.append(number - len(sink.answers))
+        source.close()
+
+    run(backend, partial(run_beside, Engine(PLAN, [source], [sink]), push))
+    assert len(sink.answers) == 2000
+    assert max(ahead) < 100
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_pushed_behind_the_stop_is_not_taken(backend: str) -> None:
+    """Who pushes after `stop`, though in the same turn, is not heard."""
+    source, sink = PushSource(), MemorySink()
+    engine = Engine(PLAN, [source], [sink])
+
+    async def push() -> None:
+        await source.send(lone("p", 1)[0])
+        engine.stop()
+        await source.send(lone("p", 2)[0])
+
+    run(backend, partial(run_beside, engine, push))
+    assert [record[2] for record in sink.answers] == [1]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_error_of_what_follows_is_not_that_of_who_pushes(backend: str) -> None:
+    """The engine fails with it, and who pushes goes on."""
+
+    def tell(violation: Violation) -> None:
+        raise ConnectionResetError("nobody listens")
+
+    source = PushSource()
+    engine = Engine(PLAN, [source], [MemorySink()], on_violation=tell)
+    gone_on: list[bool] = []
+
+    async def main() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(fails)
+            await all_others()
+            await source.send(lone("q", 1)[0])
+            gone_on.append(True)
+
+    async def fails() -> None:
+        with pytest.raises(ConnectionResetError, match="nobody listens"):
+            await engine.run()
+
+    run(backend, main)
+    assert gone_on == [True]

@@ -148,7 +148,7 @@ def test_without_pyarrow_one_line_says_what_to_install() -> None:
 
 
 def test_a_reading_of_a_frame_is_cheap_beside_that_of_calls() -> None:
-    """A row of a frame costs a small part of what a call of `push` costs."""
+    """A row of a frame costs less than half of what a call of `push` costs, also where operators are compiled."""
     from time import process_time  # noqa: PLC0415 - only here
 
     rows = readings(1000)
@@ -164,4 +164,4 @@ def test_a_reading_of_a_frame_is_cheap_beside_that_of_calls() -> None:
         begin = process_time()
         session.push_frame("temp", frame)
         framed.append(process_time() - begin)
-    assert min(framed) * 3 < min(calls)
+    assert min(framed) * 2 < min(calls)
