@@ -235,7 +235,8 @@ def check_files(plan: Plan, inputs: Sequence[Input], options: argparse.Namespace
         raise SpecError("`--emit changes` is told in lines: a table holds facts, and what has only begun is none yet")
     lines = [f"file:{sink.path}" for sink in sinks if isinstance(sink, Lines) and sink.path]
     check_overlap([*read, *stated], lines, options.dead_letter)
-    paths = [sink.path for sink in sinks if sink.path] + [path for path in (options.dead_letter, options.checkpoint) if path]
+    folders = [sink.path for sink in sinks if sink.path and not (isinstance(sink, Tables) and sink.format == "iceberg")]
+    paths = folders + [path for path in (options.dead_letter, options.checkpoint) if path]
     for path in paths:
         if not is_remote(path):
             _check_apart(path, read)

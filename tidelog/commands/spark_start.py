@@ -36,6 +36,7 @@ from tidelog.connectors.spark.running.outboxes import acknowledge
 from tidelog.connectors.spark.running.reached import Reached
 from tidelog.connectors.spark.running.sinks import Tables, parse_sinks
 from tidelog.connectors.spark.running.stream import needs_quiet_batches, run_stream
+from tidelog.connectors.spark.running.table_sinks import DELTA_SETTINGS
 from tidelog.connectors.spark.session import spark_session
 from tidelog.connectors.spark.shipping import prepare_workers
 from tidelog.plans.errors import ConnectorError, SpecError, TidelogError
@@ -142,14 +143,15 @@ class _Run:
         path = self._options.checkpoint
         if path is None:
             return ""
-        return claim_checkpoint(self._folder(path), described(self._job, self._inputs, self._lateness, self._tables()))
+        places = [sink.place for sink in self._tables()]
+        return claim_checkpoint(self._folder(path), described(self._job, self._inputs, self._lateness, places))
 
-    def _tables(self) -> list[str]:
-        """The folders of tables, which hold what a checkpoint has told; lines hold nothing."""
+    def _tables(self) -> list[Tables]:
+        """The tables, which hold what a checkpoint has told; lines hold nothing."""
         sinks = parse_sinks(
             self._options.sinks or ["-"], self._plan.schema, iso=self._options.iso, is_stream=self._is_stream
         )
-        return [sink.path for sink in sinks if isinstance(sink, Tables)]
+        return [sink for sink in sinks if isinstance(sink, Tables)]
 
     def _folder(self, path: str) -> Folder:
         return RemoteFolder(self._session(), path) if is_remote(path) else LocalFolder(local_path(path))
@@ -164,6 +166,8 @@ class _Run:
                 settings = stream_settings(self._job, None if options.master else cores)
             if self._is_stream and not is_remote(options.checkpoint):
                 settings |= LOCAL_CHECKPOINT
+            if any(sink.format == "delta" for sink in self._tables()):
+                settings |= DELTA_SETTINGS
             settings |= settings_of(options)
             with told_in_a_line():
                 try:
@@ -310,7 +314,7 @@ def described(job: Job, inputs: Sequence[Input], lateness: int, tables: Sequence
         "program": hashlib.sha256(job.program.encode()).hexdigest(),
         "background": hashlib.sha256(job.facts).hexdigest(),
         "--in": ", ".join(f"{item.format} {_place(item)} {item.predicate or ''}".rstrip() for item in inputs),
-        "--out": ", ".join(sorted(map(uri_of, tables))),
+        "--out": ", ".join(sorted(tables)),
         "--emit": job.emit,
         "--buckets": str(job.buckets),
         "--lateness": str(lateness),

@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from tidelog.connectors.folders import folder_of
 from tidelog.connectors.outbox_file import describe
-from tidelog.connectors.spark.places import is_remote, uri_of
-from tidelog.connectors.spark.running.folders import LocalFolder, RemoteFolder, claim_tables
 from tidelog.connectors.spark.running.lines import sorted_lines, writing
 from tidelog.connectors.spark.running.parcels import (
     COUNT,
@@ -29,8 +26,9 @@ from tidelog.connectors.spark.running.parcels import (
     letter_of,
     violation_of,
 )
-from tidelog.connectors.spark.running.sinks import Lines, Tables, parse_sinks
+from tidelog.connectors.spark.running.sinks import Lines, parse_sinks
 from tidelog.connectors.spark.running.table_rows import table_rows
+from tidelog.connectors.spark.running.table_sinks import TableSink, table_sink
 from tidelog.plans.facts import Schema
 from tidelog.plans.plan import Plan
 from tidelog.runtime.interfaces import Rejected, StageMode, Told
@@ -79,19 +77,16 @@ class Delivery:
         self._schema = Schema(plan.timeline)
         self._tables = describe(plan, "", "")
         self._outputs = tuple(plan.outputs)
-        self._sinks = parse_sinks(sinks, self._schema, iso=iso, is_stream=bool(checkpoint))
-        self._emit, self._iso, self._checkpoint = emit, iso, checkpoint
+        parsed = parse_sinks(sinks, self._schema, iso=iso, is_stream=bool(checkpoint))
+        self._sinks = [sink if isinstance(sink, Lines) else table_sink(sink, checkpoint) for sink in parsed]
+        self._emit, self._iso = emit, iso
         self._on_letters, self._on_violation = on_letters, on_violation
-        for path in self._folders(remote=False):
-            claim_tables(LocalFolder(path), checkpoint)
-
-    def _folders(self, *, remote: bool) -> list[str]:
-        return [sink.path for sink in self._sinks if isinstance(sink, Tables) and is_remote(sink.path) == remote]
 
     def open(self, spark: SparkSession) -> None:
-        """Look at the folders that only Spark reaches."""
-        for uri in self._folders(remote=True):
-            claim_tables(RemoteFolder(spark, uri), self._checkpoint)
+        """Look at the tables that only Spark reaches."""
+        for sink in self._sinks:
+            if not isinstance(sink, Lines):
+                sink.open(spark, self._outputs)
 
     def deliver(self, parcels: DataFrame, batch: int | None = None) -> None:
         """Deliver all of these parcels; `batch` is the number of a stream's batch, None over history.
@@ -142,10 +137,10 @@ class Delivery:
 
     def _write(self, facts: DataFrame, sizes: Mapping[str, int], batch: int | None) -> None:
         for sink in self._sinks:
-            if isinstance(sink, Tables):
-                self._write_tables(facts, sizes, batch, uri_of(sink.path))
-            else:
+            if isinstance(sink, Lines):
                 self._write_lines(facts, sum(sizes.values()), sink)
+            else:
+                self._write_tables(facts, sizes, batch, sink)
 
     def _write_lines(self, facts: DataFrame, size: int, sink: Lines) -> None:
         with writing(sink.path) as write:
@@ -153,16 +148,12 @@ class Delivery:
                 for piece in sorted_lines(facts, size, self._schema, sink.format, emit=self._emit, iso=self._iso):
                     write(piece)
 
-    def _write_tables(self, facts: DataFrame, sizes: Mapping[str, int], batch: int | None, folder: str) -> None:
+    def _write_tables(self, facts: DataFrame, sizes: Mapping[str, int], batch: int | None, sink: TableSink) -> None:
         """Over history a table for each output, also an empty one; on a stream for those that the batch has facts of."""
         for predicate in self._outputs if batch is None else sizes:
             own = facts.where(F.col("name") == predicate).coalesce(1 + sizes.get(predicate, 0) // FILE_BYTES)
             rows = table_rows(own, predicate, self._tables, self._schema.timeline)
-            table = f"{folder}/{folder_of(predicate)}"
-            if batch is None:
-                rows.write.mode("error").parquet(table)
-            else:
-                rows.write.mode("overwrite").parquet(f"{table}/batch={batch}")
+            sink.write(rows, predicate, batch)
 
 
 def _violations(parcels: DataFrame) -> Iterator[Told]:

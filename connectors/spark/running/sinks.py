@@ -1,4 +1,5 @@
-"""Where a program on Spark writes: SPEC as `run` knows it, where it can be, and `parquet:DIR` for one table a predicate."""
+"""Where a program on Spark writes: SPEC as `run` knows it, where it can be, and for one table a predicate `parquet:DIR`,
+`delta:DIR` and `iceberg:CATALOG.NAMESPACE`."""
 
 from __future__ import annotations
 
@@ -6,14 +7,17 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, cast
 
 from tidelog.connectors.formatting import TimeFormatter
-from tidelog.connectors.spark.places import is_remote
+from tidelog.connectors.spark.places import is_remote, uri_of
 from tidelog.connectors.spec import open_sink, parse_spec
 from tidelog.plans.errors import SpecError
 from tidelog.plans.facts import Schema
 
-_TABLES = re.compile(r"parquet(\+file)?:(.*)\Z", re.DOTALL)
+_TABLES = re.compile(r"(parquet|delta)(\+file)?:(.*)\Z", re.DOTALL)
+_ICEBERG = re.compile(r"iceberg:(.*)\Z", re.DOTALL)
+_NAMESPACE = re.compile(r"\w+(?:\.[^.`\0]+)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +30,17 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """One table a predicate, in the folder at `path`, which may be a URI."""
+    """One table a predicate, in the folder at `path`, which may be a URI; of Iceberg `path` is `CATALOG.NAMESPACE`."""
 
     path: str
+    format: Literal["parquet", "delta", "iceberg"] = "parquet"
+
+    @property
+    def place(self) -> str:
+        """What tells these tables from all others."""
+        if self.format == "iceberg":
+            return f"iceberg:{self.path}"
+        return uri_of(self.path) if self.format == "parquet" else f"delta:{uri_of(self.path)}"
 
 
 def parse_sinks(specs: Sequence[str], schema: Schema, *, iso: bool, is_stream: bool) -> list[Lines | Tables]:
@@ -38,19 +50,28 @@ def parse_sinks(specs: Sequence[str], schema: Schema, *, iso: bool, is_stream: b
     for place, sink in enumerate(found):
         if isinstance(sink, Tables) and sink in found[:place]:
             raise SpecError(f"tables are written to `{sink.path}` twice in one run")
+    folders = [sink.path for sink in found if isinstance(sink, Tables) and sink.format != "iceberg"]
+    if len(set(map(uri_of, folders))) < len(folders):
+        raise SpecError(f"`{folders[-1]}` would hold tables of two formats: choose another folder")
     return found
 
 
 def _parse(spec: str, schema: Schema, iso: bool, is_stream: bool) -> Lines | Tables:
     tables = _TABLES.match(spec)
     if tables:
-        return Tables(_folder(spec, tables[2], is_file=tables[1] is not None))
+        form = cast(Literal["parquet", "delta"], tables[1])
+        return Tables(_folder(spec, tables[3], is_file=tables[2] is not None), form)
+    iceberg = _ICEBERG.match(spec)
+    if iceberg:
+        if _NAMESPACE.fullmatch(iceberg[1]) is None:
+            raise SpecError(f"`{spec}`: expected `iceberg:CATALOG.NAMESPACE`, such as `iceberg:lake.plant`")
+        return Tables(iceberg[1], "iceberg")
     parsed = parse_spec(spec, allow_remote=True)
     if parsed.scheme not in ("-", "file"):
-        raise SpecError(f"`{spec}`: what runs on Spark writes to `-`, to files and to `parquet:DIR`")
+        raise SpecError(f"`{spec}`: what runs on Spark writes to `-`, to files, and to tables, such as `parquet:DIR`")
     if is_stream and parsed.scheme == "file":
         raise SpecError(
-            f"`{spec}`: a stream writes to `-` and to `parquet:DIR`; after a crash a batch is told again, "
+            f"`{spec}`: a stream writes to `-` and to tables, such as `parquet:DIR`; after a crash a batch is told again, "
             "which a file cannot take back"
         )
     if parsed.path.endswith(".parquet") or os.path.isdir(parsed.path):
@@ -61,7 +82,7 @@ def _parse(spec: str, schema: Schema, iso: bool, is_stream: bool) -> Lines | Tab
 
 def _folder(spec: str, path: str, *, is_file: bool) -> str:
     if not path or "\0" in path:
-        raise SpecError(f"`{spec}` names no folder: expected `parquet:DIR`")
+        raise SpecError(f"`{spec}` names no folder: expected `{spec.partition(':')[0]}:DIR`")
     if is_remote(path) and not is_file:
         return path.rstrip("/")
     return parse_spec(path if path.startswith("file:") else f"file:{path}").path
