@@ -20,6 +20,7 @@ from operator import attrgetter, itemgetter
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from tidelog.operators.by_time import ByTime
 from tidelog.operators.coverage import Bounds, Coverage
 from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.operators.operator import shift
@@ -31,7 +32,7 @@ from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.agenda import Agenda
 from tidelog.runtime.growing import Growing
 from tidelog.runtime.interfaces import EmitMode
-from tidelog.runtime.showing import ByTime, Showing, Shown
+from tidelog.runtime.showing import Showing, Shown
 
 R = TypeVar("R")
 _ORDER: Callable[[ChangeRecord], tuple[int, int]] = attrgetter("order")
@@ -357,7 +358,8 @@ class Points(Emission):
         self._points: list[int] = []
         self._watermark = NEG
         self._seen = NEG
-        self._later, self._ends = ByTime(), ByTime()
+        self._later: ByTime[Shown] = ByTime()
+        self._ends: ByTime[Shown] = ByTime()
         self._holding = Showing()
         self._open: dict[tuple[str, Row], Shown] = {}
 
