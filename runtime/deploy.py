@@ -98,8 +98,8 @@ def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced
 
 def _operator_of(step: Step, timeline: Timeline) -> Operator:
     match step.shape:
-        case UnionShape(reach):
-            return Union(len(step.inputs), reach)
+        case UnionShape(reach, passes):
+            return Union(len(step.inputs), reach, passes=passes)
         case DilateShape(metric, future):
             return Dilate(metric, future)
         case ErodeShape(metric, future, clipped):

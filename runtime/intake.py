@@ -209,12 +209,15 @@ class Intake:
                     return None
                 begins.add(lo)
                 last, promise = lo, lo - (lo & gap) - behind
-                if promise > limit:
-                    limit = promise
+                limit = max(limit, promise)
             if predicate != name:
-                if predicate not in plain:
+                if predicate in facts:
+                    own = facts[predicate]
+                elif predicate in plain:
+                    own = facts[predicate] = []
+                else:
                     return None
-                name, own = predicate, facts.setdefault(predicate, [])
+                name = predicate
             own.append((row, lo, hi))
         track.promised, count = limit, len(batch.records)
         state.heard(track, count, moment)
