@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tidelog.operators.by_time import ByTime
-from tidelog.operators.coverage import Coverage, overlapping
+from tidelog.operators.coverage import Coverage
 from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.operators.operator import Operator, matched
 from tidelog.plans.facts import Fact, Row
@@ -91,7 +92,9 @@ class Latch(Operator):
         """N begins: the open rows end there, but those of which M ends later, and N before it matters to them."""
         until = time
         if bounds := self.negative.rows.get(key):
-            until = max([time, *(bounds[i + 1] for i in overlapping(bounds, time, time))])
+            at = bisect_left(bounds, time) & ~1  # the first range that ends then or later
+            if at < len(bounds) and bounds[at] <= time:
+                until = bounds[at + 1]
         kept: dict[Row, tuple[int, int]] = {}
         for row, opened in self.held.pop(key, {}).items():
             since, start = opened
@@ -110,17 +113,19 @@ class Latch(Operator):
         key, known, end = self._key(row), self.frontiers[NEGATIVE], POS
         begin, start = time + self._touch + 1, time + 1 if self._touch else time | 1
         if bounds := self.negative.rows.get(key):
-            for i in overlapping(bounds, start, POS):
-                if bounds[i] <= start:
+            at = bisect_left(bounds, start) & ~1
+            if at < len(bounds):
+                end = bounds[at]
+                if end <= start:
                     return
-                end = bounds[i]
-                break
         if end <= known + 1 or known >= POS:
             out.append((row, begin, self._last(end)))
             return
         if end < POS:
             self._turns.add(2 * end + NEGATIVE, key)
-        rows = self.held.setdefault(key, {})
+        rows = self.held.get(key)
+        if rows is None:
+            rows = self.held[key] = {}
         opened = rows.get(row)
         if opened is None:
             rows[row] = begin, start

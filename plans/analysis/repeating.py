@@ -1,7 +1,7 @@
 """Repeating: which unions pass on what comes again, since the one step that they feed keeps the same coverage.
 
-An input may repeat itself, so a union keeps what it has sent, and sends each row at each time once. Where all that it feeds is
-one port of a step that stores the same rows, merged, and sends only what is new by that, it would be stored twice.
+An input may repeat itself, so a union keeps what it has sent, and sends each row at each time once. Where all that it feeds
+is one port of a step that stores the same rows, merged, and sends only what is new by that, it would be stored twice.
 """
 
 from __future__ import annotations
