@@ -7,7 +7,8 @@ Facts travel with a **frontier** behind them: a promise that no new coverage at 
 port. An operator passes on a promise of its own, `frontier`, computed from those of its ports; a `far_sighted` one promises
 more where it knows that it cannot hold (`plans/analysis/prospects.py`). What goes on holding until further notice is
 announced, or, where it has `pieces`, told anew at each frontier (`operators/open_rows.py`). What a channel carries is
-disjoint: each row at each time is sent at most once. An operator relies on this for its ports and keeps it for its output.
+disjoint: each row at each time is sent at most once. An operator relies on this for its ports and keeps it for its output;
+but what a union passes on (`plans/analysis/repeating.py`) may come again, at ports that take it without harm.
 
 One that can make many facts of few looks at the `room` that there is, and raises NoRoomError where it is too little.
 """

@@ -207,12 +207,7 @@ class StepUnit(Unit):
 
     def _joined(self, out: list[Fact], more: list[Fact]) -> list[Fact]:
         """Two messages as one; but what the first opens the second may shut, so that the first then goes by itself."""
-        if (
-            self._announces
-            and out
-            and any(fact[2] == SHUT for fact in more)
-            and any(fact[2] == OPEN for fact in out)
-        ):
+        if self._announces and out and any(fact[2] == SHUT for fact in more) and any(fact[2] == OPEN for fact in out):
             self._hand_on(out, NEG)
             return list(more)
         out += more
