@@ -28,7 +28,7 @@ class Buckets(Generic[Item]):
     >>> buckets = Buckets()
     >>> buckets.file(0, [6, 9, 4], ["a", "b", "c"])
     >>> buckets.take(5), buckets.take(6), buckets.take(9)
-    ([], ['a', 'c'], ['b'])
+    ([], ['c', 'a'], ['b'])
     """
 
     __slots__ = ("_filed", "_heap", "due")
