@@ -28,7 +28,7 @@ HOT = (
         f"tidelog/runtime/{name}.py"
         for name in (
             *("admitting", "agenda", "emission", "graph", "growing", "intake", "network", "outlet", "readers", "showing"),
-            *("source_state", "tracks", "units", "watermarks"),
+            *("prospects", "row_prospects", "source_state", "tracks", "units", "watermarks"),
         )
     ),
 )

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from tidelog.operators.by_time import ByTime
 from tidelog.operators.coverage import Coverage, overlapping
 from tidelog.operators.open_rows import OPEN, SHUT
-from tidelog.operators.operator import Operator
+from tidelog.operators.operator import Operator, matched
 from tidelog.operators.room import NoRoomError
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
@@ -43,8 +44,8 @@ class AntiJoin(Operator):
         super().__init__(2)
         self._key = key
         self._match = match
-        self._count = 0  # facts that begin or end together leave in order of arrival; rows need not be comparable
-        self.waiting: list[tuple[int, int, Fact]] = []  # not begun, by begin
+        self._count = 0  # rows need not be comparable
+        self.waiting: ByTime[Fact] = ByTime()  # not begun, by begin
         self.announced: dict[Row, list[tuple[Row, int, int, bool]]] = {}  # begun; announced, or kept from holding, by key
         self._opened = 0
         self._ends: list[tuple[int, int, Row]] = []
@@ -52,29 +53,44 @@ class AntiJoin(Operator):
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         if port == NEGATIVE:
-            matched = [(row, lo, hi) for raw, lo, hi in facts if (row := self._match(raw)) is not None]
-            self.negative.insert(matched)
-            for row, lo, _ in matched:
-                if row in self.announced:
-                    self._count += 1
-                    heappush(self._ends, (lo, self._count, row))
+            negated = matched(self._match, facts)
+            self.negative.insert(negated)
+            if self.announced:
+                for row, lo, _ in negated:
+                    if row in self.announced:
+                        self._count += 1
+                        heappush(self._ends, (lo, self._count, row))
             return []
         out: list[Fact] = []
+        known, waiting = self.frontiers[NEGATIVE], self.waiting
+        at, begun = waiting.at, list[Fact]()
         for fact in facts:
-            self._decide(fact, out)
+            _, lo, hi = fact
+            if hi <= known or NEG < known >= lo:
+                begun.append(fact)
+            elif lo in at:
+                at[lo].append(fact)
+            else:
+                waiting.add(lo, fact)
+        if begun:
+            self._decide(begun, out)
         return out
 
-    def _decide(self, fact: Fact, out: list[Fact]) -> None:
-        """Send the part of a positive fact that is decided, and keep the rest."""
-        row, lo, hi = fact
-        known = self.frontiers[NEGATIVE]
-        if hi <= known:
-            self._subtract(row, lo, hi, out)
-        elif lo > known or known <= NEG:
-            self._count += 1
-            heappush(self.waiting, (lo, self._count, fact))
-        else:
-            self._announce(fact, None, out)
+    def _decide(self, facts: Sequence[Fact], out: list[Fact]) -> None:
+        """Send the part that is decided of positive facts that have begun, and keep the rest."""
+        known, key_of, rows = self.frontiers[NEGATIVE], self._key, self.negative.rows
+        for fact in facts:
+            row, lo, hi = fact
+            if hi > known:
+                self._announce(fact, None, out)
+                continue
+            bounds = rows.get(key_of(row))
+            if not bounds or bounds[-1] < lo or bounds[0] > hi:
+                out.append(fact)
+            elif bounds[0] > lo or bounds[1] < hi:
+                self._subtract(row, lo, hi, out)
+        if len(out) > self.room.rows:
+            raise NoRoomError(len(out))
 
     def _announce(self, fact: Fact, told: int | None, out: list[Fact]) -> None:
         """Send what is decided of a fact, but announce what goes on; `told` is since when it is announced already."""
@@ -164,8 +180,8 @@ class AntiJoin(Operator):
         positive, known = self.frontiers
         if known >= POS or (self._ends and self._ends[0][0] <= known):
             self._tell_announced(known, out)  # what ends comes before what goes on where it ended
-        while self.waiting and self.waiting[0][0] <= known > NEG:
-            self._decide(heappop(self.waiting)[2], out)
+        if known > NEG and (begun := self.waiting.reached(known)):
+            self._decide(begun, out)
         self.frontier = min(positive, known)
         self.negative.forget(self.frontier)
         return out
@@ -174,7 +190,8 @@ class AntiJoin(Operator):
         return self.frontiers[NEGATIVE]
 
     def deadline(self) -> tuple[int, int] | None:
-        due = self.waiting[0][0] if self.waiting else POS
+        begin = self.waiting.first()
+        due = POS if begin is None else begin
         due = min(due, self._ends[0][0]) if self._ends else due
         if self.pieces is not None and self.pieces.open:
             due = min(due, self.frontiers[NEGATIVE] + 1)
@@ -188,7 +205,7 @@ class AntiJoin(Operator):
 
     def state(self) -> dict[str, Any]:
         return {
-            "waiting": [_plain(fact) for _, _, fact in sorted(self.waiting)],
+            "waiting": [_plain(fact) for _, facts in self.waiting.in_order() for fact in facts],
             "negative": self.negative.snapshot(),
             "announced": [
                 [list(row), lo, hi, is_open] for facts in self.announced.values() for row, lo, hi, is_open in facts
@@ -196,8 +213,9 @@ class AntiJoin(Operator):
         }
 
     def load(self, state: dict[str, Any]) -> None:
-        self.waiting = [(lo, i, (tuple(row), lo, hi)) for i, (row, lo, hi) in enumerate(state["waiting"])]
-        self._count = len(self.waiting)
+        self.waiting.clear()
+        for row, lo, hi in state["waiting"]:
+            self.waiting.add(lo, (tuple(row), lo, hi))
         self._opened, self._ends = 0, []
         self.negative.restore(state["negative"])
         self.announced.clear()

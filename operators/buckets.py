@@ -8,14 +8,18 @@ the store.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Generic, TypeVar
+from operator import itemgetter
+from typing import Any, Generic, TypeVar
 
 from tidelog.plans.timeline import POS
 
 Item = TypeVar("Item")
 
 _LARGEST = 1_024
+_END: Callable[[Any], int] = itemgetter(0)
 
 
 class Buckets(Generic[Item]):
@@ -24,7 +28,7 @@ class Buckets(Generic[Item]):
     >>> buckets = Buckets()
     >>> buckets.file(0, [6, 9, 4], ["a", "b", "c"])
     >>> buckets.take(5), buckets.take(6), buckets.take(9)
-    ([], ['a', 'c'], ['b'])
+    ([], ['c', 'a'], ['b'])
     """
 
     __slots__ = ("_filed", "_heap", "due")
@@ -43,20 +47,24 @@ class Buckets(Generic[Item]):
         if _class(now, min(ends)) == _class(now, last) and last < POS and len(items) <= _LARGEST:
             self._put(last, items)
             return
-        classes: dict[int, tuple[list[int], list[Item]]] = {}
-        for end, item in zip(ends, items, strict=True):
-            if end < POS:
-                whens, alike = classes.setdefault(_class(now, end), ([], []))
-                whens.append(end)
-                alike.append(item)
-        for whens, alike in classes.values():
-            for i in range(0, len(alike), _LARGEST):
-                self._put(max(whens[i : i + _LARGEST]), alike[i : i + _LARGEST])
+        ordered = sorted(ends)
+        if ordered != ends:
+            items = [item for _, item in sorted(zip(ends, items, strict=True), key=_END)]
+        at, count = 0, bisect_left(ordered, POS)
+        while at < count:
+            of_class = bisect_left(ordered, now + (1 << _class(now, ordered[at])), at, count)
+            upto = min(of_class, at + _LARGEST)
+            self._put(ordered[upto - 1], items[at:upto])
+            at = upto
 
     def _put(self, due: int, items: list[Item]) -> None:
         self._filed += 1
         heappush(self._heap, (due, self._filed, items))
         self.due = self._heap[0][0]
+
+    def is_due(self, now: int, count: int) -> bool:
+        """Whether the first bucket is due, and has more items than so many."""
+        return self.due <= now and len(self._heap[0][2]) > count
 
     def take(self, now: int) -> list[Item]:
         """The items of a bucket that is due; none if no bucket is."""

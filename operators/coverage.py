@@ -21,7 +21,7 @@ from tidelog.plans.timeline import POS
 Bounds = list[int]
 
 _SMALLEST_ROUND = 256
-"""So many rows are new before any of them is looked at again."""
+"""So many ranges are new before rows are looked at again, unless a quarter as many may have ended together."""
 _ROWS_PER_FACT = 4
 
 
@@ -105,18 +105,22 @@ class Coverage:
         """Let go of what ends at or before `bound`, a portion at a time; returns the rows that are gone."""
         if bound >= POS:
             return self._forget_all()
-        if self._grown <= _SMALLEST_ROUND and bound < self._buckets.due:
-            return []
-        effort = _SMALLEST_ROUND
         if self._grown > _SMALLEST_ROUND:
             effort = _ROWS_PER_FACT * self._grown
             self._file(bound, self.fresh)
             self.fresh = []
             self._grown = 0
+        elif self._buckets.is_due(bound, _SMALLEST_ROUND >> 2):
+            effort = _SMALLEST_ROUND
+        else:
+            return []
         gone: list[Row] = []
+        kept: list[Row] = []
         while effort >= 0 and (due := self._buckets.take(bound)):
-            self._sweep(due, bound, gone)
+            self._sweep(due, bound, gone, kept)
             effort -= len(due)
+        if kept:
+            self._file(bound, kept)
         return gone
 
     def _forget_all(self) -> list[Row]:
@@ -133,9 +137,8 @@ class Coverage:
         every = [stored[row] for row in rows]
         self._buckets.file(bound, [bounds[len(bounds) >> 1 | 1] for bounds in every], rows)
 
-    def _sweep(self, due: Iterable[Row], bound: int, gone: list[Row]) -> None:
+    def _sweep(self, due: Iterable[Row], bound: int, gone: list[Row], kept: list[Row]) -> None:
         rows = self.rows
-        kept: list[Row] = []
         for row in due:
             bounds = rows.pop(row)
             if bounds[-1] <= bound:
@@ -145,7 +148,6 @@ class Coverage:
                 del bounds[: bisect_left(bounds, bound + 1) & ~1]
             rows[row] = bounds
             kept.append(row)
-        self._file(bound, kept)
 
     def entries(self) -> int:
         """How many ranges are stored."""

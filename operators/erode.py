@@ -25,7 +25,7 @@ class Erode(Operator):
     ([], [(('a',), 6, 8)])
     """
 
-    __slots__ = ("_high", "_high_open", "_latest", "_low", "_low_open", "clipped", "coverage", "start")
+    __slots__ = ("_high", "_high_open", "_is_plain", "_latest", "_low", "_low_open", "clipped", "coverage", "start")
 
     def __init__(self, metric: Metric, future: bool, clipped: bool = False) -> None:
         super().__init__(2 if clipped else 1)
@@ -37,13 +37,15 @@ class Erode(Operator):
             self._high, self._high_open = metric.a, metric.left_open
         self.clipped = clipped
         self.start: int | None = None
+        self._is_plain = not (clipped or self._low_open or self._high_open or self._low >= POS or self._high <= NEG)
         self.coverage = Coverage()
         self._latest = NEG  # the end of the last run
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         if port == 1:
             return self._begin(facts[0][1])
-        rows, fresh, latest = self.coverage.rows, self.coverage.fresh, self._latest
+        rows, fresh, latest, low, high = self.coverage.rows, self.coverage.fresh, self._latest, self._low, self._high
+        is_plain = self._is_plain
         out: list[Fact] = []
         for row, lo, hi in facts:
             if hi > latest:  # noqa: PLR1730 - a call would cost more than all the rest
@@ -54,9 +56,15 @@ class Erode(Operator):
                 fresh.append(row)
                 self._send(row, lo, hi, (), out)
             elif lo == bounds[-1] + 1:
-                before = (bounds[-2], bounds[-1])
+                before, end = bounds[-2], bounds[-1]
                 bounds[-1] = hi
-                self._send(row, bounds[-2], hi, before, out)
+                if is_plain and before > NEG and hi < POS:
+                    if end - before >= low - high:  # what ended here was long enough already
+                        out.append((row, lo + high, hi + high))
+                    elif hi - before >= low - high:
+                        out.append((row, before + low, hi + high))
+                else:
+                    self._send(row, before, hi, (before, end), out)
             elif lo > bounds[-1]:
                 bounds += (lo, hi)
                 self._send(row, lo, hi, (), out)

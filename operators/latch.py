@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from heapq import heapify, heappop, heappush
 from typing import Any
 
-from tidelog.operators.coverage import Coverage, overlapping
+from tidelog.operators.by_time import ByTime
+from tidelog.operators.coverage import Coverage
 from tidelog.operators.open_rows import OPEN, SHUT
-from tidelog.operators.operator import Operator
+from tidelog.operators.operator import Operator, matched
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import POS
 
@@ -32,7 +33,7 @@ class Latch(Operator):
     [(('a',), 4, 4611686018427387906), (('a',), 4, 7)]
     """
 
-    __slots__ = ("_count", "_key", "_match", "_touch", "_turns", "held", "negative")
+    __slots__ = ("_key", "_match", "_touch", "_turns", "held", "negative")
 
     settles_by_port = False
 
@@ -41,47 +42,46 @@ class Latch(Operator):
         self._touch = touch
         self._key = key
         self._match = match
-        self._turns: list[tuple[int, int, int, Row]] = []  # M's end or N's begin, port, number, row or key
-        self._count = 0  # rows need not be comparable
+        self._turns: ByTime[Row] = ByTime()  # by twice M's end or N's begin, and the port: rows, or keys
         # key → open row → since when, and from when on it matters that N holds
         self.held: dict[Row, dict[Row, tuple[int, int]]] = {}
         self.negative = Coverage()
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         out: list[Fact] = []
+        turns = self._turns
         if port == NEGATIVE:
-            matched = [(key, lo, hi) for row, lo, hi in facts if (key := self._match(row)) is not None]
-            self.negative.insert(matched)
-            for key, lo, _ in matched:
-                if key in self.held:
-                    self._take_turn(lo, NEGATIVE, key)
+            negated = matched(self._match, facts)
+            self.negative.insert(negated)
+            held = self.held
+            for key, lo, _ in negated:
+                if key in held:
+                    turns.add(2 * lo + NEGATIVE, key)
             return out
+        touch = self._touch
         for fact in facts:
             row, lo, hi = fact
             if hi >= POS:
                 out.append(fact)
             else:
-                out.append((row, lo, hi + self._touch))
-                self._take_turn(hi, RIGHT, row)
+                out.append((row, lo, hi + touch))
+                turns.add(2 * hi + RIGHT, row)
         return out
-
-    def _take_turn(self, time: int, port: int, row: Row) -> None:
-        self._count += 1
-        heappush(self._turns, (time, port, self._count, row))
 
     def settle(self, port: int) -> list[Fact]:
         known, right = self.frontiers
-        turns = self._turns
         out: list[Fact] = []
-        while turns and turns[0][0] <= known + 1:
-            time, side, _, row = heappop(turns)
-            if side == NEGATIVE:
-                self._shut(row, time, out)
+        for turn, rows in self._turns.take(2 * (known + 1) + RIGHT):
+            if turn & 1 == NEGATIVE:
+                for key in rows:
+                    if key in self.held:
+                        self._shut(key, turn >> 1, out)
             else:
-                self._open(row, time, out)
+                for row in rows:
+                    self._open(row, turn >> 1, out)
         if known >= POS:
-            for rows in self.held.values():
-                for row, (since, _) in rows.items():
+            for held in self.held.values():
+                for row, (since, _) in held.items():
                     out += [(row, since, SHUT), (row, since, POS)]
             self.held.clear()
         self.frontier = known if known < right else right
@@ -92,7 +92,9 @@ class Latch(Operator):
         """N begins: the open rows end there, but those of which M ends later, and N before it matters to them."""
         until = time
         if bounds := self.negative.rows.get(key):
-            until = max([time, *(bounds[i + 1] for i in overlapping(bounds, time, time))])
+            at = bisect_left(bounds, time) & ~1  # the first range that ends then or later
+            if at < len(bounds) and bounds[at] <= time:
+                until = bounds[at + 1]
         kept: dict[Row, tuple[int, int]] = {}
         for row, opened in self.held.pop(key, {}).items():
             since, start = opened
@@ -111,17 +113,19 @@ class Latch(Operator):
         key, known, end = self._key(row), self.frontiers[NEGATIVE], POS
         begin, start = time + self._touch + 1, time + 1 if self._touch else time | 1
         if bounds := self.negative.rows.get(key):
-            for i in overlapping(bounds, start, POS):
-                if bounds[i] <= start:
+            at = bisect_left(bounds, start) & ~1
+            if at < len(bounds):
+                end = bounds[at]
+                if end <= start:
                     return
-                end = bounds[i]
-                break
         if end <= known + 1 or known >= POS:
             out.append((row, begin, self._last(end)))
             return
         if end < POS:
-            self._take_turn(end, NEGATIVE, key)
-        rows = self.held.setdefault(key, {})
+            self._turns.add(2 * end + NEGATIVE, key)
+        rows = self.held.get(key)
+        if rows is None:
+            rows = self.held[key] = {}
         opened = rows.get(row)
         if opened is None:
             rows[row] = begin, start
@@ -140,7 +144,8 @@ class Latch(Operator):
         return self.frontiers[NEGATIVE]
 
     def deadline(self) -> tuple[int, int] | None:
-        return (NEGATIVE, self._turns[0][0] - 1) if self._turns else None
+        turn = self._turns.first()
+        return None if turn is None else (NEGATIVE, (turn >> 1) - 1)
 
     def announced_rows(self) -> list[tuple[Row, int]]:
         return [(row, since) for rows in self.held.values() for row, (since, _) in rows.items()]
@@ -150,15 +155,15 @@ class Latch(Operator):
 
     def state(self) -> dict[str, Any]:
         return {
-            "turns": [[time, port, list(row)] for time, port, _, row in sorted(self._turns)],
+            "turns": [[turn >> 1, turn & 1, list(row)] for turn, rows in self._turns.in_order() for row in rows],
             "held": [[list(row), *opened] for rows in self.held.values() for row, opened in rows.items()],
             "negative": self.negative.snapshot(),
         }
 
     def load(self, state: dict[str, Any]) -> None:
-        self._turns = [(time, port, i, tuple(row)) for i, (time, port, row) in enumerate(state["turns"])]
-        heapify(self._turns)
-        self._count = len(self._turns)
+        self._turns.clear()
+        for time, port, row in state["turns"]:
+            self._turns.add(2 * time + port, tuple(row))
         self.held.clear()
         for row, since, start in state["held"]:
             self.held.setdefault(self._key(tuple(row)), {})[tuple(row)] = since, start

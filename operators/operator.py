@@ -7,7 +7,8 @@ Facts travel with a **frontier** behind them: a promise that no new coverage at 
 port. An operator passes on a promise of its own, `frontier`, computed from those of its ports; a `far_sighted` one promises
 more where it knows that it cannot hold (`plans/analysis/prospects.py`). What goes on holding until further notice is
 announced, or, where it has `pieces`, told anew at each frontier (`operators/open_rows.py`). What a channel carries is
-disjoint: each row at each time is sent at most once. An operator relies on this for its ports and keeps it for its output.
+disjoint: each row at each time is sent at most once. An operator relies on this for its ports and keeps it for its output;
+but what a union passes on (`plans/analysis/repeating.py`) may come again, at ports that take it without harm.
 
 One that can make many facts of few looks at the `room` that there is, and raises NoRoomError where it is too little.
 """
@@ -15,7 +16,7 @@ One that can make many facts of few looks at the `room` that there is, and raise
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -188,6 +189,18 @@ def behind(frontier: int, facts: list[Fact]) -> list[Fact]:
     if frontier <= NEG:
         return facts  # nothing is promised
     return [(row, lo if lo > frontier else frontier + 1, hi) for row, lo, hi in facts if hi > frontier]
+
+
+def whole_row(row: Row) -> Row:
+    """The key of a row where that is all of it."""
+    return row
+
+
+def matched(match: Callable[[Row], Row | None], facts: Sequence[Fact]) -> Sequence[Fact]:
+    """Facts of a negated atom with what it mentions in place of their rows, without those that it does not stand for."""
+    if match is whole_row:
+        return facts
+    return [(key, lo, hi) for row, lo, hi in facts if (key := match(row)) is not None]
 
 
 def shift(frontier: int, distance: int) -> int:

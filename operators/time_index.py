@@ -28,7 +28,7 @@ FEW = 8
 """So many pieces under one key are a tuple."""
 _BEGIN = itemgetter(1)
 _SMALLEST_ROUND = 256
-"""So many pieces are new before any of them is looked at again."""
+"""So many pieces are new before any is looked at again, unless a quarter as many may have ended together."""
 _PIECES_PER_FACT = 4
 
 
@@ -72,22 +72,27 @@ class TimeIndex:
         if bound >= POS:
             self._clear()
             return
-        effort = _SMALLEST_ROUND
         if len(self._fresh) > _SMALLEST_ROUND:
             effort = _PIECES_PER_FACT * len(self._fresh)
             self._file(bound, self._fresh)
             self._fresh = []
+        elif self._buckets.is_due(bound, _SMALLEST_ROUND >> 2):
+            effort = _SMALLEST_ROUND
+        else:
+            return
+        kept: list[Fact] = []
         while effort >= 0 and (due := self._buckets.take(bound)):
-            self._sweep(due, bound)
+            self._sweep(due, bound, kept)
             effort -= len(due)
+        if kept:
+            self._file(bound, kept)
 
     def _file(self, bound: int, pieces: list[Fact]) -> None:
         """Note when pieces end; what has no end stays."""
         self._buckets.file(bound, [piece[2] for piece in pieces], pieces)
 
-    def _sweep(self, due: Iterable[Fact], bound: int) -> None:
+    def _sweep(self, due: Iterable[Fact], bound: int, kept: list[Fact]) -> None:
         groups, key_of = self.groups, self._key_of
-        kept: list[Fact] = []
         for fact in due:
             row, lo, _ = fact
             key = key_of(row)
@@ -102,7 +107,6 @@ class TimeIndex:
                 kept += [piece for piece in left if piece[1] == lo and piece[0] == row]
             if left:
                 groups[key] = left
-        self._file(bound, kept)
 
     def _clear(self) -> None:
         self.groups.clear()

@@ -18,7 +18,7 @@ class Union(Operator):
     et al. 2023, lines 8–10), but for the part of a gap that lies behind the frontier: it is promised already, and the
     readers bridge it themselves. State: the coverage beyond the frontier; its bound is the coverage that may still be
     repeated, which for `#`-facts does not depend on how close together timestamps lie. Final: as far as the
-    slowest port.
+    slowest port. One that `passes` on what comes again keeps nothing, and bridges nothing: its reader does.
 
     >>> union = Union(ports=2)
     >>> union.receive(0, [(("a",), 1, 4)], 0), union.receive(1, [(("a",), 3, 6)], 0)
@@ -29,24 +29,28 @@ class Union(Operator):
 
     settles_by_port = False
 
-    def __init__(self, ports: int, reach: int = 1) -> None:
+    def __init__(self, ports: int, reach: int = 1, *, passes: bool = False) -> None:
         super().__init__(ports)
-        self.coverage = Coverage(reach)
+        self.coverage = None if passes else Coverage(reach)
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        if self.coverage is None:
+            return facts if isinstance(facts, list) else list(facts)
         new = self.coverage.insert(facts)
         return new if self.coverage.reach == 1 else behind(self.frontier, new)
 
     def settle(self, port: int) -> list[Fact]:
         self.frontier = min(self.frontiers)
-        self.coverage.forget(self.frontier)
+        if self.coverage is not None:
+            self.coverage.forget(self.frontier)
         return []
 
     def entries(self) -> int:
-        return self.coverage.entries()
+        return 0 if self.coverage is None else self.coverage.entries()
 
     def state(self) -> dict[str, Any]:
-        return {"coverage": self.coverage.snapshot()}
+        return {"coverage": [] if self.coverage is None else self.coverage.snapshot()}
 
     def load(self, state: dict[str, Any]) -> None:
-        self.coverage.restore(state["coverage"])
+        if self.coverage is not None:
+            self.coverage.restore(state["coverage"])

@@ -10,6 +10,7 @@ from fractions import Fraction
 from tidelog.plans.analysis.announcing import announcing_steps
 from tidelog.plans.analysis.loops import LoopFinder
 from tidelog.plans.analysis.prospects import find_prospects
+from tidelog.plans.analysis.repeating import pass_on
 from tidelog.plans.asked import asked_arities, delays_of, questions_of
 from tidelog.plans.checks import require
 from tidelog.plans.errors import DataError, Diagnostic, ProgramError, Span
@@ -118,6 +119,7 @@ class Compiler:
         if fused != steps:
             steps = fused
             announcing = announcing_steps(steps, constraints, leads, prospects)
+        steps = pass_on(steps, watched, announcing)
         return Plan(
             name=self.program.name,
             timeline=self.timeline,

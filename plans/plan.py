@@ -27,9 +27,13 @@ from tidelog.plans.times import TimeLike, TimeReader
 
 @dataclass(frozen=True, slots=True)
 class UnionShape:
-    """Coalesces its ports; with `reach` above 1 it sends `#`-facts, covering gaps of up to `reach` (encoded)."""
+    """Coalesces its ports; with `reach` above 1 it sends `#`-facts, covering gaps of up to `reach` (encoded).
+
+    One that `passes` keeps nothing: the step that it feeds does so, whatever comes again (`plans/analysis/repeating.py`).
+    """
 
     reach: int = 1
+    passes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from tidelog.operators.open_erode import OpenErode
 from tidelog.operators.open_join import OpenJoin
 from tidelog.operators.open_rows import OpenRows, Pieces
 from tidelog.operators.open_since import OpenSince
-from tidelog.operators.operator import Operator
+from tidelog.operators.operator import Operator, whole_row
 from tidelog.operators.pairing import RowPairing
 from tidelog.operators.since import Since
 from tidelog.operators.stepped import Stepped
@@ -98,8 +98,8 @@ def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced
 
 def _operator_of(step: Step, timeline: Timeline) -> Operator:
     match step.shape:
-        case UnionShape(reach):
-            return Union(len(step.inputs), reach)
+        case UnionShape(reach, passes):
+            return Union(len(step.inputs), reach, passes=passes)
         case DilateShape(metric, future):
             return Dilate(metric, future)
         case ErodeShape(metric, future, clipped):
@@ -172,7 +172,7 @@ def _pairing(shape: PairShape) -> RowPairing:
 def _columns(positions: list[int], width: int) -> Callable[[Row], Row]:
     """What takes the columns at these positions from a row."""
     if positions == list(range(width)):
-        return lambda row: row
+        return whole_row
     if positions == list(range(1, width)):
         return lambda row: row[1:]
     return lambda row: tuple(row[i] for i in positions)

@@ -14,12 +14,14 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from heapq import heappop, heappush
 from itertools import chain, groupby
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from tidelog.operators.by_time import ByTime
 from tidelog.operators.coverage import Bounds, Coverage
 from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.operators.operator import shift
@@ -31,10 +33,15 @@ from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.agenda import Agenda
 from tidelog.runtime.growing import Growing
 from tidelog.runtime.interfaces import EmitMode
-from tidelog.runtime.showing import ByTime, Showing, Shown
+from tidelog.runtime.showing import Showing, Shown
 
 R = TypeVar("R")
-_ORDER: Callable[[ChangeRecord], tuple[int, int]] = attrgetter("order")
+Ordered = tuple[int, int, object]
+"""A change, behind its `order`. Its type is not told, since compiled code would make a plain tuple of a named one."""
+_ORDER: Callable[[Ordered], tuple[int, int]] = itemgetter(0, 1)
+_change: Callable[[Record], object] = partial(tuple.__new__, ChangeRecord)
+_BEGINS = NEG - 1
+"""What begins comes before what has ended."""
 _END_AND_BEGIN: Callable[[Record], tuple[int, int]] = itemgetter(3, 2)
 NOTHING: Mapping[str, Announced] = MappingProxyType({})
 
@@ -263,6 +270,11 @@ def _text(record: Record) -> str:
     return format_atom(record[0], record[1])
 
 
+def _text_of_change(entry: Ordered) -> str:
+    change: Any = entry[2]
+    return _text(change)
+
+
 def _in_order(answers: list[R], when: Callable[[R], tuple[int, int]], text: Callable[[R], str]) -> list[R]:
     """Answers of one predicate by time, and then by text, which is made only where it decides.
 
@@ -292,15 +304,22 @@ class Changes(Runs):
         self._begun: dict[str, dict[Row, None]] = {predicate: {} for predicate in self.frontiers}
 
     def look(self, predicate: str, rows: Iterable[Row]) -> list[Record]:
-        changes = [change for row in rows for change in self._decided(predicate, row)]
-        return [*(_in_order(changes, _ORDER, _text) if len(changes) > 1 else changes)]
+        changes: list[Ordered] = []
+        for row in rows:
+            self._decide(predicate, row, changes)
+        if len(changes) > 1:
+            _in_order(changes, _ORDER, _text_of_change)
+        told: list[Any] = [change for _, _, change in changes]
+        return told
 
-    def _decided(self, predicate: str, row: Row) -> list[ChangeRecord]:
+    def _decide(self, predicate: str, row: Row, changes: list[Ordered]) -> None:
+        """Add what is certain of a row by now."""
         rows, begun, agenda = self.coverage[predicate].rows, self._begun[predicate], self._agendas[predicate]
-        frontier, bounds = self.frontiers[predicate], rows.get(row, [])  # a row without end may be scheduled still
+        frontier, bounds = self.frontiers[predicate], rows.get(row)
+        if bounds is None:  # a row without end may be scheduled still
+            bounds = []
         since = self._open[predicate].get(row)
         ended = _ended_runs(bounds, since)
-        changes: list[ChangeRecord] = []
         done = 0
         while done < ended or since is not None:
             is_open = done == ended
@@ -313,7 +332,7 @@ class Changes(Runs):
                     agenda.schedule(row, lo - 1)
                     break
                 begun[row] = None
-                changes.append(ChangeRecord(predicate, row, lo, POS))
+                changes.append((lo, _BEGINS, _change((predicate, row, lo, POS))))
             if is_open:
                 break
             if hi >= POS and predicate in self.announced:  # it may be announced anew, and has begun already
@@ -322,13 +341,12 @@ class Changes(Runs):
                 if hi >= frontier:
                     agenda.schedule(row, hi + 1)
                     break
-                changes.append(ChangeRecord(predicate, row, lo, hi))
+                changes.append((hi + 1, lo, _change((predicate, row, lo, hi))))
             del begun[row]
             done += 2
         del bounds[:done]
         if not bounds:
             rows.pop(row, None)
-        return changes
 
     def snapshot(self) -> dict[str, Any]:
         coverage = {predicate: store.snapshot() for predicate, store in self.coverage.items()}
@@ -357,7 +375,8 @@ class Points(Emission):
         self._points: list[int] = []
         self._watermark = NEG
         self._seen = NEG
-        self._later, self._ends = ByTime(), ByTime()
+        self._later: ByTime[Shown] = ByTime()
+        self._ends: ByTime[Shown] = ByTime()
         self._holding = Showing()
         self._open: dict[tuple[str, Row], Shown] = {}
 

@@ -117,7 +117,7 @@ class Network:
         step = self.graph.steps[name]
         if step.loop is not None and self.graph.plan.loops[step.loop].holds:
             return False
-        return not isinstance(step.shape, UnionShape) or step.shape.reach == 1
+        return not isinstance(step.shape, UnionShape) or step.shape.reach == 1 or step.shape.passes
 
     def _is_irregular(self, name: str) -> bool:
         """Whether a step may be known further than its lead says, or be kept from facts meanwhile."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from heapq import heappop, heappush
 from itertools import chain
 from operator import itemgetter
 
@@ -69,40 +68,3 @@ class Showing:
 
     def __iter__(self) -> Iterator[Shown]:
         return chain.from_iterable(self.blocks)
-
-
-class ByTime:
-    """Facts by a time at which something is due.
-
-    >>> later = ByTime()
-    >>> later.add(7, ("p", 9, "p", (), 7))
-    >>> later.reached(6), later.reached(7), later.reached(8)
-    ([], [('p', 9, 'p', (), 7)], [])
-    """
-
-    __slots__ = ("_at", "_times")
-
-    def __init__(self) -> None:
-        self._at: dict[int, list[Shown]] = {}
-        self._times: list[int] = []
-
-    def add(self, time: int, fact: Shown) -> None:
-        if time in self._at:
-            self._at[time].append(fact)
-        else:
-            self._at[time] = [fact]
-            heappush(self._times, time)
-
-    def remove(self, time: int, fact: Shown) -> None:
-        """Take out a fact that has been added, and that no time has reached."""
-        self._at[time].remove(fact)
-
-    def reached(self, time: int) -> list[Shown]:
-        """Take out what is due by this time, in order of time."""
-        found: list[Shown] = []
-        while self._times and self._times[0] <= time:
-            found += self._at.pop(heappop(self._times))
-        return found
-
-    def __iter__(self) -> Iterator[Shown]:
-        return chain.from_iterable(self._at.values())

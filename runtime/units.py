@@ -145,11 +145,24 @@ class Unit(ABC):
 class StepUnit(Unit):
     """A step outside loops."""
 
-    __slots__ = ("_after", "_agenda", "_ahead", "_bring", "_feeds", "_gates", "_operator", "_port", "_receive", "_step")
+    __slots__ = (
+        "_after",
+        "_agenda",
+        "_ahead",
+        "_announces",
+        "_bring",
+        "_feeds",
+        "_gates",
+        "_operator",
+        "_port",
+        "_receive",
+        "_step",
+    )
 
     def __init__(self, index: int, graph: Graph, tell: Tell, step: Step) -> None:
         super().__init__(index, graph, tell)
         self._step = step
+        self._announces = step.id in graph.plan.announcing
         self._operator = graph.operators[step.id]
         self._feeds = step.inputs
         self.waits = type(self._operator).deadline is not Operator.deadline
@@ -194,7 +207,7 @@ class StepUnit(Unit):
 
     def _joined(self, out: list[Fact], more: list[Fact]) -> list[Fact]:
         """Two messages as one; but what the first opens the second may shut, so that the first then goes by itself."""
-        if out and any(fact[2] == SHUT for fact in more) and any(fact[2] == OPEN for fact in out):
+        if self._announces and out and any(fact[2] == SHUT for fact in more) and any(fact[2] == OPEN for fact in out):
             self._hand_on(out, NEG)
             return list(more)
         out += more

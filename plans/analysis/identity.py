@@ -6,7 +6,7 @@ rules and what else the program has do not take part. A recursive component is h
 
 A step has two hashes. Its **meaning** says what it computes. Its **form** says also how its state is laid out, for which the
 plan looks at who reads a step: announcements, sleep, `#`-facts in loops. A state can be taken over where forms agree; but a
-union that tells less in advance than it did has to be filled anew (`bridges_less`).
+union that tells less in advance, or again, than it did has to be filled anew (`bridges_less`).
 """
 
 from __future__ import annotations
@@ -50,12 +50,15 @@ def identify(plan: Plan, prospects: bool = True, unknown: Collection[str] = ()) 
 
 
 def bridges_less(now: Step, before: Step) -> bool:
-    """Whether a union has bridged gaps that it bridges no more: what comes in them is news for who did not read it then.
+    """Whether a union has bridged gaps that it bridges no more, or has passed on what comes again, and does so no more.
 
-    Those who did are diamonds, which take what they know already without harm.
+    What comes in the gaps, or again, is news for who did not read it then. Those who did take what they know already without
+    harm.
     """
     shapes = now.shape, before.shape
-    return isinstance(shapes[0], UnionShape) and isinstance(shapes[1], UnionShape) and shapes[0].reach < shapes[1].reach
+    if not isinstance(shapes[0], UnionShape) or not isinstance(shapes[1], UnionShape):
+        return False
+    return shapes[0].reach < shapes[1].reach or (shapes[1].passes and not shapes[0].passes)
 
 
 def port_map(before: Sequence[str], now: Sequence[str]) -> list[int]:

@@ -213,7 +213,7 @@ def _stores(step: Step, steps: Mapping[str, Step], leads: Mapping[str, int]) -> 
     ports = [port_lead(feed, leads) for feed in step.inputs]
     reads = [steps[feed.name].predicate if feed.kind == "step" else feed.name for feed in step.inputs]
     match step.shape:
-        case UnionShape():
+        case UnionShape(passes=False):
             yield "union", step.predicate, own
         case DilateShape(metric) if not metric.is_punctual:
             yield "sent", step.predicate, own

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -318,13 +319,13 @@ def test_what_holds_for_ever_begins_once(last: list[str]) -> None:
 def test_what_goes_on_holding_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row is looked at when it is told of, when it begins and when it ends, and not at each watermark in between."""
     looked: list[object] = []
-    decided = Changes._decided
+    decide = Changes._decide
 
-    def counted(self: Changes, predicate: str, row: tuple[str, ...]) -> list[ChangeRecord]:
+    def counted(self: Changes, predicate: str, row: tuple[str, ...], changes: list[Any]) -> None:
         looked.append(row)
-        return decided(self, predicate, row)
+        decide(self, predicate, row, changes)
 
-    monkeypatch.setattr(Changes, "_decided", counted)
+    monkeypatch.setattr(Changes, "_decide", counted)
     session = Session(plan_of("timeline integer. lasts(X) :- diamondminus[0,1000] p(X). output lasts."), emit="changes")
     session.push_records([("p", (f"r{i}",), 1, 1) for i in range(500)])
     assert len(looked) <= 1000

@@ -1,0 +1,48 @@
+"""A batch in which each fact is as expected takes a short way through the intake, and nobody can tell the difference."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tidelog
+from drawing import drawn
+from tidelog.plans.facts import Record
+from tidelog.runtime.intake import Delivery, Intake
+from tidelog.runtime.interfaces import Batch
+
+PROGRAM = "input p(x). input q(x). r(X) :- p(X), q(X)."
+PLANS = [tidelog.compile(f"{timeline} {PROGRAM}") for timeline in ("timeline integer.", "timeline rational, resolution 1.")]
+
+
+@pytest.mark.pure
+@given(data=st.data())
+@drawn(100)
+def test_the_short_way_is_the_long_one(data: st.DataObject) -> None:
+    """Late facts, facts far ahead, other predicates, a clock: the same is taken, refused, counted and promised."""
+    plan = data.draw(st.sampled_from(PLANS))
+    lateness, ahead = data.draw(st.integers(0, 6)), data.draw(st.sampled_from([None, 8, 50]))
+    names, rows = st.sampled_from(data.draw(st.sampled_from(["pq", "pqu"]))), st.sampled_from([("a",), ("b",)])
+    facts = data.draw(st.lists(st.tuples(names, rows, st.integers(0, 40), st.integers(0, 2)), min_size=8, max_size=30))
+    disorder, size = data.draw(st.sampled_from([1, 1, 3, 8])), data.draw(st.integers(2, 5))
+    records: list[Record] = [
+        (name, row, lo, lo + length) for name, row, lo, length in sorted(facts, key=lambda fact: fact[2] // disorder)
+    ]
+    batches = [records[i : i + size] for i in range(0, len(records), size)]
+    sources = ["s", "t"][: data.draw(st.integers(1, 2))]
+    short, long = (Intake(plan, sources, lateness, None, ahead) for _ in range(2))
+    taken = [short.take("s", Batch(list(batch))) for batch in batches]
+    with patch.object(Intake, "_take_expected", lambda *_: None):
+        wanted = [long.take("s", Batch(list(batch))) for batch in batches]
+    assert list(map(fields, taken)) == list(map(fields, wanted))
+    assert short.snapshot() == long.snapshot()
+
+
+def fields(delivery: Delivery) -> object:
+    """What a delivery brings."""
+    late, ahead = ([(item.reason, item.raw) for item in some] for some in (delivery.late, delivery.ahead))
+    told = delivery.facts, list(delivery.points), delivery.frontier, delivery.watermark, delivery.start
+    return told, late, ahead
