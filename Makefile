@@ -13,10 +13,11 @@ demo: $(VENV)/demo.stamp
 	    --in 'examples/weather/sf.csv?predicate=temp' --in 'examples/weather/sea.csv?predicate=temp' \
 	    --emit final --iso --out facts+-
 
-# `test` says within minutes whether it works; `test-all` draws more programs, and kills what it can kill. The tests of Spark
-# wait a lot: they run beside the others, and what they said is shown behind it.
+# `test` says within minutes whether it works; `test-all` draws more programs, and kills what it can kill (REST=1: only what
+# `test` leaves out). The tests of Spark wait a lot: they run beside the others, and what they said is shown behind it.
 test: export HYPOTHESIS_PROFILE ?= quick
 test: chosen = -m 'not long'
+test-all: chosen = $(if $(REST),-m 'long or hypothesis')
 test-all: playground chromium
 test test-all: $(VENV)/test.stamp
 	@mkdir -p build
