@@ -196,7 +196,7 @@ class Intake:
         track, marks, plain = state.only, self.watermarks, self._plain
         if track is None or batch.parts is not None or batch.watermark is not None or not batch.records:
             return None
-        limit, last = max(marks.watermark, track.promised), NEG
+        limit, last = max(marks.watermark, track.promised), NEG - 1  # before all begins, also that of what has always held
         if track.held or track.votes or limit <= NEG or self._delays or self._counted or self.cut:
             return None
         behind, gap, leap, ceiling = self._late_by, self._gap, self._leap, marks.ceiling

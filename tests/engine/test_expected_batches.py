@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import tidelog
 from drawing import drawn
 from tidelog.plans.facts import Record
+from tidelog.plans.timeline import NEG
 from tidelog.runtime.intake import Delivery, Intake
 from tidelog.runtime.interfaces import Batch
 
@@ -39,6 +40,16 @@ def test_the_short_way_is_the_long_one(data: st.DataObject) -> None:
         wanted = [long.take("s", Batch(list(batch))) for batch in batches]
     assert list(map(fields, taken)) == list(map(fields, wanted))
     assert short.snapshot() == long.snapshot()
+
+
+@pytest.mark.pure
+def test_what_has_always_held_is_late_at_the_head_of_a_batch() -> None:
+    """A fact without a begin is refused once time has moved, wherever it stands in its batch."""
+    intake = Intake(PLANS[0], ["s"])
+    intake.take("s", Batch([("p", ("a",), 6, 6)]))
+    delivery = intake.take("s", Batch([("p", ("b",), NEG, 4), ("q", ("b",), 8, 8)]))
+    assert len(delivery.late) == 1
+    assert delivery.facts == {"q": [(("b",), 8, 8)]}
 
 
 def fields(delivery: Delivery) -> object:
