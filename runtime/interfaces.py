@@ -302,10 +302,12 @@ Told = tuple[str, tuple[str, ...], str, int, int]
 
 @dataclass(slots=True)
 class StageAnswers:
-    """What a stage has to say: answers for users, facts for later stages, and the constraints that are violated."""
+    """What a stage has to say: answers for users, facts for later stages, the constraints that are violated, and what it
+    knows of the answers to its question."""
 
     told: list[Record] = field(default_factory=list)
     passed: list[Record] = field(default_factory=list)
+    asked: list[HypotheticalAnswer] = field(default_factory=list)
     violations: list[Told] = field(default_factory=list)
 
 

@@ -17,7 +17,7 @@ from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_statement
 from tidelog.plans.questions import HypotheticalAnswer, Question, Status
 from tidelog.plans.syntax import Ask
-from tidelog.plans.timeline import NEG
+from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.intake import MOST_POINTS, Delivery
 from tidelog.runtime.state_bound import Holding, StateBound
 
@@ -58,7 +58,8 @@ def answer_filter(telling: Telling, statuses: Collection[Status] | None) -> Answ
 
 
 def inquiries(plan: Plan, chosen: AnswerFilter, lateness: int, bound: StateBound) -> list[Inquiry]:
-    """The questions of a plan, ready for the first delivery; `lateness` is encoded."""
+    """The questions of a plan, ready for the first delivery; `lateness` is encoded, and POS where facts tell no time."""
+    lateness = 0 if lateness >= POS else lateness
     pairs = zip(plan.questions, plan.unfoldings, strict=True)
     return [
         Inquiry(plan, question, Asker(question, unfolding, lateness, chosen.telling), chosen, bound)
@@ -121,6 +122,11 @@ class Inquiry:
         """The question as it is written, and its place, if it is one of the program."""
         asked = format_statement(Ask(self.question.query))
         return f"the question `{asked}`", place_of(self._program, asked)
+
+    @property
+    def deadline(self) -> int:
+        """The least watermark at which there may be something to tell though no fact comes; POS where nothing is."""
+        return self._asker.deadline
 
     # --- what is known of it --------------------------------------------------------------------------------------------
 

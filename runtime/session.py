@@ -252,12 +252,12 @@ class Session:
     @property
     def deadline(self) -> int:
         """The least frontier (encoded) at which something is to be told though no fact comes; POS where nothing is."""
-        return self._network.deadline()
+        return min([self._network.deadline(), *(inquiry.deadline for inquiry in self._inquiries)])
 
     @property
     def may_wait(self) -> bool:
-        """Whether there may ever be a `deadline`: a plan without absences, loops and long ranges to follow has none."""
-        return self._network.may_wait()
+        """Whether there may ever be a `deadline`: a plan without absences, loops, long ranges and questions has none."""
+        return bool(self._inquiries) or self._network.may_wait()
 
     @property
     def is_finished(self) -> bool:

@@ -15,14 +15,16 @@ from typing import Any
 
 import msgspec
 
+from tidelog.operators.sld.unfold import unfold
 from tidelog.plans.analysis.notation import encode_distance
 from tidelog.plans.analysis.stages import Stage
 from tidelog.plans.errors import SnapshotError
 from tidelog.plans.facts import Record
 from tidelog.plans.once import once_per_object
 from tidelog.plans.plan import Plan
+from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.saved import seal, taking, unseal
-from tidelog.plans.syntax import Value
+from tidelog.plans.syntax import Value, Variable
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.emission import Emission, emission
 from tidelog.runtime.interfaces import Batch, StageAnswers, StageMode
@@ -61,7 +63,9 @@ class StageRun:
         self._emit, self._start = emit, start
         self._is_whole = emit == "intervals" or bool(stage.plan.announcing)
         # where later stages read what is told, they get it as intervals, and so does what tells users otherwise
-        self._plan = stage.plan if self._is_whole else _in_pieces(stage.plan)
+        plan = stage.plan if stage.asked is None else _unfolded(stage.plan)
+        self._plan = plan if self._is_whole else _in_pieces(plan)
+        self._sources = (_STREAM, _EARLIER) if stage.asked is None else (_STREAM,)
         self._from_stream = {item.name for item in stage.inputs if item.source is None}
         self._behind = max(stage.plan.delays.values(), default=0)
         self._delays = {name: encode_distance(delay, stage.plan.timeline) for name, delay in stage.outputs.items()}
@@ -77,7 +81,7 @@ class StageRun:
     def _opened(self) -> Session:
         emit = self._emit if self._is_whole else "intervals"
         # Spark has a bound of its own on what its processes hold
-        session = Session(self._plan, emit=emit, lateness=math.inf, sources=(_STREAM, _EARLIER), max_state=None)
+        session = Session(self._plan, emit=emit, lateness=math.inf, sources=self._sources, max_state=None)
         if self._start is not None:
             session.begin_at(self._start)
         return session
@@ -104,7 +108,7 @@ class StageRun:
 
     def advance(self, watermark: int) -> None:
         """All facts up to the watermark are there, and what earlier stages told when they got it."""
-        for source in (_STREAM, _EARLIER):
+        for source in self._sources:
             self._session.take(source, Batch(watermark=watermark))
         self._collect(watermark)
 
@@ -112,7 +116,7 @@ class StageRun:
         """All facts are there; what recurs without an end is followed up to the `last` fact's begin."""
         if last is not None:
             self.advance(last + self._behind + (0 if self._stage.plan.timeline.is_integer else 1))
-        for source in (_STREAM, _EARLIER):
+        for source in self._sources:
             self._session.end(source)
         self._collect(POS)
 
@@ -180,6 +184,7 @@ class StageRun:
             else:
                 frontier = watermark if watermark in (NEG, POS) else watermark - self._delays[name]
                 self._answers.told += self._emission.receive(name, [record[1:] for record in records], frontier)
+        self._answers.asked += filter(None, map(self._own, self._session.pull_hypothetical()))
         for found in self._session.pull_violations():
             self._answers.violations.append((found.rule, found.facts, found.during, found.lo, found.hi))
 
@@ -191,10 +196,30 @@ class StageRun:
         key = self._stage.key
         return key is None or name not in key or self._owns(row[key[name]])
 
+    def _own(self, answer: HypotheticalAnswer) -> HypotheticalAnswer | None:
+        """The answer as one to the program's question, if it is about a key of this session's own.
+
+        Where the key is open, only what the program states speaks for the answer, which all sessions know.
+        """
+        question, key = self._stage.asked, self._stage.key
+        if question is None:
+            return None
+        if key is not None:
+            shown = question.query.arguments[key[question.query.predicate]]
+            value = answer.answer[shown.name] if isinstance(shown, Variable) else None
+            if value is None or not self._owns(value):
+                return None
+        return replace(answer, query=question.name)
+
 
 def _without_announcing(plan: Plan) -> Plan:
     """What looks for the ends of maximal intervals has to be told at once how far all has come."""
     return replace(plan, announcing={})
 
 
+def _with_unfoldings(plan: Plan) -> Plan:
+    return replace(plan, unfoldings=tuple(unfold(question, plan.facts) for question in plan.questions))
+
+
 _in_pieces = once_per_object(_without_announcing, most=16)
+_unfolded = once_per_object(_with_unfoldings, most=16)

@@ -64,7 +64,7 @@ def unpack_told(data: bytes) -> list[Group]:
 
 def _stored(group: Group) -> _Stored:
     facts = [answer for answer in group.answers if not isinstance(answer, HypotheticalAnswer)]
-    asked = [_plain(answer) for answer in group.answers if isinstance(answer, HypotheticalAnswer)]
+    asked = [plain_hypothetical(answer) for answer in group.answers if isinstance(answer, HypotheticalAnswer)]
     retracted = sum(isinstance(fact, RetractedChange) for fact in facts)
     return _Stored(group.first, group.frontier, bool(facts) and isinstance(facts[0], ChangeRecord), facts, asked, retracted)
 
@@ -73,13 +73,14 @@ def _group(stored: _Stored) -> Group:
     facts: list[Record] = list(stored.facts)
     if stored.are_changes:
         facts = [(RetractedChange if i < stored.retracted else ChangeRecord)(*fact) for i, fact in enumerate(facts)]
-    return Group(stored.first, stored.frontier, [*facts, *map(_hypothetical, stored.hypothetical)])
+    return Group(stored.first, stored.frontier, [*facts, *map(read_hypothetical, stored.hypothetical)])
 
 
 # --- answers to questions -------------------------------------------------------------------------------------------
 
 
-def _plain(answer: HypotheticalAnswer) -> dict[str, Any]:
+def plain_hypothetical(answer: HypotheticalAnswer) -> dict[str, Any]:
+    """What is known of an answer to a question, as plain data."""
     return {
         "query": answer.query,
         "answer": dict(answer.answer),
@@ -94,7 +95,8 @@ def _plain(answer: HypotheticalAnswer) -> dict[str, Any]:
     }
 
 
-def _hypothetical(data: Mapping[str, Any]) -> HypotheticalAnswer:
+def read_hypothetical(data: Mapping[str, Any]) -> HypotheticalAnswer:
+    """The answer of which that is the plain data."""
     parts: dict[str, Any] = dict(data)
     parts["evidence"] = tuple(map(_literal, data["evidence"]))
     parts["hypotheses"] = tuple(map(_literal, data["hypotheses"]))

@@ -267,6 +267,11 @@ class Asker(Teller):
         """How many relevant facts have come, each counted at each of its time points."""
         return self._received
 
+    @property
+    def deadline(self) -> int:
+        """The least watermark at which there may be something to tell, or to forget, though no fact comes; POS for none."""
+        return self._calendar.next
+
     def schemata(self) -> list[HypotheticalAnswer]:
         """The hypothetical answers for which nothing speaks yet, as schemata: every instance in the future is one."""
         found = []

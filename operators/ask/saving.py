@@ -24,6 +24,7 @@ def _save_answer(answer: Answer, numbers: Mapping[Partial, int]) -> dict[str, An
         "columns": list(answer.columns),
         "flags": [answer.certain, answer.told, answer.is_asked, answer.warned],
         "failed": None if answer.failed is None else _save_literal(answer.failed),
+        "lost": None if answer.lost is None else _save_literal(answer.lost),
         "rank": list(answer.rank),
         "proofs": [[_save_literal(literal) for literal in proof] for proof in answer.proofs],
         "threads": [_save_thread(answer, thread) for thread in _threads(answer)],
@@ -46,6 +47,7 @@ def _load_answer(data: Mapping[str, Any], queries: Mapping[str, Query]) -> Answe
     answer.certain, answer.told, answer.is_asked, answer.warned = data["flags"]
     answer.rank = tuple(data["rank"])
     answer.failed = None if data["failed"] is None else _load_literal(data["failed"])
+    answer.lost = None if data.get("lost") is None else _load_literal(data["lost"])  # of before version 10 it is unknown
     answer.proofs = [tuple(map(_load_literal, proof)) for proof in data["proofs"]]
     patterns = queries[answer.query].patterns
     threads = [_load_thread(answer, *item) for item in data["threads"]]

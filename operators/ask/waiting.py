@@ -17,7 +17,7 @@ from tidelog.operators.ask.partials import Answer, Partial
 from tidelog.operators.ask.patterns import Pattern
 from tidelog.plans.facts import Row
 from tidelog.plans.syntax import Value
-from tidelog.plans.timeline import NEG
+from tidelog.plans.timeline import NEG, POS
 
 
 class Forgetting(NamedTuple):
@@ -198,6 +198,11 @@ class Calendar:
             heappush(self._times, (time, next(self._count)))
         else:
             items.append(item)
+
+    @property
+    def next(self) -> int:
+        """The first time at which something is to be looked at; POS where nothing is."""
+        return self._times[0][0] if self._times else POS
 
     def due(self, watermark: int) -> Iterator[tuple[int, list[Any]]]:
         """What has become due, time by time; what is added meanwhile counts, too."""

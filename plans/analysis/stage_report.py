@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tidelog.plans.analysis.stages import Stage, StageInput, StagePlan
-from tidelog.plans.printing import format_predicate, format_program
+from tidelog.plans.printing import format_formula, format_predicate, format_program
 from tidelog.plans.timeline import format_time
 
 
@@ -17,6 +17,7 @@ def stage_lines(stages: StagePlan) -> Iterator[str]:
         going_in = dict.fromkeys(_pattern(item.predicate, stage, item.name) for item in stage.inputs)
         coming_out = [_pattern(name, stage, name) for name in stage.outputs]
         coming_out += ["bottom"] if stage.constraints else []
+        coming_out += [f"answers to {format_formula(stage.asked.query)}"] if stage.asked is not None else []
         yield f"{stage.number}: {', '.join(going_in) or 'nothing'} -> {', '.join(coming_out) or 'nothing'}"
         yield from (f"  {line}" for line in _conditions(stage))
 
@@ -58,8 +59,8 @@ def stage_fields(stages: StagePlan) -> dict[str, object]:
     - `problems`: why there are no stages: `code`, `message`, `help`
     - `stages`: `number`; `key` (predicate to place, or null) and `prevented_by` (a rule, or empty); `inputs` (`name` in the
       stage's program, `predicate` as told, `stage` that tells it or null for the stream, `key` or null, `rekeyed`, `delay`);
-      `outputs` (predicate to delay) and `told` (those for users); `broadcast`; `constraints`; `program` (its statements) and
-      `seeds` (the same, or null); `needs_start`, `needs_order`
+      `outputs` (predicate to delay) and `told` (those for users); `asked` (the query that it answers, or null);
+      `broadcast`; `constraints`; `program` (its statements) and `seeds` (the same, or null); `needs_start`, `needs_order`
     """
     problems = [{"code": item.code, "message": item.message, "help": item.help} for item in stages.problems]
     return {"problems": problems, "stages": [_stage(stage) for stage in stages.stages]}
@@ -73,6 +74,7 @@ def _stage(stage: Stage) -> Mapping[str, object]:
         "inputs": [_input(item) for item in stage.inputs],
         "outputs": {name: format_time(delay) for name, delay in stage.outputs.items()},
         "told": list(stage.told),
+        "asked": None if stage.asked is None else format_formula(stage.asked.query),
         "broadcast": list(stage.broadcast),
         "constraints": list(stage.constraints),
         "program": format_program(stage.program).splitlines(),

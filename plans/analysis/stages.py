@@ -14,6 +14,8 @@ Whoever runs stages keeps to four rules, and gets the answers that one session o
 4. Of a session's answers those count that are about its key, if they show it, and about an output of the stage.
 
 At the stream's end the last watermark is told to all, then each stage is finished, in order.
+
+What an `ask` asks is a stage of its own, which reads the stream alone (`plans.analysis.question_keys`).
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from tidelog.plans.analysis.declared import declaration, declare_inputs
 from tidelog.plans.analysis.grouping import Group, best_key, groups_of
 from tidelog.plans.analysis.notation import decode_distance
 from tidelog.plans.analysis.partition import Key, extend_key, is_fed, links_of
+from tidelog.plans.analysis.question_keys import question_key
 from tidelog.plans.analysis.seeds import seeds_program
 from tidelog.plans.analysis.splitting import split_rules
 from tidelog.plans.checks.walk import atoms, head_atom, needed_for, statements_of, subformulas
@@ -35,6 +38,7 @@ from tidelog.plans.facts import Record
 from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan, TupleShape
 from tidelog.plans.printing import format_predicate, format_program, format_statement
+from tidelog.plans.questions import Question
 from tidelog.plans.syntax import (
     Ask,
     Atom,
@@ -85,6 +89,8 @@ class Stage:
 
     `plan` is `program` compiled for stages, with the background that was loaded; run it, and not what `program` compiles to
     elsewhere: that one tells users in time, but perhaps not later stages.
+
+    A stage that answers a question has it as `asked`, and no outputs.
     """
 
     number: int
@@ -100,6 +106,7 @@ class Stage:
     seeds: Plan | None = field(repr=False)
     needs_start: bool
     needs_order: bool
+    asked: Question | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,17 +122,92 @@ def stages_of(plan: Plan) -> StagePlan:
     problems = tuple(_problems(plan))
     if problems:
         return StagePlan((), problems)
+    stages = _derived_stages(_without_asking(plan) if plan.questions else plan)
+    asked = (_asked_stage(plan, question, number) for number, question in enumerate(plan.questions, len(stages) + 1))
+    return StagePlan((*stages, *asked))
+
+
+def _derived_stages(plan: Plan) -> tuple[Stage, ...]:
+    """The stages of a plan that asks nothing."""
     program, data = declare_inputs(plan)
     declared = compile_program(program, outputs=bool(plan.outputs)) if data or program is not plan.program else plan
     split, loose = split_rules(declared)
     builder = _Builder(split, loose, {name: told for told, name in data.items()}, plan.facts)
-    return StagePlan(tuple(builder.stages()))
+    return tuple(builder.stages())
+
+
+# --- questions ----------------------------------------------------------------------------------------------------------
+
+
+def _without_asking(plan: Plan) -> Plan:
+    """The plan of the same program without its questions, and without the rules that they alone need."""
+    needed = needed_for(plan.outputs, statements_of(plan.program, Rule))
+    kept = [each for each in plan.program.statements if not isinstance(each, Ask) and not _is_unneeded(each, needed)]
+    if plan.outputs and not statements_of(plan.program, Output):
+        kept.append(Output(tuple(plan.outputs)))
+    program = replace(plan.program, statements=tuple(kept))
+    return _with_facts_of(plan, compile_program(program, outputs=bool(plan.outputs)))
+
+
+def _is_unneeded(statement: Statement, needed: Collection[str]) -> bool:
+    head = head_atom(statement) if isinstance(statement, Rule) else None
+    return head is not None and head.predicate not in needed
+
+
+def _with_facts_of(plan: Plan, other: Plan) -> Plan:
+    """Another plan with the background that was loaded for this one."""
+    names = {item.predicate for item in other.backgrounds}
+    return replace(other, facts=(*other.facts, *(record for record in plan.facts if record[0] in names)))
+
+
+def _concerns(statement: Statement, needed: Collection[str]) -> bool:
+    """Whether a statement says something of these predicates, or of time."""
+    match statement:
+        case Rule():
+            return _derives(statement, {*needed})
+        case FactStatement():
+            return statement.atom.predicate in needed
+        case Input() | Background():
+            return statement.predicate in needed
+        case Output() | Ask():
+            return False
+    return True
+
+
+def _asked_stage(plan: Plan, question: Question, number: int) -> Stage:
+    """The stage of a question, split by a key where the question has one."""
+    ask = Ask(question.query)
+    derived = {head.predicate for rule in question.rules if (head := head_atom(rule))}
+    needed = needed_for([question.query.predicate], [rule for rule in statements_of(plan.program, Rule) if head_atom(rule)])
+    program = replace(plan.program, statements=(*(each for each in plan.program.statements if _concerns(each, needed)), ask))
+    parts = (part for rule in question.rules for formula in rule.body for part in subformulas(formula))
+    stated = {fact.atom.predicate for fact in statements_of(program, FactStatement)}
+    stated |= {item.predicate for item in statements_of(program, Background)}
+    key = question_key(question, stated)
+    return Stage(
+        number=number,
+        program=program,
+        plan=_with_facts_of(plan, compile_program(program, outputs=False)),
+        key=key,
+        inputs=tuple(_asked_input(plan, question, name, key) for name in sorted(question.inputs)),
+        outputs={},
+        told=(),
+        broadcast=tuple(sorted(stated - question.inputs - derived)),
+        constraints=(),
+        prevented_by="" if key is not None else format_statement(ask),
+        seeds=None,
+        needs_start=any(isinstance(part, Window) for part in parts),
+        needs_order=False,
+        asked=question,
+    )
+
+
+def _asked_input(plan: Plan, question: Question, name: str, key: Key | None) -> StageInput:
+    delay = decode_distance(question.delay(name), plan.timeline)
+    return StageInput(name, name, None, None if key is None else key[name], delay)
 
 
 def _problems(plan: Plan) -> Iterator[Diagnostic]:
-    for ask in statements_of(plan.program, Ask)[:1]:
-        message = "what `ask` asks cannot be split into stages, for it depends on all that may still come"
-        yield Diagnostic("no-stages", message, ask.span, help="take `ask` away, and ask in one process")
     counted = {step.source for step in plan.steps if isinstance(step.shape, TupleShape) and not step.shape.of}
     for rule in statements_of(plan.program, Rule):
         windows = [part for each in rule.body for part in subformulas(each) if isinstance(part, Window)]

@@ -9,6 +9,7 @@ from tidelog import Session
 from tidelog.plans.analysis.stages import Stage, stages_of
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
+from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.syntax import Value
 from tidelog.runtime.interfaces import StageMode, StageSession
 from tidelog.runtime.staged import open_stage
@@ -31,6 +32,7 @@ class Worker:
         self._sessions: dict[Key, StageSession] = {}
         self._waiting: dict[Key, list[Record]] = {}
         self.told: list[Record] = []
+        self.asked: list[HypotheticalAnswer] = []
         self._violations: set[tuple[str, tuple[str, ...]]] = set()
         for key in self._first_keys():
             self._sessions[key] = self._open(key)
@@ -96,6 +98,7 @@ class Worker:
             answers = session.pull()
             passed += answers.passed
             self.told += answers.told
+            self.asked += answers.asked
             self._violations |= {(rule, facts) for rule, facts, *_ in answers.violations}
         return passed
 
@@ -145,6 +148,10 @@ class StagedRun:
     def violations(self) -> set[tuple[str, tuple[str, ...]]]:
         """The constraints violated since the last call, and by what."""
         return set().union(*(worker.violations() for worker in self.workers))
+
+    def asked(self) -> list[HypotheticalAnswer]:
+        """What became known of answers to questions, each of them in order."""
+        return [answer for worker in self.workers for answer in worker.asked]
 
     def _pass_on(self, run: Callable[[Worker], list[Record]]) -> list[Record]:
         told: list[Record] = []

@@ -458,12 +458,6 @@ def test_windows_over_facts() -> None:
     )
 
 
-def test_questions_have_no_stages() -> None:
-    """What `ask` asks depends on all that may come."""
-    plan = stages_of(tidelog.compile("timeline integer. input q(x). p(X)@T :- q(X)@T, q(X)@T+1. ask p(X)@T."))
-    assert (plan.stages, [problem.code for problem in plan.problems]) == ((), ["no-stages"])
-
-
 def test_times_mean_the_same_in_every_stage() -> None:
     """All stages have the program's unit and its finest resolution, so that encoded facts can be handed on."""
     text = """

@@ -146,11 +146,19 @@ def test_stages_without_a_key(folder: Path, capfd: pytest.CaptureFixture[str]) -
 
 def test_programs_without_stages(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A program that cannot be split into stages is refused with the place of the reason."""
-    (folder / "ask.tide").write_text("timeline integer.\np(X) :- q(X).\nask p(X)@T.\n")
-    code, said = told(capfd, program="ask.tide")
+    (folder / "counted.tide").write_text("timeline integer.\ninput q(x).\np(X) :- q(X) in [#2].\n")
+    code, said = told(capfd, program="counted.tide")
     assert code == 1
     assert "error[no-stages]" in said
-    assert "ask.tide:3:" in said
+    assert "counted.tide:3:" in said
+
+
+def test_questions_are_told_in_lines(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A program that asks needs a sink of JSON lines; a question without a key is asked in one session, with a warning."""
+    (folder / "ask.tide").write_text("timeline integer.\np(X) :- q(X).\nask p(X)@T.\nask p(_)@T.\n")
+    code, said = told(capfd, "--out", "facts+-", program="ask.tide")
+    assert (code, "what `ask` answers is told in JSON lines alone" in said) == (2, True)
+    assert "warning: stage 3 runs in one session, on one core, because of ask p(_)@T" in told(capfd, program="ask.tide")[1]
 
 
 def test_spark_is_missing(folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

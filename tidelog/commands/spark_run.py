@@ -233,6 +233,8 @@ def check_files(plan: Plan, inputs: Sequence[Input], options: argparse.Namespace
     sinks = parse_sinks(options.sinks or ["-"], plan.schema, iso=options.iso, is_stream=options.checkpoint is not None)
     if options.emit == "changes" and any(isinstance(sink, Tables) for sink in sinks):
         raise SpecError("`--emit changes` is told in lines: a table holds facts, and what has only begun is none yet")
+    if plan.questions and not any(isinstance(sink, Lines) and sink.format == "jsonl" for sink in sinks):
+        raise SpecError("what `ask` answers is told in JSON lines alone: add a sink of such, as `--out -`")
     lines = [f"file:{sink.path}" for sink in sinks if isinstance(sink, Lines) and sink.path]
     check_overlap([*read, *stated], lines, options.dead_letter)
     folders = [sink.path for sink in sinks if sink.path and not (isinstance(sink, Tables) and sink.format == "iceberg")]

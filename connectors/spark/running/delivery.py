@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from tidelog.connectors.formatting import TimeFormatter
+from tidelog.connectors.json_hypothetical import HypotheticalEncoder
 from tidelog.connectors.outbox_file import describe
 from tidelog.connectors.spark.running.lines import sorted_lines, writing
 from tidelog.connectors.spark.running.parcels import (
+    ASKED,
     COUNT,
     FACT,
     LETTER,
@@ -23,6 +26,7 @@ from tidelog.connectors.spark.running.parcels import (
     SPAN,
     TOLD,
     VIOLATION,
+    asked_of,
     letter_of,
     violation_of,
 )
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FACTS, LETTERS, VIOLATIONS = "facts told", "records that could not be used", "violations"
+ANSWERS = "lines about answers to questions"
 """What `Delivery.counts` counts besides what parcels count."""
 
 FILE_BYTES = 32_000_000
@@ -77,6 +82,7 @@ class Delivery:
         self._schema = Schema(plan.timeline)
         self._tables = describe(plan, "", "")
         self._outputs = tuple(plan.outputs)
+        self._asked = HypotheticalEncoder(plan.schema, TimeFormatter(plan.timeline, iso))
         parsed = parse_sinks(sinks, self._schema, iso=iso, is_stream=bool(checkpoint))
         self._sinks = [sink if isinstance(sink, Lines) else table_sink(sink, checkpoint) for sink in parsed]
         self._emit, self._iso = emit, iso
@@ -97,7 +103,7 @@ class Delivery:
         try:
             sizes = self._count(kept)
             self._say(kept)
-            self._write(kept.where(f"kind = {FACT}"), sizes, batch)
+            self._write(kept, sizes, batch)
         except BaseException as error:
             self.failure = error  # Spark hands on the text of it alone
             raise
@@ -121,6 +127,8 @@ class Delivery:
                 if last == FACT:
                     self.counts[FACTS] += number
                     sizes[name] += first + _ROW_BYTES * number
+                elif last == ASKED:
+                    self.counts[ANSWERS] += number
         return sizes
 
     def _say(self, parcels: DataFrame) -> None:
@@ -135,18 +143,27 @@ class Delivery:
                 self.counts[VIOLATIONS] += 1
                 self._on_violation(told)
 
-    def _write(self, facts: DataFrame, sizes: Mapping[str, int], batch: int | None) -> None:
+    def _write(self, parcels: DataFrame, sizes: Mapping[str, int], batch: int | None) -> None:
+        facts = parcels.where(f"kind = {FACT}")
         for sink in self._sinks:
             if isinstance(sink, Lines):
-                self._write_lines(facts, sum(sizes.values()), sink)
+                with writing(sink.path) as write:
+                    self._write_lines(facts, sum(sizes.values()), sink.format, write)
+                    if sink.format == "jsonl" and ASKED in self._present:
+                        self._write_asked(parcels, write)
             else:
                 self._write_tables(facts, sizes, batch, sink)
 
-    def _write_lines(self, facts: DataFrame, size: int, sink: Lines) -> None:
-        with writing(sink.path) as write:
-            if size:
-                for piece in sorted_lines(facts, size, self._schema, sink.format, emit=self._emit, iso=self._iso):
-                    write(piece)
+    def _write_lines(self, facts: DataFrame, size: int, format: str, write: Callable[[bytes], None]) -> None:
+        if size:
+            for piece in sorted_lines(facts, size, self._schema, format, emit=self._emit, iso=self._iso):
+                write(piece)
+
+    def _write_asked(self, parcels: DataFrame, write: Callable[[bytes], None]) -> None:
+        """Lines about answers to questions, by when they became known; those of one answer in their order."""
+        lines = parcels.where(f"kind = {ASKED}").orderBy("lo", "bucket", "hi").select("row").toLocalIterator()
+        for row in lines:
+            write(self._asked.encode(asked_of(bytes(row.row))))
 
     def _write_tables(self, facts: DataFrame, sizes: Mapping[str, int], batch: int | None, sink: TableSink) -> None:
         """Over history a table for each output, also an empty one; on a stream for those that the batch has facts of."""

@@ -176,6 +176,7 @@ def tell(session: StageSession, stage: Stage, bucket: int, routes: Routes, parce
         parcels.facts(OUT, bucket, records)
     routes.send_all(stage.number, answers.passed, parcels)
     parcels.violations(answers.violations)
+    parcels.asked(bucket, answers.asked)
 
 
 def owner(stage: Stage, bucket: int, buckets: int) -> Callable[[Value], bool]:

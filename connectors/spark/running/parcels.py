@@ -21,16 +21,18 @@ from tidelog.connectors.cache import BoundedCache
 from tidelog.plans.analysis.needed import needed_rows
 from tidelog.plans.analysis.stages import Stage
 from tidelog.plans.facts import Record, Row
+from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.syntax import Value
 from tidelog.runtime.interfaces import Rejected, Told
+from tidelog.runtime.told import plain_hypothetical, read_hypothetical
 
 OUT = 0
 """The address of what is for users; stages are numbered from 1."""
 
-FACT, LETTER, VIOLATION, COUNT, NOTE, SPAN, WAKE, TOLD = range(8)
+FACT, LETTER, VIOLATION, COUNT, NOTE, SPAN, WAKE, TOLD, ASKED = range(9)
 """Kinds of parcels. A span tells the first and the last begin of some facts of the stream, read by a stage or not; to wake
 is to let a bucket's session begin, though no fact may ever come. `TOLD` sums up what else a worker tells users, so that the
-driver need not look at it."""
+driver need not look at it. `ASKED` is a line about an answer to a question."""
 
 SCHEMA = pa.schema(
     [
@@ -49,9 +51,10 @@ COLUMNS = "stage int, bucket int, kind int, name string, number int, row binary,
 
 A pack has `number` facts in its row, the first of which begins at `lo` (encoded), and the last at `hi`; in a pack for users
 all are of the predicate `name`. A letter's row holds its place, its reason and what it said; that of a violation its rule
-and its facts, and `lo … hi` is when; a count is in `lo`, and what is counted in `name`, as is the text of a note; the `name`
-of a span is the number of its input. Beside facts, letters and violations for users comes a parcel of kind `TOLD` for each
-kind (in `hi`) and predicate: `number` of them have `lo` bytes together.
+and its facts, and `lo … hi` is when; that of a line about an answer is the answer as plain data, `lo` is its time, and `hi`
+its place among the lines of its task. A count is in `lo`, and what is counted in `name`, as is the text of a note; that of
+a span is the number of its input. Beside facts, letters, violations and lines about answers comes a parcel of kind `TOLD`
+for each kind (in `hi`) and predicate: `number` of them have `lo` bytes together.
 """
 
 PACK = 1000
@@ -73,6 +76,7 @@ _decode_placed: Callable[[bytes], list[Placed]] = msgspec.msgpack.Decoder(
 _begin = itemgetter(2)
 _order = itemgetter(2, 4)
 _decode_letter = msgspec.msgpack.Decoder(tuple[str, str, bytes]).decode
+_decode_asked = msgspec.msgpack.Decoder(dict[str, Any]).decode
 _decode_violation = msgspec.msgpack.Decoder(tuple[str, tuple[str, ...], str]).decode
 
 
@@ -89,6 +93,7 @@ class Parcels:
         self._columns: list[list[Any]] = [[] for _ in SCHEMA]
         self._facts: dict[tuple[int, int, str], list[Any]] = {}
         self._number = 0
+        self._asked = 0
 
     def __len__(self) -> int:
         return self._number + len(self._columns[0])
@@ -112,6 +117,13 @@ class Parcels:
         """Constraints that are violated."""
         for rule, facts, during, lo, hi in violations:
             self._add(OUT, 0, VIOLATION, "", 1, _encode((rule, facts, during)), lo, hi)
+
+    def asked(self, bucket: int, answers: Iterable[HypotheticalAnswer]) -> None:
+        """What is known of answers to a question, in the order in which it became known."""
+        for answer in answers:
+            row = _encode(plain_hypothetical(answer))
+            self._add(OUT, bucket, ASKED, answer.query, 1, row, answer.at or 0, self._asked)
+            self._asked += 1
 
     def count(self, name: str, number: int) -> None:
         """So many of something."""
@@ -143,7 +155,7 @@ class Parcels:
         sums: dict[tuple[int, str], tuple[int, int]] = {}
         stages, _, kinds, names, numbers, rows, _, _ = self._columns
         for stage, kind, name, number, row in zip(stages, kinds, names, numbers, rows, strict=True):
-            if stage == OUT and kind in (FACT, LETTER, VIOLATION):
+            if stage == OUT and kind in (FACT, LETTER, VIOLATION, ASKED):
                 before, size = sums.get((kind, name), (0, 0))
                 sums[kind, name] = before + number, size + len(row)
         for (kind, name), (number, size) in sums.items():
@@ -278,3 +290,8 @@ def letter_of(row: bytes) -> Rejected:
 def violation_of(row: bytes, lo: int, hi: int) -> Told:
     """The violation, from its parcel."""
     return *_decode_violation(row), lo, hi
+
+
+def asked_of(row: bytes) -> HypotheticalAnswer:
+    """The line about an answer, from its parcel's row."""
+    return read_hypothetical(_decode_asked(row))

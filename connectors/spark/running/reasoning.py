@@ -56,6 +56,10 @@ def reason(data: Mapping[str, DataFrame], plan: Plan, wanted: Wanted, open_stage
     """The answers about these frames; see `tidelog.spark.reason`."""
     if wanted.problems not in ("fail", "drop"):
         raise SpecError(f"`problems` is `fail` or `drop`, got `{wanted.problems}`")
+    if plan.questions:
+        raise SpecError(
+            "what `ask` answers is no table: take `ask` away, or use `tidelog spark run`, which tells it in lines"
+        )
     for frame in data.values():
         if not isinstance(frame, ClassicFrame):
             raise SpecError(f"expected a DataFrame of classic PySpark, got {type(frame).__module__}.{type(frame).__name__}")
