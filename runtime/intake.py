@@ -196,7 +196,8 @@ class Intake:
         track, marks, plain = state.only, self.watermarks, self._plain
         if track is None or batch.parts is not None or batch.watermark is not None or not batch.records:
             return None
-        limit, last = max(marks.watermark, track.promised), NEG - 1  # before all begins, also that of what has always held
+        promised, last = track.promised, NEG - 1  # before all begins, also that of what has always held
+        limit = max(marks.watermark, promised)
         if track.held or track.votes or limit <= NEG or self._delays or self._counted or self.cut:
             return None
         behind, gap, leap, ceiling = self._late_by, self._gap, self._leap, marks.ceiling
@@ -209,7 +210,8 @@ class Intake:
                     return None
                 begins.add(lo)
                 last, promise = lo, lo - (lo & gap) - behind
-                limit = max(limit, promise)
+                if promise > limit:
+                    limit = promised = promise
             if predicate != name:
                 if predicate in facts:
                     own = facts[predicate]
@@ -219,7 +221,7 @@ class Intake:
                     return None
                 name = predicate
             own.append((row, lo, hi))
-        track.promised, count = limit, len(batch.records)
+        track.promised, count = promised, len(batch.records)
         state.heard(track, count, moment)
         self.accepted += count
         delivery = Delivery(facts)

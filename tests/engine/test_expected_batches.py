@@ -23,7 +23,7 @@ PLANS = [tidelog.compile(f"{timeline} {PROGRAM}") for timeline in ("timeline int
 @given(data=st.data())
 @drawn(100)
 def test_the_short_way_is_the_long_one(data: st.DataObject) -> None:
-    """Late facts, facts far ahead, other predicates, a clock: the same is taken, refused, counted and promised."""
+    """Late facts, facts far ahead, other predicates, sources that were idle: the same is taken, refused, counted, promised."""
     plan = data.draw(st.sampled_from(PLANS))
     lateness, ahead = data.draw(st.integers(0, 6)), data.draw(st.sampled_from([None, 8, 50]))
     names, rows = st.sampled_from(data.draw(st.sampled_from(["pq", "pqu"]))), st.sampled_from([("a",), ("b",)])
@@ -35,11 +35,18 @@ def test_the_short_way_is_the_long_one(data: st.DataObject) -> None:
     batches = [records[i : i + size] for i in range(0, len(records), size)]
     sources = ["s", "t"][: data.draw(st.integers(1, 2))]
     short, long = (Intake(plan, sources, lateness, None, ahead) for _ in range(2))
-    taken = [short.take("s", Batch(list(batch))) for batch in batches]
+    turns = [(data.draw(st.sampled_from(sources)), data.draw(st.sampled_from([None, None, *sources])), b) for b in batches]
+    taken = [delivery for turn in turns for delivery in handed_in(short, *turn)]
     with patch.object(Intake, "_take_expected", lambda *_: None):
-        wanted = [long.take("s", Batch(list(batch))) for batch in batches]
+        wanted = [delivery for turn in turns for delivery in handed_in(long, *turn)]
     assert list(map(fields, taken)) == list(map(fields, wanted))
     assert short.snapshot() == long.snapshot()
+
+
+def handed_in(intake: Intake, source: str, idle: str | None, batch: list[Record]) -> list[Delivery]:
+    """A batch of one source, before which one may have become idle."""
+    left = [] if idle is None else [intake.ignore(idle)]
+    return [*left, intake.take(source, Batch(list(batch)))]
 
 
 @pytest.mark.pure

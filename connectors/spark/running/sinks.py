@@ -51,8 +51,9 @@ def parse_sinks(specs: Sequence[str], schema: Schema, *, iso: bool, is_stream: b
         if isinstance(sink, Tables) and sink in found[:place]:
             raise SpecError(f"tables are written to `{sink.path}` twice in one run")
     folders = [sink.path for sink in found if isinstance(sink, Tables) and sink.format != "iceberg"]
-    if len(set(map(uri_of, folders))) < len(folders):
-        raise SpecError(f"`{folders[-1]}` would hold tables of two formats: choose another folder")
+    for place, path in enumerate(folders):
+        if uri_of(path) in map(uri_of, folders[:place]):
+            raise SpecError(f"`{path}` would hold tables of two formats: choose another folder")
     return found
 
 
