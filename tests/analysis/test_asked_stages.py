@@ -90,14 +90,18 @@ def by_keys(plan: Plan, stream: Steps, *, stores: bool, sleeps: bool) -> list[Hy
 
 
 def lines(answers: list[HypotheticalAnswer]) -> dict[str, list[HypotheticalAnswer]]:
-    """The lines about each answer, in their order. When they became known is by the facts of all keys, or of one; and so is
-    which of several reasons a rejection names: the last to become known."""
+    """The lines about each answer, in their order, but for those that tell only that a way to it is lost.
+
+    When they became known is by the facts of all keys, or of one. So is which of several reasons a rejection names, the last
+    to become known. A session that goes on from a snapshot may tell of a lost way of which one that goes on says nothing.
+    """
     found: dict[str, list[HypotheticalAnswer]] = {}
     for answer in answers:
         told = replace(answer, at=None)
         if answer.status == "rejected":
             told = replace(told, evidence=(), failed=None, group="")
-        found.setdefault(str(answer.answer), []).append(told)
+        if answer.status != "possible" or answer.failed is None:
+            found.setdefault(str(answer.answer), []).append(told)
     return found
 
 

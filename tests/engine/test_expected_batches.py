@@ -23,7 +23,7 @@ PLANS = [tidelog.compile(f"{timeline} {PROGRAM}") for timeline in ("timeline int
 @given(data=st.data())
 @drawn(100)
 def test_the_short_way_is_the_long_one(data: st.DataObject) -> None:
-    """Late facts, facts far ahead, other predicates, sources that were idle: the same is taken, refused, counted, promised."""
+    """Late facts, facts far ahead, other predicates, idle sources: the same is taken, refused, counted and promised."""
     plan = data.draw(st.sampled_from(PLANS))
     lateness, ahead = data.draw(st.integers(0, 6)), data.draw(st.sampled_from([None, 8, 50]))
     names, rows = st.sampled_from(data.draw(st.sampled_from(["pq", "pqu"]))), st.sampled_from([("a",), ("b",)])
