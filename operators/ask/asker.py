@@ -291,6 +291,7 @@ class Asker(Teller):
         return {
             "watermark": self._known.watermark,
             "clock": self._known.clock,
+            "at": self._at,
             "start": self._known.start,
             "counters": [self._received, self._told],
             "situations": self._situations.snapshot(),
@@ -302,6 +303,7 @@ class Asker(Teller):
     def restore(self, data: Mapping[str, Any]) -> None:
         """Continue where a snapshot was taken, before anything has come."""
         self._known.watermark, self._known.clock, self._known.start = data["watermark"], data["clock"], data["start"]
+        self._at = data.get("at", data["clock"])  # older snapshots lack it
         self._received, self._told = data["counters"]
         self._held = load_batches(data["held"])
         self._situations.restore(data["situations"])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import tidelog
 from ask.turbines import DEFECTS, TURBINES, feed, plan_of, pulled, shown
 from tidelog import GroundLiteral, HypotheticalAnswer, Open, OperatorError, Session, SnapshotError
 from tidelog.operators.ask.asker import Asker
@@ -223,6 +224,18 @@ def test_a_snapshot_changes_nothing(text: str, min_evidence: int, cut: int) -> N
         session.finish()
     assert sorted(map(str, told + pulled(second))) == sorted(map(str, pulled(whole)))
     assert whole.statistics().questions == second.statistics().questions
+
+
+def test_a_line_behind_a_snapshot_has_its_time() -> None:
+    """A fact that comes after a restart, at the time of the last one before it, tells when it came."""
+    plan = tidelog.compile("timeline integer. input p(x). a(X)@T :- p(X)@T. ask a(X)@T.", outputs=False)
+    session = Session(plan)
+    session.push("p", ("k",), 3)
+    session.pull_hypothetical()
+    other = Session(plan)
+    other.restore(session.snapshot())
+    other.push("p", ("l",), 3)
+    assert [line.at for line in other.pull_hypothetical()] == [3]
 
 
 def test_a_snapshot_of_other_questions_is_refused() -> None:
