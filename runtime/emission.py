@@ -243,13 +243,14 @@ class Final(Runs):
 
     def snapshot(self) -> dict[str, Any]:
         coverage = {predicate: store.snapshot() for predicate, store in self.coverage.items()}
-        return {"frontiers": dict(self.frontiers), "coverage": coverage, "open": self._opened()}
+        endless = {predicate: [list(row) for row in rows] for predicate, rows in self._endless.items()}
+        return {"frontiers": dict(self.frontiers), "coverage": coverage, "open": self._opened(), "endless": endless}
 
     def restore(self, data: dict[str, Any]) -> None:
         self.frontiers = dict(data["frontiers"])
         self._restore_opened(data["open"])
-        for endless in self._endless.values():
-            endless.clear()
+        endless = data.get("endless", {})  # of before version 10 it is unknown
+        self._endless = {predicate: {tuple(row) for row in endless.get(predicate, ())} for predicate in self._endless}
         for predicate, stored in data["coverage"].items():
             self.coverage[predicate].restore(stored)
             self._agendas[predicate].clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import tidelog
 from engine.running import BACKENDS, engine_answers, plan_of, records, session_answers, shown
 from tidelog import MemorySource, Session
 from tidelog.operators.open_rows import OPEN, SHUT
@@ -116,3 +117,18 @@ def test_what_never_ends_is_told_once_in_pieces_too() -> None:
     restored = Final(["on"], {"on": Announced()})
     restored.restore(final.snapshot())
     assert restored.receive("on", [(row, 9, POS)], POS) == []
+
+
+def test_what_never_ends_is_told_once_though_it_is_open_when_a_snapshot_is_taken() -> None:
+    """A row that was told to hold for ever goes on in another rule, too, while a session is restored."""
+    plan = tidelog.compile("timeline integer. s(X) :- q(X), not r(X). s(X) :- diamondminus p(X). output s.")
+    session = Session(plan, emit="final")
+    session.push("p", ["a"], 0)
+    session.push("q", ["a"], interval="[5,100]")
+    session.advance(8)
+    assert [str(answer) for answer in session.pull()] == ["s(a)@[0,inf)"]
+    restored = Session(plan, emit="final")
+    restored.restore(session.snapshot())
+    restored.push("r", ["a"], 20)
+    restored.finish()
+    assert restored.pull() == []
