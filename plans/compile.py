@@ -38,6 +38,7 @@ from tidelog.plans.syntax import (
     Unary,
     Visits,
 )
+from tidelog.plans.telling import tell_in_pieces
 from tidelog.plans.timeline import NEG, POS, Timeline
 
 DEFAULT_RESOLUTION = Fraction(1, 1_000_000)
@@ -113,13 +114,13 @@ class Compiler:
         watched = {*outputs.values(), *self.normal.constraints}
         open_facts = {item.predicate for item in self.normal.backgrounds}
         prospects = find_prospects(steps, watched, self.facts, open_facts, self.timeline)
-        constraints = self.normal.constraints
-        announcing = announcing_steps(steps, constraints, leads, prospects)
+        announcing, taking = announcing_steps(steps, outputs.values(), leads, prospects)
         fused = fuse(steps, announcing, watched, self.normal.rules, self.timeline.touch)
         if fused != steps:
             steps = fused
-            announcing = announcing_steps(steps, constraints, leads, prospects)
+            announcing, taking = announcing_steps(steps, outputs.values(), leads, prospects)
         steps = pass_on(steps, watched, announcing)
+        steps, leads = tell_in_pieces(steps, announcing, taking, leads)
         return Plan(
             name=self.program.name,
             timeline=self.timeline,
@@ -127,7 +128,7 @@ class Compiler:
             steps=steps,
             loops=loops,
             outputs=outputs,
-            constraints=dict(constraints),
+            constraints=dict(self.normal.constraints),
             facts=self.facts,
             backgrounds=self.normal.backgrounds,
             leads=leads,

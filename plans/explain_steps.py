@@ -27,6 +27,7 @@ from tidelog.plans.plan import (
     Step,
     SteppedShape,
     ThresholdShape,
+    ToldShape,
     TupleShape,
     UnionShape,
 )
@@ -48,7 +49,7 @@ class StepView:
     """A step for people and programs.
 
     `operator` is union, dilate, erode, since, until, join, antijoin, latch, bind, move, stepped, tuples, latest,
-    aggregate, threshold or hold; `parameters` says
+    aggregate, threshold, hold or told (piece by piece, for those who take no announcements); `parameters` says
     what it computes (`diamondminus[0,2]`). `lead` is how far its frontier lies ahead of the watermark (below 0: behind),
     `reach` the longest gap that its `#`-facts cover, or None. `sleeps` names the input predicate whose absence puts it to
     sleep, or is empty; `spared` are the ports at which facts are kept from it while they can be of no use. `shared` is what
@@ -145,6 +146,7 @@ _OPERATORS: Mapping[type[Shape], str] = {
     LatestShape: "latest",
     AggregateShape: "aggregate",
     ThresholdShape: "threshold",
+    ToldShape: "told",
 }
 
 

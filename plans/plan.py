@@ -97,6 +97,14 @@ class HoldShape:
 
 
 @dataclass(frozen=True, slots=True)
+class ToldShape:
+    """What a step announces, piece by piece, for those who take no announcements; how it does, as in `Announced`."""
+
+    beyond: int
+    is_fed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class BindShape:
     """`M'(X, T) :- M(X)@T`: each time of a row becomes its last column."""
 
@@ -181,6 +189,7 @@ Shape = (
     | AntiJoinShape
     | LatchShape
     | HoldShape
+    | ToldShape
     | BindShape
     | MoveShape
     | SteppedShape

@@ -25,6 +25,7 @@ from tidelog.operators.pairing import RowPairing
 from tidelog.operators.since import Since
 from tidelog.operators.stepped import Stepped
 from tidelog.operators.threshold import Threshold
+from tidelog.operators.told import Told
 from tidelog.operators.tuple_points import TuplePoints
 from tidelog.operators.tuple_window import TupleWindow
 from tidelog.operators.union import Union
@@ -47,6 +48,7 @@ from tidelog.plans.plan import (
     Step,
     SteppedShape,
     ThresholdShape,
+    ToldShape,
     TupleShape,
     UnionShape,
 )
@@ -111,8 +113,8 @@ def _operator_of(step: Step, timeline: Timeline) -> Operator:
         case AntiJoinShape() | LatchShape():
             matching = _matching(step.shape)
             return AntiJoin(*matching) if isinstance(step.shape, AntiJoinShape) else Latch(timeline.touch, *matching)
-        case HoldShape():
-            return Hold(len(step.inputs))
+        case HoldShape() | ToldShape() as shape:
+            return Hold(len(step.inputs)) if isinstance(shape, HoldShape) else Told(shape.beyond, shape.is_fed)
         case LatestShape() | AggregateShape() | ThresholdShape():
             return _grouped(step.shape)
         case _:

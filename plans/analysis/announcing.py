@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from tidelog.plans.guards import Prospects
+from tidelog.plans.guards import Port, Prospects
 from tidelog.plans.plan import (
     AggregateShape,
     Announced,
@@ -30,15 +30,15 @@ from tidelog.plans.timeline import POS
 
 
 def announcing_steps(
-    steps: Sequence[Step], constraints: Collection[str], leads: Mapping[str, int], prospects: Prospects
-) -> dict[str, Announced]:
-    """The steps that announce that a row goes on holding, and that it does not any more, or pass this on.
+    steps: Sequence[Step], outputs: Collection[str], leads: Mapping[str, int], prospects: Prospects
+) -> tuple[dict[str, Announced], frozenset[Port]]:
+    """The steps that announce that a row goes on holding, and that it does not any more, or pass this on; and who takes it.
 
-    All that they feed takes announcements: outputs, steps that pass them on, joins and negations, and `since` without an
-    end, whose result is open once M1 is. There M1 has to come from a negation, a join or a box, so that nobody else tells
-    parts of what is open.
+    Someone takes it: outputs, or ports of steps that pass it on, of joins and negations, and of `since` without an end,
+    whose result is open once M1 is. There M1 has to come from a negation, a join or a box, so that nobody else tells
+    parts of what is open. Whoever else reads such a step gets pieces (`plans/telling.py`).
     """
-    return _Announcing(steps, constraints, leads, prospects).find()
+    return _Announcing(steps, outputs, leads, prospects).find()
 
 
 def announces(shape: Shape) -> bool:
@@ -61,12 +61,12 @@ def _distance(shape: DilateShape) -> int:
 
 class _Announcing:
     def __init__(
-        self, steps: Sequence[Step], constraints: Collection[str], leads: Mapping[str, int], prospects: Prospects
+        self, steps: Sequence[Step], outputs: Collection[str], leads: Mapping[str, int], prospects: Prospects
     ) -> None:
         self.steps = {step.id: step for step in steps}
         self.leads = leads
+        self.heard = set(outputs)  # what they announce is taken by someone
         gated = {name for name, _ in prospects.gates}
-        self.able = {name for name, step in self.steps.items() if step.loop is None and name not in constraints}
         self.irregular: set[str] = set()
         for step in steps:
             is_one = step.id in gated or step.id in prospects.far_sighted or isinstance(step.shape, SteppedShape)
@@ -75,33 +75,32 @@ class _Announcing:
         self.gated = gated
         self.reach: dict[str, int] = {}  # of all that may announce
 
-    def find(self) -> dict[str, Announced]:
+    def find(self) -> tuple[dict[str, Announced], frozenset[Port]]:
         for step in self.steps.values():
             self._follow(step)
-        for step in reversed(self.steps.values()):
-            for port, feed in enumerate(step.inputs):
-                if feed.kind == "step" and not (step.id in self.reach and self._takes(step, port)):
-                    self.reach.pop(feed.name, None)
+        taking: set[Port] = set()
+        for step in reversed(self.steps.values()):  # who reads a step outside loops comes behind it
+            if step.id not in self.heard:
+                self.reach.pop(step.id, None)
+            elif step.id in self.reach:
+                taken = self._taken(step)
+                taking |= {(step.id, port) for port in taken}
+                self.heard |= {step.inputs[port].name for port in taken}
+        fed = {name for name, _ in taking}
         found: dict[str, Announced] = {}
         for name, reach in self.reach.items():
             step = self.steps[name]
-            fed_by = [feed.name for feed in step.inputs if feed.kind == "step" and feed.name in found]
-            is_fed = bool(fed_by) or isinstance(step.shape, LatchShape)  # whose facts may come again, as in what is open
-            if announces(step.shape) or is_fed:
-                beyond = reach - self.leads[name] if reach < POS else 0
-                found[name] = Announced(beyond, self._slowest(step), is_fed)
-        return found
+            is_fed = name in fed or isinstance(step.shape, LatchShape)  # whose facts may come again, as in what is open
+            beyond = reach - self.leads[name] if reach < POS else 0
+            found[name] = Announced(beyond, self._slowest(step), is_fed)
+        return found, frozenset(taking)
 
     def _follow(self, step: Step) -> None:
         """Note how far what a step announces is known, if it may announce anything."""
-        if step.id not in self.able:
+        if step.loop is not None:
             return
         lead, shape = self.leads[step.id], step.shape
-        fed_by = [
-            self.reach[feed.name]
-            for port, feed in enumerate(step.inputs)
-            if feed.kind == "step" and feed.name in self.reach and self._takes(step, port)
-        ]
+        fed_by = [self.reach[step.inputs[port].name] for port in self._taken(step)]
         if isinstance(shape, AntiJoinShape) and not fed_by:
             reach = self._lead(step.inputs[1])
         elif isinstance(shape, LatchShape):
@@ -113,6 +112,11 @@ class _Announcing:
         else:
             return
         self.reach[step.id] = lead if step.id in self.irregular else max(lead, reach)
+
+    def _taken(self, step: Step) -> list[int]:
+        """The ports of a step that take what may be announced there."""
+        feeds = [(port, feed.name) for port, feed in enumerate(step.inputs) if feed.kind == "step"]
+        return [port for port, name in feeds if name in self.reach and self._takes(step, port)]
 
     def _takes(self, step: Step, port: int) -> bool:
         """Whether a port takes announcements of what feeds it."""

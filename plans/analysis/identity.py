@@ -18,11 +18,22 @@ from hashlib import sha256
 from typing import Any
 
 from tidelog.plans.guards import Prospects
-from tidelog.plans.plan import AntiJoinShape, Feed, LatchShape, PairShape, Plan, Shape, Step, TupleShape, UnionShape
+from tidelog.plans.plan import (
+    AntiJoinShape,
+    Feed,
+    LatchShape,
+    PairShape,
+    Plan,
+    Shape,
+    Step,
+    ToldShape,
+    TupleShape,
+    UnionShape,
+)
 from tidelog.plans.syntax import Constant, Variable, Wildcard
 
 Detail = Callable[[Step], object]
-"""What of a step takes part in a hash, beside the hashes of its inputs."""
+"""What of a step takes part in a hash, beside the hashes of its inputs; None of one that passes on what feeds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +54,7 @@ def identify(plan: Plan, prospects: bool = True, unknown: Collection[str] = ()) 
     The facts of the predicates that are `unknown` are like no others.
     """
     facts = _facts_of(plan, unknown)
-    meaning, _ = _Hashes(plan, facts, lambda step: _shape(step.shape, plan)).find()
+    meaning, _ = _Hashes(plan, facts, lambda step: _meaning(step.shape, plan)).find()
     detail = _form_of(plan, plan.prospects if prospects else Prospects(), meaning)
     form, fed_by = _Hashes(plan, facts, detail).find()
     return Identity(meaning, form, fed_by)
@@ -96,7 +107,8 @@ class _Hashes:
 
     def _hash(self, step: Step, feeds: Iterable[str]) -> str:
         ordered = sorted(feeds) if isinstance(step.shape, UnionShape) else list(feeds)
-        return _digest((self._detail(step), ordered))
+        detail = self._detail(step)
+        return ordered[0] if detail is None else _digest((detail, ordered))
 
     def _feed(self, feed: Feed) -> str:
         if feed.kind == "step":
@@ -168,6 +180,11 @@ def _form_of(plan: Plan, prospects: Prospects, meaning: Mapping[str, str]) -> De
         return _shape(step.shape, plan), reach, told, step.id in prospects.far_sighted, gates
 
     return form
+
+
+def _meaning(shape: Shape, plan: Plan) -> object:
+    """What of a shape says what it computes, and not how it is told."""
+    return None if isinstance(shape, ToldShape) else _shape(shape, plan)
 
 
 def _shape(shape: Shape, plan: Plan) -> object:

@@ -19,6 +19,7 @@ from tidelog.plans.plan import (
     Step,
     SteppedShape,
     ThresholdShape,
+    ToldShape,
     UnionShape,
 )
 from tidelog.plans.timeline import POS
@@ -62,7 +63,7 @@ def own_look_back(shape: Shape) -> int:
             return _beyond(size)
         case AggregateShape(size=size, step=step):
             return _beyond(size + step)
-        case PairShape() | JoinShape() | AntiJoinShape() | BindShape():
+        case PairShape() | JoinShape() | AntiJoinShape() | BindShape() | ToldShape():
             return 0
         case HoldShape():
             return 1

@@ -33,6 +33,7 @@ from tidelog.plans.plan import (
     Step,
     SteppedShape,
     ThresholdShape,
+    ToldShape,
     TupleShape,
     UnionShape,
 )
@@ -147,7 +148,7 @@ class _Lives:
 
     def _after(self, step: Step) -> _Life:
         """What a step derives is still the same fact where its predicate is the compiler's, or it only holds it back."""
-        passes_on = step.predicate in self._plan.normal.origins or isinstance(step.shape, HoldShape)
+        passes_on = step.predicate in self._plan.normal.origins or isinstance(step.shape, HoldShape | ToldShape)
         return self._life(step.id) if passes_on else _Life()
 
     def _why(self, life: _Life) -> str:
@@ -201,7 +202,7 @@ def _waits(step: Step, port: int, leads: Mapping[str, int]) -> int:
             return -(min(ports) if port == 0 else ports[0])
         case PairShape():
             return -(min(ports) if port == 0 else ports[0])
-        case DilateShape() | BindShape() | MoveShape() | SteppedShape() | ThresholdShape():
+        case DilateShape() | BindShape() | MoveShape() | SteppedShape() | ThresholdShape() | ToldShape():
             return 0
         case _:
             return -ports[port]
@@ -231,7 +232,7 @@ def _stores(step: Step, steps: Mapping[str, Step], leads: Mapping[str, int]) -> 
             yield "waiting", reads[0], ports[0]
         case BindShape():
             yield "waiting", reads[0], ports[1]
-        case MoveShape():
+        case MoveShape() | ToldShape(is_fed=True):
             yield "sent", step.predicate, own
         case TupleShape(predicate=predicate):
             yield "window", predicate, NEG

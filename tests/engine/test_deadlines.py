@@ -25,7 +25,7 @@ from tidelog.operators.operator import Operator, shift
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Fact, Record
 from tidelog.plans.parser import parse
-from tidelog.plans.plan import LatchShape, Plan
+from tidelog.plans.plan import LatchShape, Plan, ToldShape
 from tidelog.plans.syntax import Program
 from tidelog.runtime.interfaces import Batch, EmitMode
 
@@ -87,6 +87,23 @@ LASTING = [
     "o(X,Y) :- diamondminus[0,9] r(X,Y), not m(X), not m(Y). m(X) :- diamondminus[0,4] q(X), not p(X).",
     "o(Y) :- diamondminus[0,3] r(X,Y), not p(X). o(Y) :- q(Y), not boxminus[0,1] p(Y).",
 ]
+OPEN = "m(X) :- diamondminus[0,6] q(X), not p(X)."
+MIXED = [
+    f"{OPEN} o(X) :- m(X), not r(X,_). t(X) :- m(X). t(Y) :- t(X), r(X,Y).",
+    f"{OPEN} o(X) :- p(X) since[1,3] m(X). s(X) :- m(X) since(0,4] p(X). u(X) :- boxminus[0,2] m(X).",
+    f"{OPEN} o(X) :- r(X,_) until[0,3] m(X). s(X) :- m(X) until[1,2] r(X,_). s(X) :- diamondminus[2,inf) m(X).",
+    "m(X) :- not q(X) since p(X). m(X) :- boxminus[0,2] (diamondminus[0,6] q(X), not p(X)). o(Y) :- m(X), r(X,Y). "
+    "t(X) :- m(X). t(Y) :- t(X), diamondminus[0,2] r(X,Y).",
+    "m(X) :- not q(X) since p(X). o(X) :- not m(X) since q(X). o(X) :- r(X,X) since[0,2] m(X). s(X) :- m(X), not o(X).",
+    "m(X) :- diamondminus[1,3] (diamondminus[0,6] q(X), not p(X)). m(X) :- diamondplus[0,2] (q(X), not p(X)). "
+    "o(X) :- p(X) since[0,3] m(X). s(X) :- m(X), not r(X,_). s(X) :- diamondminus m(X).",
+]
+COUNTED = [
+    f"{OPEN} o(X) :- m(X), not r(X,_). c(N) :- N = count() over m(X) in [0]. d(N) :- N = count() over m(X) in [3].",
+    f"{OPEN} l(X) :- latest m(X) by X in [4]. c() :- count() over m(X) in [2] >= 3. o(X) :- m(X), l(X).",
+    "m(X,Y) :- not q(X) since r(X,Y). m(X,X) :- diamondminus[1,3] (q(X), not p(X)). o(X) :- m(X,X), not p(X). "
+    "c(X,N) :- N = count() over m(X,Y) in [1] by X. l(X,Y) :- latest m(X,Y) by X in [3].",
+]
 
 
 @pytest.mark.slow
@@ -109,6 +126,24 @@ def test_announcements_through_operators_change_nothing(rules: str, data: st.Dat
     program = parse(f"timeline {data.draw(st.sampled_from(['integer', 'rational']))}. {rules}")
     assert compiled(program).announcing
     assert_announcements_change_nothing(program, data)
+
+
+@pytest.mark.parametrize("rules", MIXED)
+@drawn(20)
+@given(data=st.data())
+def test_each_reader_of_what_is_open_gets_what_it_takes(rules: str, data: st.DataObject) -> None:
+    """Likewise where some of a step's readers take announcements, and others do not."""
+    program = parse(f"timeline {data.draw(st.sampled_from(['integer', 'rational']))}. {rules}")
+    assert any(isinstance(step.shape, ToldShape) for step in compiled(program).steps)
+    assert_announcements_change_nothing(program, data)
+
+
+@pytest.mark.parametrize("rules", COUNTED)
+@drawn(20)
+@given(data=st.data())
+def test_what_is_open_is_counted_and_held(rules: str, data: st.DataObject) -> None:
+    """Likewise where what is open is counted, or held beyond its end."""
+    assert_announcements_change_nothing(parse(f"timeline integer. {rules}"), data)
 
 
 def assert_announcements_change_nothing(program: Program, data: st.DataObject) -> None:

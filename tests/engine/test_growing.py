@@ -17,6 +17,7 @@ from oracle.programs import NON_RECURSIVE, programs, streams
 from tidelog import Engine, MemorySink, MemorySource, PushSource, Session, compile
 from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.plans.facts import Fact
+from tidelog.plans.plan import Feed
 from tidelog.runtime import growing
 from tidelog.runtime.growing import Growing
 
@@ -43,7 +44,9 @@ def test_constraints_and_what_meets_others_take_pieces() -> None:
     """Where an open fact breaks a constraint, or is counted, it is told at each time."""
     text = "timeline integer. m(X) :- p(X), not n(X). o(X) :- m(X). bottom :- p(X), not q(X)."
     assert {"m", "o"} <= compile(text).announcing.keys()
-    assert "m" not in compile(text + " c(N) :- N = count() over m(X) in [5].").announcing
+    counted = compile(text + " c(N) :- N = count() over m(X) in [5].")
+    assert "m" in counted.announcing
+    assert counted.step("c/1").inputs == (Feed("step", "m/told"),)
     assert not {step.id for step in compile(text).steps if step.id.startswith("bottom")} & compile(text).announcing.keys()
 
 
