@@ -30,15 +30,16 @@ from tidelog.plans.timeline import POS
 
 
 def announcing_steps(
-    steps: Sequence[Step], outputs: Collection[str], leads: Mapping[str, int], prospects: Prospects
+    steps: Sequence[Step], watched: Collection[str], leads: Mapping[str, int], prospects: Prospects
 ) -> tuple[dict[str, Announced], frozenset[Port]]:
     """The steps that announce that a row goes on holding, and that it does not any more, or pass this on; and who takes it.
 
-    Someone takes it: outputs, or ports of steps that pass it on, of joins and negations, and of `since` without an end,
-    whose result is open once M1 is. There M1 has to come from a negation, a join or a box, so that nobody else tells
-    parts of what is open. Whoever else reads such a step gets pieces (`plans/telling.py`).
+    Someone takes it: outputs and constraints, which are `watched`, or ports of steps that pass it on, of joins and
+    negations, and of `since` without an end, whose result is open once M1 is. There M1 has to come from a negation, a join
+    or a box, so that nobody else tells parts of what is open. Whoever else reads such a step gets pieces
+    (`plans/telling.py`).
     """
-    return _Announcing(steps, outputs, leads, prospects).find()
+    return _Announcing(steps, watched, leads, prospects).find()
 
 
 def announces(shape: Shape) -> bool:
@@ -61,11 +62,11 @@ def _distance(shape: DilateShape) -> int:
 
 class _Announcing:
     def __init__(
-        self, steps: Sequence[Step], outputs: Collection[str], leads: Mapping[str, int], prospects: Prospects
+        self, steps: Sequence[Step], watched: Collection[str], leads: Mapping[str, int], prospects: Prospects
     ) -> None:
         self.steps = {step.id: step for step in steps}
         self.leads = leads
-        self.heard = set(outputs)  # what they announce is taken by someone
+        self.heard = set(watched)  # what they announce is taken by someone
         gated = {name for name, _ in prospects.gates}
         self.irregular: set[str] = set()
         for step in steps:
