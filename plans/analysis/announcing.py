@@ -51,7 +51,13 @@ def _sweeps(shape: Shape) -> bool:
     """Whether a step takes announcements by going through time (`operators/sweeping.py`)."""
     if isinstance(shape, JoinShape):
         return len(shape.atoms) > 1
-    return isinstance(shape, AntiJoinShape) or (isinstance(shape, ErodeShape) and not shape.clipped)
+    return isinstance(shape, AntiJoinShape | ErodeShape)
+
+
+def _lasts(step: Step) -> bool:
+    """Whether that something has begun to hold makes all that a step tells: it takes announcements, and makes none."""
+    shape = step.shape
+    return isinstance(shape, DilateShape) and not shape.future and shape.metric.b >= POS and step.loop is None
 
 
 def _distance(shape: DilateShape) -> int:
@@ -81,12 +87,12 @@ class _Announcing:
             self._follow(step)
         taking: set[Port] = set()
         for step in reversed(self.steps.values()):  # who reads a step outside loops comes behind it
-            if step.id not in self.heard:
+            taken = self._taken(step) if step.id in self.reach or _lasts(step) else []
+            if step.id not in self.heard and not (taken and _lasts(step)):
                 self.reach.pop(step.id, None)
-            elif step.id in self.reach:
-                taken = self._taken(step)
-                taking |= {(step.id, port) for port in taken}
-                self.heard |= {step.inputs[port].name for port in taken}
+                continue
+            taking |= {(step.id, port) for port in taken}
+            self.heard |= {step.inputs[port].name for port in taken}
         fed = {name for name, _ in taking}
         found: dict[str, Announced] = {}
         for name, reach in self.reach.items():
@@ -101,6 +107,8 @@ class _Announcing:
         if step.loop is not None:
             return
         lead, shape = self.leads[step.id], step.shape
+        if _lasts(step):
+            return
         fed_by = [self.reach[step.inputs[port].name] for port in self._taken(step)]
         if isinstance(shape, AntiJoinShape) and not fed_by:
             reach = self._lead(step.inputs[1])
@@ -124,12 +132,10 @@ class _Announcing:
         match step.shape:
             case UnionShape():
                 return True
-            case ErodeShape(clipped=True):
-                return False
             case JoinShape() | AntiJoinShape() | ErodeShape():
                 return not _sweeps(step.shape) or self._meets(step)
-            case DilateShape():
-                return step.id not in self.irregular and step.shape.metric.b < POS
+            case DilateShape(metric):
+                return step.id not in self.irregular and (metric.b < POS or _lasts(step))
             case PairShape("since", metric):
                 return port == 0 and metric.b >= POS and _sweeps(self.steps[step.inputs[port].name].shape)
             case _:

@@ -202,7 +202,7 @@ def test_what_is_no_snapshot(data: Any) -> None:
 
 
 def test_a_snapshot_belongs_to_its_sources_outputs_and_facts() -> None:
-    """One that was taken with other sources, outputs or background facts, or by another version, is refused, and not taken in part."""
+    """One that was taken with other sources, outputs or facts, or by another version, is refused, and not taken in part."""
     text = "timeline integer. p(X) :- q(X), r(X). s(X) :- q(X). "
     plan = tidelog.compile(text + "output p, s. r(a).")
     session = Session(plan, sources=("one", "two"))
