@@ -15,6 +15,7 @@ from tidelog.operators.join import Join
 from tidelog.operators.latch import Latch
 from tidelog.operators.latest import Latest
 from tidelog.operators.move import Move
+from tidelog.operators.open_aggregate import OpenAggregate
 from tidelog.operators.open_antijoin import OpenAntiJoin
 from tidelog.operators.open_erode import OpenErode
 from tidelog.operators.open_join import OpenJoin
@@ -94,6 +95,8 @@ def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced
             return OpenAntiJoin(*_matching(step.shape), announced.slowest)
         case ErodeShape(metric, future):
             return OpenErode(metric, future)
+        case AggregateShape() as shape if announced.is_fed:
+            return OpenAggregate(shape, _taking(shape.by))
         case _:
             return _operator_of(step, timeline)
 

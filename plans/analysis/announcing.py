@@ -23,6 +23,7 @@ from tidelog.plans.plan import (
     Shape,
     Step,
     SteppedShape,
+    ThresholdShape,
     UnionShape,
 )
 from tidelog.plans.shapes import lead_of_feed
@@ -53,6 +54,11 @@ def _sweeps(shape: Shape) -> bool:
     return isinstance(shape, AntiJoinShape) or (isinstance(shape, ErodeShape) and not shape.clipped)
 
 
+def _groups(shape: Shape) -> bool:
+    """Whether a step tells few rows of many, so that it takes announcements whoever takes its own."""
+    return isinstance(shape, AggregateShape | LatestShape | ThresholdShape)
+
+
 def _distance(shape: DilateShape) -> int:
     """How much further than what goes on holding it is known that this has held, or will; but for the end of an open ϱ."""
     metric = shape.metric
@@ -80,12 +86,12 @@ class _Announcing:
             self._follow(step)
         taking: set[Port] = set()
         for step in reversed(self.steps.values()):  # who reads a step outside loops comes behind it
-            if step.id not in self.heard:
+            taken = self._taken(step) if step.id in self.reach else []
+            if step.id not in self.heard and not (taken and _groups(step.shape)):
                 self.reach.pop(step.id, None)
-            elif step.id in self.reach:
-                taken = self._taken(step)
-                taking |= {(step.id, port) for port in taken}
-                self.heard |= {step.inputs[port].name for port in taken}
+                continue
+            taking |= {(step.id, port) for port in taken}
+            self.heard |= {step.inputs[port].name for port in taken}
         fed = {name for name, _ in taking}
         found: dict[str, Announced] = {}
         for name, reach in self.reach.items():
@@ -129,6 +135,8 @@ class _Announcing:
                 return not _sweeps(step.shape) or self._meets(step)
             case DilateShape():
                 return step.id not in self.irregular and step.shape.metric.b < POS
+            case AggregateShape():
+                return step.id not in self.irregular
             case PairShape("since", metric):
                 return port == 0 and metric.b >= POS and _sweeps(self.steps[step.inputs[port].name].shape)
             case _:
