@@ -19,6 +19,7 @@ from tidelog.operators.open_aggregate import OpenAggregate
 from tidelog.operators.open_antijoin import OpenAntiJoin
 from tidelog.operators.open_erode import OpenErode
 from tidelog.operators.open_join import OpenJoin
+from tidelog.operators.open_latest import OpenLatest
 from tidelog.operators.open_rows import OpenRows, Pieces
 from tidelog.operators.open_since import OpenSince
 from tidelog.operators.operator import Operator, whole_row
@@ -97,6 +98,8 @@ def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced
             return OpenErode(metric, future)
         case AggregateShape() as shape if announced.is_fed:
             return OpenAggregate(shape, _taking(shape.by))
+        case LatestShape(size, by) if announced.is_fed:
+            return OpenLatest(_taking(by), size)
         case _:
             return _operator_of(step, timeline)
 

@@ -23,7 +23,6 @@ from tidelog.plans.plan import (
     Shape,
     Step,
     SteppedShape,
-    ThresholdShape,
     UnionShape,
 )
 from tidelog.plans.shapes import lead_of_feed
@@ -56,7 +55,7 @@ def _sweeps(shape: Shape) -> bool:
 
 def _groups(shape: Shape) -> bool:
     """Whether a step tells few rows of many, so that it takes announcements whoever takes its own."""
-    return isinstance(shape, AggregateShape | LatestShape | ThresholdShape)
+    return isinstance(shape, AggregateShape | LatestShape)
 
 
 def _distance(shape: DilateShape) -> int:
@@ -137,6 +136,8 @@ class _Announcing:
                 return step.id not in self.irregular and step.shape.metric.b < POS
             case AggregateShape():
                 return step.id not in self.irregular
+            case LatestShape():
+                return step.id not in self.irregular and self._is_plain(step.inputs[port])
             case PairShape("since", metric):
                 return port == 0 and metric.b >= POS and _sweeps(self.steps[step.inputs[port].name].shape)
             case _:
@@ -151,6 +152,10 @@ class _Announcing:
         if isinstance(step.shape, AntiJoinShape):
             reaches.append(self._lead(step.inputs[1]))
         return bool(feeders) and min(reaches) <= min(map(self._lead, step.inputs))
+
+    def _is_plain(self, feed: Feed) -> bool:
+        """Whether what is announced is known no further than all else that comes with it."""
+        return self.reach[feed.name] <= self._lead(feed)
 
     def _slowest(self, step: Step) -> int:
         return min(range(len(step.inputs)), key=lambda port: self._lead(step.inputs[port]))
