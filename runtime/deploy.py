@@ -22,6 +22,7 @@ from tidelog.operators.open_join import OpenJoin
 from tidelog.operators.open_latest import OpenLatest
 from tidelog.operators.open_rows import OpenRows, Pieces
 from tidelog.operators.open_since import OpenSince
+from tidelog.operators.open_threshold import OpenThreshold
 from tidelog.operators.operator import Operator, whole_row
 from tidelog.operators.pairing import RowPairing
 from tidelog.operators.since import Since
@@ -98,6 +99,8 @@ def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced
             return OpenErode(metric, future)
         case AggregateShape() as shape if announced.is_fed:
             return OpenAggregate(shape, _taking(shape.by))
+        case ThresholdShape() as shape:
+            return OpenThreshold(shape, _taking(shape.by))
         case LatestShape(size, by) if announced.is_fed:
             return OpenLatest(_taking(by), size)
         case _:

@@ -194,7 +194,11 @@ class Window(Group):
         if self._value is not None:
             self._tell(time - 1, out)
         self._value, self._since = value, time
-        self._row = () if value is None else (*self.key, value)
+        self._row = () if value is None else self.row_of(value)
+
+    def row_of(self, value: Value) -> Row:
+        """What is told of a value."""
+        return *self.key, value
 
     def _tell(self, until: int, out: list[Fact]) -> None:
         """Tell the value as far as `until`; what was announced of it is taken back."""
@@ -218,7 +222,7 @@ class Window(Group):
     def following(self, known: int) -> int:
         time = known + 1 if self._untold else self._then
         if (lasts := self._lasts()) < POS:
-            time = min(time, known + 1 + lasts)
+            time = min(time, self._at + 1 + lasts)
         return POS if time >= POS else time + -time % self._step
 
     def _lasts(self) -> int:
@@ -253,7 +257,7 @@ class Window(Group):
         self._skip(at)
         self._at, self._untold = at, untold
         self._value, self._since, self._announced = told
-        self._row = () if self._value is None else (*self.key, self._value)
+        self._row = () if self._value is None else self.row_of(self._value)
         self._add_again(waiting)
         self._then = self._next()
 

@@ -23,6 +23,7 @@ from tidelog.plans.plan import (
     Shape,
     Step,
     SteppedShape,
+    ThresholdShape,
     UnionShape,
 )
 from tidelog.plans.shapes import lead_of_feed
@@ -55,7 +56,7 @@ def _sweeps(shape: Shape) -> bool:
 
 def _groups(shape: Shape) -> bool:
     """Whether a step tells few rows of many, so that it takes announcements whoever takes its own."""
-    return isinstance(shape, AggregateShape | LatestShape)
+    return isinstance(shape, AggregateShape | LatestShape | ThresholdShape)
 
 
 def _distance(shape: DilateShape) -> int:
@@ -110,7 +111,7 @@ class _Announcing:
             reach = self._lead(step.inputs[1])
         elif isinstance(shape, LatchShape):
             reach = self._lead(step.inputs[0])
-        elif announces(shape) or (fed_by and _sweeps(shape)):
+        elif announces(shape) or (fed_by and (_sweeps(shape) or _groups(shape))):
             reach = lead
         elif fed_by:
             reach = min(fed_by) + (_distance(shape) if isinstance(shape, DilateShape) else 0)
@@ -136,7 +137,7 @@ class _Announcing:
                 return step.id not in self.irregular and step.shape.metric.b < POS
             case AggregateShape():
                 return step.id not in self.irregular
-            case LatestShape():
+            case LatestShape() | ThresholdShape():
                 return step.id not in self.irregular and self._is_plain(step.inputs[port])
             case PairShape("since", metric):
                 return port == 0 and metric.b >= POS and _sweeps(self.steps[step.inputs[port].name].shape)

@@ -120,6 +120,21 @@ COUNTED = [
     "m(X) :- diamondplus[0,2] (q(X), not p(X)). m(X) :- (q(X), not p(X)) since[1,inf) r(X,Y). "
     "c(N) :- N = count() over m(X) in [2]. d(X,N) :- N = max(X) over m(X) in [0] by X. o(X) :- p(X) until[0,3] d(X,_).",
 ]
+ENOUGH = [
+    f"{OPEN} o() :- count() over m(X) in [0] >= 2. s(X) :- count() over m(X) in [3] by X >= 3. "
+    "t() :- count() over m(X) in [2] > 4.",
+    "m(X,Y) :- not q(X) since r(X,Y), Y != 1. o(X) :- sum(Y) over (m(X,Y), Y >= 0, Y != 2) in [2] by X >= 5. "
+    "s() :- sum(Y) over (m(X,Y), Y >= 0) in [3] > 6. t(X) :- sum(Y) over (m(X,Y), Y >= 0) in [0] by X >= 2.5.",
+    "m(X,Y) :- not q(X) since r(X,Y). m(X,X) :- p(X). o(X) :- count() over m(X,Y) in [2] by X >= 4, p(X). "
+    "s(Z) :- count() over (m(X,Y), Z = X) in [4] by Z >= 6. t() :- count() over m(X,Y) in [1] >= 2. "
+    "u(X) :- p(X) since[0,2] o(X).",
+    "m(X) :- boxminus[0,2] (diamondminus[0,6] q(X), not p(X)). m(X) :- diamondminus[1,3] (q(X), not p(X)). m(X) :- r(X,X). "
+    "o() :- count() over m(X) in [2] >= 3. s(X) :- not o() since m(X). t() :- count() over (m(X), r(X,_)) in [3] >= 2.",
+    "m(X) :- diamondplus[0,2] (q(X), not p(X)). m(X) :- p(X), not r(X,_). o(X) :- count() over m(X) in [3] by X > 2. "
+    "s(X) :- distinct(Y) over (m(X), r(Y,X)) in [2] by X >= 2. t(X) :- diamondminus[0,2] o(X), not q(X).",
+    "m(X,Y) :- not q(X) since r(X,Y), Y != 1, Y != 2. o() :- max(Y) over m(X,Y) in [2] >= 2. "
+    "s(X) :- min(Y) over m(X,Y) in [0] by X <= 1. t(X) :- count() over (latest m(X,Y) by X in [2]) in [3] by X >= 5.",
+]
 HELD = [
     "m(X,Y) :- not q(X) since r(X,Y), Y != 1. o(X,Y) :- latest m(X,Y) by X in [3]. l(Y) :- latest m(X,Y) in [0], X != 2.",
     f"{OPEN} o(X) :- latest m(X) by X in [2], not r(X,_). s(X) :- latest m(X) in [inf]. s(X) :- p(X) since[0,3] o(X).",
@@ -167,6 +182,14 @@ def test_each_reader_of_what_is_open_gets_what_it_takes(rules: str, data: st.Dat
 @given(data=st.data())
 def test_what_is_open_is_counted(rules: str, data: st.DataObject) -> None:
     """Likewise where what is open is counted."""
+    assert_announcements_change_nothing(parse(f"timeline integer. {rules}"), data)
+
+
+@pytest.mark.parametrize("rules", ENOUGH)
+@drawn(20)
+@given(data=st.data())
+def test_of_what_is_open_there_is_enough(rules: str, data: st.DataObject) -> None:
+    """Likewise where it is told when what is open weighs enough."""
     assert_announcements_change_nothing(parse(f"timeline integer. {rules}"), data)
 
 
