@@ -13,6 +13,7 @@ from tidelog.operators.counting.window import FlowWindow, TallyWindow, Window
 from tidelog.operators.grouped import Failures, Grouped
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.plan import AggregateShape
+from tidelog.plans.syntax import Value
 from tidelog.plans.timeline import NEG, POS
 
 _NUMERIC = frozenset(["sum", "avg", "stddev", "quantile"])
@@ -59,6 +60,21 @@ class Aggregate(Grouped[Window]):
     def reach(self, known: int) -> int:
         step = self._shape.step
         return known if step == 1 or known >= POS or known <= NEG else known - known % step + step - 1
+
+    def value_of(self, row: Row) -> Value | None:
+        """V of a row; None where the function takes none."""
+        return None if self._place is None else row[self._place]
+
+    def takes(self, value: Value | None) -> bool:
+        """Whether the function takes a value; it is counted where it does not."""
+        if value.__class__ is str and self._shape.function in _NUMERIC:
+            self._failures.count += 1
+            return False
+        return True
+
+    def first_end(self, time: int) -> int:
+        """The first end of a window that is told, at or behind a time."""
+        return time if time <= NEG else time + -time % self._shape.step
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         take, place, step, groups = self._key, self._place, self._shape.step, self.groups

@@ -56,10 +56,11 @@ class Latest(Grouped["HeldValue"]):
 class HeldValue(Group):
     """One group of `latest`: its coverage so far ends at `end`, where `rows` held.
 
-    That they are held has been told before `since`; from there on it is `announced`, or nothing has been told of it.
+    That they are held has been told before `since`; from there on it is `announced`, or nothing has been told of it. Where
+    M announces what goes on holding, the end may be `OPEN`.
     """
 
-    __slots__ = ("_announced", "_count", "_since", "_size", "_waiting", "end", "rows")
+    __slots__ = ("_announced", "_count", "_ended", "_ended_at", "_since", "_size", "_waiting", "end", "rows")
 
     def __init__(self, key: Row, size: int) -> None:
         super().__init__(key)
@@ -69,6 +70,8 @@ class HeldValue(Group):
         self.end = self._since = NEG
         self.rows: list[Row] = []
         self._announced = False
+        self._ended: list[Row] | None = None  # rows that were open, and have ended together, at `ended_at`
+        self._ended_at = NEG
 
     def add(self, fact: Fact) -> None:
         """Take a fact that begins behind the frontier."""
@@ -77,6 +80,16 @@ class HeldValue(Group):
             self._waiting = [(fact[1], self._count, fact)]
         else:
             heappush(self._waiting, (fact[1], self._count, fact))
+
+    def close(self, row: Row, hi: int) -> None:
+        """A row that has been open as far as the frontier has ended; such rows are told in the order of their ends."""
+        self.rows.remove(row)
+        if self._ended is None or self._ended_at != hi:
+            self._ended, self._ended_at = [], hi
+        self._ended.append(row)
+        if not self.rows:
+            self.end, self.rows, self._since = hi, self._ended, hi + 1
+            self._ended = None
 
     def _last(self) -> int:
         """Until when the rows are held, if nothing comes."""

@@ -47,6 +47,11 @@ class Threshold(Operator):
         return Overlaps(int(shape.least)) if shape.size == 0 and shape.value is None else Neighbours(shape)
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        out = self.found(facts)
+        return self.coverage.insert(out) if out else out
+
+    def found(self, facts: Sequence[Fact]) -> list[Fact]:
+        """Where there is enough with some facts, with all that may be new."""
         place, take = self._shape.value, self._key
         out: list[Fact] = []
         for row, lo, hi in facts:
@@ -67,7 +72,7 @@ class Threshold(Operator):
             if len(out) > self.room.rows:
                 raise NoRoomError(len(out))
         self._grown += len(facts)
-        return self.coverage.insert(out) if out else out
+        return out
 
     def settle(self, port: int) -> list[Fact]:
         self.frontier = known = self.frontiers[0]

@@ -15,11 +15,14 @@ from tidelog.operators.join import Join
 from tidelog.operators.latch import Latch
 from tidelog.operators.latest import Latest
 from tidelog.operators.move import Move
+from tidelog.operators.open_aggregate import OpenAggregate
 from tidelog.operators.open_antijoin import OpenAntiJoin
 from tidelog.operators.open_erode import OpenErode
 from tidelog.operators.open_join import OpenJoin
+from tidelog.operators.open_latest import OpenLatest
 from tidelog.operators.open_rows import OpenRows, Pieces
 from tidelog.operators.open_since import OpenSince
+from tidelog.operators.open_threshold import OpenThreshold
 from tidelog.operators.operator import Operator, whole_row
 from tidelog.operators.pairing import RowPairing
 from tidelog.operators.since import Since
@@ -94,6 +97,12 @@ def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced
             return OpenAntiJoin(*_matching(step.shape), announced.slowest)
         case ErodeShape(metric, future, clipped):
             return OpenErode(metric, future, clipped)
+        case AggregateShape() as shape if announced.is_fed:
+            return OpenAggregate(shape, _taking(shape.by))
+        case ThresholdShape() as shape:
+            return OpenThreshold(shape, _taking(shape.by))
+        case LatestShape(size, by) if announced.is_fed:
+            return OpenLatest(_taking(by), size)
         case _:
             return _operator_of(step, timeline)
 

@@ -4,6 +4,8 @@ A **tally** belongs to one group. Times are asked for in order. There are two ki
 time point in the window at all, so its value changes only where a fact comes in, leaves, or is reached by an edge of the
 window. A `Flow` weighs facts by how many time points of the window they have, so while a long fact comes in or leaves, its
 value may change at each tick: what flows in and out at each tick is known, and any number of ticks is passed at once.
+
+A fact may be **open**: it holds until further notice (`operators/open_rows.py`), so its end is told later.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from tidelog.plans.syntax import Value
+from tidelog.plans.timeline import POS
 
 
 class Tally(ABC):
@@ -19,8 +22,11 @@ class Tally(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def enter(self, lo: int, hi: int, value: Value | None) -> None:
-        """A fact begins: the window's end gets to `lo`."""
+    def enter(self, lo: int, hi: int, value: Value | None, number: int = 0) -> None:
+        """A fact begins: the window's end gets to `lo`. One that is open has a number, and no end yet."""
+
+    def close(self, number: int, lo: int, hi: int, value: Value | None) -> None:  # noqa: B027 - most need not be told
+        """The fact with this number, open so far, has ended at `hi`."""
 
     def leave(self, value: Value | None) -> None:  # noqa: B027 - most need not be told
         """The window's begin has passed a fact's last time."""
@@ -54,6 +60,10 @@ class Flow(ABC):
     @abstractmethod
     def is_steady(self) -> bool:
         """Whether the value stays the same as long as only ticks pass, and there is something in the window."""
+
+    def lasts(self) -> int:
+        """For how many ticks at the least the value stays the same, as long as only ticks pass; `POS` for ever."""
+        return POS if self.is_steady() else 0
 
     @abstractmethod
     def value(self) -> Value | None:

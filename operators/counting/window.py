@@ -44,6 +44,7 @@ class Window(Group):
         "_gone",
         "_lasting",
         "_long",
+        "_open",
         "_row",
         "_since",
         "_size",
@@ -68,6 +69,7 @@ class Window(Group):
         self._gone = 0  # so many of these have left
         self._lasting = 0  # how many facts hold at more than one time, of those that wait or are in the window
         self._long: dict[int, Spell] = {}  # of these, the ones in the window
+        self._open: dict[Row, int] | None = None  # of these, the rows that hold until further notice
         self._turns: list[tuple[int, int, int, int]] | None = None  # when something happens: time, number, what, which
         self._at = NEG
         self._then = POS  # when something happens next, as of the last time that was looked at
@@ -88,6 +90,38 @@ class Window(Group):
         if lo != hi:
             self._lasting += 1
 
+    def open(self, row: Row, lo: int, value: Value | None) -> None:
+        """Take a row that begins behind the frontier, and holds until further notice."""
+        self.add(lo, OPEN, value)
+        if self._open is None:
+            self._open = {}
+        self._open[row] = self._count
+
+    def close(self, row: Row, hi: int) -> None:
+        """A row that has been open as far as the frontier has ended; one that was not taken is nothing to it."""
+        number = self._open.pop(row, None) if self._open else None
+        if number is None:
+            return
+        if number not in self._long:
+            self._close_waiting(number, hi)
+            return
+        lo, _, value = self._long[number]
+        self._long[number] = lo, hi, value
+        self._end(number, lo, hi, value)
+
+    def _close_waiting(self, number: int, hi: int) -> None:
+        """The same of a row that has begun behind the last window."""
+        waiting = self._waiting or []
+        for at, (lo, other, _, value) in enumerate(waiting):
+            if other == number:
+                waiting[at] = lo, number, hi, value
+                if lo == hi:
+                    self._lasting -= 1
+
+    @abstractmethod
+    def _end(self, number: int, lo: int, hi: int, value: Value | None) -> None:
+        """It has become known when a fact in the window ends."""
+
     # --- what happens to the window ---------------------------------------------------------------------------------------
 
     def look(self, known: int, until: int, out: list[Fact]) -> None:
@@ -96,7 +130,7 @@ class Window(Group):
             self._waiting = None
         if self._value is None or (self._announced and until < POS):
             return
-        if until >= POS or self._moves():
+        if until >= POS or not self._lasts():
             self._tell(until, out)
         else:
             self._announced = True
@@ -160,7 +194,11 @@ class Window(Group):
         if self._value is not None:
             self._tell(time - 1, out)
         self._value, self._since = value, time
-        self._row = () if value is None else (*self.key, value)
+        self._row = () if value is None else self.row_of(value)
+
+    def row_of(self, value: Value) -> Row:
+        """What is told of a value."""
+        return *self.key, value
 
     def _tell(self, until: int, out: list[Fact]) -> None:
         """Tell the value as far as `until`; what was announced of it is taken back."""
@@ -182,14 +220,14 @@ class Window(Group):
         return [(self._row, self._since)] if self._announced else []
 
     def following(self, known: int) -> int:
-        time = self._then
-        if self._untold or (self._flowing and self._moves()):
-            time = known + 1
+        time = known + 1 if self._untold else self._then
+        if (lasts := self._lasts()) < POS:
+            time = min(time, self._at + 1 + lasts)
         return POS if time >= POS else time + -time % self._step
 
-    def _moves(self) -> bool:
-        """Whether the value may change at each tick."""
-        return False
+    def _lasts(self) -> int:
+        """For how many ticks the value stays the same, as long as nothing else happens; `POS` for ever."""
+        return POS
 
     def is_empty(self, known: int) -> bool:
         return self._value is None and not (self._waiting or self._times or self._long or self._turns or self._untold)
@@ -201,15 +239,17 @@ class Window(Group):
 
     def state(self) -> list[Any]:
         points = zip(self._times[self._gone :], self._values[self._gone :], strict=True)
-        inside = [[time, time, value] for time, value in points] + [list(spell) for spell in self._long.values()]
-        waiting = [[lo, hi, value] for lo, _, hi, value in sorted(self._waiting or (), key=lambda coming: coming[:2])]
+        rows = {number: [list(row)] for row, number in (self._open or {}).items()}
+        inside = [[time, time, value] for time, value in points]
+        inside += [[*spell, *rows.get(number, ())] for number, spell in self._long.items()]
+        coming = sorted(self._waiting or (), key=lambda coming: coming[:2])
+        waiting = [[lo, hi, value, *rows.get(number, ())] for lo, number, hi, value in coming]
         told = [self._value, self._since, self._announced]
         return [self._at, self._untold, told, inside, waiting]
 
     def load(self, at: int, untold: bool, told: list[Any], inside: list[Any], waiting: list[Any]) -> None:
         """Take over what `state` gave: all that is in the window comes in once more."""
-        for lo, hi, other in inside:
-            self.add(lo, hi, other)
+        self._add_again(inside)
         while (time := self._next()) <= at and time < POS:
             self._skip(time - 1)
             self._take(time)
@@ -217,10 +257,16 @@ class Window(Group):
         self._skip(at)
         self._at, self._untold = at, untold
         self._value, self._since, self._announced = told
-        self._row = () if self._value is None else (*self.key, self._value)
-        for lo, hi, other in waiting:
-            self.add(lo, hi, other)
+        self._row = () if self._value is None else self.row_of(self._value)
+        self._add_again(waiting)
         self._then = self._next()
+
+    def _add_again(self, facts: list[Any]) -> None:
+        for lo, hi, value, *row in facts:
+            if row:
+                self.open(tuple(row[0]), lo, value)
+            else:
+                self.add(lo, hi, value)
 
     @abstractmethod
     def _skip(self, until: int) -> None:
@@ -242,8 +288,7 @@ class TallyWindow(Window):
     def _take(self, time: int) -> None:
         tally, waiting, turns = self._tally, self._waiting, self._turns
         while waiting and waiting[0][0] <= time:
-            lo, _, hi, value = heappop(waiting)
-            self._enter(lo, hi, value)
+            self._enter(*heappop(waiting))
         times, gone, begin = self._times, self._gone, time - self._size
         while gone < len(times) and times[gone] < begin:
             tally.leave(self._values[gone])
@@ -256,18 +301,23 @@ class TallyWindow(Window):
                 tally.leave(self._long.pop(which)[2])
                 self._lasting -= 1
 
-    def _enter(self, lo: int, hi: int, value: Value | None) -> None:
-        self._tally.enter(lo, hi, value)
+    def _enter(self, lo: int, number: int, hi: int, value: Value | None) -> None:
+        self._tally.enter(lo, hi, value, number if hi == OPEN else 0)
         for time in self._tally.turns(lo, hi):
             self._turn(time, _TURNS, 0)
         if lo == hi:
             self._times.append(lo)
             self._values.append(value)
             return
-        self._count += 1
-        which = self._count
-        self._long[which] = (lo, hi, value)
-        self._turn(hi + self._size + 1 if hi < POS else POS, _LEFT, which)
+        self._long[number] = (lo, hi, value)
+        self._turn(hi + self._size + 1 if hi < POS else POS, _LEFT, number)
+
+    def _end(self, number: int, lo: int, hi: int, value: Value | None) -> None:
+        self._tally.close(number, lo, hi, value)
+        for time in self._tally.turns(lo, hi):
+            if time > self._at:
+                self._turn(time, _TURNS, 0)
+        self._turn(hi + self._size + 1 if hi < POS else POS, _LEFT, number)
 
     def _pass(self, until: int, out: list[Fact]) -> None:
         if self._untold and (time := self._first(self._at)) <= until:
@@ -334,11 +384,11 @@ class FlowWindow(Window):
             self._change(what, which)
         came: list[Value | None] = []
         while waiting and waiting[0][0] <= time:
-            lo, _, hi, value = heappop(waiting)
+            lo, number, hi, value = heappop(waiting)
             if lo == hi:
                 came.append(value)
             else:
-                self._begin(lo, hi, value)
+                self._begin(lo, number, hi, value)
         if self._flowing and time > NEG:
             flow.move(1)
         for value in came:
@@ -352,23 +402,24 @@ class FlowWindow(Window):
         if gone != self._gone:
             self._let_go(gone)
 
-    def _begin(self, lo: int, hi: int, value: Value | None) -> None:
+    def _begin(self, lo: int, number: int, hi: int, value: Value | None) -> None:
         """A long fact begins: at each tick one of its time points comes in, and later one leaves."""
-        self._count += 1
-        which = self._count
-        self._long[which] = (lo, hi, value)
+        self._long[number] = (lo, hi, value)
         self._flow.change_rate(value, 1)
         self._flowing += 1
-        self._turn(hi + 1 if hi < POS else POS, _ENDS, which)
         if lo <= NEG:
             self._flow.add(value, self._size + 1)
             self._flow.change_rate(value, -1)
             self._flowing += 1
         else:
-            self._turn(lo + self._size + 1, _BEGINS_TO_LEAVE, which)
+            self._turn(lo + self._size + 1, _BEGINS_TO_LEAVE, number)
+        self._end(number, lo, hi, value)
+
+    def _end(self, number: int, lo: int, hi: int, value: Value | None) -> None:
         if hi < POS:
-            self._turn(hi + self._size + 1, _TURNS, which)
-            self._turn(hi + self._size + 2, _LEFT, which)
+            self._turn(hi + 1, _ENDS, number)
+            self._turn(hi + self._size + 1, _TURNS, number)
+            self._turn(hi + self._size + 2, _LEFT, number)
 
     def _change(self, what: int, which: int) -> None:
         if what == _TURNS:
@@ -382,7 +433,8 @@ class FlowWindow(Window):
 
     def _pass(self, until: int, out: list[Fact]) -> None:
         time = self._first(self._at)
-        if not self._flowing or self._flow.is_steady():
+        lasts = self._lasts()
+        if lasts >= POS:
             if time <= until and self._untold:
                 self._skip(time)
                 self._see(time, self._told(), out)
@@ -390,14 +442,14 @@ class FlowWindow(Window):
             self._skip(until)
             return
         if time == self._at and not self._untold:
-            time += self._step
+            time = self._first(time + 1 + lasts)
         most = len(out) + MOST_RANGES
         while time <= until:
             self._skip(time)
             self._see(time, self._told(), out)
             if len(out) > most:
                 raise OverflowError(f"it has more than {MOST_RANGES:,} values one after another")
-            time += self._step
+            time = self._first(min(time + 1 + self._lasts(), POS))
         self._untold = time - self._step < until
         self._skip(until)
 
@@ -413,5 +465,5 @@ class FlowWindow(Window):
             self._flow.move(until - self._at)
         self._at = until
 
-    def _moves(self) -> bool:
-        return self._flowing > 0 and not self._flow.is_steady()
+    def _lasts(self) -> int:
+        return self._flow.lasts() if self._flowing else POS

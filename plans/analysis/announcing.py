@@ -23,6 +23,7 @@ from tidelog.plans.plan import (
     Shape,
     Step,
     SteppedShape,
+    ThresholdShape,
     UnionShape,
 )
 from tidelog.plans.shapes import lead_of_feed
@@ -60,6 +61,11 @@ def _lasts(step: Step) -> bool:
     return isinstance(shape, DilateShape) and not shape.future and shape.metric.b >= POS and step.loop is None
 
 
+def _groups(shape: Shape) -> bool:
+    """Whether a step tells few rows of many, so that it takes announcements whoever takes its own."""
+    return isinstance(shape, AggregateShape | LatestShape | ThresholdShape)
+
+
 def _distance(shape: DilateShape) -> int:
     """How much further than what goes on holding it is known that this has held, or will; but for the end of an open ϱ."""
     metric = shape.metric
@@ -88,7 +94,7 @@ class _Announcing:
         taking: set[Port] = set()
         for step in reversed(self.steps.values()):  # who reads a step outside loops comes behind it
             taken = self._taken(step) if step.id in self.reach or _lasts(step) else []
-            if step.id not in self.heard and not (taken and _lasts(step)):
+            if step.id not in self.heard and not (taken and (_groups(step.shape) or _lasts(step))):
                 self.reach.pop(step.id, None)
                 continue
             taking |= {(step.id, port) for port in taken}
@@ -114,7 +120,7 @@ class _Announcing:
             reach = self._lead(step.inputs[1])
         elif isinstance(shape, LatchShape):
             reach = self._lead(step.inputs[0])
-        elif announces(shape) or (fed_by and _sweeps(shape)):
+        elif announces(shape) or (fed_by and (_sweeps(shape) or _groups(shape))):
             reach = lead
         elif fed_by:
             reach = min(fed_by) + (_distance(shape) if isinstance(shape, DilateShape) else 0)
@@ -136,6 +142,10 @@ class _Announcing:
                 return not _sweeps(step.shape) or self._meets(step)
             case DilateShape(metric):
                 return step.id not in self.irregular and (metric.b < POS or _lasts(step))
+            case AggregateShape():
+                return step.id not in self.irregular
+            case LatestShape() | ThresholdShape():
+                return step.id not in self.irregular and self._is_plain(step.inputs[port])
             case PairShape("since", metric):
                 return port == 0 and metric.b >= POS and _sweeps(self.steps[step.inputs[port].name].shape)
             case _:
@@ -150,6 +160,10 @@ class _Announcing:
         if isinstance(step.shape, AntiJoinShape):
             reaches.append(self._lead(step.inputs[1]))
         return bool(feeders) and min(reaches) <= min(map(self._lead, step.inputs))
+
+    def _is_plain(self, feed: Feed) -> bool:
+        """Whether what is announced is known no further than all else that comes with it."""
+        return self.reach[feed.name] <= self._lead(feed)
 
     def _slowest(self, step: Step) -> int:
         return min(range(len(step.inputs)), key=lambda port: self._lead(step.inputs[port]))

@@ -115,6 +115,9 @@ JOINS = [
     "o7(A,C) :- w(A,B), w(B,C), l(A,C).",
     "o8(A,B) :- not q(A,B) since l(A,B).",
     "o9(A,B) :- v(A,B), u(B). u(B) :- w(A,B).",
+    "o10(A,N) :- N = count() over l(A,B) in [2] by A. o11(N) :- N = max(B) over v(A,B) in [3].",
+    "o12(A,B) :- latest v(A,B) by A in [4]. o13(A,B) :- latest l(A,B) by A in [2].",
+    "o14(A) :- count() over l(A,B) in [3] by A >= 3. o15() :- count() over v(A,B) in [0] >= 2.",
 ]
 
 

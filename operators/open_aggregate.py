@@ -1,0 +1,81 @@
+"""Aggregate, where its input announces what goes on holding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tidelog.operators.aggregate import Aggregate
+from tidelog.operators.open_rows import OPEN
+from tidelog.operators.runs import Runs
+from tidelog.plans.facts import Fact, Row
+from tidelog.plans.plan import AggregateShape
+from tidelog.plans.timeline import POS
+
+
+class OpenAggregate(Aggregate):
+    """`M'(G, A) ← A = f(V) over M in [n step d] by G`, with announcements at the port and in what it sends.
+
+    Intervals: those of `Aggregate`. A row that goes on is counted from its begin on, and its group is looked at when it
+    ends; in between nothing is done, but while a window fills with it, where that changes the value. State, beyond that of
+    `Aggregate`: the rows that hold now, and those to come. Final: as `Aggregate`.
+
+    >>> from tidelog.operators.open_rows import SHUT
+    >>> op = OpenAggregate(AggregateShape("count", 0, 1, (), None), lambda row: ())
+    >>> op.receive(0, [(("a",), 3, OPEN), (("b",), 5, OPEN)], 9)
+    [((1,), 3, 4), ((2,), 5, 4611686018427387905)]
+    >>> op.deadline(), op.receive(0, [(("b",), 5, SHUT), (("b",), 5, 11)], 12)
+    (None, [((2,), 5, 4611686018427387906), ((2,), 5, 11), ((1,), 12, 12)])
+    """
+
+    __slots__ = ("_runs",)
+
+    def __init__(self, shape: AggregateShape, key: Callable[[Row], Row]) -> None:
+        super().__init__(shape, key)
+        self._runs = Runs()
+
+    def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        return self._runs.feed(0, facts)
+
+    def settle(self, port: int) -> list[Fact]:
+        self._runs.room = self.room
+        ended: list[Fact] = []
+        for fact, was_open in self._runs.told(self.frontiers[0]):
+            if was_open:
+                self._close(fact)
+            elif fact[2] == OPEN:
+                self._open(fact)
+            else:
+                ended.append(fact)
+        super().feed(port, ended)
+        return super().settle(port)
+
+    def _open(self, fact: Fact) -> None:
+        row, lo, _ = fact
+        value = self.value_of(row)
+        if self.takes(value):
+            group = self.group(self._key(row))
+            group.open(row, lo, value)
+            self.note(group, self.first_end(lo))
+
+    def _close(self, fact: Fact) -> None:
+        row, _, hi = fact
+        group = self.groups.get(self._key(row))
+        if group is not None:
+            group.close(row, hi)
+            if hi < POS:
+                self.note(group, self.first_end(hi + 1))
+
+    def deadline(self) -> tuple[int, int] | None:
+        due = [wanted[1] for wanted in (super().deadline(), self._runs.deadline()) if wanted is not None]
+        return (0, min(due)) if due else None
+
+    def entries(self) -> int:
+        return super().entries() + self._runs.entries()
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "runs": self._runs.snapshot()}
+
+    def load(self, state: dict[str, Any]) -> None:
+        super().load(state)
+        self._runs.restore(state["runs"])

@@ -1,0 +1,81 @@
+"""Latest, where its input announces what goes on holding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tidelog.operators.latest import Latest
+from tidelog.operators.open_rows import OpenRows
+from tidelog.operators.runs import Runs
+from tidelog.plans.facts import Fact, Row
+from tidelog.plans.timeline import POS
+
+_OWN, _HELD = 0, 1
+
+
+class OpenLatest(Latest):
+    """`M' ← latest M by G in [n]`, with announcements at the port and in what it sends.
+
+    Intervals: those of `Latest`. What M announces is passed on, and goes on where it is held beyond its end. State, beyond
+    that of `Latest`: the rows of M that hold now, and those to come; what M has announced, and what is announced itself.
+    Final: as far as the port.
+
+    >>> from tidelog.operators.open_rows import OPEN, SHUT
+    >>> op = OpenLatest(lambda row: row[:1], 10)
+    >>> op.receive(0, [(("a", 1), 3, OPEN)], 5)
+    [(('a', 1), 3, 4611686018427387905)]
+    >>> op.receive(0, [(("a", 1), 3, SHUT), (("a", 1), 3, 7)], 8)
+    [(('a', 1), 3, 4611686018427387906), (('a', 1), 3, 7), (('a', 1), 8, 4611686018427387905)]
+    """
+
+    __slots__ = ("_runs", "_told")
+
+    def __init__(self, key: Callable[[Row], Row], size: int) -> None:
+        super().__init__(key, size)
+        self._runs = Runs()
+        self._told = OpenRows(self.image)  # M's rows, and those that are held beyond their end
+
+    def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        self._runs.feed(0, facts)
+        return self._announced(_OWN, facts)
+
+    def settle(self, port: int) -> list[Fact]:
+        self._runs.room = self.room
+        begun: list[Fact] = []
+        for fact, was_open in self._runs.told(self.frontiers[0]):
+            if was_open:
+                self._close(fact)
+            else:
+                begun.append(fact)
+        super().feed(port, begun)
+        return self._announced(_HELD, super().settle(port))
+
+    def _announced(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        plain, before, behind = self._told.take(port, facts)
+        return [*before, *plain, *behind]
+
+    def _close(self, fact: Fact) -> None:
+        row, _, hi = fact
+        group = self.groups[self._key(row)]
+        group.close(row, hi)
+        if hi < POS:
+            self.note(group, hi + 1)
+
+    def announced_rows(self) -> list[tuple[Row, int]]:
+        return self._told.announced()
+
+    def deadline(self) -> tuple[int, int] | None:
+        due = [wanted[1] for wanted in (super().deadline(), self._runs.deadline()) if wanted is not None]
+        return (0, min(due)) if due else None
+
+    def entries(self) -> int:
+        return super().entries() + self._runs.entries() + self._told.entries()
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "runs": self._runs.snapshot(), "told": self._told.state()}
+
+    def load(self, state: dict[str, Any]) -> None:
+        super().load(state)
+        self._runs.restore(state["runs"])
+        self._told.load(state["told"])

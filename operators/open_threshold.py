@@ -1,0 +1,167 @@
+"""Threshold, where its input announces what goes on holding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tidelog.operators.counting.enough import Enough
+from tidelog.operators.counting.window import FlowWindow
+from tidelog.operators.coverage import Coverage
+from tidelog.operators.open_aggregate import OpenAggregate
+from tidelog.operators.open_rows import OPEN, SHUT
+from tidelog.operators.operator import behind, shift
+from tidelog.operators.threshold import Threshold
+from tidelog.plans.facts import Fact, Row
+from tidelog.plans.plan import AggregateShape, ThresholdShape
+from tidelog.plans.syntax import Value
+from tidelog.plans.timeline import NEG, POS
+
+
+class OpenThreshold(Threshold):
+    """`M'(G) ← count() over M in [n] by G >= k`, and `sum(V)`, with announcements at the port and in what it sends.
+
+    Intervals: those of `Threshold`. As far as the port is known it is followed what the windows weigh, and announced where
+    that goes on to be enough. What facts beyond that add is told at once, together with what is open so far. State: that of
+    `Threshold`, for facts; for each row when it holds, as far as a later window may have it; the open rows, and the windows
+    of `OpenAggregate`. Final: as far as the port.
+
+    >>> from fractions import Fraction
+    >>> op = OpenThreshold(ThresholdShape(2, (), None, Fraction(4)), lambda row: ())
+    >>> op.receive(0, [(("a",), 3, OPEN), (("b",), 4, OPEN)], 9), op.deadline()
+    ([((), 5, 4611686018427387905)], None)
+    >>> op.receive(0, [(("b",), 4, SHUT), (("b",), 4, 11)], 11), op.receive(0, [], 14)
+    ([], [((), 5, 4611686018427387906), ((), 5, 13)])
+    """
+
+    __slots__ = ("_levels", "_opened", "_rows", "_size", "_touched")
+
+    def __init__(self, shape: ThresholdShape, key: Callable[[Row], Row]) -> None:
+        super().__init__(shape, key)
+        self._size = shape.size
+        self._levels = _Levels(shape, key)
+        self._rows = Coverage()  # what has been weighed of each row, for facts beyond the frontier
+        self._opened: dict[Row, _Opened] = {}
+        self._touched: dict[Row, int] = {}  # the groups to which facts have come since the frontier moved, and their ends
+
+    def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        self._levels.feed(port, facts)
+        plain: list[Fact] = []
+        for fact in facts:
+            row, lo, hi = fact
+            if hi <= POS:
+                plain.append(fact)
+                key = self._key(row)
+                self._touched[key] = max(hi, self._touched.get(key, NEG))
+            elif self._size:  # else no later window has what is open now
+                self._note_open(row, lo, hi)
+        return self._tell_ahead(plain)
+
+    def _note_open(self, row: Row, lo: int, kind: int) -> None:
+        key = self._key(row)
+        group = self._opened.setdefault(key, _Opened())
+        if kind == OPEN:
+            group.rows[row] = lo
+            group.known = min(group.known, lo - 1)
+            return
+        group.rows.pop(row, None)
+        if not group.rows:
+            del self._opened[key]
+
+    def _tell_ahead(self, facts: list[Fact]) -> list[Fact]:
+        """What follows beyond the frontier from facts, and was not told."""
+        known = self.frontiers[0]
+        new = self._rows.insert(behind(shift(known, -self._size - 1), facts))
+        return self.coverage.insert(behind(known, self.found(new))) if new else []
+
+    def settle(self, port: int) -> list[Fact]:
+        known = self.frontiers[0]
+        out = self._exact(known)
+        pieces = [piece for key, end in self._touched.items() if end > known for piece in self._come(key, known)]
+        self._touched.clear()
+        if pieces:
+            out += self._tell_ahead(pieces)
+        self._rows.forget(shift(known, -self._size))
+        return out + super().settle(port)
+
+    def _exact(self, known: int) -> list[Fact]:
+        """What is known by the frontier, less what was told ahead; but whole where something is taken back."""
+        self._levels.room = self.room
+        told = self._levels.receive(0, (), known)
+        shut = {row for row, _, hi in told if hi == SHUT}
+        out: list[Fact] = []
+        for fact in told:
+            out += [fact] if fact[2] > POS or fact[0] in shut else self.coverage.insert([fact])
+        return out
+
+    def _come(self, key: Row, known: int) -> Iterator[Fact]:
+        """How far the open rows of a group have come."""
+        group = self._opened.get(key)
+        if group is not None and group.known < known:
+            since, group.known = group.known, known
+            for row, lo in group.rows.items():
+                if lo <= known:
+                    yield row, max(lo, since + 1), known
+
+    def deadline(self) -> tuple[int, int] | None:
+        if self._touched:
+            return 0, self.frontiers[0] + 1
+        return self._levels.deadline()
+
+    def announced_rows(self) -> list[tuple[Row, int]]:
+        return self._levels.announced_rows()
+
+    def entries(self) -> int:
+        return super().entries() + self._levels.entries() + self._rows.entries()
+
+    def failed_evaluations(self) -> int:
+        return self._levels.failed_evaluations()
+
+    def state(self) -> dict[str, Any]:
+        opened = [[list(row), lo] for group in self._opened.values() for row, lo in group.rows.items()]
+        touched = [[list(key), end] for key, end in self._touched.items()]
+        rows = self._rows.snapshot()
+        return {**super().state(), "levels": self._levels.snapshot(), "rows": rows, "opened": opened, "touched": touched}
+
+    def load(self, state: dict[str, Any]) -> None:
+        super().load(state)
+        self._levels.restore(state["levels"])
+        self._rows.restore(state["rows"])
+        self._opened.clear()
+        for row, lo in state["opened"]:
+            self._note_open(tuple(row), lo, OPEN)
+        self._touched = {tuple(key): end for key, end in state["touched"]}
+
+
+class _Opened:
+    """The open rows of a group, and how far it has been weighed that they hold: again from there on costs nothing."""
+
+    __slots__ = ("known", "rows")
+
+    def __init__(self) -> None:
+        self.rows: dict[Row, int] = {}
+        self.known = POS
+
+
+class _Levels(OpenAggregate):
+    """Where the windows of each group weigh enough."""
+
+    __slots__ = ("_threshold",)
+
+    def __init__(self, shape: ThresholdShape, key: Callable[[Row], Row]) -> None:
+        function: Any = "count" if shape.value is None else "sum"
+        super().__init__(AggregateShape(function, shape.size, 1, shape.by, shape.value), key)
+        self._threshold = shape
+
+    def make(self, key: Row) -> _Level:
+        shape = self._threshold
+        return _Level(key, shape.size, 1, self._failures, Enough(shape.least, shape.is_strict))
+
+
+class _Level(FlowWindow):
+    """One group: its rows have no column for the value."""
+
+    __slots__ = ()
+
+    def row_of(self, value: Value) -> Row:
+        return self.key
