@@ -59,6 +59,9 @@ class Sweeping(Operator):
     def end(self, place: Place, held: dict[Row, bool]) -> None:
         """A row does not hold any more."""
 
+    def finish(self, held: dict[Row, bool]) -> None:
+        """All that begins and ends at one time has done so."""
+
     def gain(self, row: Row, held: dict[Row, bool]) -> None:
         """A row follows in one more way."""
         count = self.ways.get(row, 0)
@@ -180,6 +183,7 @@ class Sweeping(Operator):
                 self.end(place, held)
         for place in begins:
             self.begin(place, held)
+        self.finish(held)
         for row, did_hold in held.items():
             holds = row in self.ways
             if did_hold and not holds:

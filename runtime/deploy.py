@@ -20,13 +20,16 @@ from tidelog.operators.open_antijoin import OpenAntiJoin
 from tidelog.operators.open_erode import OpenErode
 from tidelog.operators.open_join import OpenJoin
 from tidelog.operators.open_latest import OpenLatest
+from tidelog.operators.open_loop import OpenLoop
 from tidelog.operators.open_rows import OpenRows, Pieces
 from tidelog.operators.open_since import OpenSince
 from tidelog.operators.open_threshold import OpenThreshold
 from tidelog.operators.operator import Operator, whole_row
 from tidelog.operators.pairing import RowPairing
+from tidelog.operators.runs import Runs
 from tidelog.operators.since import Since
 from tidelog.operators.stepped import Stepped
+from tidelog.operators.sweeping import Sweeping
 from tidelog.operators.threshold import Threshold
 from tidelog.operators.told import Told
 from tidelog.operators.tuple_points import TuplePoints
@@ -45,6 +48,7 @@ from tidelog.plans.plan import (
     JoinShape,
     LatchShape,
     LatestShape,
+    Loop,
     MoveShape,
     PairShape,
     Plan,
@@ -55,6 +59,7 @@ from tidelog.plans.plan import (
     TupleShape,
     UnionShape,
 )
+from tidelog.plans.shapes import lead_of_feed
 from tidelog.plans.syntax import Constant, Term, Variable
 from tidelog.plans.timeline import Timeline
 
@@ -147,6 +152,41 @@ def _lars_operator(shape: BindShape | MoveShape | SteppedShape | TupleShape) -> 
             return Stepped(step)
         case TupleShape():
             return _tuple_window(shape)
+
+
+def build_open_loop(plan: Plan, loop: Loop, most: int) -> OpenLoop | None:
+    """What takes announcements for a loop, with empty state; None where the loop takes none."""
+    told = [i for i, name in enumerate(loop.members) if name in plan.announcing]
+    if not told:
+        return None
+    number = {name: i for i, name in enumerate(loop.members)}
+    steps = [plan.step(name) for name in loop.members]
+    inner: list[list[tuple[int, int]]] = [[] for _ in steps]
+    for i, step in enumerate(steps):
+        for port, feed in enumerate(step.inputs):
+            if feed.kind == "step" and feed.name in number:
+                inner[number[feed.name]].append((i, port))
+    feeds = [plan.step(name).inputs[port] for name, port in loop.entries]
+    return OpenLoop(
+        [_member(step) for step in steps],
+        [(number[name], port) for name, port in loop.entries],
+        inner,
+        [i for i, (name, port) in enumerate(loop.entries) if port and isinstance(plan.step(name).shape, AntiJoinShape)],
+        told,
+        min(range(len(feeds)), key=lambda i: lead_of_feed(feeds[i], plan.leads)),
+        most if loop.creates_values else None,
+    )
+
+
+def _member(step: Step) -> Sweeping:
+    """What a step of a loop gives at one time."""
+    match step.shape:
+        case JoinShape():
+            return OpenJoin(step.shape, 0)
+        case AntiJoinShape():
+            return OpenAntiJoin(*_matching(step.shape), 0)
+        case _:
+            return Runs(len(step.inputs))
 
 
 def consumers_of(plan: Plan) -> dict[str, list[tuple[str, int]]]:

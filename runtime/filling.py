@@ -92,7 +92,7 @@ class Filling(Retold):
 
     def announced_rows(self, step: str) -> list[tuple[Any, int]]:
         """The open rows that a step has announced, and since when."""
-        return self._network.graph.operators[step].announced_rows()
+        return self._network.graph.announced_rows(step)
 
     def receive_open(self, output: str, facts: Sequence[Any]) -> None:
         """Let an output know what is open already."""

@@ -8,15 +8,16 @@ from functools import partial
 from typing import Any
 
 from tidelog.operators.hold import Hold
+from tidelog.operators.open_loop import EndlessError
 from tidelog.operators.operator import Operator, OperatorStatistics
 from tidelog.operators.room import NoRoomError
 from tidelog.plans.errors import OperatorError, TidelogError
-from tidelog.plans.facts import Fact, format_atom, format_record
+from tidelog.plans.facts import Fact, Row, format_atom, format_record
 from tidelog.plans.guards import Prospects
 from tidelog.plans.places import place_of
 from tidelog.plans.plan import Plan, Step
 from tidelog.runtime.arranging import arrange, unshared
-from tidelog.runtime.deploy import build_operator, consumers_of, ports_fed_by
+from tidelog.runtime.deploy import build_open_loop, build_operator, consumers_of, ports_fed_by
 from tidelog.runtime.intake import Delivery
 from tidelog.runtime.loop_control import MOST_VALUES, LoopControl
 from tidelog.runtime.prospects import Watch
@@ -61,13 +62,16 @@ class Graph:
                 step,
                 plan.timeline,
                 far_sighted=step.id in wanted.far_sighted,
-                announced=plan.announcing.get(step.id),
+                announced=plan.announcing.get(step.id) if step.loop is None else None,
                 arranged=arranged.get(step.id),
             )
             for step in plan.steps
         }
         for operator in self.operators.values():
             operator.room = self.bound.room
+        self.open_loops = {loop.number: built for loop in plan.loops if (built := build_open_loop(plan, loop, MOST_VALUES))}
+        for built in self.open_loops.values():
+            built.room = self.bound.room
         self.watched = set(plan.outputs.values()) | set(plan.constraints)
         self.controls = [LoopControl(loop, plan, self.operators) for loop in plan.loops]
         self.receivers = {name: self._receiver(name) for name in self.operators}
@@ -167,6 +171,27 @@ class Graph:
             self._made(name, out)
         return out
 
+    def go_through(self, number: int, frontiers: Sequence[int]) -> list[Fact]:
+        """Let what holds in a loop come as far as all that feeds it."""
+        try:
+            out = self.open_loops[number].advance(frontiers)
+        except EndlessError as error:
+            name = self.plan.loops[number].members[error.member]
+            time = min(frontiers)
+            raise self.creates_values(self.controls[number], name, (error.row, time, time)) from error
+        except NoRoomError as error:
+            name = self.plan.loops[number].members[0]
+            raise self.bound.error(Holding(error.rows, partial(self._tell, name))) from error
+        self.bound.moved(len(out))
+        return out
+
+    def announced_rows(self, name: str) -> list[tuple[Row, int]]:
+        """The rows that a step has announced and not taken back, and since when they are open."""
+        number = self.steps[name].loop
+        if number in self.open_loops:
+            return self.open_loops[number].open_of(self.plan.loops[number].members.index(name))
+        return self.operators[name].announced_rows()
+
     def release(self, name: str, time: int) -> list[Fact]:
         """Let a hold inside a loop pass what begins by a time."""
         operator = self.operators[name]
@@ -198,6 +223,9 @@ class Graph:
     def holding_of(self, name: str, on_the_way: int) -> Holding:
         """What a step stores, with so many facts that it has made and nobody has taken yet."""
         rows = self.operators[name].entries() + on_the_way // ON_THE_WAY
+        number = self.steps[name].loop
+        if number in self.open_loops and name == self.plan.loops[number].members[0]:
+            rows += self.open_loops[number].entries()
         return Holding(rows, partial(self._tell, name))
 
     def _tell(self, name: str) -> tuple[str, str]:
@@ -226,10 +254,21 @@ class Graph:
     def statistics(self) -> dict[str, OperatorStatistics]:
         """What each step has done and holds."""
         slept, spared = self._watch.slept(), self._watch.dropped()
-        return {
+        found = {
             name: replace(operator.statistics(), slept=slept.get(name, 0), spared=spared.get(name, 0))
             for name, operator in self.operators.items()
         }
+        for number, loop in self.open_loops.items():
+            name, more = self.plan.loops[number].members[0], loop.statistics()
+            found[name] = replace(
+                found[name],
+                received=found[name].received + more.received,
+                sent=found[name].sent + more.sent,
+                entries=found[name].entries + more.entries,
+                failed_evaluations=found[name].failed_evaluations + more.failed_evaluations,
+                evaluations=found[name].evaluations + more.evaluations,
+            )
+        return found
 
     def unfinished(self) -> list[str]:
         """The loops that had no end when the stream ended, each with how far it was followed."""
@@ -244,7 +283,11 @@ class Graph:
         """The state of every operator and loop as plain data."""
         return {
             "operators": {name: operator.snapshot() for name, operator in self.operators.items()},
-            "loops": [control.snapshot() for control in self.controls],
+            "loops": [
+                {**control.snapshot(), "open": loop and loop.snapshot()}
+                for control in self.controls
+                for loop in (self.open_loops.get(control.loop.number),)
+            ],
             "prospects": self._watch.snapshot(),
             "arrangements": {
                 arrangement.name: arrangement.store.snapshot()
@@ -261,4 +304,7 @@ class Graph:
             self.operators[name].restore(state)
         for control, state in zip(self.controls, data["loops"], strict=True):
             control.restore(state)
+            loop = self.open_loops.get(control.loop.number)
+            if loop is not None:
+                loop.restore(state["open"])
         self._watch.restore(data["prospects"])

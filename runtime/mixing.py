@@ -6,13 +6,13 @@ the ids that it has now; all else comes from the session that was told the journ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tidelog.plans.analysis.identity import Identity, bridges_less, port_map
 from tidelog.plans.analysis.prospects import STRANGERS
-from tidelog.plans.plan import Plan, UnionShape
+from tidelog.plans.plan import Loop, Plan, UnionShape
 from tidelog.runtime.arranging import unshared
 
 
@@ -78,7 +78,25 @@ class Mixture:
         state = stored[of or 0]
         reached = dict(zip(before.entries, state["reached"], strict=True))
         entries = [(self.steps[name], self._ports(name)[port]) for name, port in loop.entries]
-        return {**state, "reached": [reached[entry] for entry in entries]}
+        opened = state["open"] and self._open_loop(loop, before, state["open"], [before.entries.index(e) for e in entries])
+        return {**state, "reached": [reached[entry] for entry in entries], "open": opened}
+
+    def _open_loop(self, loop: Loop, before: Loop, stored: dict[str, Any], ports: Sequence[int]) -> dict[str, Any]:
+        """What takes announcements for a loop, whose members and ports may have another order now."""
+        number = {before.members.index(self.steps[name]): i for i, name in enumerate(loop.members)}
+
+        def renamed(row: Sequence[Any]) -> list[Any]:
+            return [number[row[0]], *row[1:]]
+
+        state = stored["state"]
+        mixed = {
+            "spells": [state["spells"][port] for port in ports],
+            "holding": [state["holding"][port] for port in ports],
+            "turns": [[time, ports.index(port), row] for time, port, row in state["turns"]],
+            "since": [[renamed(row), since] for row, since in state["since"]],
+            "ahead": [[renamed(row), *rest] for row, *rest in state["ahead"]],
+        }
+        return {**stored, "frontiers": [stored["frontiers"][port] for port in ports], "state": {**state, **mixed}}
 
     def _prospects(self, stored: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
         gates = {(name, port): state for name, port, state in stored["gates"]}

@@ -15,7 +15,7 @@ from tidelog.operators.hold import Hold
 from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.operators.operator import Operator
 from tidelog.plans.facts import Fact
-from tidelog.plans.plan import Feed, Loop, Step
+from tidelog.plans.plan import AntiJoinShape, Feed, Loop, Step
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.graph import Graph, Message
 from tidelog.runtime.loop_control import SETTLED, LoopMessage
@@ -297,7 +297,19 @@ class StepUnit(Unit):
 class LoopUnit(Unit):
     """The steps of a loop: one message is admitted at a time, and followed until nothing is in flight."""
 
-    __slots__ = ("_control", "_entries", "_holds", "_in_flight", "_members", "_told", "_withheld")
+    __slots__ = (
+        "_control",
+        "_entries",
+        "_holds",
+        "_in_flight",
+        "_members",
+        "_number",
+        "_open",
+        "_ports",
+        "_silent",
+        "_told",
+        "_withheld",
+    )
 
     def __init__(self, index: int, graph: Graph, tell: Tell, loop: Loop) -> None:
         super().__init__(index, graph, tell)
@@ -309,11 +321,19 @@ class LoopUnit(Unit):
         self._told = dict.fromkeys(loop.members, NEG)
         self._in_flight: deque[LoopMessage] = deque()
         self._withheld: list[tuple[str, list[Fact]]] = []
+        self._number = loop.number
+        self._open = graph.open_loops.get(loop.number)
+        self._ports = {entry: port for port, entry in enumerate(loop.entries)}
+        negations = (name for name in loop.members if isinstance(graph.steps[name].shape, AntiJoinShape))
+        self._silent = frozenset(negations if self._open is not None else ())  # facts alone do not decide them
 
     def take(self) -> None:
         pending, self.pending = self.pending, []
         for step, port, facts in pending:
             self.credit += len(facts)
+            if self._open is not None:
+                self._open.receive(self._ports[step, port], facts, NEG)
+                facts = self._open.beyond(facts)
             if self._holds:
                 self._admit(step, port, facts, NEG)
             else:  # the control has nothing to say to it
@@ -326,6 +346,16 @@ class LoopUnit(Unit):
             frontier = reach(feed) if ahead is None or watermark is None else watermark + ahead
             if frontier > self._control.reached(step, port):
                 self._admit(step, port, (), frontier)
+        if self._open is not None:
+            self._go_through()
+
+    def _go_through(self) -> None:
+        """Announce, and take back, what begins and ends to follow from what holds."""
+        frontiers = [self._control.reached(step, port) for step, port, _ in self._entries]
+        out = self._graph.go_through(self._number, frontiers)
+        if out and self._open is not None:
+            for member, facts in self._open.by_member(out).items():
+                self.send(self._members[member], facts)
 
     def _admit(self, step: str, port: int, facts: Sequence[Fact], frontier: int) -> None:
         """Let the loop take a message from outside, and run it until nothing is in flight, as its control says."""
@@ -340,6 +370,8 @@ class LoopUnit(Unit):
         in_flight.extend(messages)
         while in_flight:
             step, port, facts, time = in_flight.popleft()
+            if facts and step in self._silent:
+                continue
             if port < 0:
                 out = self._obey(step, port, time)
             else:
@@ -351,9 +383,16 @@ class LoopUnit(Unit):
             if self._control.withholding:
                 self._withheld.append((step, out))
             else:
-                self.send(step, out)
+                self._send_ahead(step, out)
             for reader, at in inner[step]:
                 in_flight.append((reader, at, out, NEG))
+
+    def _send_ahead(self, step: str, out: list[Fact]) -> None:
+        """What follows from facts is told at once; where the loop takes announcements, it is not told again in its turn."""
+        if self._open is not None:
+            out = self._open.ahead(self._members.index(step), out) if step in self._graph.plan.announcing else []
+        if out:
+            self.send(step, out)
 
     def _obey(self, step: str, port: int, time: int) -> list[Fact]:
         """A message of the control: a step is known up to a time, or a hold lets pass what begins by then."""
@@ -386,6 +425,8 @@ class LoopUnit(Unit):
     def deadline(self) -> int:
         begins = [begin for hold in self._holds if (begin := hold.next_begin()) is not None]
         due = min(begins, default=POS)
+        if self._open is not None and (opened := self._open.deadline()) is not None:
+            due = opened[1] - self._lead(self._entries[opened[0]][2])
         for name in self._members:
             wanted = self._graph.operators[name].deadline()
             if wanted is not None:

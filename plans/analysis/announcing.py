@@ -87,12 +87,24 @@ class _Announcing:
                 self.irregular.add(step.id)
         self.gated = gated
         self.reach: dict[str, int] = {}  # of all that may announce
+        self.loops: dict[int, list[Step]] = {}
+        self.read: dict[str, list[Step]] = {step.id: [] for step in steps}
+        for step in steps:
+            if step.loop is not None:
+                self.loops.setdefault(step.loop, []).append(step)
+            for feed in step.inputs:
+                if feed.kind == "step":
+                    self.read[feed.name].append(step)
 
     def find(self) -> tuple[dict[str, Announced], frozenset[Port]]:
         for step in self.steps.values():
             self._follow(step)
         taking: set[Port] = set()
         for step in reversed(self.steps.values()):  # who reads a step outside loops comes behind it
+            if step.loop is not None:
+                if step == self.loops[step.loop][-1]:
+                    taking |= self._taken_by_loop(self.loops[step.loop])
+                continue
             taken = self._taken(step) if step.id in self.reach or _lasts(step) else []
             if step.id not in self.heard and not (taken and (_groups(step.shape) or _lasts(step))):
                 self.reach.pop(step.id, None)
@@ -103,7 +115,9 @@ class _Announcing:
         found: dict[str, Announced] = {}
         for name, reach in self.reach.items():
             step = self.steps[name]
-            is_fed = name in fed or isinstance(step.shape, LatchShape)  # whose facts may come again, as in what is open
+            is_fed = (
+                name in fed or step.loop is not None or isinstance(step.shape, LatchShape)
+            )  # whose facts may come again, as in what is open
             beyond = reach - self.leads[name] if reach < POS else 0
             found[name] = Announced(beyond, self._slowest(step), is_fed)
         return found, frozenset(taking)
@@ -111,6 +125,8 @@ class _Announcing:
     def _follow(self, step: Step) -> None:
         """Note how far what a step announces is known, if it may announce anything."""
         if step.loop is not None:
+            if step == self.loops[step.loop][0]:
+                self._follow_loop(self.loops[step.loop])
             return
         lead, shape = self.leads[step.id], step.shape
         if _lasts(step):
@@ -127,6 +143,47 @@ class _Announcing:
         else:
             return
         self.reach[step.id] = lead if step.id in self.irregular else max(lead, reach)
+
+    def _follow_loop(self, members: Sequence[Step]) -> None:
+        """A loop announces as a whole: all that is read outside."""
+        entries = [(step, port) for step, port in self._ports(members) if self._is_entry(step, port)]
+        fed_by = [name for step, port in entries if (name := step.inputs[port].name) in self.reach]
+        least = min((self._lead(step.inputs[port]) for step, port in entries), default=POS)
+        if not fed_by or any(self.reach[name] > least for name in fed_by):
+            return
+        if not all(step.id not in self.irregular and self._stays(step, least) for step in members):
+            return
+        for step in members:
+            if step.id in self.heard or any(reader.loop != step.loop for reader in self.read[step.id]):
+                self.reach[step.id] = self.leads[step.id]
+
+    def _stays(self, step: Step, least: int) -> bool:
+        """Whether a step of a loop is one in which time does not move, and that knows no more than the loop."""
+        shape = step.shape
+        if isinstance(shape, AntiJoinShape):
+            return self._is_entry(step, 1) and self._lead(step.inputs[1]) <= least
+        return isinstance(shape, JoinShape) or (isinstance(shape, UnionShape) and shape.reach == 1)
+
+    def _taken_by_loop(self, members: Sequence[Step]) -> set[Port]:
+        """The ports of a loop that take announcements, if someone takes its own; otherwise it makes none."""
+        if not any(step.id in self.reach and step.id in self.heard for step in members):
+            for step in members:
+                self.reach.pop(step.id, None)
+            return set()
+        taken = {(step.id, port) for step, port in self._ports(members) if self._feeds(step, port)}
+        self.heard |= {self.steps[name].inputs[port].name for name, port in taken}
+        return taken
+
+    def _ports(self, members: Sequence[Step]) -> list[tuple[Step, int]]:
+        return [(step, port) for step in members for port in range(len(step.inputs))]
+
+    def _feeds(self, step: Step, port: int) -> bool:
+        feed = step.inputs[port]
+        return feed.kind == "step" and feed.name in self.reach
+
+    def _is_entry(self, step: Step, port: int) -> bool:
+        feed = step.inputs[port]
+        return feed.kind != "step" or self.steps[feed.name].loop != step.loop
 
     def _taken(self, step: Step) -> list[int]:
         """The ports of a step that take what may be announced there."""
