@@ -54,7 +54,7 @@ def explain_plan(plan: Plan) -> str:
     lines = [f"plan of {plan.name}", f"  {_timeline(plan)}"]
     for view in views_of(plan):
         if view.loop in loops:
-            lines += ["", *_loop(loops.pop(view.loop), steps)]
+            lines += ["", *_loop(loops.pop(view.loop), steps, plan)]
         lines += ["", *_step(view)]
     lines += _list("outputs", [f"{format_predicate(name)} from {step}" for name, step in plan.outputs.items()])
     lines += _list("constraints", [f"{step}: {format_statement(rule)}" for step, rule in plan.constraints.items()])
@@ -80,11 +80,14 @@ def _timeline(plan: Plan) -> str:
     return format_statement(TimelineDeclaration(timeline.kind, timeline.unit, resolution, timeline.rounding))
 
 
-def _loop(loop: Loop, steps: Mapping[str, Step]) -> Iterator[str]:
+def _loop(loop: Loop, steps: Mapping[str, Step], plan: Plan) -> Iterator[str]:
     yield f"loop {loop.number}: {', '.join(loop.members)}"
     entries = [f"{name} port {port} from {feed_text(steps[name].inputs[port])}" for name, port in loop.entries]
     yield f"  entries: {'; '.join(entries) or 'none'}"
     yield f"  holds:   {', '.join(loop.holds) or 'none'}"
+    announcing = [name for name in loop.members if name in plan.announcing]
+    if announcing:
+        yield f"  open:    takes announcements; {', '.join(announcing)} announced"
 
 
 def _step(view: StepView) -> Iterator[str]:

@@ -11,6 +11,7 @@ from drawing import drawn
 from engine.test_deadlines import Calls, assert_announcements_change_nothing
 from engine.test_session_equals_oracle import compiled
 from tidelog import OperatorError, Session
+from tidelog.plans.explain_text import explain
 from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 
@@ -97,3 +98,8 @@ def test_open_rows_create_no_values_without_end() -> None:
     with pytest.raises(OperatorError, match="creates new values without end"):
         session.push("p", [1], 1)
         session.advance(5)
+
+
+def test_explain_tells_that_a_loop_takes_announcements() -> None:
+    """The plan says which of a loop's predicates are announced."""
+    assert "takes announcements; reach announced" in explain(tidelog.compile(REACH))
