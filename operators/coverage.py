@@ -140,7 +140,9 @@ class Coverage:
     def _sweep(self, due: Iterable[Row], bound: int, gone: list[Row], kept: list[Row]) -> None:
         rows = self.rows
         for row in due:
-            bounds = rows.pop(row)
+            bounds = rows.pop(row, None)
+            if bounds is None:
+                continue  # it was taken out, and not forgotten
             if bounds[-1] <= bound:
                 gone.append(row)
                 continue
@@ -214,3 +216,19 @@ def overlapping(bounds: Bounds, lo: int, hi: int) -> Iterator[int]:
         if bounds[i] > hi:
             return
         yield i
+
+
+def cut(bounds: Bounds, upto: int) -> Bounds:
+    """Take off the ranges of a row what lies behind a time, and return that.
+
+    >>> bounds = [1, 4, 6, 9, 12, 15]
+    >>> cut(bounds, 7), bounds
+    ([8, 9, 12, 15], [1, 4, 6, 7])
+    """
+    at = bisect_left(bounds, upto + 1) & ~1  # the first range that ends behind it
+    beyond = bounds[at:]
+    del bounds[at:]
+    if beyond and beyond[0] <= upto:
+        bounds += (beyond[0], upto)
+        beyond[0] = upto + 1
+    return beyond

@@ -122,6 +122,8 @@ class _Announcing:
             reach = self._lead(step.inputs[0])
         elif announces(shape) or (fed_by and (_sweeps(shape) or _groups(shape))):
             reach = lead
+        elif fed_by and isinstance(shape, PairShape):
+            reach = lead if 1 in self._taken(step) else self._lead(step.inputs[0])  # what M2 has begun goes on as M1 does
         elif fed_by:
             reach = min(fed_by) + (_distance(shape) if isinstance(shape, DilateShape) else 0)
         else:
@@ -146,8 +148,8 @@ class _Announcing:
                 return step.id not in self.irregular
             case LatestShape() | ThresholdShape():
                 return step.id not in self.irregular and self._is_plain(step.inputs[port])
-            case PairShape("since", metric):
-                return port == 0 and metric.b >= POS and _sweeps(self.steps[step.inputs[port].name].shape)
+            case PairShape("since"):
+                return step.id not in self.irregular
             case _:
                 return False
 
@@ -166,7 +168,9 @@ class _Announcing:
         return self.reach[feed.name] <= self._lead(feed)
 
     def _slowest(self, step: Step) -> int:
-        return min(range(len(step.inputs)), key=lambda port: self._lead(step.inputs[port]))
+        shape = step.shape
+        ahead = (0, shape.metric.a) if isinstance(shape, PairShape) else (0,) * len(step.inputs)
+        return min(range(len(step.inputs)), key=lambda port: self._lead(step.inputs[port]) + ahead[port])
 
     def _lead(self, feed: Feed) -> int:
         return lead_of_feed(feed, self.leads)

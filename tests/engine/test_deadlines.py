@@ -25,7 +25,7 @@ from tidelog.operators.operator import Operator, shift
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Fact, Record
 from tidelog.plans.parser import parse
-from tidelog.plans.plan import ErodeShape, LatchShape, Plan, ToldShape
+from tidelog.plans.plan import ErodeShape, LatchShape, PairShape, Plan, ToldShape
 from tidelog.plans.syntax import Program
 from tidelog.runtime.interfaces import Batch, EmitMode
 
@@ -97,6 +97,19 @@ CLIPPED = [
     "o(X) :- always (diamondminus[0,9] q(X), not p(X), not r(X,_)) in [4].",
 ]
 OPEN = "m(X) :- diamondminus[0,6] q(X), not p(X)."
+SINCE = [
+    f"{OPEN} o(X) :- p(X) since[1,3] m(X). s(X) :- m(X) since(0,4] p(X).",
+    f"{OPEN} o(X) :- m(X) since[0,3) q(X). s(X) :- m(X) since[0,2] m(X). u(X) :- q(X) since m(X).",
+    f"{OPEN} o(X,Y) :- m(X) since[0,3] r(X,Y). s(X) :- r(X,X) since[1,5] m(X). u(X,Y) :- m(X) since[2,inf) r(X,Y).",
+    f"{OPEN} m(X) :- p(X). m(X) :- diamondminus[1,3] (q(X), not p(X)). o(X) :- m(X) since(1,4) r(X,_), not p(X).",
+    "m(X) :- not q(X) since p(X). o(X) :- m(X) since[2,4] q(X). s(X) :- q(X) since[0,3] m(X). u(X) :- m(X) since[1,1] m(X).",
+    "m(X) :- not q(X) since p(X). n(Y) :- not p(Y) since r(X,Y). o(X) :- m(X) since[1,4] n(X). s(X) :- n(X) since m(X).",
+    "m(X) :- not q(X) since p(X). m(X) :- diamondplus[0,2] r(X,_). o(X) :- r(X,X) since[0,2] m(X). "
+    "s(X) :- m(X) since[0,3] r(X,_).",
+    f"{OPEN} o(Y) :- (m(X) since[1,3] r(X,Y)), m(Y). s(X) :- boxminus[0,1] (m(X) since[0,6] p(X)). "
+    "u(X) :- m(X) since[3,3] q(X).",
+    f"{OPEN} o(Y) :- m(X) since[0,3] r(X,Y). s(Y) :- diamondminus[0,9] q(Y) since[1,3] m(Y).",
+]
 MIXED = [
     f"{OPEN} o(X) :- m(X), not r(X,_). t(X) :- m(X). t(Y) :- t(X), r(X,Y).",
     f"{OPEN} o(X) :- p(X) since[1,3] m(X). s(X) :- m(X) since(0,4] p(X). u(X) :- boxminus[0,2] m(X).",
@@ -173,6 +186,17 @@ def test_announcements_through_operators_change_nothing(rules: str, data: st.Dat
     """Likewise where what is open meets other things, and stands under other operators."""
     program = parse(f"timeline {data.draw(st.sampled_from(['integer', 'rational']))}. {rules}")
     assert compiled(program).announcing
+    assert_announcements_change_nothing(program, data)
+
+
+@pytest.mark.parametrize("rules", SINCE)
+@drawn(30)
+@given(data=st.data())
+def test_announcements_at_both_sides_of_since_change_nothing(rules: str, data: st.DataObject) -> None:
+    """Likewise where what is open stands at either side of `since`, with an end or without one."""
+    program = parse(f"timeline {data.draw(st.sampled_from(['integer', 'rational']))}. {rules}")
+    plan = compiled(program)
+    assert any(isinstance(step.shape, PairShape) and step.id in plan.announcing for step in plan.steps)
     assert_announcements_change_nothing(program, data)
 
 
