@@ -140,9 +140,7 @@ class Coverage:
     def _sweep(self, due: Iterable[Row], bound: int, gone: list[Row], kept: list[Row]) -> None:
         rows = self.rows
         for row in due:
-            bounds = rows.pop(row, None)
-            if bounds is None:
-                continue  # it was taken out, and not forgotten
+            bounds = rows.pop(row)
             if bounds[-1] <= bound:
                 gone.append(row)
                 continue

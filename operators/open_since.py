@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from tidelog.operators.coverage import Bounds, Coverage, cut, merge, overlapping
@@ -39,7 +40,7 @@ class OpenSince(Sweeping):
     [(('a',), 6, 4611686018427387906), (('a',), 6, 10)]
     """
 
-    __slots__ = ("_alone", "_beyond", "_metric", "_pairs", "_under")
+    __slots__ = ("_alone", "_beyond", "_coming", "_count", "_metric", "_pairs", "_to_open", "_under")
 
     def __init__(self, metric: Metric, touch: int, pairing: RowPairing, slowest: int, beyond: int = 0) -> None:
         super().__init__(2, slowest)
@@ -48,6 +49,9 @@ class OpenSince(Sweeping):
         self._alone = None if pairing.left_adds_columns else without_left(metric, touch)
         self._pairs = _Pairs(metric, touch, pairing, self.frontiers)
         self._under: list[dict[Row, Bounds]] = [{}, {}]  # of open rows what facts tell, where they may still end before
+        self._to_open: list[dict[Row, int]] = [{}, {}]  # rows that are announced, and may be taken back before they begin
+        self._coming: list[list[tuple[int, int, Row]]] = [[], []]  # when they begin
+        self._count = 0  # rows need not be comparable
 
     def narrow(self, port: int, fact: Fact) -> Row | None:
         return fact[0]
@@ -75,14 +79,33 @@ class OpenSince(Sweeping):
                 shut[row].append((lo, hi))
         for row, lo, hi in facts:
             if hi == SHUT:
-                self._withdraw(port, row, lo, shut[row])
+                self._shut(port, row, lo, shut[row])
             elif hi == OPEN:
-                self._open(port, row, lo)
+                self._announced(port, row, lo)
             elif row not in shut:
                 self._take_fact(port, row, lo, hi)
-        for fact in pairs.held:
+        return self._ahead_of_time()
+
+    def _ahead_of_time(self) -> list[Fact]:
+        """Note what is held, and tell what of it is certain."""
+        for fact in self._pairs.held:
             self._note(_PAIR, fact)
-        return self.tell_ahead(pairs.certain)
+        return self.tell_ahead(self._pairs.certain)
+
+    def _announced(self, port: int, row: Row, lo: int) -> None:
+        if lo <= self.frontiers[port]:
+            self._open(port, row, lo)
+            return
+        self._to_open[port][row] = lo
+        self._count += 1
+        heappush(self._coming[port], (lo, self._count, row))
+
+    def _shut(self, port: int, row: Row, lo: int, told: list[Range]) -> None:
+        if self._to_open[port].pop(row, None) is None:
+            self._withdraw(port, row, lo, told)
+            return
+        for begin, end in told:
+            self._take_fact(port, row, begin, end)
 
     def _take_fact(self, port: int, row: Row, lo: int, hi: int) -> None:
         since = self._pairs.opened[port].get(row)
@@ -125,41 +148,41 @@ class OpenSince(Sweeping):
     # --- what ends ------------------------------------------------------------------------------------------------------
 
     def _withdraw(self, port: int, row: Row, lo: int, told: list[Range]) -> None:
-        """A row is open no longer: it has held as far as it was known, and as facts tell; nothing follows from what was to come."""
+        """A row is open no longer: it has held as far as it was known, and as facts tell; no more follows."""
         pairs = self._pairs
         del pairs.opened[port][row]
         known = self._under[port].pop(row, [])
-        if lo <= self.frontiers[port]:
-            merge(known, lo, self.frontiers[port], 1, row, [])
+        merge(known, lo, max(lo, self.frontiers[port]), 1, row, [])
         for begin, end in told:
             merge(known, begin, end, 1, row, [])
-        at = next(iter(overlapping(known, lo, lo)), None)
-        end = lo - 1 if at is None else known[at + 1]
+        end = known[next(overlapping(known, lo, lo)) + 1]
         begin = pairs.cut(port, row, end)
         if port == LEFT:
             self._withdraw_left(row, begin, end)
         else:
             self._withdraw_right(row, begin, end)
         for i in range(0, len(known), 2):
-            if known[i] > end:
+            if known[i] < begin:  # it is known to begin earlier
+                self._pass_to_pairs(port, row, known[i], min(known[i + 1], begin - 1))
+            elif known[i] > end:
                 self._pass_to_pairs(port, row, known[i], known[i + 1])
 
     def _withdraw_left(self, row: Row, begin: int, end: int) -> None:
         pairs = self._pairs
-        upto = pairs.closure(begin, end)[1] if begin <= end else pairs.closure(begin, begin)[0] - 1
+        upto = pairs.closure(begin, end)[1]
         for right in pairs.pairing.rights_of(row):
             beyond = self._cut(_PAIR, pairs.pairing.combine(row, right), upto)
-            if beyond and begin <= end:
+            if beyond:
                 pairs.arm(row, begin, right, beyond)
 
     def _withdraw_right(self, row: Row, begin: int, end: int) -> None:
         pairs = self._pairs
         for left in pairs.pairing.lefts_of(row):
-            upto = dilated(self._metric, begin, end)[1] if begin <= end else begin - 1
+            upto = dilated(self._metric, begin, end)[1]
             pairs.disarm(left, row, end, upto)
             self._cut(_PAIR, pairs.pairing.combine(left, row), pairs.last_reached(left, end, upto))
         if self._alone is not None:
-            self._cut(_ALONE, row, dilated(self._alone, begin, end)[1] if begin <= end else begin - 1)
+            self._cut(_ALONE, row, dilated(self._alone, begin, end)[1])
 
     def _cut(self, way: int, row: Row, upto: int) -> Bounds:
         """Take back that a row of the result holds behind a time; returns what has been taken back."""
@@ -174,8 +197,16 @@ class OpenSince(Sweeping):
     # --- time -----------------------------------------------------------------------------------------------------------
 
     def settle(self, port: int) -> list[Fact]:
+        self._pairs.begin(self.room)
+        for at, coming in enumerate(self._coming):
+            while coming and coming[0][0] <= self.frontiers[at]:
+                lo, _, row = heappop(coming)
+                if self._to_open[at].get(row) == lo:
+                    del self._to_open[at][row]
+                    self._open(at, row, lo)
+        out = self._ahead_of_time()
         self._pairs.settle(port)
-        return self.untold(super().settle(port))
+        return out + self.untold(super().settle(port))
 
     def reached(self) -> int:
         """Behind its frontier, too, nothing will be untrue that follows by now; but more may follow."""
@@ -185,23 +216,33 @@ class OpenSince(Sweeping):
         return self._pairs.promised()
 
     def deadline(self) -> tuple[int, int] | None:
-        due = super().deadline()
-        return due if due is None or due[0] == LEFT else (RIGHT, shift(due[1], -self._metric.a - self._beyond))
+        left, right = ([coming[0][0]] if coming else [] for coming in self._coming)
+        turns = [turn[0] for turn in self._turns[:1]]
+        due = min([*turns, *left, *(shift(lo, self._metric.a) for lo in right)], default=None)
+        if due is None or self._slowest == LEFT:
+            return None if due is None else (LEFT, due)
+        return RIGHT, shift(due, -self._metric.a - self._beyond)
 
     # --- what is held ---------------------------------------------------------------------------------------------------
 
     def entries(self) -> int:
         under = sum(len(bounds) >> 1 for rows in self._under for bounds in rows.values())
-        return super().entries() + self._pairs.entries() + under
+        return super().entries() + self._pairs.entries() + under + sum(map(len, self._coming))
 
     def state(self) -> dict[str, Any]:
         under = [[[list(row), list(bounds)] for row, bounds in rows.items()] for rows in self._under]
-        return {**super().state(), "pairs": self._pairs.state(), "under": under}
+        to_open = [[[list(row), lo] for row, lo in rows.items()] for rows in self._to_open]
+        return {**super().state(), "pairs": self._pairs.state(), "under": under, "to_open": to_open}
 
     def load(self, state: dict[str, Any]) -> None:
         super().load(state)
         self._pairs.load(state["pairs"])
         self._under = [{tuple(row): list(bounds) for row, bounds in rows} for rows in state["under"]]
+        self._to_open = [{tuple(row): lo for row, lo in rows} for rows in state["to_open"]]
+        self._coming = [[(lo, i, row) for i, (row, lo) in enumerate(rows.items())] for rows in self._to_open]
+        for coming in self._coming:
+            heapify(coming)
+        self._count = max(map(len, self._coming))
 
 
 class _Pairs(Since):
@@ -255,17 +296,10 @@ class _Pairs(Since):
             self.certain.append((self.pairing.combine(left, right), lo, min(hi, run_hi)))
 
     def cut(self, port: int, row: Row, end: int) -> int:
-        """The last run of a row, which had no end, has one, or has not begun; returns its begin."""
-        rows = self.side(port).rows
-        bounds = rows[row]
-        begin = bounds[-2]
-        if begin <= end:
-            bounds[-1] = end
-        else:
-            del bounds[-2:]
-            if not bounds:
-                del rows[row]
-        return begin
+        """The last run of a row, which had no end, has one; returns its begin."""
+        bounds = self.side(port).rows[row]
+        bounds[-1] = end
+        return bounds[-2]
 
     def arm(self, left: Row, begin: int, right: Row, beyond: Bounds) -> None:
         """What follows from a pair if the run of its left row goes on."""
