@@ -15,9 +15,10 @@ class Dilate(Operator):
     """`M' ← ◇ϱ M` and `M' ← ◇⁺ϱ M`.
 
     Intervals: a fact over ϱ₁ is sent at once over ϱ₁ + ϱ (future: ϱ₁ − ϱ), to its horizon, even an infinite one; so an
-    unbounded ◇ keeps one range a row, the history ℋ of Algorithm 1 (Wałęga et al. 2023), with no store of its own. State:
-    the coverage sent beyond the frontier: at most one range for each |ϱ| of time and row, however dense the facts.
-    A punctual ϱ is a shift and keeps nothing. Final: ϱ⁻ beyond the input's frontier (future: ϱ⁺ behind it).
+    unbounded ◇ keeps one range a row, the history ℋ of Algorithm 1 (Wałęga et al. 2023), with no store of its own; what
+    is announced has begun, which is enough for it. State: the coverage sent beyond the frontier: at most one range for each
+    |ϱ| of time and row, however dense the facts. A punctual ϱ is a shift and keeps nothing. Final: ϱ⁻ beyond the
+    input's frontier (future: ϱ⁺ behind it).
 
     >>> dilate = Dilate(Metric(0, 4), future=False)  # ◇[0,2] at resolution 1
     >>> dilate.receive(0, [(("a",), 2, 2), (("a",), 4, 4)], 4)

@@ -84,7 +84,7 @@ class Erode(Operator):
 
     def _send(self, row: Row, lo: int, hi: int, before: Sequence[int], out: list[Fact]) -> None:
         """Send what the run `lo … hi` gives beyond what the runs `before`, now part of it, gave."""
-        if self.clipped and self.start is None:
+        if not self.is_ready():
             return
         low, high = self.eroded(lo, hi)
         for i in range(0, len(before), 2):
@@ -96,6 +96,10 @@ class Erode(Operator):
             low = sent_high + 1
         if low <= high:
             out.append((row, low, high))
+
+    def is_ready(self) -> bool:
+        """Whether it is known where a clipped window ends."""
+        return not self.clipped or self.start is not None
 
     def eroded(self, lo: int, hi: int) -> tuple[int, int]:
         """ϱ₁ ⊕ ϱ as a closed range, empty if its begin lies behind its end."""
@@ -121,7 +125,7 @@ class Erode(Operator):
         return out
 
     def settle(self, port: int) -> list[Fact]:
-        if not self.clipped or self.start is not None or self.frontiers[1] == POS:
+        if self.is_ready() or self.frontiers[1] == POS:
             known = self.frontiers[0]
             self.frontier = max(self.frontier, shift(known, self._high))
             if self.far_sighted and self._latest < known and (self.start is None or self.start <= known):

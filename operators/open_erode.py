@@ -15,31 +15,35 @@ from tidelog.plans.timeline import POS, Metric
 
 
 class OpenErode(Runs):
-    """`M' ← □ϱ M` and `M' ← □⁺ϱ M`, with announcements at the port and in what it sends.
+    """`M' ← □ϱ M`, `M' ← □⁺ϱ M`, and clipped, with announcements at port 0 and in what it sends.
 
     Intervals: those of `Erode`. What goes on is announced once it has held for the whole of ϱ, not where its run begins: it
-    may end before. What follows from facts alone is told at once, too. State: that of `Sweeping`; what has begun since then,
-    by when it is announced, follows from that. Final: as `Erode`.
+    may end before. What follows from facts alone is told at once, too. State: that of `Sweeping`, and the stream's start;
+    what has begun since then, by when it is announced, follows from that. Final: as `Erode`.
     """
 
     __slots__ = ("_coming", "_count", "_eroding", "_high")
 
-    def __init__(self, metric: Metric, future: bool) -> None:
-        super().__init__()
-        self._eroding = Erode(metric, future)
+    def __init__(self, metric: Metric, future: bool, clipped: bool = False) -> None:
+        super().__init__(2 if clipped else 1)
+        self._eroding = Erode(metric, future, clipped)
         self._high = -metric.b if future else metric.a
         self._coming: list[tuple[int, int, Row]] = []  # when runs that go on will have lasted long enough
         self._count = 0  # rows need not be comparable
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        super().feed(port, facts)
+        if port == 1:
+            self._eroding.start = facts[0][1]
+            facts = self.bounded()
+        else:
+            super().feed(port, facts)
         return self.tell_ahead([ahead for fact in self.beyond(facts) for ahead in self._certain(fact)])
 
     def _certain(self, fact: Fact) -> Iterator[Fact]:
         """What follows at once from a fact that goes beyond what has been gone through."""
         row, _, end = fact
         run = self.run(row, end)
-        if run is not None:
+        if run is not None and self._eroding.is_ready():
             lo, hi = self._eroding.eroded(*run)
             if lo <= hi:
                 yield row, lo, hi
@@ -83,7 +87,11 @@ class OpenErode(Runs):
     def entries(self) -> int:
         return super().entries() + len(self._coming)
 
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "start": self._eroding.start}
+
     def load(self, state: dict[str, Any]) -> None:
+        self._eroding.start = state["start"]
         super().load(state)
         starts = [(self._announced(row), i, row) for i, row in enumerate(self._since)]
         self._coming = [start for start in starts if self.frontier < start[0] < POS]

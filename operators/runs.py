@@ -13,7 +13,7 @@ _NOW: Bounds = []
 
 
 class Runs(Sweeping):
-    """The maximal runs of the rows at one port that takes announcements, whatever comes twice there.
+    """The maximal runs of the rows at port 0, which takes announcements, whatever comes twice there.
 
     Rule form: none; operators that take announcements are made of it. Intervals: those of the port, as far as it is known.
     State: that of `Sweeping`. Final: as the port.
@@ -28,8 +28,8 @@ class Runs(Sweeping):
 
     __slots__ = ()
 
-    def __init__(self) -> None:
-        super().__init__(1, 0)
+    def __init__(self, ports: int = 1) -> None:
+        super().__init__(ports, 0)
 
     def narrow(self, port: int, fact: Fact) -> Row | None:
         return fact[0]

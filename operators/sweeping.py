@@ -109,6 +109,15 @@ class Sweeping(Operator):
             return (self._since[row] if lo <= self._known + 1 and row in self._since else lo), hi
         return None
 
+    def bounded(self) -> list[Fact]:
+        """The runs at port 0 that facts alone have given."""
+        return [
+            (row, bounds[i], bounds[i + 1])
+            for row, spell in self._spells[0].items()
+            for bounds in (spell.bounds,)
+            for i in range(0, len(bounds), 2)
+        ]
+
     def beyond(self, facts: Sequence[Fact]) -> list[Fact]:
         """What goes beyond what has been gone through; but not of rows that are taken back, which is told in its turn."""
         shut = {row for row, _, hi in facts if hi == SHUT}

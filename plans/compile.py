@@ -114,11 +114,11 @@ class Compiler:
         watched = {*outputs.values(), *self.normal.constraints}
         open_facts = {item.predicate for item in self.normal.backgrounds}
         prospects = find_prospects(steps, watched, self.facts, open_facts, self.timeline)
-        announcing, taking = announcing_steps(steps, outputs.values(), leads, prospects)
+        announcing, taking = announcing_steps(steps, watched, leads, prospects)
         fused = fuse(steps, announcing, watched, self.normal.rules, self.timeline.touch)
         if fused != steps:
             steps = fused
-            announcing, taking = announcing_steps(steps, outputs.values(), leads, prospects)
+            announcing, taking = announcing_steps(steps, watched, leads, prospects)
         steps = pass_on(steps, watched, announcing)
         steps, leads = tell_in_pieces(steps, announcing, taking, leads)
         return Plan(

@@ -66,7 +66,7 @@ def _arrangement(step: str, store: SharedStore, shared: dict[str, dict[tuple[int
 
 def unshared(graph: dict[str, Any], plan: Plan) -> dict[str, Any]:
     """The state of a graph as if its joins shared nothing, so that each step's state can be taken for itself."""
-    stored, operators = graph.get("arrangements", {}), graph["operators"]  # version 9 had none
+    stored, operators = graph["arrangements"], graph["operators"]
     joins = [step.id for step in plan.steps if may_share(step, plan)] if stored else []
     own = {name: {**operators[name], "state": with_own_stores(operators[name]["state"], stored)} for name in joins}
     return {**graph, "operators": {**operators, **own}, "arrangements": {}}

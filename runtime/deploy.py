@@ -95,8 +95,8 @@ def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced
             return OpenJoin(step.shape, announced.slowest)
         case AntiJoinShape() if announced.is_fed:
             return OpenAntiJoin(*_matching(step.shape), announced.slowest)
-        case ErodeShape(metric, future):
-            return OpenErode(metric, future)
+        case ErodeShape(metric, future, clipped):
+            return OpenErode(metric, future, clipped)
         case AggregateShape() as shape if announced.is_fed:
             return OpenAggregate(shape, _taking(shape.by))
         case ThresholdShape() as shape:

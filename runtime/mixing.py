@@ -56,7 +56,7 @@ class Mixture:
         }
         loops = [self._loop(i, stored["loops"], state) for i, state in enumerate(told["loops"])]
         prospects = self._prospects(stored["prospects"], told["prospects"])
-        return {"operators": operators, "loops": loops, "prospects": prospects}
+        return {"operators": operators, "arrangements": {}, "loops": loops, "prospects": prospects}
 
     def _is_kept(self, name: str) -> bool:
         return name in self.steps and not bridges_less(self.now.step(name), self.before.step(self.steps[name]))

@@ -137,6 +137,7 @@ class Network:
             self._enqueue(unit)
         self._run()
         self._catch_up_all()
+        self._judge()
 
     def deliver(self, delivery: Delivery) -> None:
         """Run a delivery of the intake through the graph."""
@@ -158,6 +159,17 @@ class Network:
             self._look_at_outputs()
         if self._wanted and self._watermark < POS:  # at the end all have been told how far they came
             self._tell_frontiers()
+        if self._outlet.accused:
+            self._judge()
+
+    def _judge(self) -> None:
+        """All that is due has run: tell what is violated."""
+        self._outlet.judge(self._frontier_of)
+
+    def _frontier_of(self, name: str) -> int:
+        """How far a step is known, all that is due having run."""
+        unit = self._unit_of[name]
+        return unit.frontier(name) if unit.is_irregular else shift(self._watermark, self.graph.plan.leads[name])
 
     def deadline(self) -> int:
         """The least watermark at which something is to be told though nothing new comes; POS where nothing is.
@@ -198,6 +210,7 @@ class Network:
         self._bring(messages)
         self._run()
         self._catch_up_all()
+        self._judge()
 
     def listen(self, step: str, hear: Hear | None) -> None:
         """Tell `hear` what a step takes and sends from now on; with None, nobody any more."""
@@ -214,6 +227,7 @@ class Network:
     def rest(self) -> None:
         """The stream stops before its end: let all be told that is known."""
         self._catch_up_all()
+        self._judge()
         self._outlet.rest()
 
     def _look_at_outputs(self) -> None:
@@ -234,7 +248,7 @@ class Network:
             due, name = heappop(wanted)
             if self._wanted_at[name] == due:
                 self._wanted_at[name] = POS
-                self._outlet.receive(name, (), shift(self._watermark, self.graph.plan.leads[name]))
+                self._outlet.receive(name, (), self._frontier_of(name))
                 self._want(name, self._watermark + 1)
 
     def _want(self, name: str, earliest: int = NEG) -> None:

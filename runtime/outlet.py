@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tidelog.plans.facts import Fact, Record
@@ -26,6 +26,8 @@ class Outlet:
         self._emission.room = bound.room
         self._violations = Violations(plan)
         self._constraints = plan.constraints
+        self.accused: dict[str, list[Fact]] = {}
+        """What has come of constraints, to be judged when all that is due has run, in whatever order it came."""
         self.since: dict[str, int] = {}
         """Watched steps of which nothing is told that lies before a time: they were not there then."""
         self.waits, self.follows_arrivals = self._emission.waits, self._emission.follows_arrivals
@@ -35,9 +37,16 @@ class Outlet:
         if self.since and facts:
             facts = _from(self.since.get(step, NEG), facts)
         if step in self._constraints:
-            self.violated += self._violations.receive(step, facts, frontier)
+            if facts:
+                self.accused.setdefault(step, []).extend(facts)
         else:
             self.answers += self._emission.receive(step, facts, frontier)
+
+    def judge(self, frontier_of: Callable[[str], int]) -> None:
+        """Tell which violations begin with what has come of constraints, by how far each of these is known now."""
+        accused, self.accused = self.accused, {}
+        for step, facts in accused.items():
+            self.violated += self._violations.receive(step, facts, frontier_of(step))
 
     def arrive(self, delivery: Delivery) -> bool:
         """Input facts arrived at some time points; returns whether outputs that are known already may have more to tell."""
@@ -81,6 +90,7 @@ class Outlet:
         self.since = dict(data["since"])
         self.answers.clear()
         self.violated.clear()
+        self.accused.clear()
 
 
 def _from(begin: int, facts: Sequence[Fact]) -> Sequence[Fact]:

@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from tidelog.runtime.why.why_not import WhyNot
 
 _SOURCE = "session"
-_SNAPSHOT_VERSION = 10
-_READ_VERSIONS = (9, 10)
+_SNAPSHOT_VERSION = 11
 
 
 class Session:
@@ -429,7 +428,6 @@ class Session:
     def state(self) -> dict[str, Any]:
         """The same without a checksum, for who has one for what he stores."""
         return {
-            "version": _SNAPSHOT_VERSION,
             **self._kind(),
             "intake": self._intake.snapshot(),
             "network": self._network.snapshot(),
@@ -457,8 +455,7 @@ class Session:
 
     def go_on_from(self, state: dict[str, Any]) -> None:
         """What `load` does, for a session that is new: where this raises SnapshotError, it is of no use any more."""
-        is_read = state.get("version") in _READ_VERSIONS
-        if not is_read or any(state.get(name) != value for name, value in self._kind().items()):
+        if any(state.get(name) != value for name, value in self._kind().items()):
             other = "another program, mode or version, with other sources, or with other prospects"
             raise SnapshotError(f"the snapshot was taken from {other}")
         with taking():
@@ -467,6 +464,7 @@ class Session:
     def _kind(self) -> dict[str, Any]:
         """What a session has to share with the one that a snapshot was taken from."""
         return {
+            "version": _SNAPSHOT_VERSION,
             "plan": _fingerprint_of(self.plan),
             "emit": self._emit,
             "prospects": self._prospects,

@@ -31,15 +31,16 @@ from tidelog.plans.timeline import POS
 
 
 def announcing_steps(
-    steps: Sequence[Step], outputs: Collection[str], leads: Mapping[str, int], prospects: Prospects
+    steps: Sequence[Step], watched: Collection[str], leads: Mapping[str, int], prospects: Prospects
 ) -> tuple[dict[str, Announced], frozenset[Port]]:
     """The steps that announce that a row goes on holding, and that it does not any more, or pass this on; and who takes it.
 
-    Someone takes it: outputs, or ports of steps that pass it on, of joins and negations, and of `since` without an end,
-    whose result is open once M1 is. There M1 has to come from a negation, a join or a box, so that nobody else tells
-    parts of what is open. Whoever else reads such a step gets pieces (`plans/telling.py`).
+    Someone takes it: outputs and constraints, which are `watched`, or ports of steps that pass it on, of joins and
+    negations, and of `since` without an end, whose result is open once M1 is. There M1 has to come from a negation, a join
+    or a box, so that nobody else tells parts of what is open. Whoever else reads such a step gets pieces
+    (`plans/telling.py`).
     """
-    return _Announcing(steps, outputs, leads, prospects).find()
+    return _Announcing(steps, watched, leads, prospects).find()
 
 
 def announces(shape: Shape) -> bool:
@@ -51,7 +52,13 @@ def _sweeps(shape: Shape) -> bool:
     """Whether a step takes announcements by going through time (`operators/sweeping.py`)."""
     if isinstance(shape, JoinShape):
         return len(shape.atoms) > 1
-    return isinstance(shape, AntiJoinShape) or (isinstance(shape, ErodeShape) and not shape.clipped)
+    return isinstance(shape, AntiJoinShape | ErodeShape)
+
+
+def _lasts(step: Step) -> bool:
+    """Whether that something has begun to hold makes all that a step tells: it takes announcements, and makes none."""
+    shape = step.shape
+    return isinstance(shape, DilateShape) and not shape.future and shape.metric.b >= POS and step.loop is None
 
 
 def _groups(shape: Shape) -> bool:
@@ -67,11 +74,11 @@ def _distance(shape: DilateShape) -> int:
 
 class _Announcing:
     def __init__(
-        self, steps: Sequence[Step], outputs: Collection[str], leads: Mapping[str, int], prospects: Prospects
+        self, steps: Sequence[Step], watched: Collection[str], leads: Mapping[str, int], prospects: Prospects
     ) -> None:
         self.steps = {step.id: step for step in steps}
         self.leads = leads
-        self.heard = set(outputs)  # what they announce is taken by someone
+        self.heard = set(watched)  # what they announce is taken by someone
         gated = {name for name, _ in prospects.gates}
         self.irregular: set[str] = set()
         for step in steps:
@@ -86,8 +93,8 @@ class _Announcing:
             self._follow(step)
         taking: set[Port] = set()
         for step in reversed(self.steps.values()):  # who reads a step outside loops comes behind it
-            taken = self._taken(step) if step.id in self.reach else []
-            if step.id not in self.heard and not (taken and _groups(step.shape)):
+            taken = self._taken(step) if step.id in self.reach or _lasts(step) else []
+            if step.id not in self.heard and not (taken and (_groups(step.shape) or _lasts(step))):
                 self.reach.pop(step.id, None)
                 continue
             taking |= {(step.id, port) for port in taken}
@@ -106,6 +113,8 @@ class _Announcing:
         if step.loop is not None:
             return
         lead, shape = self.leads[step.id], step.shape
+        if _lasts(step):
+            return
         fed_by = [self.reach[step.inputs[port].name] for port in self._taken(step)]
         if isinstance(shape, AntiJoinShape) and not fed_by:
             reach = self._lead(step.inputs[1])
@@ -129,12 +138,10 @@ class _Announcing:
         match step.shape:
             case UnionShape():
                 return True
-            case ErodeShape(clipped=True):
-                return False
             case JoinShape() | AntiJoinShape() | ErodeShape():
                 return not _sweeps(step.shape) or self._meets(step)
-            case DilateShape():
-                return step.id not in self.irregular and step.shape.metric.b < POS
+            case DilateShape(metric):
+                return step.id not in self.irregular and (metric.b < POS or _lasts(step))
             case AggregateShape():
                 return step.id not in self.irregular
             case LatestShape() | ThresholdShape():

@@ -26,10 +26,8 @@ from tidelog.operators.join_code import write_join
 from tidelog.plans.facts import Fact, Record
 from tidelog.plans.parser import parse
 from tidelog.plans.plan import JoinShape, Plan
-from tidelog.plans.saved import seal
 from tidelog.plans.syntax import Variable
 from tidelog.runtime import graph, units
-from tidelog.runtime.arranging import unshared
 from tidelog.runtime.interfaces import EmitMode
 
 WINDOWS = """
@@ -242,26 +240,6 @@ def test_a_snapshot_has_what_ten_rules_share_once() -> None:
     """Beyond what one rule would save, nine rules more save what they have told, and how far they are."""
     one, ten = (len(msgspec.json.encode(snapshot_with(rules)["network"])) for rules in (1, 10))
     assert ten < 1.2 * one
-
-
-def test_a_snapshot_of_the_version_before_is_read() -> None:
-    """There, each rule has what it shares; the stores are shared again."""
-    plan = tidelog.compile(WINDOWS + "\n".join(RULES[i].format(i=i) for i in (3, 4, 7)))
-    session = Session(plan)
-    session.push_records([("p", ("a", "b"), 1, 1), ("q", ("a", "c"), 1, 1)])
-    session.pull_records()
-    state = session.state()
-    graph_state = dict(unshared(state["network"]["graph"], plan))
-    assert state["network"]["graph"]["arrangements"] and not graph_state.pop("arrangements")
-    state |= {"version": 9, "network": {**state["network"], "graph": graph_state}}
-    before = json.loads(msgspec.json.encode(seal(state)))
-    restored = Session(plan)
-    restored.restore(before)
-    assert restored.state() == session.state()
-    assert restored.statistics().entries == session.statistics().entries
-    for each in (session, restored):
-        each.push_records([("q", ("a", "b"), 2, 2)])
-    assert restored.pull_records() == session.pull_records() != []
 
 
 def test_what_one_rule_reads_twice_is_stored_once() -> None:

@@ -25,7 +25,7 @@ from tidelog.operators.operator import Operator, shift
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Fact, Record
 from tidelog.plans.parser import parse
-from tidelog.plans.plan import LatchShape, Plan, ToldShape
+from tidelog.plans.plan import ErodeShape, LatchShape, Plan, ToldShape
 from tidelog.plans.syntax import Program
 from tidelog.runtime.interfaces import Batch, EmitMode
 
@@ -86,6 +86,15 @@ LASTING = [
     "o(X) :- boxminus[0,3] (diamondminus[0,6] q(X), not p(X)) since(1,inf) p(X).",
     "o(X,Y) :- diamondminus[0,9] r(X,Y), not m(X), not m(Y). m(X) :- diamondminus[0,4] q(X), not p(X).",
     "o(Y) :- diamondminus[0,3] r(X,Y), not p(X). o(Y) :- q(Y), not boxminus[0,1] p(Y).",
+    "o(X) :- diamondminus[2,inf) (diamondminus[0,6] q(X), not p(X)).",
+    "o(X) :- diamondminus m(X). m(X) :- not q(X) since p(X).",
+    "o(X) :- diamondminus(1,inf) boxminus[1,2] (diamondminus[0,9] q(X), not p(X)), not r(X,_).",
+]
+CLIPPED = [
+    "o(X) :- always m(X) in [3]. m(X) :- not q(X) since p(X).",
+    "o(X) :- always m(X) in [2]. m(X) :- diamondminus[0,6] q(X), not p(X). m(X) :- always p(X) in [2].",
+    "o(X,Y) :- always m(X,Y) in [1], not q(X). m(X,Y) :- not q(X) since r(X,Y). m(a,b). m(a,X) :- p(X), not q(X).",
+    "o(X) :- always (diamondminus[0,9] q(X), not p(X), not r(X,_)) in [4].",
 ]
 OPEN = "m(X) :- diamondminus[0,6] q(X), not p(X)."
 MIXED = [
@@ -167,6 +176,17 @@ def test_announcements_through_operators_change_nothing(rules: str, data: st.Dat
     assert_announcements_change_nothing(program, data)
 
 
+@pytest.mark.parametrize("rules", CLIPPED)
+@drawn(40)
+@given(data=st.data())
+def test_announcements_through_windows_change_nothing(rules: str, data: st.DataObject) -> None:
+    """Likewise where a window that begins where the stream starts is full of what is open."""
+    program = parse(f"timeline integer. {rules}")
+    plan = compiled(program)
+    assert any(isinstance(step.shape, ErodeShape) and step.id in plan.announcing for step in plan.steps)
+    assert_announcements_change_nothing(program, data)
+
+
 @pytest.mark.parametrize("rules", MIXED)
 @drawn(20)
 @given(data=st.data())
@@ -200,6 +220,48 @@ def test_what_is_open_is_held_beyond_its_end(rules: str, data: st.DataObject) ->
     """Likewise where what is open is held beyond its end."""
     program = parse(f"timeline {data.draw(st.sampled_from(['integer', 'rational']))}. {rules}")
     assert_announcements_change_nothing(program, data)
+
+
+VIOLATED = [
+    "v(X) :- not q(X) since p(X).",
+    f"{OPEN} v(X) :- m(X), r(X,Y). o(X) :- m(X), not p(X).",
+    f"{OPEN} v(X) :- m(X), not p(X), not r(X,_). v(X) :- r(X,_), not m(X).",
+    f"{OPEN} v(X) :- diamondminus[1,3] m(X). v(X) :- diamondplus[0,2] m(X), p(X). v(X) :- boxminus[0,2] m(X).",
+    f"{OPEN} v(X) :- m(X), X != a. v(X) :- m(X) since[1,inf) p(X). v(X) :- (q(X), not p(X)) since(0,inf) r(X,Y).",
+    "v(X) :- diamondminus[1,9) ((diamondminus[0,6] q(X), not p(X)) since[2,inf) r(X,Y)).",
+]
+
+
+@pytest.mark.parametrize("rules", VIOLATED)
+@drawn(20)
+@given(data=st.data())
+def test_what_goes_on_violating_a_constraint_is_told_once(rules: str, data: st.DataObject) -> None:
+    """It is told when it begins, as where it is told anew at each time. What comes behind the reach of what goes on begins
+    anew only where that ends before: it is told then, while there it is told at once, though it may go on with the rest."""
+    program = parse(f"timeline {data.draw(st.sampled_from(['integer', 'rational']))}. {rules} bottom :- v(X).")
+    plan = compiled(program)
+    assert any(name in plan.announcing for name in plan.constraints)
+    lateness = data.draw(st.sampled_from([0, 3]))
+    facts = data.draw(shuffled_within(data.draw(streams(program)), lateness))
+    announced, others, whole = (
+        Session(each, emit="final", lateness=lateness) for each in (plan, replace(unfused(program), announcing={}), plan)
+    )
+    records = records_of(plan, facts)
+    whole.push_records(records)
+    whole.finish()
+    runs = {f"v({fact[1][0]})": runs for fact, runs in runs_of(whole.pull_records()).items() if fact[0] == "v"}
+    told: tuple[set[tuple[str, int]], set[tuple[str, int]]] = set(), set()
+    for fact in [*records, None]:
+        for session, begun in zip((announced, others), told, strict=True):
+            session.finish() if fact is None else session.push_records([fact])
+            now = [(item.facts[0], item.lo) for item in session.pull_violations()]
+            assert len(set(now)) == len(now) and begun.isdisjoint(now)
+            begun.update(now)
+        assert told[0] <= told[1], show(program, facts)
+        if data.draw(st.booleans()):
+            announced.restore(json.loads(msgspec.json.encode(announced.snapshot())))
+    for row, lo in told[1] - told[0]:
+        assert any(begin < lo <= end for begin, end in runs[row]), show(program, facts)
 
 
 def assert_announcements_change_nothing(program: Program, data: st.DataObject) -> None:
@@ -434,6 +496,9 @@ OPEN_RULES = {
     "a box": "r(X) :- boxminus[0,5] m(X).",
     "a diamond": "r(X) :- diamondminus[0,5] m(X).",
     "a box in a join": "r(X) :- boxminus[0,5] m(X), z(X), not s(X).",
+    "a box that is clipped": "r(X) :- always m(X) in [5].",
+    "a diamond without an end": "r(X) :- diamondminus[2,inf) m(X), m(X).",
+    "a constraint": "r(X) :- z(X), not m(X). bottom :- m(X), not s(X).",
 }
 
 

@@ -202,7 +202,7 @@ def test_what_is_no_snapshot(data: Any) -> None:
 
 
 def test_a_snapshot_belongs_to_its_sources_outputs_and_facts() -> None:
-    """One that was taken with other sources, outputs or background facts is refused, and not taken in part."""
+    """One that was taken with other sources, outputs or facts, or by another version, is refused, and not taken in part."""
     text = "timeline integer. p(X) :- q(X), r(X). s(X) :- q(X). "
     plan = tidelog.compile(text + "output p, s. r(a).")
     session = Session(plan, sources=("one", "two"))
@@ -217,6 +217,8 @@ def test_a_snapshot_belongs_to_its_sources_outputs_and_facts() -> None:
     ):
         with pytest.raises(SnapshotError, match="was taken from another program, mode or version, with other sources"):
             other.restore(snapshot)
+    with pytest.raises(SnapshotError, match="another program, mode or version"):
+        Session(plan, sources=("one", "two")).restore(seal({**session.state(), "version": 10}))
     again = Session(plan, sources=("one", "two"))
     again.restore(snapshot)
     again.take("two", Batch([("q", ("a",), 2, 2)]))
