@@ -44,12 +44,15 @@ class OpenAggregate(Aggregate):
         return []
 
     def settle(self, port: int) -> list[Fact]:
-        begun = self._spells.begun(self.frontiers[0])
+        self.enter(self._spells.begun(self.frontiers[0]))
+        return super().settle(port)
+
+    def enter(self, begun: Sequence[Fact]) -> None:
+        """Let groups know what has begun."""
         for row, lo, hi in begun:
             if hi == OPEN:
                 self._open(row, lo)
-        super().feed(port, [fact for fact in begun if fact[2] != OPEN])
-        return super().settle(port)
+        super().feed(0, [fact for fact in begun if fact[2] != OPEN])
 
     def _open(self, row: Row, lo: int) -> None:
         value = self.value_of(row)

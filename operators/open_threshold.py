@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tidelog.operators.counting.enough import Enough
-from tidelog.operators.counting.window import FlowWindow
+from tidelog.operators.counting.window import FlowWindow, Spell
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.open_aggregate import OpenAggregate
 from tidelog.operators.open_rows import OPEN, SHUT
@@ -16,6 +16,9 @@ from tidelog.plans.facts import Fact, Row
 from tidelog.plans.plan import AggregateShape, ThresholdShape
 from tidelog.plans.syntax import Value
 from tidelog.plans.timeline import NEG, POS
+
+_SPARE = 256
+"""So many facts without use are kept at least."""
 
 
 class OpenThreshold(Threshold):
@@ -51,8 +54,8 @@ class OpenThreshold(Threshold):
             row, lo, hi = fact
             if hi <= POS:
                 plain.append(fact)
-                key = self._key(row)
-                self._touched[key] = max(hi, self._touched.get(key, NEG))
+                if self._opened and (key := self._key(row)) in self._opened:
+                    self._touched[key] = max(hi, self._touched.get(key, NEG))
             elif self._size:  # else no later window has what is open now
                 self._note_open(row, lo, hi)
         return self._tell_ahead(plain)
@@ -144,18 +147,74 @@ class _Opened:
 
 
 class _Levels(OpenAggregate):
-    """Where the windows of each group weigh enough."""
+    """Where the windows of each group weigh enough, from the begin of its first open row on.
 
-    __slots__ = ("_threshold",)
+    What facts alone make enough is told at once, so until then they are kept and nothing is done about them.
+    """
+
+    __slots__ = ("_idle", "_kept", "_stored", "_threshold")
 
     def __init__(self, shape: ThresholdShape, key: Callable[[Row], Row]) -> None:
         function: Any = "count" if shape.value is None else "sum"
         super().__init__(AggregateShape(function, shape.size, 1, shape.by, shape.value), key)
         self._threshold = shape
+        self._idle: dict[Row, list[Spell]] = {}  # the facts of groups without a window
+        self._stored = self._kept = 0  # how many of these have come since some were let go of, and were left then
 
     def make(self, key: Row) -> _Level:
         shape = self._threshold
         return _Level(key, shape.size, 1, self._failures, Enough(shape.least, shape.is_strict))
+
+    def enter(self, begun: Sequence[Fact]) -> None:
+        for row, lo, hi in begun:
+            value = self.value_of(row)
+            if not self.takes(value):
+                continue
+            key = self._key(row)
+            group = self.groups.get(key)
+            if group is None and hi != OPEN:
+                self._idle.setdefault(key, []).append((lo, hi, value))
+                self._stored += 1
+                continue
+            if group is None:
+                group = self._wake(key, lo)
+            if hi == OPEN:
+                group.open(row, lo, value)
+            else:
+                group.add(lo, hi, value)
+            self.note(group, lo)
+        if self._stored > 2 * self._kept + _SPARE:
+            self._forget(shift(self.frontiers[0], -self._threshold.size))
+
+    def _wake(self, key: Row, time: int) -> _Level:
+        group = self.groups[key] = self.make(key)
+        stored = self._idle.pop(key, [])
+        group.go_on(time - 1, [fact for fact in stored if fact[0] < time <= fact[1] + self._threshold.size])
+        for fact in stored:
+            if fact[0] >= time:
+                group.add(*fact)
+        return group
+
+    def _forget(self, bound: int) -> None:
+        """Let go of what ended before a time."""
+        left = {key: kept for key, facts in self._idle.items() if (kept := [fact for fact in facts if fact[1] >= bound])}
+        self._idle = left
+        self._stored = self._kept = sum(map(len, left.values()))
+
+    def deadline(self) -> tuple[int, int] | None:
+        return super().deadline() if self.groups or self._spells.has_open() else None
+
+    def entries(self) -> int:
+        return super().entries() + sum(map(len, self._idle.values()))
+
+    def state(self) -> dict[str, Any]:
+        idle = [[list(key), [list(fact) for fact in facts]] for key, facts in self._idle.items()]
+        return {**super().state(), "idle": idle}
+
+    def load(self, state: dict[str, Any]) -> None:
+        super().load(state)
+        self._idle = {tuple(key): [tuple(fact) for fact in facts] for key, facts in state["idle"]}
+        self._stored = self._kept = sum(map(len, self._idle.values()))
 
 
 class _Level(FlowWindow):
@@ -165,3 +224,10 @@ class _Level(FlowWindow):
 
     def row_of(self, value: Value) -> Row:
         return self.key
+
+    def go_on(self, time: int, facts: list[Spell]) -> None:
+        """Begin behind a time, up to which all has been told, with the facts that the window has then."""
+        if facts:
+            self.load(time, False, [None, NEG, False], [list(fact) for fact in facts], [])
+            self._value, self._since = self._told(), time + 1
+            self._row = () if self._value is None else self.key

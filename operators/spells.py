@@ -133,6 +133,10 @@ class Spells:
         """The least frontier up to which something begins; None if nothing is known to begin."""
         return self._coming[0][0] if self._coming else None
 
+    def has_open(self) -> bool:
+        """Whether a row goes on, or is to."""
+        return bool(self._going or self._ahead)
+
     def entries(self) -> int:
         """How many ranges are stored."""
         return self._coverage.entries() + len(self._coming) + len(self._going) + len(self._until)
