@@ -28,14 +28,14 @@ class OpenAggregate(Aggregate):
     (None, [((2,), 5, 4611686018427387906), ((2,), 5, 11), ((1,), 12, 12)])
     """
 
-    __slots__ = ("_spells",)
+    __slots__ = ("spells",)
 
-    def __init__(self, shape: AggregateShape, key: Callable[[Row], Row]) -> None:
+    def __init__(self, shape: AggregateShape, key: Callable[[Row], Row], back: int = 0) -> None:
         super().__init__(shape, key)
-        self._spells = Spells()
+        self.spells = Spells(back)
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        for row, hi in self._spells.take(facts):
+        for row, hi in self.spells.take(facts):
             group = self.groups.get(self._key(row))
             if group is not None:
                 group.close(row, hi)
@@ -44,7 +44,7 @@ class OpenAggregate(Aggregate):
         return []
 
     def settle(self, port: int) -> list[Fact]:
-        self.enter(self._spells.begun(self.frontiers[0]))
+        self.enter(self.spells.begun(self.frontiers[0]))
         return super().settle(port)
 
     def enter(self, begun: Sequence[Fact]) -> None:
@@ -62,14 +62,14 @@ class OpenAggregate(Aggregate):
             self.note(group, self.first_end(lo))
 
     def deadline(self) -> tuple[int, int] | None:
-        return earlier(super().deadline(), self._spells.deadline())
+        return earlier(super().deadline(), self.spells.deadline())
 
     def entries(self) -> int:
-        return super().entries() + self._spells.entries()
+        return super().entries() + self.spells.entries()
 
     def state(self) -> dict[str, Any]:
-        return {**super().state(), "spells": self._spells.state()}
+        return {**super().state(), "spells": self.spells.state()}
 
     def load(self, state: dict[str, Any]) -> None:
         super().load(state)
-        self._spells.load(state["spells"])
+        self.spells.load(state["spells"])

@@ -7,7 +7,6 @@ from typing import Any
 
 from tidelog.operators.counting.enough import Enough
 from tidelog.operators.counting.window import FlowWindow, Spell
-from tidelog.operators.coverage import Coverage
 from tidelog.operators.open_aggregate import OpenAggregate
 from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.operators.operator import behind, shift
@@ -26,8 +25,8 @@ class OpenThreshold(Threshold):
 
     Intervals: those of `Threshold`. As far as the port is known it is followed what the windows weigh, and announced where
     that goes on to be enough. What facts beyond that add is told at once, together with what is open so far. State: that of
-    `Threshold`, for facts; for each row when it holds, as far as a later window may have it; the open rows, and the windows
-    of `OpenAggregate`. Final: as far as the port.
+    `Threshold`, for facts; the open rows; and that of `OpenAggregate`, with a window for each group that has an open row.
+    Final: as far as the port.
 
     >>> from fractions import Fraction
     >>> op = OpenThreshold(ThresholdShape(2, (), None, Fraction(4)), lambda row: ())
@@ -43,22 +42,18 @@ class OpenThreshold(Threshold):
         super().__init__(shape, key)
         self._size = shape.size
         self._levels = _Levels(shape, key)
-        self._rows = Coverage()  # what has been weighed of each row, for facts beyond the frontier
         self._opened: dict[Row, _Opened] = {}
         self._touched: dict[Row, int] = {}  # the groups to which facts have come since the frontier moved, and their ends
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         self._levels.feed(port, facts)
-        plain: list[Fact] = []
-        for fact in facts:
-            row, lo, hi = fact
-            if hi <= POS:
-                plain.append(fact)
-                if self._opened and (key := self._key(row)) in self._opened:
+        if self._size:  # else no later window has what is open now
+            for row, lo, hi in facts:
+                if hi > POS:
+                    self._note_open(row, lo, hi)
+                elif self._opened and (key := self._key(row)) in self._opened:
                     self._touched[key] = max(hi, self._touched.get(key, NEG))
-            elif self._size:  # else no later window has what is open now
-                self._note_open(row, lo, hi)
-        return self._tell_ahead(plain)
+        return self._tell_ahead(self._levels.spells.fresh)
 
     def _note_open(self, row: Row, lo: int, kind: int) -> None:
         key = self._key(row)
@@ -71,11 +66,9 @@ class OpenThreshold(Threshold):
         if not group.rows:
             del self._opened[key]
 
-    def _tell_ahead(self, facts: list[Fact]) -> list[Fact]:
-        """What follows beyond the frontier from facts, and was not told."""
-        known = self.frontiers[0]
-        new = self._rows.insert(behind(shift(known, -self._size - 1), facts))
-        return self.coverage.insert(behind(known, self.found(new))) if new else []
+    def _tell_ahead(self, new: list[Fact]) -> list[Fact]:
+        """What follows beyond the frontier from what is new, and was not told."""
+        return self.coverage.insert(behind(self.frontiers[0], self.found(new))) if new else []
 
     def settle(self, port: int) -> list[Fact]:
         known = self.frontiers[0]
@@ -83,8 +76,7 @@ class OpenThreshold(Threshold):
         pieces = [piece for key, end in self._touched.items() if end > known for piece in self._come(key, known)]
         self._touched.clear()
         if pieces:
-            out += self._tell_ahead(pieces)
-        self._rows.forget(shift(known, -self._size))
+            out += self._tell_ahead(self._levels.spells.insert(pieces))
         return out + super().settle(port)
 
     def _exact(self, known: int) -> list[Fact]:
@@ -115,7 +107,7 @@ class OpenThreshold(Threshold):
         return self._levels.announced_rows()
 
     def entries(self) -> int:
-        return super().entries() + self._levels.entries() + self._rows.entries()
+        return super().entries() + self._levels.entries()
 
     def failed_evaluations(self) -> int:
         return self._levels.failed_evaluations()
@@ -123,13 +115,11 @@ class OpenThreshold(Threshold):
     def state(self) -> dict[str, Any]:
         opened = [[list(row), lo] for group in self._opened.values() for row, lo in group.rows.items()]
         touched = [[list(key), end] for key, end in self._touched.items()]
-        rows = self._rows.snapshot()
-        return {**super().state(), "levels": self._levels.snapshot(), "rows": rows, "opened": opened, "touched": touched}
+        return {**super().state(), "levels": self._levels.snapshot(), "opened": opened, "touched": touched}
 
     def load(self, state: dict[str, Any]) -> None:
         super().load(state)
         self._levels.restore(state["levels"])
-        self._rows.restore(state["rows"])
         self._opened.clear()
         for row, lo in state["opened"]:
             self._note_open(tuple(row), lo, OPEN)
@@ -156,7 +146,7 @@ class _Levels(OpenAggregate):
 
     def __init__(self, shape: ThresholdShape, key: Callable[[Row], Row]) -> None:
         function: Any = "count" if shape.value is None else "sum"
-        super().__init__(AggregateShape(function, shape.size, 1, shape.by, shape.value), key)
+        super().__init__(AggregateShape(function, shape.size, 1, shape.by, shape.value), key, shape.size)
         self._threshold = shape
         self._idle: dict[Row, list[Spell]] = {}  # the facts of groups without a window
         self._stored = self._kept = 0  # how many of these have come since some were let go of, and were left then
@@ -202,7 +192,7 @@ class _Levels(OpenAggregate):
         self._stored = self._kept = sum(map(len, left.values()))
 
     def deadline(self) -> tuple[int, int] | None:
-        return super().deadline() if self.groups or self._spells.has_open() else None
+        return super().deadline() if self.groups or self.spells.has_open() else None
 
     def entries(self) -> int:
         return super().entries() + sum(map(len, self._idle.values()))

@@ -9,7 +9,7 @@ from typing import Any
 
 from tidelog.operators.coverage import Coverage, overlapping
 from tidelog.operators.open_rows import OPEN
-from tidelog.operators.operator import behind
+from tidelog.operators.operator import behind, shift
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
 
@@ -25,8 +25,9 @@ def earlier(due: tuple[int, int] | None, begin: int | None) -> tuple[int, int] |
 class Spells:
     """The facts at a port, and the rows that go on, handed on where they begin; of the latter it is told when they end.
 
-    What is handed on is disjoint, whatever comes twice. A row that goes on is no fact beside that. State: what of each row
-    lies beyond the frontier, or is handed on to beyond it; the rows that go on.
+    What is handed on is disjoint, whatever comes twice. A row that goes on is no fact beside that. What is new in the last
+    message, `fresh`, is also told at once, with what of it lies up to `back` before the frontier. State: what of each row
+    lies beyond that; the rows that go on, and those that are handed on to beyond the frontier.
 
     >>> from tidelog.operators.open_rows import SHUT
     >>> spells = Spells()
@@ -36,9 +37,11 @@ class Spells:
     ([(('a',), 8)], [], [(('b',), 10, 4611686018427387905)])
     """
 
-    __slots__ = ("_ahead", "_coming", "_count", "_coverage", "_going", "_known", "_most", "_until")
+    __slots__ = ("_ahead", "_back", "_coming", "_count", "_coverage", "_going", "_known", "_most", "_until", "fresh")
 
-    def __init__(self) -> None:
+    def __init__(self, back: int = 0) -> None:
+        self._back = back
+        self.fresh: list[Fact] = []
         self._known = NEG  # all up to here has been handed on
         self._coverage = Coverage()
         self._coming: list[tuple[int, int, Row, int]] = []  # begin, number, row, end: facts, and rows that will go on
@@ -76,9 +79,14 @@ class Spells:
 
     def _expect(self, facts: list[Fact]) -> None:
         known = self._known
-        for row, lo, hi in self._coverage.insert(behind(known - 1, facts) if known > NEG else facts):
+        self.fresh = self.insert(facts)
+        for row, lo, hi in self.fresh:
             if hi > known:
                 self._await(row, lo if lo > known else known + 1, hi)
+
+    def insert(self, facts: list[Fact]) -> list[Fact]:
+        """What is new in some coverage of rows, with what holds of open ones; nothing of it is handed on."""
+        return self._coverage.insert(behind(shift(self._known, -self._back - 1), facts))
 
     def _await(self, row: Row, lo: int, hi: int) -> None:
         self._count += 1
@@ -106,7 +114,7 @@ class Spells:
                 self._going[row] = self._ahead.pop(row)
                 out.append((row, lo, OPEN))
         self._known = known
-        self._coverage.forget(known)
+        self._coverage.forget(shift(known, -self._back))
         if len(self._until) > 2 * self._most:
             self._until = {row: until for row, until in self._until.items() if until > known}
             self._most = max(_SPARE, len(self._until))
