@@ -205,23 +205,6 @@ def test_what_is_open_is_counted(rules: str, data: st.DataObject) -> None:
     assert_announcements_change_nothing(parse(f"timeline integer. {rules}"), data)
 
 
-@pytest.mark.parametrize("rules", ENOUGH)
-@drawn(20)
-@given(data=st.data())
-def test_of_what_is_open_there_is_enough(rules: str, data: st.DataObject) -> None:
-    """Likewise where it is told when what is open weighs enough."""
-    assert_announcements_change_nothing(parse(f"timeline integer. {rules}"), data)
-
-
-@pytest.mark.parametrize("rules", HELD)
-@drawn(20)
-@given(data=st.data())
-def test_what_is_open_is_held_beyond_its_end(rules: str, data: st.DataObject) -> None:
-    """Likewise where what is open is held beyond its end."""
-    program = parse(f"timeline {data.draw(st.sampled_from(['integer', 'rational']))}. {rules}")
-    assert_announcements_change_nothing(program, data)
-
-
 VIOLATED = [
     "v(X) :- not q(X) since p(X).",
     f"{OPEN} v(X) :- m(X), r(X,Y). o(X) :- m(X), not p(X).",
@@ -262,6 +245,23 @@ def test_what_goes_on_violating_a_constraint_is_told_once(rules: str, data: st.D
             announced.restore(json.loads(msgspec.json.encode(announced.snapshot())))
     for row, lo in told[1] - told[0]:
         assert any(begin < lo <= end for begin, end in runs[row]), show(program, facts)
+
+
+@pytest.mark.parametrize("rules", ENOUGH)
+@drawn(20)
+@given(data=st.data())
+def test_of_what_is_open_there_is_enough(rules: str, data: st.DataObject) -> None:
+    """Likewise where it is told when what is open weighs enough."""
+    assert_announcements_change_nothing(parse(f"timeline integer. {rules}"), data)
+
+
+@pytest.mark.parametrize("rules", HELD)
+@drawn(20)
+@given(data=st.data())
+def test_what_is_open_is_held_beyond_its_end(rules: str, data: st.DataObject) -> None:
+    """Likewise where what is open is held beyond its end."""
+    program = parse(f"timeline {data.draw(st.sampled_from(['integer', 'rational']))}. {rules}")
+    assert_announcements_change_nothing(program, data)
 
 
 def assert_announcements_change_nothing(program: Program, data: st.DataObject) -> None:
