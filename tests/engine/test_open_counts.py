@@ -158,6 +158,19 @@ def test_a_restored_session_knows_when_it_will_be_enough() -> None:
     assert [str(answer) for answer in session.pull()] == ["c(a)@[7.."]
 
 
+def test_a_restored_session_goes_on_to_tell_a_count_that_was_to_change() -> None:
+    """What held for one tick leaves the window while the state is stored: the count of the others goes on to be told."""
+    text = "timeline integer. m(X) :- diamondminus[0,6] q(X), not p(X). c(N) :- N = count() over m(X) in [0]. output c."
+    plan = tidelog.compile(text)
+    session, told = Session(plan), []
+    for predicate, row, time in (("q", "b", 0), ("q", "a", 1), ("p", "a", 2), ("p", "a", 3), ("p", "a", 4)):
+        session.push(predicate, [row], time)
+        told += [str(answer) for answer in session.pull()]
+        saved, session = session.snapshot(), Session(plan)
+        session.restore(saved)
+    assert told == ["c(1)@0", "c(2)@1", "c(1)@2", "c(1)@3"]
+
+
 def test_an_aggregate_counts_at_no_cost_whoever_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who takes no announcements of the aggregate costs a row at each time, and not all that is counted."""
     calls = Calls(monkeypatch)
