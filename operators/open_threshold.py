@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
-from tidelog.operators.counting.enough import Enough
+from tidelog.operators.counting.enough import Enough, weight_of
 from tidelog.operators.counting.window import FlowWindow, Spell
 from tidelog.operators.open_aggregate import OpenAggregate
 from tidelog.operators.open_rows import OPEN, SHUT
@@ -76,7 +77,7 @@ class OpenThreshold(Threshold):
         pieces = [piece for key, end in self._touched.items() if end > known for piece in self._come(key, known)]
         self._touched.clear()
         if pieces:
-            out += self._tell_ahead(self._levels.spells.insert(pieces))
+            out += self.coverage.insert(behind(known, self._weigh(self._levels.spells.insert(pieces))))
         return out + super().settle(port)
 
     def _exact(self, known: int) -> list[Fact]:
@@ -97,6 +98,23 @@ class OpenThreshold(Threshold):
             for row, lo in group.rows.items():
                 if lo <= known:
                     yield row, max(lo, since + 1), known
+
+    def _weigh(self, pieces: list[Fact]) -> list[Fact]:
+        """Where there is enough with what open rows have come by; those that have come by the same weigh as one."""
+        sums: dict[tuple[Row, int, int], int | Fraction] = {}
+        for row, lo, hi in pieces:
+            value = self._levels.value_of(row)
+            if not isinstance(value, str):
+                place = self._key(row), lo, hi
+                sums[place] = sums.get(place, 0) + weight_of(value)
+        out: list[Fact] = []
+        for (key, lo, hi), weight in sums.items():
+            group = self.groups.get(key)
+            if group is None:
+                group = self.groups[key] = self._make()
+            out += [(key, first, last) for first, last in group.add(lo, hi, weight)]
+        self._grown += len(sums)
+        return out
 
     def deadline(self) -> tuple[int, int] | None:
         if self._touched:
