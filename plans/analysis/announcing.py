@@ -35,10 +35,8 @@ def announcing_steps(
 ) -> tuple[dict[str, Announced], frozenset[Port]]:
     """The steps that announce that a row goes on holding, and that it does not any more, or pass this on; and who takes it.
 
-    Someone takes it: outputs and constraints, which are `watched`, or ports of steps that pass it on, of joins and
-    negations, and of `since` without an end, whose result is open once M1 is. There M1 has to come from a negation, a join
-    or a box, so that nobody else tells parts of what is open. Whoever else reads such a step gets pieces
-    (`plans/telling.py`).
+    Someone takes it: outputs and constraints, which are `watched`, or ports of other steps. Whoever else reads such a step
+    gets pieces (`plans/telling.py`).
     """
     return _Announcing(steps, watched, leads, prospects).find()
 
@@ -110,11 +108,9 @@ class _Announcing:
 
     def _follow(self, step: Step) -> None:
         """Note how far what a step announces is known, if it may announce anything."""
-        if step.loop is not None:
+        if step.loop is not None or _lasts(step):
             return
         lead, shape = self.leads[step.id], step.shape
-        if _lasts(step):
-            return
         fed_by = [self.reach[step.inputs[port].name] for port in self._taken(step)]
         if isinstance(shape, AntiJoinShape) and not fed_by:
             reach = self._lead(step.inputs[1])
@@ -168,9 +164,8 @@ class _Announcing:
         return self.reach[feed.name] <= self._lead(feed)
 
     def _slowest(self, step: Step) -> int:
-        shape = step.shape
-        ahead = (0, shape.metric.a) if isinstance(shape, PairShape) else (0,) * len(step.inputs)
-        return min(range(len(step.inputs)), key=lambda port: self._lead(step.inputs[port]) + ahead[port])
+        after = step.shape.metric.a if isinstance(step.shape, PairShape) else 0  # what M2 brings follows so much later
+        return min(range(len(step.inputs)), key=lambda port: self._lead(step.inputs[port]) + (after if port else 0))
 
     def _lead(self, feed: Feed) -> int:
         return lead_of_feed(feed, self.leads)

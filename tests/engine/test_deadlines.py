@@ -98,7 +98,8 @@ CLIPPED = [
 ]
 OPEN = "m(X) :- diamondminus[0,6] q(X), not p(X)."
 SINCE = [
-    f"{OPEN} o(X) :- p(X) since[1,3] m(X). s(X) :- m(X) since(0,4] p(X).",
+    f"{OPEN} o(X) :- p(X) since[1,3] m(X). s(X) :- m(X) since(0,4] p(X). u(X) :- boxminus[0,2] m(X).",
+    "m(X) :- not q(X) since p(X). o(X) :- not m(X) since q(X). o(X) :- r(X,X) since[0,2] m(X). s(X) :- m(X), not o(X).",
     f"{OPEN} o(X) :- m(X) since[0,3) q(X). s(X) :- m(X) since[0,2] m(X). u(X) :- q(X) since m(X).",
     f"{OPEN} o(X,Y) :- m(X) since[0,3] r(X,Y). s(X) :- r(X,X) since[1,5] m(X). u(X,Y) :- m(X) since[2,inf) r(X,Y).",
     f"{OPEN} m(X) :- p(X). m(X) :- diamondminus[1,3] (q(X), not p(X)). o(X) :- m(X) since(1,4) r(X,_), not p(X).",
@@ -112,11 +113,9 @@ SINCE = [
 ]
 MIXED = [
     f"{OPEN} o(X) :- m(X), not r(X,_). t(X) :- m(X). t(Y) :- t(X), r(X,Y).",
-    f"{OPEN} o(X) :- p(X) since[1,3] m(X). s(X) :- m(X) since(0,4] p(X). u(X) :- boxminus[0,2] m(X).",
     f"{OPEN} o(X) :- r(X,_) until[0,3] m(X). s(X) :- m(X) until[1,2] r(X,_). s(X) :- diamondminus[2,inf) m(X).",
     "m(X) :- not q(X) since p(X). m(X) :- boxminus[0,2] (diamondminus[0,6] q(X), not p(X)). o(Y) :- m(X), r(X,Y). "
     "t(X) :- m(X). t(Y) :- t(X), diamondminus[0,2] r(X,Y).",
-    "m(X) :- not q(X) since p(X). o(X) :- not m(X) since q(X). o(X) :- r(X,X) since[0,2] m(X). s(X) :- m(X), not o(X).",
     "m(X) :- diamondminus[1,3] (diamondminus[0,6] q(X), not p(X)). m(X) :- diamondplus[0,2] (q(X), not p(X)). "
     "o(X) :- p(X) since[0,3] m(X). s(X) :- m(X), not r(X,_). s(X) :- diamondminus m(X).",
 ]
