@@ -214,3 +214,19 @@ def overlapping(bounds: Bounds, lo: int, hi: int) -> Iterator[int]:
         if bounds[i] > hi:
             return
         yield i
+
+
+def cut(bounds: Bounds, upto: int) -> Bounds:
+    """Take off the ranges of a row what lies behind a time, and return that.
+
+    >>> bounds = [1, 4, 6, 9, 12, 15]
+    >>> cut(bounds, 7), bounds
+    ([8, 9, 12, 15], [1, 4, 6, 7])
+    """
+    at = bisect_left(bounds, upto + 1) & ~1  # the first range that ends behind it
+    beyond = bounds[at:]
+    del bounds[at:]
+    if beyond and beyond[0] <= upto:
+        bounds += (beyond[0], upto)
+        beyond[0] = upto + 1
+    return beyond

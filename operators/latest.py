@@ -56,11 +56,11 @@ class Latest(Grouped["HeldValue"]):
 class HeldValue(Group):
     """One group of `latest`: its coverage so far ends at `end`, where `rows` held.
 
-    That they are held has been told before `since`; from there on it is `announced`, or nothing has been told of it. Where
-    M announces what goes on holding, the end may be `OPEN`.
+    That they are held has been told before `since`; from there on it is `announced`, or nothing has been told of it. While
+    there are rows that go on holding, `opened`, nothing is held beyond its end.
     """
 
-    __slots__ = ("_announced", "_count", "_ended", "_ended_at", "_since", "_size", "_waiting", "end", "rows")
+    __slots__ = ("_announced", "_count", "_opened", "_since", "_size", "_waiting", "end", "rows")
 
     def __init__(self, key: Row, size: int) -> None:
         super().__init__(key)
@@ -70,8 +70,7 @@ class HeldValue(Group):
         self.end = self._since = NEG
         self.rows: list[Row] = []
         self._announced = False
-        self._ended: list[Row] | None = None  # rows that were open, and have ended together, at `ended_at`
-        self._ended_at = NEG
+        self._opened: list[Row] | None = None
 
     def add(self, fact: Fact) -> None:
         """Take a fact that begins behind the frontier."""
@@ -82,14 +81,17 @@ class HeldValue(Group):
             heappush(self._waiting, (fact[1], self._count, fact))
 
     def close(self, row: Row, hi: int) -> None:
-        """A row that has been open as far as the frontier has ended; such rows are told in the order of their ends."""
-        self.rows.remove(row)
-        if self._ended is None or self._ended_at != hi:
-            self._ended, self._ended_at = [], hi
-        self._ended.append(row)
-        if not self.rows:
-            self.end, self.rows, self._since = hi, self._ended, hi + 1
-            self._ended = None
+        """A row that has gone on as far as the frontier ends at `hi`."""
+        opened = self._opened or []
+        opened.remove(row)
+        self._opened = opened or None
+        self._enter(row, hi)
+
+    def _enter(self, row: Row, hi: int) -> None:
+        if hi > self.end or not self.rows:
+            self.end, self.rows, self._since = hi, [row], hi + 1
+        elif hi == self.end:
+            self.rows.append(row)
 
     def _last(self) -> int:
         """Until when the rows are held, if nothing comes."""
@@ -101,13 +103,18 @@ class HeldValue(Group):
         waiting = self._waiting
         while waiting and waiting[0][0] <= known:
             row, lo, hi = heappop(waiting)[2]
-            if hi > self.end or not self.rows:
+            if (hi > self.end or not self.rows) and not self._opened:
                 self._tell(min(self._last(), lo - 1), out)
-                self.end, self.rows, self._since = hi, [row], hi + 1
-            elif hi == self.end:
-                self.rows.append(row)
+            if hi != OPEN:
+                self._enter(row, hi)
+            elif self._opened is None:
+                self._opened = [row]
+            else:
+                self._opened.append(row)
         if not waiting:
             self._waiting = None
+        if self._opened:
+            return
         last = self._last()
         if known >= min(last, POS):
             self._tell(last, out)
@@ -131,22 +138,24 @@ class HeldValue(Group):
     def following(self, known: int) -> int:
         begin = self._waiting[0][0] if self._waiting else POS
         last = self._last()
-        if last > known and self.end < POS:
+        if last > known and self.end < POS and not self._opened:
             begin = min(begin, last if known > self.end else self.end + 1)
         return begin
 
     def is_empty(self, known: int) -> bool:
-        return not self._waiting and self._last() <= known
+        return not self._waiting and not self._opened and self._last() <= known
 
     def entries(self) -> int:
-        return len(self._waiting or ()) + len(self.rows)
+        return len(self._waiting or ()) + len(self._opened or ()) + len(self.rows)
 
     def state(self) -> list[Any]:
         waiting = [[list(row), lo, hi] for _, _, (row, lo, hi) in sorted(self._waiting or (), key=itemgetter(0, 1))]
-        return [self.end, self._since, self._announced, [list(row) for row in self.rows], waiting]
+        opened = [list(row) for row in self._opened or ()]
+        return [self.end, self._since, self._announced, [list(row) for row in self.rows], opened, waiting]
 
-    def load(self, end: int, since: int, is_announced: bool, rows: list[Any], waiting: list[Any]) -> None:
+    def load(self, end: int, since: int, is_announced: bool, rows: list[Any], opened: list[Any], waiting: list[Any]) -> None:
         """Take over what `state` gave."""
+        self._opened = [tuple(row) for row in opened] or None
         self.end, self._since, self._announced = end, since, is_announced
         self.rows = [tuple(row) for row in rows]
         for row, lo, hi in waiting:

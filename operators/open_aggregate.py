@@ -7,7 +7,7 @@ from typing import Any
 
 from tidelog.operators.aggregate import Aggregate
 from tidelog.operators.open_rows import OPEN
-from tidelog.operators.runs import Runs
+from tidelog.operators.spells import Spells, earlier
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.plan import AggregateShape
 from tidelog.plans.timeline import POS
@@ -18,7 +18,7 @@ class OpenAggregate(Aggregate):
 
     Intervals: those of `Aggregate`. A row that goes on is counted from its begin on, and its group is looked at when it
     ends; in between nothing is done, but while a window fills with it, where that changes the value. State, beyond that of
-    `Aggregate`: the rows that hold now, and those to come. Final: as `Aggregate`.
+    `Aggregate`: what comes, and the rows that go on (`Spells`). Final: as `Aggregate`.
 
     >>> from tidelog.operators.open_rows import SHUT
     >>> op = OpenAggregate(AggregateShape("count", 0, 1, (), None), lambda row: ())
@@ -28,54 +28,48 @@ class OpenAggregate(Aggregate):
     (None, [((2,), 5, 4611686018427387906), ((2,), 5, 11), ((1,), 12, 12)])
     """
 
-    __slots__ = ("_runs",)
+    __slots__ = ("spells",)
 
-    def __init__(self, shape: AggregateShape, key: Callable[[Row], Row]) -> None:
+    def __init__(self, shape: AggregateShape, key: Callable[[Row], Row], back: int = 0) -> None:
         super().__init__(shape, key)
-        self._runs = Runs()
+        self.spells = Spells(back)
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        return self._runs.feed(0, facts)
+        for row, hi in self.spells.take(facts):
+            group = self.groups.get(self._key(row))
+            if group is not None:
+                group.close(row, hi)
+                if hi < POS:
+                    self.note(group, self.first_end(hi + 1))
+        return []
 
     def settle(self, port: int) -> list[Fact]:
-        self._runs.room = self.room
-        ended: list[Fact] = []
-        for fact, was_open in self._runs.told(self.frontiers[0]):
-            if was_open:
-                self._close(fact)
-            elif fact[2] == OPEN:
-                self._open(fact)
-            else:
-                ended.append(fact)
-        super().feed(port, ended)
+        self.enter(self.spells.begun(self.frontiers[0]))
         return super().settle(port)
 
-    def _open(self, fact: Fact) -> None:
-        row, lo, _ = fact
+    def enter(self, begun: Sequence[Fact]) -> None:
+        """Let groups know what has begun."""
+        for row, lo, hi in begun:
+            if hi == OPEN:
+                self._open(row, lo)
+        super().feed(0, [fact for fact in begun if fact[2] != OPEN])
+
+    def _open(self, row: Row, lo: int) -> None:
         value = self.value_of(row)
         if self.takes(value):
             group = self.group(self._key(row))
             group.open(row, lo, value)
             self.note(group, self.first_end(lo))
 
-    def _close(self, fact: Fact) -> None:
-        row, _, hi = fact
-        group = self.groups.get(self._key(row))
-        if group is not None:
-            group.close(row, hi)
-            if hi < POS:
-                self.note(group, self.first_end(hi + 1))
-
     def deadline(self) -> tuple[int, int] | None:
-        due = [wanted[1] for wanted in (super().deadline(), self._runs.deadline()) if wanted is not None]
-        return (0, min(due)) if due else None
+        return earlier(super().deadline(), self.spells.deadline())
 
     def entries(self) -> int:
-        return super().entries() + self._runs.entries()
+        return super().entries() + self.spells.entries()
 
     def state(self) -> dict[str, Any]:
-        return {**super().state(), "runs": self._runs.snapshot()}
+        return {**super().state(), "spells": self.spells.state()}
 
     def load(self, state: dict[str, Any]) -> None:
         super().load(state)
-        self._runs.restore(state["runs"])
+        self.spells.load(state["spells"])

@@ -6,15 +6,18 @@ from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from tidelog.operators.coverage import Bounds
 from tidelog.operators.erode import Erode
 from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.operators.operator import shift
-from tidelog.operators.runs import Runs
+from tidelog.operators.sweeping import Place, Sweeping
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import POS, Metric
 
+_NOW: Bounds = []
 
-class OpenErode(Runs):
+
+class OpenErode(Sweeping):
     """`M' ← □ϱ M`, `M' ← □⁺ϱ M`, and clipped, with announcements at port 0 and in what it sends.
 
     Intervals: those of `Erode`. What goes on is announced once it has held for the whole of ϱ, not where its run begins: it
@@ -25,11 +28,24 @@ class OpenErode(Runs):
     __slots__ = ("_coming", "_count", "_eroding", "_high")
 
     def __init__(self, metric: Metric, future: bool, clipped: bool = False) -> None:
-        super().__init__(2 if clipped else 1)
+        super().__init__(2 if clipped else 1, 0)
         self._eroding = Erode(metric, future, clipped)
         self._high = -metric.b if future else metric.a
         self._coming: list[tuple[int, int, Row]] = []  # when runs that go on will have lasted long enough
         self._count = 0  # rows need not be comparable
+
+    def narrow(self, port: int, fact: Fact) -> Row | None:
+        return fact[0]
+
+    def begin(self, place: Place, held: dict[Row, bool]) -> None:
+        port, row = place
+        self.holding[port][row] = _NOW
+        self.gain(row, held)
+
+    def end(self, place: Place, held: dict[Row, bool]) -> None:
+        port, row = place
+        del self.holding[port][row]
+        self.lose(row, held)
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         if port == 1:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tidelog.operators.latest import Latest
 from tidelog.operators.open_rows import OpenRows
-from tidelog.operators.runs import Runs
+from tidelog.operators.spells import Spells, earlier
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import POS
 
@@ -18,7 +18,7 @@ class OpenLatest(Latest):
     """`M' ← latest M by G in [n]`, with announcements at the port and in what it sends.
 
     Intervals: those of `Latest`. What M announces is passed on, and goes on where it is held beyond its end. State, beyond
-    that of `Latest`: the rows of M that hold now, and those to come; what M has announced, and what is announced itself.
+    that of `Latest`: what comes, and the rows that go on (`Spells`); what M has announced, and what is announced itself.
     Final: as far as the port.
 
     >>> from tidelog.operators.open_rows import OPEN, SHUT
@@ -29,53 +29,42 @@ class OpenLatest(Latest):
     [(('a', 1), 3, 4611686018427387906), (('a', 1), 3, 7), (('a', 1), 8, 4611686018427387905)]
     """
 
-    __slots__ = ("_runs", "_told")
+    __slots__ = ("_spells", "_told")
 
     def __init__(self, key: Callable[[Row], Row], size: int) -> None:
         super().__init__(key, size)
-        self._runs = Runs()
+        self._spells = Spells()
         self._told = OpenRows(self.image)  # M's rows, and those that are held beyond their end
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        self._runs.feed(0, facts)
+        for row, hi in self._spells.take(facts):
+            group = self.groups[self._key(row)]
+            group.close(row, hi)
+            if hi < POS:
+                self.note(group, hi + 1)
         return self._announced(_OWN, facts)
 
     def settle(self, port: int) -> list[Fact]:
-        self._runs.room = self.room
-        begun: list[Fact] = []
-        for fact, was_open in self._runs.told(self.frontiers[0]):
-            if was_open:
-                self._close(fact)
-            else:
-                begun.append(fact)
-        super().feed(port, begun)
+        super().feed(port, self._spells.begun(self.frontiers[0]))
         return self._announced(_HELD, super().settle(port))
 
     def _announced(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         plain, before, behind = self._told.take(port, facts)
         return [*before, *plain, *behind]
 
-    def _close(self, fact: Fact) -> None:
-        row, _, hi = fact
-        group = self.groups[self._key(row)]
-        group.close(row, hi)
-        if hi < POS:
-            self.note(group, hi + 1)
-
     def announced_rows(self) -> list[tuple[Row, int]]:
         return self._told.announced()
 
     def deadline(self) -> tuple[int, int] | None:
-        due = [wanted[1] for wanted in (super().deadline(), self._runs.deadline()) if wanted is not None]
-        return (0, min(due)) if due else None
+        return earlier(super().deadline(), self._spells.deadline())
 
     def entries(self) -> int:
-        return super().entries() + self._runs.entries() + self._told.entries()
+        return super().entries() + self._spells.entries() + self._told.entries()
 
     def state(self) -> dict[str, Any]:
-        return {**super().state(), "runs": self._runs.snapshot(), "told": self._told.state()}
+        return {**super().state(), "spells": self._spells.state(), "told": self._told.state()}
 
     def load(self, state: dict[str, Any]) -> None:
         super().load(state)
-        self._runs.restore(state["runs"])
+        self._spells.load(state["spells"])
         self._told.load(state["told"])

@@ -1,4 +1,4 @@
-"""Since, where its left side announces what goes on holding, and the result does so, too."""
+"""Since, where what goes on holding at either side is announced, and what follows from it, too."""
 
 from __future__ import annotations
 
@@ -6,175 +6,333 @@ from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from tidelog.operators.coverage import overlapping
+from tidelog.operators.coverage import Bounds, Coverage, cut, merge, overlapping
 from tidelog.operators.open_rows import OPEN, SHUT
-from tidelog.operators.pairing import LEFT, RIGHT, RowPairing
+from tidelog.operators.operator import shift
+from tidelog.operators.pairing import LEFT, RIGHT, Range, RowPairing, dilated, without_left
+from tidelog.operators.room import NoRoomError, Room
 from tidelog.operators.since import Since
+from tidelog.operators.sweeping import Place, Sweeping
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS, Metric
 
+_NOW: Bounds = []
+_PAIR, _ALONE = 0, 1
+"""Two ways to a row of the result: both sides, or the right side alone."""
 
-class OpenSince(Since):
-    """`M' ← M1 S[a,∞) M2`, with announcements (`operators/open_rows.py`) at port 0 and in what it sends.
 
-    Once M1 is open and has met M2, the result is open from a time on, until M1 is shut. It is announced when it is certain
-    for that time. Nothing is done in between: a fact of M2 that lies ahead of M1's frontier is looked at once when that
-    comes near. State, beyond that of `Since`: the open rows of M1, each with the rows of M2 that it has met, and since when
-    the result is open, or from when on it will be.
+class OpenSince(Sweeping):
+    """`M' ← M1 Sϱ M2`, with announcements at its ports and in what it sends.
+
+    Intervals: those of `Since`, which takes what is open as if it never ended. What follows is gone through in the order of
+    time, as far as both sides are known; of a row that is shut, what would have followed behind its end is withdrawn, and
+    armed, in case the run goes on after all. What of it is certain when a fact comes is told at once. State: that of `Since`
+    and of `Sweeping`; the open rows, and what is known of these by facts. Final: as `Since`; what is announced is known
+    `beyond` that.
+
+    >>> same = RowPairing(key_of_left=tuple, key_of_right=tuple, combine=lambda left, right: right)
+    >>> since = OpenSince(Metric(2, 6), 0, same, slowest=0)
+    >>> since.receive(0, [(("a",), 2, OPEN)], 5), since.receive(1, [(("a",), 4, 4)], 5), since.receive(0, [], 6)
+    ([], [(('a',), 6, 6)], [(('a',), 6, 4611686018427387905)])
+    >>> since.receive(0, [], 20)
+    []
+    >>> since.receive(1, [], 20)
+    [(('a',), 6, 4611686018427387906), (('a',), 6, 10)]
     """
 
-    __slots__ = ("_coming", "_count", "_due", "_untold", "met")
+    __slots__ = ("_alone", "_beyond", "_coming", "_count", "_metric", "_pairs", "_to_open", "_under")
 
-    def __init__(self, metric: Metric, touch: int, pairing: RowPairing) -> None:
-        super().__init__(metric, touch, pairing)
-        self.met: dict[Row, tuple[int, dict[Row, int]]] = {}  # open left row → since when; right row → since when open
-        self._due: list[tuple[int, int, Row, Row, int]] = []  # left frontier, number, left, right, where they meet
-        self._coming: list[tuple[int, int, Row, Row]] = []  # left frontier, number, left and right row to be announced
-        self._untold: dict[tuple[Row, Row], int] = {}  # the same, and when the result begins
+    def __init__(self, metric: Metric, touch: int, pairing: RowPairing, slowest: int, beyond: int = 0) -> None:
+        super().__init__(2, slowest)
+        self._metric = metric
+        self._beyond = beyond
+        self._alone = None if pairing.left_adds_columns else without_left(metric, touch)
+        self._pairs = _Pairs(metric, touch, pairing, self.frontiers)
+        self._under: list[dict[Row, Bounds]] = [{}, {}]  # of open rows what facts tell, where they may still end before
+        self._to_open: list[dict[Row, int]] = [{}, {}]  # rows that are announced, and may be taken back before they begin
+        self._coming: list[list[tuple[int, int, Row]]] = [[], []]  # when they begin
         self._count = 0  # rows need not be comparable
 
+    def narrow(self, port: int, fact: Fact) -> Row | None:
+        return fact[0]
+
+    def begin(self, place: Place, held: dict[Row, bool]) -> None:
+        way, row = place
+        self.holding[way][row] = _NOW
+        self.gain(row, held)
+
+    def end(self, place: Place, held: dict[Row, bool]) -> None:
+        way, row = place
+        del self.holding[way][row]
+        self.lose(row, held)
+
+    # --- what comes in --------------------------------------------------------------------------------------------------
+
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        if port == RIGHT:
-            out: list[Fact] = []
-            told = super().feed(port, facts)
-            for row, lo, hi in facts:
-                for left in self.pairing.lefts_of(row):
-                    if left in self.met:
-                        self._meet(left, row, lo, hi, out)
-            return told + out
-        return self._take_announced(facts)
+        pairs = self._pairs
+        if self._known >= POS:
+            return []  # what was open has held to the end
+        pairs.begin(self.room)
+        shut: dict[Row, list[Range]] = {row: [] for row, _, hi in facts if hi == SHUT}
+        for row, lo, hi in facts:
+            if row in shut and hi <= POS:
+                shut[row].append((lo, hi))
+        for row, lo, hi in facts:
+            if hi == SHUT:
+                self._shut(port, row, lo, shut[row])
+            elif hi == OPEN:
+                self._announced(port, row, lo)
+            elif row not in shut:
+                self._take_fact(port, row, lo, hi)
+        return self._ahead_of_time()
 
-    def _take_announced(self, facts: Sequence[Fact]) -> list[Fact]:
-        before: list[Fact] = []
-        closing: list[tuple[Row, int, dict[Row, int]]] = []
-        for row, _, kind in facts:
-            if kind == SHUT:
-                since, rights = self.met.pop(row)
-                closing.append((row, since, rights))
-                for right, begin in rights.items():
-                    self._take_back(row, right, begin, before)
-        told = super().feed(LEFT, [fact for fact in facts if fact[2] <= POS])
-        behind: list[Fact] = []
-        for row, since, rights in closing:
-            self._close(row, since, rights, told)
-        for row, lo, kind in facts:
-            if kind == OPEN:
-                self._open(row, lo, behind)
-        return [*before, *told, *behind]
+    def _ahead_of_time(self) -> list[Fact]:
+        """Note what is held, and tell what of it is certain."""
+        for fact in self._pairs.held:
+            self._note(_PAIR, fact)
+        return self.tell_ahead(self._pairs.certain)
 
-    def _close(self, row: Row, since: int, rights: dict[Row, int], out: list[Fact]) -> None:
-        """What was announced has come as facts: send what follows from them, and arm what would if the run went on."""
-        bounds = self.left.rows.get(row, [])
-        i = next(iter(overlapping(bounds, since, since)), None)
-        if i is None:
-            return  # it was announced ahead of time, and has not begun
-        _, run_hi = self.closure(bounds[i], bounds[i + 1])
-        for right, begin in rights.items():
-            self._hold((row, right), bounds[i], run_hi, (begin, POS), out)
-
-    def _open(self, row: Row, lo: int, out: list[Fact]) -> None:
-        met: dict[Row, int] = {}
-        self.met[row] = (lo, met)
-        for begin, _ in self._runs_touching(row, lo, lo):
-            for right, bounds in self.armed.get(row, {}).pop(begin, {}).items():
-                self._armed_ranges -= len(bounds) >> 1
-                self._announce(row, right, bounds[0], out)
-        for right in self.pairing.rights_of(row):
-            bounds = self.right.rows.get(right, [])
-            for i in overlapping(bounds, lo - 1, POS):
-                self._meet(row, right, bounds[i], bounds[i + 1], out)
-
-    def _meet(self, left: Row, right: Row, lo: int, hi: int, out: list[Fact]) -> None:
-        """A right row meets an open left one: now, or, where it lies ahead, once the left one has come there."""
-        begin, _ = self.closure(self.met[left][0], POS)
-        if hi < begin:
+    def _announced(self, port: int, row: Row, lo: int) -> None:
+        if lo <= self.frontiers[port]:
+            self._open(port, row, lo)
             return
-        meeting = max(lo, begin)
-        due = meeting - 1 if self.touch else meeting - (meeting & 1)
-        if due <= self.frontiers[LEFT]:
-            self._announce(left, right, meeting + self.metric.a | self.metric.left_open, out)
-        else:
-            self._count += 1
-            heappush(self._due, (due, self._count, left, right, meeting))
-
-    def _announce(self, left: Row, right: Row, begin: int, out: list[Fact]) -> None:
-        met = self.met[left][1]
-        known = met.get(right)
-        if known is not None and known <= begin:
-            return
-        if known is not None:
-            self._take_back(left, right, known, out)
-        met[right] = begin
-        certain = self._certain(begin)
-        if certain <= self.frontiers[LEFT]:
-            out.append((self.pairing.combine(left, right), begin, OPEN))
-            return
-        self._untold[left, right] = begin
+        self._to_open[port][row] = lo
         self._count += 1
-        heappush(self._coming, (certain, self._count, left, right))
+        heappush(self._coming[port], (lo, self._count, row))
 
-    def _take_back(self, left: Row, right: Row, begin: int, out: list[Fact]) -> None:
-        if self._untold.pop((left, right), None) is None:
-            out.append((self.pairing.combine(left, right), begin, SHUT))
+    def _shut(self, port: int, row: Row, lo: int, told: list[Range]) -> None:
+        if self._to_open[port].pop(row, None) is None:
+            self._withdraw(port, row, lo, told)
+            return
+        for begin, end in told:
+            self._take_fact(port, row, begin, end)
 
-    def _certain(self, begin: int) -> int:
-        """How far M1 has to be known, so that what goes on from there on does hold at its begin."""
-        if not self.metric.a and not self.metric.left_open:
-            return NEG  # M2 alone, or what M1 has brought before, makes it so
-        return begin if begin & 1 and not self.touch else begin - 1
+    def _take_fact(self, port: int, row: Row, lo: int, hi: int) -> None:
+        since = self._pairs.opened[port].get(row)
+        if since is not None and hi >= since:
+            self._keep(port, row, lo, hi)
+            hi = since - 1
+        if lo <= hi:
+            self._pass_to_pairs(port, row, lo, hi)
+
+    def _keep(self, port: int, row: Row, lo: int, hi: int) -> None:
+        """Keep what a fact tells of an open row, as long as that may have ended before."""
+        bounds = self._under[port].setdefault(row, [])
+        merge(bounds, lo, hi, 1, row, [])
+        gone = 0
+        while gone < len(bounds) and bounds[gone + 1] <= self.frontiers[port]:
+            gone += 2
+        del bounds[:gone]
+
+    def _open(self, port: int, row: Row, lo: int) -> None:
+        bounds = self._pairs.side(port).rows.get(row, [])
+        for i in overlapping(bounds, lo, POS):
+            self._keep(port, row, bounds[i], bounds[i + 1])
+        self._pairs.opened[port][row] = lo
+        self._pass_to_pairs(port, row, lo, POS)
+
+    def _pass_to_pairs(self, port: int, row: Row, lo: int, hi: int) -> None:
+        self._pairs.take(port, row, lo, hi)
+        if port == RIGHT and self._alone is not None:
+            begin, end = dilated(self._alone, lo, hi)
+            self._note(_ALONE, (row, begin, end))
+            if row in self._pairs.opened[RIGHT]:
+                end = min(end, dilated(self._alone, NEG, self.frontiers[RIGHT])[1])
+            if begin <= end:
+                self._pairs.certain.append((row, begin, end))
+
+    def _note(self, way: int, fact: Fact) -> None:
+        row, lo, hi = fact
+        self._take((way, row), row, max(lo, self._known + 1), hi)
+
+    # --- what ends ------------------------------------------------------------------------------------------------------
+
+    def _withdraw(self, port: int, row: Row, lo: int, told: list[Range]) -> None:
+        """A row is open no longer: it has held as far as it was known, and as facts tell; no more follows."""
+        pairs = self._pairs
+        del pairs.opened[port][row]
+        known = self._under[port].pop(row, [])
+        merge(known, lo, max(lo, self.frontiers[port]), 1, row, [])
+        for begin, end in told:
+            merge(known, begin, end, 1, row, [])
+        end = known[next(overlapping(known, lo, lo)) + 1]
+        begin = pairs.cut(port, row, end)
+        if port == LEFT:
+            self._withdraw_left(row, begin, end)
+        else:
+            self._withdraw_right(row, begin, end)
+        for i in range(0, len(known), 2):
+            if known[i] < begin:  # it is known to begin earlier
+                self._pass_to_pairs(port, row, known[i], min(known[i + 1], begin - 1))
+            elif known[i] > end:
+                self._pass_to_pairs(port, row, known[i], known[i + 1])
+
+    def _withdraw_left(self, row: Row, begin: int, end: int) -> None:
+        pairs = self._pairs
+        upto = pairs.closure(begin, end)[1]
+        for right in pairs.pairing.rights_of(row):
+            beyond = self._cut(_PAIR, pairs.pairing.combine(row, right), upto)
+            if beyond:
+                pairs.arm(row, begin, right, beyond)
+
+    def _withdraw_right(self, row: Row, begin: int, end: int) -> None:
+        pairs = self._pairs
+        for left in pairs.pairing.lefts_of(row):
+            upto = dilated(self._metric, begin, end)[1]
+            pairs.disarm(left, row, end, upto)
+            self._cut(_PAIR, pairs.pairing.combine(left, row), pairs.last_reached(left, end, upto))
+        if self._alone is not None:
+            self._cut(_ALONE, row, dilated(self._alone, begin, end)[1])
+
+    def _cut(self, way: int, row: Row, upto: int) -> Bounds:
+        """Take back that a row of the result holds behind a time; returns what has been taken back."""
+        spell = self._spells[way].get(row)
+        if spell is None:
+            return []
+        beyond = cut(spell.bounds, upto)
+        if beyond:
+            self._look_at((way, row), max(upto, self._known) + 1)
+        return beyond
+
+    # --- time -----------------------------------------------------------------------------------------------------------
 
     def settle(self, port: int) -> list[Fact]:
-        out = super().settle(port)
-        while self._due and self._due[0][0] <= self.frontiers[LEFT]:
-            _, _, left, right, meeting = heappop(self._due)
-            if left in self.met and self.closure(self.met[left][0], POS)[0] <= meeting:
-                self._announce(left, right, meeting + self.metric.a | self.metric.left_open, out)
-        while self._coming and self._coming[0][0] <= self.frontiers[LEFT]:
-            certain, _, left, right = heappop(self._coming)
-            begin = self._untold.get((left, right))
-            if begin is not None and self._certain(begin) <= certain:
-                del self._untold[left, right]
-                out.append((self.pairing.combine(left, right), begin, OPEN))
-        return out
+        self._pairs.begin(self.room)
+        for at, coming in enumerate(self._coming):
+            while coming and coming[0][0] <= self.frontiers[at]:
+                lo, _, row = heappop(coming)
+                if self._to_open[at].get(row) == lo:
+                    del self._to_open[at][row]
+                    self._open(at, row, lo)
+        out = self._ahead_of_time()
+        self._pairs.settle(port)
+        return out + self.untold(super().settle(port))
 
-    def forget_left(self, rows: list[Row]) -> None:
-        super().forget_left([row for row in rows if row not in self.met])
+    def reached(self) -> int:
+        """Behind its frontier, too, nothing will be untrue that follows by now; but more may follow."""
+        return min(self.frontiers[LEFT], shift(self._pairs.promised(), self._beyond))
+
+    def promised(self, known: int) -> int:
+        return self._pairs.promised()
 
     def deadline(self) -> tuple[int, int] | None:
-        due = min(due[0][0] for due in (self._due, self._coming) if due) if self._due or self._coming else None
-        return None if due is None else (LEFT, due)
+        left, right = ([coming[0][0]] if coming else [] for coming in self._coming)
+        turns = [turn[0] for turn in self._turns[:1]]
+        due = min([*turns, *left, *(shift(lo, self._metric.a) for lo in right)], default=None)
+        if due is None or self._slowest == LEFT:
+            return None if due is None else (LEFT, due)
+        return RIGHT, shift(due, -self._metric.a - self._beyond)
 
-    def announced_rows(self) -> list[tuple[Row, int]]:
-        met = [(left, *item) for left, (_, rights) in self.met.items() for item in rights.items()]
-        return [
-            (self.pairing.combine(left, right), since) for left, right, since in met if (left, right) not in self._untold
-        ]
+    # --- what is held ---------------------------------------------------------------------------------------------------
 
     def entries(self) -> int:
-        return (
-            super().entries() + len(self._due) + len(self._coming) + sum(1 + len(rights) for _, rights in self.met.values())
-        )
+        under = sum(len(bounds) >> 1 for rows in self._under for bounds in rows.values())
+        return super().entries() + self._pairs.entries() + under + sum(map(len, self._coming))
 
     def state(self) -> dict[str, Any]:
-        met = [
-            [list(left), since, [[list(right), lo] for right, lo in rights.items()]]
-            for left, (since, rights) in self.met.items()
-        ]
-        due = [[due, list(left), list(right), meeting] for due, _, left, right, meeting in sorted(self._due)]
-        return {**super().state(), "met": met, "due": due}
+        under = [[[list(row), list(bounds)] for row, bounds in rows.items()] for rows in self._under]
+        to_open = [[[list(row), lo] for row, lo in rows.items()] for rows in self._to_open]
+        return {**super().state(), "pairs": self._pairs.state(), "under": under, "to_open": to_open}
 
     def load(self, state: dict[str, Any]) -> None:
         super().load(state)
-        self.met = {tuple(left): (since, {tuple(right): lo for right, lo in rights}) for left, since, rights in state["met"]}
-        for left in self.met:
-            self.pairing.rights_of(left)
-        self._due = [
-            (due, i, tuple(left), tuple(right), meeting) for i, (due, left, right, meeting) in enumerate(state["due"])
-        ]
-        heapify(self._due)
-        known = self.frontiers[LEFT]
-        met = [(left, *item) for left, (_, rights) in self.met.items() for item in rights.items()]
-        self._untold = {(left, right): begin for left, right, begin in met if self._certain(begin) > known}
-        self._coming = [(self._certain(begin), i, *pair) for i, (pair, begin) in enumerate(self._untold.items())]
-        heapify(self._coming)
-        self._count = len(self._due) + len(self._coming)
+        self._pairs.load(state["pairs"])
+        self._under = [{tuple(row): list(bounds) for row, bounds in rows} for rows in state["under"]]
+        self._to_open = [{tuple(row): lo for row, lo in rows} for rows in state["to_open"]]
+        self._coming = [[(lo, i, row) for i, (row, lo) in enumerate(rows.items())] for rows in self._to_open]
+        for coming in self._coming:
+            heapify(coming)
+        self._count = max(map(len, self._coming))
+
+
+class _Pairs(Since):
+    """`Since` without what the right side makes alone, over what is open as if it never ended.
+
+    `held` is what follows from that, and `certain` what of it follows from what is known.
+    """
+
+    __slots__ = ("certain", "held", "opened")
+
+    def __init__(self, metric: Metric, touch: int, pairing: RowPairing, frontiers: list[int]) -> None:
+        super().__init__(metric, touch, pairing)
+        self.alone = None
+        self.frontiers = frontiers
+        self.opened: tuple[dict[Row, int], dict[Row, int]] = ({}, {})
+        self.held: list[Fact] = []
+        self.certain: list[Fact] = []
+
+    def begin(self, room: Room) -> None:
+        """A message begins."""
+        self.room = room
+        self._most_armed = self._armed_ranges + room.rows
+        self.held, self.certain = [], []
+
+    def side(self, port: int) -> Coverage:
+        """What is stored of a port."""
+        return self.left if port == LEFT else self.right
+
+    def take(self, port: int, row: Row, lo: int, hi: int) -> None:
+        """New coverage of a port."""
+        if port == LEFT:
+            self.take_left(row, lo, hi, self.held)
+        else:
+            self.take_right(row, lo, hi, self.held)
+        if len(self.held) > self.room.rows:
+            raise NoRoomError(len(self.held))
+
+    def _hold(self, pair: tuple[Row, Row], begin: int, run_hi: int, held: Range, out: list[Fact]) -> None:
+        super()._hold(pair, begin, run_hi, held, out)
+        left, right = pair
+        lo, hi = held
+        if run_hi >= POS and left in self.opened[LEFT]:
+            run_hi = self.closure(begin, max(begin, self.frontiers[LEFT]))[1]
+        if right in self.opened[RIGHT]:
+            met, known = max(self.closure(begin, begin)[0], self.opened[RIGHT][right]), self.frontiers[RIGHT]
+            if met > known:
+                return  # they have not met yet
+            first, last = dilated(self.metric, met, known)
+            lo, hi = max(lo, first), min(hi, last)
+        if lo <= min(hi, run_hi):
+            self.certain.append((self.pairing.combine(left, right), lo, min(hi, run_hi)))
+
+    def cut(self, port: int, row: Row, end: int) -> int:
+        """The last run of a row, which had no end, has one; returns its begin."""
+        bounds = self.side(port).rows[row]
+        bounds[-1] = end
+        return bounds[-2]
+
+    def arm(self, left: Row, begin: int, right: Row, beyond: Bounds) -> None:
+        """What follows from a pair if the run of its left row goes on."""
+        bounds = self.armed.setdefault(left, {}).setdefault(begin, {}).setdefault(right, [])
+        before = len(bounds)
+        for i in range(0, len(beyond), 2):
+            merge(bounds, beyond[i], beyond[i + 1], 1, right, [])
+        self._armed_ranges += (len(bounds) - before) >> 1
+
+    def last_reached(self, left: Row, end: int, upto: int) -> int:
+        """How far a pair holds whose right row has ended, if it would hold `upto` a time in a run that goes on."""
+        bounds = self.left.rows.get(left, [])
+        reached = end
+        for i in range(0, len(bounds), 2):
+            run_lo, run_hi = self.closure(bounds[i], bounds[i + 1])
+            if run_lo <= end:
+                reached = run_hi
+        return min(reached, upto)
+
+    def disarm(self, left: Row, right: Row, end: int, upto: int) -> None:
+        """A right row has ended: nothing follows behind `upto`, nor in runs that begin behind its end, if they go on."""
+        for begin, rows in self.armed.get(left, {}).items():
+            bounds = rows.get(right, [])
+            before = len(bounds)
+            cut(bounds, upto if self.closure(begin, begin)[0] <= end else NEG)
+            self._armed_ranges -= (before - len(bounds)) >> 1
+
+    def state(self) -> dict[str, Any]:
+        opened = [[[list(row), lo] for row, lo in rows.items()] for rows in self.opened]
+        return {**super().state(), "opened": opened}
+
+    def load(self, state: dict[str, Any]) -> None:
+        super().load(state)
+        for rows, stored in zip(self.opened, state["opened"], strict=True):
+            rows.clear()
+            rows.update((tuple(row), lo) for row, lo in stored)

@@ -147,7 +147,7 @@ class Sweeping(Operator):
     # --- going through time ---------------------------------------------------------------------------------------------
 
     def settle(self, port: int) -> list[Fact]:
-        known = min(self.frontiers)
+        known = self.reached()
         if known <= self._known:
             return []
         out: list[Fact] = []
@@ -162,6 +162,10 @@ class Sweeping(Operator):
             out += [(row, self._since[row], OPEN) for row in begun]
         self._known, self.frontier = known, self.promised(known)
         return out
+
+    def reached(self) -> int:
+        """How far can be gone through time."""
+        return min(self.frontiers)
 
     def promised(self, known: int) -> int:
         """The frontier that follows when all has been gone through up to `known`."""

@@ -95,7 +95,7 @@ def build_operator(
 def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced) -> Operator:
     match step.shape:
         case PairShape("since", metric):
-            return OpenSince(metric, timeline.touch, _pairing(step.shape))
+            return OpenSince(metric, timeline.touch, _pairing(step.shape), announced.slowest, announced.beyond)
         case JoinShape(atoms=atoms) if len(atoms) > 1:
             return OpenJoin(step.shape, announced.slowest)
         case AntiJoinShape() if announced.is_fed:

@@ -249,8 +249,7 @@ class Final(Runs):
     def restore(self, data: dict[str, Any]) -> None:
         self.frontiers = dict(data["frontiers"])
         self._restore_opened(data["open"])
-        endless = data.get("endless", {})  # of before version 10 it is unknown
-        self._endless = {predicate: {tuple(row) for row in endless.get(predicate, ())} for predicate in self._endless}
+        self._endless = {predicate: {tuple(row) for row in rows} for predicate, rows in data["endless"].items()}
         for predicate, stored in data["coverage"].items():
             self.coverage[predicate].restore(stored)
             self._agendas[predicate].clear()
@@ -263,8 +262,10 @@ def _is_final(lo: int, hi: int, frontier: int) -> bool:
 
 
 def _ended_runs(bounds: Bounds, since: int | None) -> int:
-    """How many bounds of a row's runs do not touch what is open of it."""
-    return len(bounds) if since is None else bisect_left(bounds, since - 1) & ~1
+    """How many bounds of a row's runs do not touch what is open of it, or have no end anyway."""
+    if since is None or (bounds and bounds[-1] >= POS and bounds[-2] <= since):
+        return len(bounds)
+    return bisect_left(bounds, since - 1) & ~1
 
 
 def _text(record: Record) -> str:
@@ -441,7 +442,7 @@ class Points(Emission):
                 holding.add(shown)
                 if shown[1] < POS:
                     self._ends.add(shown[1], shown)
-        found = [(predicate, row, point, point) for block in holding.blocks for _, _, predicate, row, _ in block]
+        found = [(shown[2], shown[3], point, point) for block in holding.blocks for shown in block]
         return (
             [record for record, _ in groupby(found)] if self.announced else found
         )  # what is open may have come as facts, too

@@ -29,10 +29,10 @@ class Enough(Flow):
         self._is_strict = is_strict
 
     def add(self, value: Value | None, weight: int) -> None:
-        self._excess += _weight(value) * weight
+        self._excess += weight_of(value) * weight
 
     def change_rate(self, value: Value | None, change: int) -> None:
-        self._rate += _weight(value) * change
+        self._rate += weight_of(value) * change
 
     def move(self, ticks: int) -> None:
         self._excess += self._rate * ticks
@@ -55,7 +55,8 @@ class Enough(Flow):
         return 1 if self._is_enough() else None
 
 
-def _weight(value: Value | None) -> int | Fraction:
+def weight_of(value: Value | None) -> int | Fraction:
+    """What a time point weighs: 1 where they are counted."""
     if value is None:
         return 1
     if isinstance(value, str):

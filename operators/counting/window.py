@@ -221,7 +221,9 @@ class Window(Group):
 
     def following(self, known: int) -> int:
         time = known + 1 if self._untold else self._then
-        if (lasts := self._lasts()) < POS:
+        if self._value is not None and not self._announced:  # it was to change, and has been told so far
+            time = min(time, self._at + 1)
+        elif (lasts := self._lasts()) < POS:
             time = min(time, self._at + 1 + lasts)
         return POS if time >= POS else time + -time % self._step
 

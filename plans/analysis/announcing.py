@@ -35,10 +35,8 @@ def announcing_steps(
 ) -> tuple[dict[str, Announced], frozenset[Port]]:
     """The steps that announce that a row goes on holding, and that it does not any more, or pass this on; and who takes it.
 
-    Someone takes it: outputs and constraints, which are `watched`, or ports of steps that pass it on, of joins and
-    negations, and of `since` without an end, whose result is open once M1 is. There M1 has to come from a negation, a join
-    or a box, so that nobody else tells parts of what is open. Whoever else reads such a step gets pieces
-    (`plans/telling.py`).
+    Someone takes it: outputs and constraints, which are `watched`, or ports of other steps. Whoever else reads such a step
+    gets pieces (`plans/telling.py`).
     """
     return _Announcing(steps, watched, leads, prospects).find()
 
@@ -128,9 +126,9 @@ class _Announcing:
             if step == self.loops[step.loop][0]:
                 self._follow_loop(self.loops[step.loop])
             return
-        lead, shape = self.leads[step.id], step.shape
         if _lasts(step):
             return
+        lead, shape = self.leads[step.id], step.shape
         fed_by = [self.reach[step.inputs[port].name] for port in self._taken(step)]
         if isinstance(shape, AntiJoinShape) and not fed_by:
             reach = self._lead(step.inputs[1])
@@ -138,6 +136,8 @@ class _Announcing:
             reach = self._lead(step.inputs[0])
         elif announces(shape) or (fed_by and (_sweeps(shape) or _groups(shape))):
             reach = lead
+        elif fed_by and isinstance(shape, PairShape):
+            reach = lead if 1 in self._taken(step) else self._lead(step.inputs[0])  # what M2 has begun goes on as M1 does
         elif fed_by:
             reach = min(fed_by) + (_distance(shape) if isinstance(shape, DilateShape) else 0)
         else:
@@ -203,8 +203,8 @@ class _Announcing:
                 return step.id not in self.irregular
             case LatestShape() | ThresholdShape():
                 return step.id not in self.irregular and self._is_plain(step.inputs[port])
-            case PairShape("since", metric):
-                return port == 0 and metric.b >= POS and _sweeps(self.steps[step.inputs[port].name].shape)
+            case PairShape("since"):
+                return step.id not in self.irregular
             case _:
                 return False
 
@@ -223,7 +223,8 @@ class _Announcing:
         return self.reach[feed.name] <= self._lead(feed)
 
     def _slowest(self, step: Step) -> int:
-        return min(range(len(step.inputs)), key=lambda port: self._lead(step.inputs[port]))
+        after = step.shape.metric.a if isinstance(step.shape, PairShape) else 0  # what M2 brings follows so much later
+        return min(range(len(step.inputs)), key=lambda port: self._lead(step.inputs[port]) + (after if port else 0))
 
     def _lead(self, feed: Feed) -> int:
         return lead_of_feed(feed, self.leads)

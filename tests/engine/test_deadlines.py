@@ -25,7 +25,7 @@ from tidelog.operators.operator import Operator, shift
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Fact, Record
 from tidelog.plans.parser import parse
-from tidelog.plans.plan import ErodeShape, LatchShape, Plan, ToldShape
+from tidelog.plans.plan import ErodeShape, LatchShape, PairShape, Plan, ToldShape
 from tidelog.plans.syntax import Program
 from tidelog.runtime.interfaces import Batch, EmitMode
 
@@ -97,13 +97,36 @@ CLIPPED = [
     "o(X) :- always (diamondminus[0,9] q(X), not p(X), not r(X,_)) in [4].",
 ]
 OPEN = "m(X) :- diamondminus[0,6] q(X), not p(X)."
-MIXED = [
-    f"{OPEN} o(X) :- m(X), not r(X,_). t(X) :- m(X). t(Y) :- t(X), r(X,Y).",
+SINCE = [
     f"{OPEN} o(X) :- p(X) since[1,3] m(X). s(X) :- m(X) since(0,4] p(X). u(X) :- boxminus[0,2] m(X).",
+    "m(X) :- not q(X) since p(X). o(X) :- not m(X) since q(X). o(X) :- r(X,X) since[0,2] m(X). s(X) :- m(X), not o(X).",
+    f"{OPEN} o(X) :- m(X) since[0,3) q(X). s(X) :- m(X) since[0,2] m(X). u(X) :- q(X) since m(X).",
+    f"{OPEN} o(X,Y) :- m(X) since[0,3] r(X,Y). s(X) :- r(X,X) since[1,5] m(X). u(X,Y) :- m(X) since[2,inf) r(X,Y).",
+    f"{OPEN} m(X) :- p(X). m(X) :- diamondminus[1,3] (q(X), not p(X)). o(X) :- m(X) since(1,4) r(X,_), not p(X).",
+    "m(X) :- not q(X) since p(X). o(X) :- m(X) since[2,4] q(X). s(X) :- q(X) since[0,3] m(X). u(X) :- m(X) since[1,1] m(X).",
+    "m(X) :- not q(X) since p(X). n(Y) :- not p(Y) since r(X,Y). o(X) :- m(X) since[1,4] n(X). s(X) :- n(X) since m(X).",
+    "m(X) :- not q(X) since p(X). m(X) :- diamondplus[0,2] r(X,_). o(X) :- r(X,X) since[0,2] m(X). "
+    "s(X) :- m(X) since[0,3] r(X,_).",
+    f"{OPEN} o(Y) :- (m(X) since[1,3] r(X,Y)), m(Y). s(X) :- boxminus[0,1] (m(X) since[0,6] p(X)). "
+    "u(X) :- m(X) since[3,3] q(X).",
+    f"{OPEN} o(Y) :- m(X) since[0,3] r(X,Y). s(Y) :- diamondminus[0,9] q(Y) since[1,3] m(Y).",
+]
+RECURSIVE = [
+    "u(X,Y) :- not q(X) since r(X,Y). o(X,Y) :- u(X,Y). o(X,Z) :- o(X,Y), u(Y,Z).",
+    "u(X,Y) :- not q(Y) since r(X,Y). o(X,Y) :- u(X,Y). o(X,Y) :- r(X,Y). o(X,Z) :- o(X,Y), o(Y,Z).",
+    f"{OPEN} o(X) :- m(X). o(Y) :- o(X), r(X,Y).",
+    f"{OPEN} o(X) :- m(X). o(Y) :- o(X), diamondminus[0,3] r(X,Y). s(X) :- o(X), not p(X). s(X) :- boxminus[0,2] o(X).",
+    "u(X,Y) :- not q(X) since r(X,Y). e(X) :- p(X). e(Y) :- d(X), u(X,Y). d(Y) :- e(X), u(X,Y). d(X) :- e(X), X != b.",
+    "u(X,Y) :- not q(X) since r(X,Y). u(X,Y) :- diamondminus[0,2] r(Y,X). o(X) :- p(X). o(Y) :- o(X), u(X,Y). "
+    "s(X) :- p(X) since[0,3] o(X). c() :- o(X), o(Y), X != Y. bottom :- o(X), q(X).",
+    f"{OPEN} u(X,Y) :- diamondminus[0,5] r(X,Y), not p(X). o(X) :- m(X). o(Y) :- o(X), u(X,Y), X != Y. s(N) :- o(N), o(N).",
+]
+MIXED = [
+    "u(X,Y) :- not q(X) since r(X,Y). e(X) :- p(X). e(Y) :- d(X), u(X,Y). d(Y) :- e(X), u(X,Y). d(X) :- e(X), not q(X).",
+    f"{OPEN} o(X) :- m(X), not r(X,_). t(X) :- m(X). t(Y) :- t(X), r(X,Y).",
     f"{OPEN} o(X) :- r(X,_) until[0,3] m(X). s(X) :- m(X) until[1,2] r(X,_). s(X) :- diamondminus[2,inf) m(X).",
     "m(X) :- not q(X) since p(X). m(X) :- boxminus[0,2] (diamondminus[0,6] q(X), not p(X)). o(Y) :- m(X), r(X,Y). "
     "t(X) :- m(X). t(Y) :- t(X), diamondminus[0,2] r(X,Y).",
-    "m(X) :- not q(X) since p(X). o(X) :- not m(X) since q(X). o(X) :- r(X,X) since[0,2] m(X). s(X) :- m(X), not o(X).",
     "m(X) :- diamondminus[1,3] (diamondminus[0,6] q(X), not p(X)). m(X) :- diamondplus[0,2] (q(X), not p(X)). "
     "o(X) :- p(X) since[0,3] m(X). s(X) :- m(X), not r(X,_). s(X) :- diamondminus m(X).",
 ]
@@ -173,6 +196,28 @@ def test_announcements_through_operators_change_nothing(rules: str, data: st.Dat
     """Likewise where what is open meets other things, and stands under other operators."""
     program = parse(f"timeline {data.draw(st.sampled_from(['integer', 'rational']))}. {rules}")
     assert compiled(program).announcing
+    assert_announcements_change_nothing(program, data)
+
+
+@pytest.mark.parametrize("rules", SINCE)
+@drawn(30)
+@given(data=st.data())
+def test_announcements_at_both_sides_of_since_change_nothing(rules: str, data: st.DataObject) -> None:
+    """Likewise where what is open stands at either side of `since`, with an end or without one."""
+    program = parse(f"timeline {data.draw(st.sampled_from(['integer', 'rational']))}. {rules}")
+    plan = compiled(program)
+    assert any(isinstance(step.shape, PairShape) and step.id in plan.announcing for step in plan.steps)
+    assert_announcements_change_nothing(program, data)
+
+
+@pytest.mark.parametrize("rules", RECURSIVE)
+@drawn(30)
+@given(data=st.data())
+def test_announcements_through_recursion_change_nothing(rules: str, data: st.DataObject) -> None:
+    """Likewise where recursive rules go over what is open, round in circles, too."""
+    program = parse(f"timeline {data.draw(st.sampled_from(['integer', 'rational']))}. {rules}")
+    plan = compiled(program)
+    assert any(step.id in plan.announcing for step in plan.steps if step.loop is not None)
     assert_announcements_change_nothing(program, data)
 
 
@@ -499,6 +544,9 @@ OPEN_RULES = {
     "a box that is clipped": "r(X) :- always m(X) in [5].",
     "a diamond without an end": "r(X) :- diamondminus[2,inf) m(X), m(X).",
     "a constraint": "r(X) :- z(X), not m(X). bottom :- m(X), not s(X).",
+    "since with an end": "r(X) :- m(X) since[0,500] b(X), m(X).",
+    "since over what is open": "r(X) :- z(X) since[1,5] m(X).",
+    "recursion": "r(X) :- m(X), z(X). r(Y) :- r(X), l(X,Y). l(X,X) :- m(X).",
 }
 
 

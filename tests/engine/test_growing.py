@@ -40,13 +40,13 @@ def test_turns_change_no_answer(timeline: str, data: st.DataObject) -> None:
         assert not differences(program, facts, found, until(program, facts)), show(program, facts)
 
 
-def test_what_is_counted_is_told_in_pieces() -> None:
-    """Where an open fact is counted, it is told at each time; outputs and constraints get it as it is."""
+def test_what_looks_ahead_is_told_in_pieces() -> None:
+    """Where an open fact is looked at from before, it is told at each time; outputs and constraints get it as it is."""
     text = "timeline integer. m(X) :- p(X), not n(X). o(X) :- m(X). bottom :- p(X), not q(X)."
     assert {"m", "o", "bottom.1"} <= compile(text).announcing.keys()
-    counted = compile(text + " c(N) :- N = count() over m(X) in [5].")
-    assert "m" in counted.announcing
-    assert counted.step("c/1").inputs == (Feed("step", "m/told"),)
+    ahead = compile(text + " u(X) :- m(X) until[0,5] q(X).")
+    assert "m" in ahead.announcing
+    assert ahead.step("u/1").inputs[0] == Feed("step", "m/told")
 
 
 def test_few_open_rows_are_told_at_each_move() -> None:

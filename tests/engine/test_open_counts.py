@@ -131,3 +131,57 @@ def test_the_greatest_of_what_goes_on_comes_back_when_a_greater_one_ends() -> No
     session.push("off", ["a"], 30)
     session.finish()
     assert sorted(map(str, session.pull())) == ["c(3)@[1,3]", "c(3)@[23,32]", "c(5)@[13,22]", "c(8)@[4,12]"]
+
+
+def test_what_is_enough_with_open_rows_is_told_at_once() -> None:
+    """A fact that makes it enough together with what goes on is told of with the fact, before time has come so far."""
+    text = "timeline integer. m(S) :- not off(S) since on(S). c() :- count() over m(S) in [5] >= 6. output c."
+    session = Session(tidelog.compile(text))
+    session.push("on", ["a"], 1)
+    assert session.pull() == []
+    session.push("on", ["b"], 6)
+    assert [str(answer) for answer in session.pull()] == ["c@[6,7]"]
+
+
+def test_a_restored_session_knows_when_it_will_be_enough() -> None:
+    """A window that fills weighs enough at a time that is known beforehand, also to a session that goes on later."""
+    text = "timeline integer. m(S) :- not off(S) since on(S). c(S) :- count() over m(S) in [8] by S >= 7. output c."
+    plan = tidelog.compile(text)
+    session = Session(plan, emit="changes")
+    session.push("on", ["a"], 1)
+    session.advance(4)
+    saved, session = session.snapshot(), Session(plan, emit="changes")
+    session.restore(saved)
+    session.advance(6)
+    assert session.pull() == []
+    session.advance(7)
+    assert [str(answer) for answer in session.pull()] == ["c(a)@[7.."]
+
+
+def test_a_restored_session_goes_on_to_tell_a_count_that_was_to_change() -> None:
+    """What held for one tick leaves the window while the state is stored: the count of the others goes on to be told."""
+    text = "timeline integer. m(X) :- diamondminus[0,6] q(X), not p(X). c(N) :- N = count() over m(X) in [0]. output c."
+    plan = tidelog.compile(text)
+    session, told = Session(plan), []
+    for predicate, row, time in (("q", "b", 0), ("q", "a", 1), ("p", "a", 2), ("p", "a", 3), ("p", "a", 4)):
+        session.push(predicate, [row], time)
+        told += [str(answer) for answer in session.pull()]
+        saved, session = session.snapshot(), Session(plan)
+        session.restore(saved)
+    assert told == ["c(1)@0", "c(2)@1", "c(1)@2", "c(1)@3"]
+
+
+def test_an_aggregate_counts_at_no_cost_whoever_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who takes no announcements of the aggregate costs a row at each time, and not all that is counted."""
+    calls = Calls(monkeypatch)
+    rules = "c(N) :- N = count() over m(S,Z) in [0]. d(N) :- b(_) until[0,3] c(N). output d."
+    found = []
+    for count in (10, 200):
+        session = Session(tidelog.compile(GIVEN + rules))
+        session.push_records([("on", (i, i % 5), 0, 0) for i in range(count)])
+        session.advance(10)
+        calls.during(session)
+        for time in range(11, 60):
+            session.advance(time)
+        found.append((calls.calls, calls.facts))
+    assert found[0] == found[1]
