@@ -441,7 +441,7 @@ class Points(Emission):
                 holding.add(shown)
                 if shown[1] < POS:
                     self._ends.add(shown[1], shown)
-        found = [(predicate, row, point, point) for block in holding.blocks for _, _, predicate, row, _ in block]
+        found = holding.at(point)
         return (
             [record for record, _ in groupby(found)] if self.announced else found
         )  # what is open may have come as facts, too
