@@ -325,8 +325,6 @@ class Changes(Runs):
             bounds = []
         since = self._open[predicate].get(row)
         ended = _ended_runs(bounds, since)
-        if not ended and since is not None and row in begun:  # it goes on
-            return
         done = 0
         while done < ended or since is not None:
             is_open = done == ended
