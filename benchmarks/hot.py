@@ -1,4 +1,4 @@
-"""Where a fact spends its time: joins, points, JSON lines, garbage collection.
+"""Where a fact spends its time: joins, points, JSON lines, recursion, garbage collection.
 
 Beside each cost stands its ratio to the least that a fact can cost, measured by turns with it: decoding its JSON line into a
 typed struct, and one insertion into a dict. "Host's collector" is a program with Python's own thresholds, as one that embeds
@@ -30,9 +30,19 @@ RATE, THIN = 800, 200
 RULES = 10
 HOLDING, ROWS = 80, 100
 LINES = 20_000
-JOIN_TARGET, JOINS_TARGET, POINTS_TARGET, LINE_TARGET = 8.0, 60.0, 5.0, 1.0
+JOIN_TARGET, JOINS_TARGET, POINTS_TARGET, LINE_TARGET, LINK_TARGET = 8.0, 60.0, 5.0, 1.0, 30.0
+LINKS, NODES = 2_000, 60
+"""Of links between so many nodes, half as many hold at a time: an event brings about three new answers."""
 
 _INPUT = "timeline integer. input p(a, b).\n"
+_REACHABILITY = """
+timeline integer.
+input link(x, y).
+output reach.
+up(X, Y) :- diamondminus[0,30] link(X, Y).
+reach(X, Y) :- up(X, Y).
+reach(X, Z) :- reach(X, Y), up(Y, Z).
+"""
 
 
 class _Fact(msgspec.Struct, gc=False):
@@ -48,7 +58,7 @@ def run() -> list[Figure]:
     with collecting_seldom():
         figures = [*_joins("join of two windows", 1, RATE, JOIN_TARGET)]
         figures += [figure for rate in (THIN, RATE) for figure in _joins(f"{RULES} joins", RULES, rate, JOINS_TARGET)]
-        figures += [*_points(), *_lines()]
+        figures += [*_points(), *_lines(), *_reachability()]
     figures += [*_joins("host's collector, join of two windows", 1, RATE, None)]
     return [*figures, _memory()]
 
@@ -113,6 +123,26 @@ def _decoding() -> Run:
     lines = _json()
     batches = [lines[i : i + 500] for i in range(0, LINES, 500)]
     return lambda: [decoder.decode(batch, 1) for batch in batches]
+
+
+def _reachability() -> list[Figure]:
+    """Recursion over links that hold for a while, each event pushed and pulled by itself."""
+    spent, least = cpu_by_turns([_reaching, _least], REPEATS)
+    name = "reachability over expiring links, each event alone"
+    return _figures(name, spent / LINKS, least / LINES, LINK_TARGET)
+
+
+def _reaching() -> Run:
+    chance = random.Random(1)
+    links = [(f"n{chance.randrange(NODES)}", f"n{chance.randrange(NODES)}") for _ in range(LINKS)]
+    session = tidelog.Session(tidelog.compile(_REACHABILITY))
+
+    def reach() -> None:
+        for time, link in enumerate(links):
+            session.push("link", link, time)
+            session.pull_records()
+
+    return reach
 
 
 def _least() -> Run:

@@ -112,12 +112,11 @@ class Latch(Operator):
         """M ends: the row goes on until N begins, unless it holds already where it first matters."""
         key, known, end = self._key(row), self.frontiers[NEGATIVE], POS
         begin, start = time + self._touch + 1, time + 1 if self._touch else time | 1
-        if bounds := self.negative.rows.get(key):
-            at = bisect_left(bounds, start) & ~1
-            if at < len(bounds):
-                end = bounds[at]
-                if end <= start:
-                    return
+        bounds = self.negative.rows.get(key)
+        if bounds and bounds[-1] >= start:
+            end = bounds[bisect_left(bounds, start) & ~1]
+            if end <= start:
+                return
         if end <= known + 1 or known >= POS:
             out.append((row, begin, self._last(end)))
             return

@@ -135,10 +135,10 @@ def _joined(group: tuple[Fact, ...], fact: Fact) -> tuple[Fact, ...] | Crowd:
     """A group with one fact more: with a longer piece, if one of the same row ends where it begins."""
     row, lo, hi = fact
     before = lo - 1
-    for at, piece in enumerate(group):
+    for piece in group:
         if piece[2] == before and piece[0] == row:
-            longer = (row, piece[1], hi)
-            return (*group[:at], longer, *group[at + 1 :])
+            at = group.index(piece)
+            return (*group[:at], (row, piece[1], hi), *group[at + 1 :])
     return (*group, fact) if len(group) < FEW else Crowd((*group, fact))
 
 

@@ -43,6 +43,7 @@ _change: Callable[[Record], object] = partial(tuple.__new__, ChangeRecord)
 _BEGINS = NEG - 1
 """What begins comes before what has ended."""
 _END_AND_BEGIN: Callable[[Record], tuple[int, int]] = itemgetter(3, 2)
+_BEGIN: Callable[[Fact], int] = itemgetter(1)
 NOTHING: Mapping[str, Announced] = MappingProxyType({})
 
 
@@ -190,6 +191,7 @@ class Runs(Emission):
             else:
                 del open_rows[row]
         if plain:
+            plain.sort(key=_BEGIN)  # what a row held before it was shut comes behind what has come meanwhile
             self.coverage[predicate].insert(plain)
         return rows
 
@@ -283,6 +285,8 @@ def _in_order(answers: list[R], when: Callable[[R], tuple[int, int]], text: Call
     They are of any type here: of a tuple that is known as one, compiled code would make a new one, which is no change.
     """
     answers.sort(key=when)
+    if len(set(map(when, answers))) == len(answers):
+        return answers
     at = 0
     while at + 1 < len(answers):
         time, end = when(answers[at]), at + 1
@@ -328,7 +332,7 @@ class Changes(Runs):
             if not is_open:
                 lo, hi = bounds[done], bounds[done + 1]
             elif since is not None:
-                lo, hi = min([since, *bounds[done : done + 1]]), POS - 1
+                lo, hi = since if done == len(bounds) else min(since, bounds[done]), POS - 1
             if row not in begun:
                 if lo > frontier + 1:
                     agenda.schedule(row, lo - 1)
@@ -442,7 +446,7 @@ class Points(Emission):
                 holding.add(shown)
                 if shown[1] < POS:
                     self._ends.add(shown[1], shown)
-        found = [(shown[2], shown[3], point, point) for block in holding.blocks for shown in block]
+        found = holding.at(point)
         return (
             [record for record, _ in groupby(found)] if self.announced else found
         )  # what is open may have come as facts, too

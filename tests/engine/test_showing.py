@@ -26,7 +26,8 @@ def test_facts_stand_in_the_order_of_their_text(steps: list[tuple[str, int]]) ->
             order.append(fact)
             order.sort(key=lambda fact: (fact[0], fact[3]))
             assert list(held) == order
-            assert all(held.blocks)
+            assert held.at(7) == [("p", row, 7, 7) for _, _, _, row, _ in order]
+            assert all(block.facts for block in held.blocks)
         for fact in order:
             held.remove(fact)
         assert not held.blocks
