@@ -17,6 +17,7 @@ from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS, Metric
 
 _NOW: Bounds = []
+_SMALLEST_ROUND = 64
 _PAIR, _ALONE = 0, 1
 """Two ways to a row of the result: both sides, or the right side alone."""
 
@@ -170,7 +171,9 @@ class OpenSince(Sweeping):
     def _withdraw_left(self, row: Row, begin: int, end: int) -> None:
         pairs = self._pairs
         upto = pairs.closure(begin, end)[1]
-        for right in pairs.pairing.rights_of(row):
+        rights = pairs.met.pop(row, {})
+        pairs.meetings -= len(rights)
+        for right in rights:
             beyond = self._cut(_PAIR, pairs.pairing.combine(row, right), upto)
             if beyond:
                 pairs.arm(row, begin, right, beyond)
@@ -206,7 +209,18 @@ class OpenSince(Sweeping):
                     self._open(at, row, lo)
         out = self._ahead_of_time()
         self._pairs.settle(port)
+        self._forget_met()
         return out + self.untold(super().settle(port))
+
+    def _forget_met(self) -> None:
+        """Let go of pairs of which nothing is to come, once they may be half of all."""
+        pairs, alive = self._pairs, self._spells[_PAIR]
+        if pairs.meetings <= 2 * len(alive) + _SMALLEST_ROUND:
+            return
+        combine = pairs.pairing.combine
+        for left, rights in pairs.met.items():
+            pairs.met[left] = {right: None for right in rights if combine(left, right) in alive}
+        pairs.meetings = sum(map(len, pairs.met.values()))
 
     def reached(self) -> int:
         """Behind its frontier, too, nothing will be untrue that follows by now; but more may follow."""
@@ -251,13 +265,15 @@ class _Pairs(Since):
     `held` is what follows from that, and `certain` what of it follows from what is known.
     """
 
-    __slots__ = ("certain", "held", "opened")
+    __slots__ = ("certain", "held", "meetings", "met", "opened")
 
     def __init__(self, metric: Metric, touch: int, pairing: RowPairing, frontiers: list[int]) -> None:
         super().__init__(metric, touch, pairing)
         self.alone = None
         self.frontiers = frontiers
         self.opened: tuple[dict[Row, int], dict[Row, int]] = ({}, {})
+        self.met: dict[Row, dict[Row, None]] = {}  # open left row → the right rows that it has met, though forgotten since
+        self.meetings = 0
         self.held: list[Fact] = []
         self.certain: list[Fact] = []
 
@@ -285,6 +301,10 @@ class _Pairs(Since):
         left, right = pair
         lo, hi = held
         if run_hi >= POS and left in self.opened[LEFT]:
+            rights = self.met.setdefault(left, {})
+            if right not in rights:
+                rights[right] = None
+                self.meetings += 1
             run_hi = self.closure(begin, max(begin, self.frontiers[LEFT]))[1]
         if right in self.opened[RIGHT]:
             met, known = max(self.closure(begin, begin)[0], self.opened[RIGHT][right]), self.frontiers[RIGHT]
@@ -329,10 +349,13 @@ class _Pairs(Since):
 
     def state(self) -> dict[str, Any]:
         opened = [[[list(row), lo] for row, lo in rows.items()] for rows in self.opened]
-        return {**super().state(), "opened": opened}
+        met = [[list(left), [list(right) for right in rights]] for left, rights in self.met.items()]
+        return {**super().state(), "opened": opened, "met": met}
 
     def load(self, state: dict[str, Any]) -> None:
         super().load(state)
         for rows, stored in zip(self.opened, state["opened"], strict=True):
             rows.clear()
             rows.update((tuple(row), lo) for row, lo in stored)
+        self.met = {tuple(left): dict.fromkeys(map(tuple, rights)) for left, rights in state["met"]}
+        self.meetings = sum(map(len, self.met.values()))
