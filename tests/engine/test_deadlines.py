@@ -122,11 +122,12 @@ RECURSIVE = [
     f"{OPEN} u(X,Y) :- diamondminus[0,5] r(X,Y), not p(X). o(X) :- m(X). o(Y) :- o(X), u(X,Y), X != Y. s(N) :- o(N), o(N).",
 ]
 MIXED = [
-    "u(X,Y) :- not q(X) since r(X,Y). e(X) :- p(X). e(Y) :- d(X), u(X,Y). d(Y) :- e(X), u(X,Y). d(X) :- e(X), not q(X).",
-    f"{OPEN} o(X) :- m(X), not r(X,_). t(X) :- m(X). t(Y) :- t(X), r(X,Y).",
+    "u(X,Y) :- not q(X) since r(X,Y). o(X) :- u(X,_), not p(X). e(X) :- p(X). e(Y) :- d(X), u(X,Y). "
+    "d(Y) :- diamondminus[1,1] e(X), u(X,Y), r(Y,_). d(X) :- e(X), not q(X).",
+    f"{OPEN} o(X) :- m(X), not r(X,_). t(X) :- m(X). t(Y) :- diamondminus[0,1] t(X), r(X,Y).",
     f"{OPEN} o(X) :- r(X,_) until[0,3] m(X). s(X) :- m(X) until[1,2] r(X,_). s(X) :- diamondminus[2,inf) m(X).",
     "m(X) :- not q(X) since p(X). m(X) :- boxminus[0,2] (diamondminus[0,6] q(X), not p(X)). o(Y) :- m(X), r(X,Y). "
-    "t(X) :- m(X). t(Y) :- t(X), diamondminus[0,2] r(X,Y).",
+    "t(X) :- m(X). t(Y) :- boxminus[0,1] t(X), diamondminus[0,2] r(X,Y).",
     "m(X) :- diamondminus[1,3] (diamondminus[0,6] q(X), not p(X)). m(X) :- diamondplus[0,2] (q(X), not p(X)). "
     "o(X) :- p(X) since[0,3] m(X). s(X) :- m(X), not r(X,_). s(X) :- diamondminus m(X).",
 ]
