@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -192,7 +192,11 @@ class Runs(Emission):
                 del open_rows[row]
         if plain:
             plain.sort(key=_BEGIN)  # what a row held before it was shut comes behind what has come meanwhile
-            self.coverage[predicate].insert(plain)
+            store = self.coverage[predicate]
+            store.insert(plain)
+            for row, _, _ in plain:
+                if row in open_rows and len(store.rows[row]) > 2:
+                    _join_under(store.rows[row], open_rows[row], self.frontiers[predicate])
         return rows
 
     def opened(self, predicate: str) -> list[tuple[Row, int]]:
@@ -268,6 +272,13 @@ def _ended_runs(bounds: Bounds, since: int | None) -> int:
     if since is None or (bounds and bounds[-1] >= POS and bounds[-2] <= since):
         return len(bounds)
     return bisect_left(bounds, since - 1) & ~1
+
+
+def _join_under(bounds: Bounds, since: int, frontier: int) -> None:
+    """Make one range of those that a row, open since then, has up to the frontier: it holds in between, too."""
+    first, end = bisect_left(bounds, since - 1) & ~1, bisect_right(bounds, frontier) & ~1
+    if end - first > 2:
+        del bounds[first + 1 : end - 1]
 
 
 def _text(record: Record) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -90,6 +90,41 @@ def test_memory_is_bounded_by_the_window(text: str, tick: Tick, emit: EmitMode, 
     tenth = len(entries) // 10
     assert max(entries) <= bound
     assert max(size[tenth:]) <= 1.1 * max(size[:tenth])  # rounds of forgetting do not always meet the samples alike
+
+
+LASTING = """
+timeline integer. input on(x). input off(x). input tick(x). input link(x, y).
+on_(X) :- not off(X) since on(X).
+linked(X,Y) :- not off(X) since link(X,Y).
+union_(X) :- on_(X). union_(X) :- tick(X).
+box(X) :- boxminus[0,20] on_(X).
+diamond(X) :- diamondminus[2,9] on_(X). ever(X) :- diamondminus[2,inf) on_(X).
+join(X) :- on_(X), diamondminus[0,5] tick(X).
+negation(X) :- on_(X), not tick(X). negated(X) :- diamondminus[0,5] tick(X), not on_(X).
+since_left(X) :- on_(X) since[1,9] tick(X). since_right(X) :- tick(X) since[1,9] on_(X).
+since_inf(X) :- on_(X) since tick(X). latch_right(X) :- not off(X) since on_(X). latch_left(X) :- not on_(X) since tick(X).
+until_(X) :- on_(X) until[0,4] tick(X).
+number(N) :- N = count() over on_(X) in [9]. enough() :- count() over on_(X) in [9] >= 1. held(X) :- latest on_(X) in [9].
+reached(X) :- on_(X). reached(Y) :- reached(X), linked(X,Y).
+moved(X) :- on_(X). moved(Y) :- diamondminus[0,1] moved(X), link(X,Y).
+bottom :- on_(X), tick(X).
+"""
+
+
+@pytest.mark.parametrize("emit", get_args(EmitMode))
+def test_what_goes_on_keeps_no_more_the_longer_it_does(emit: EmitMode) -> None:
+    """A row is open all the time, under each operator; the facts that open it come again and again, and add nothing."""
+    session = Session(plan_of(LASTING), emit=emit)
+    size = []
+    for time in range(TICKS // 2):
+        name, *row = [("on", "a"), ("off", "b"), ("tick", "a"), ("link", "a", "b"), ("tick", "b")][time % 5]
+        session.push_records([(name, tuple(row), time, time)])
+        session.pull_records()
+        session.pull_violations()
+        if time % 11 == 0:
+            size.append(_numbers(session.snapshot()))
+    half = len(size) // 2
+    assert max(size[half:]) <= 1.1 * max(size[:half])
 
 
 def _numbers(data: Any) -> int:
