@@ -106,8 +106,11 @@ class PairingOperator(Operator):
             take(row, lo, hi, out)
             if len(out) > most:
                 raise NoRoomError(len(out))
-        # a run's closure reaches back to what was known before it, and may have been forgotten since
-        return self.sent_coverage.insert(behind(self.frontier, out)) if out else out
+        return self._untold(out)
+
+    def _untold(self, facts: list[Fact]) -> list[Fact]:
+        """What of some coverage has not been sent. A run's closure reaches back to what was, and may have been forgotten."""
+        return self.sent_coverage.insert(behind(self.frontier, facts)) if facts else facts
 
     @abstractmethod
     def take_left(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:

@@ -53,10 +53,18 @@ def _sweeps(shape: Shape) -> bool:
     return isinstance(shape, AntiJoinShape | ErodeShape)
 
 
-def _lasts(step: Step) -> bool:
-    """Whether that something has begun to hold makes all that a step tells: it takes announcements, and makes none."""
+def _only_takes(step: Step) -> bool:
+    """Whether a step takes announcements, and makes none: ever ◇ needs to know that something has begun to hold, and until
+    how far it holds when something else comes."""
     shape = step.shape
-    return isinstance(shape, DilateShape) and not shape.future and shape.metric.b >= POS and step.loop is None
+    if step.loop is not None:
+        return False
+    return _lasts(shape) or (isinstance(shape, PairShape) and shape.operator == "until")
+
+
+def _lasts(shape: Shape) -> bool:
+    """Whether what has begun to hold has done so for ever."""
+    return isinstance(shape, DilateShape) and not shape.future and shape.metric.b >= POS
 
 
 def _groups(shape: Shape) -> bool:
@@ -103,8 +111,8 @@ class _Announcing:
                 if step == self.loops[step.loop][-1]:
                     taking |= self._taken_by_loop(self.loops[step.loop])
                 continue
-            taken = self._taken(step) if step.id in self.reach or _lasts(step) else []
-            if step.id not in self.heard and not (taken and (_groups(step.shape) or _lasts(step))):
+            taken = self._taken(step) if step.id in self.reach or _only_takes(step) else []
+            if step.id not in self.heard and not (taken and (_groups(step.shape) or _only_takes(step))):
                 self.reach.pop(step.id, None)
                 continue
             taking |= {(step.id, port) for port in taken}
@@ -126,7 +134,7 @@ class _Announcing:
             if step == self.loops[step.loop][0]:
                 self._follow_loop(self.loops[step.loop])
             return
-        if _lasts(step):
+        if _only_takes(step):
             return
         lead, shape = self.leads[step.id], step.shape
         fed_by = [self.reach[step.inputs[port].name] for port in self._taken(step)]
@@ -198,13 +206,15 @@ class _Announcing:
             case JoinShape() | AntiJoinShape() | ErodeShape():
                 return not _sweeps(step.shape) or self._meets(step)
             case DilateShape(metric):
-                return step.id not in self.irregular and (metric.b < POS or _lasts(step))
+                return step.id not in self.irregular and (metric.b < POS or _only_takes(step))
             case AggregateShape():
                 return step.id not in self.irregular
             case LatestShape() | ThresholdShape():
                 return step.id not in self.irregular and self._is_plain(step.inputs[port])
-            case PairShape("since"):
-                return step.id not in self.irregular
+            case PairShape(operator):
+                if step.id in self.irregular:
+                    return False
+                return operator == "since" or (_only_takes(step) and port == 0 and self._is_plain(step.inputs[0]))
             case _:
                 return False
 

@@ -111,6 +111,16 @@ SINCE = [
     "u(X) :- m(X) since[3,3] q(X).",
     f"{OPEN} o(Y) :- m(X) since[0,3] r(X,Y). s(Y) :- diamondminus[0,9] q(Y) since[1,3] m(Y).",
 ]
+UNTIL = [
+    f"{OPEN} o(X) :- m(X) until[0,3] r(X,_). s(X) :- m(X) until(1,6] p(X). u(X) :- m(X) until[2,4) q(X).",
+    "m(X) :- not q(X) since p(X). o(X) :- m(X) until[0,9] r(X,X). s(X) :- m(X) until[3,3] (diamondminus[0,3] p(X)).",
+    "m(X) :- not q(X) since p(X). n(X) :- diamondminus[0,6] q(X), not p(X). o(X) :- m(X) until[0,3] n(X). "
+    "s(X) :- n(X) until[1,5] m(X). u(X) :- m(X) until[0,6] m(X).",
+    f"{OPEN} m(X) :- p(X). m(X) :- diamondplus[0,2] (q(X), not p(X)). o(X) :- m(X) until[2,6] r(X,_).",
+    f"{OPEN} m(X) :- diamondminus[1,3] (q(X), not p(X)). o(X,Y) :- m(X) until(0,4] r(X,Y), not q(X).",
+    "u(X,Y) :- not q(X) since r(X,Y). o(X,Y) :- u(X,Y) until[0,4] r(Y,X). s(X,Y) :- boxminus[0,2] (u(X,Y) until[2,5] r(X,Y)).",
+    "u(X,Y) :- not q(X) since r(X,Y). t(X) :- p(X). t(Y) :- t(X), u(X,Y). o(X) :- t(X) until[0,5] q(X).",
+]
 RECURSIVE = [
     "u(X,Y) :- not q(X) since r(X,Y). o(X,Y) :- u(X,Y). o(X,Z) :- o(X,Y), u(Y,Z).",
     "u(X,Y) :- not q(Y) since r(X,Y). o(X,Y) :- u(X,Y). o(X,Y) :- r(X,Y). o(X,Z) :- o(X,Y), o(Y,Z).",
@@ -208,6 +218,18 @@ def test_announcements_at_both_sides_of_since_change_nothing(rules: str, data: s
     program = parse(f"timeline {data.draw(st.sampled_from(['integer', 'rational']))}. {rules}")
     plan = compiled(program)
     assert any(isinstance(step.shape, PairShape) and step.id in plan.announcing for step in plan.steps)
+    assert_announcements_change_nothing(program, data)
+
+
+@pytest.mark.parametrize("rules", UNTIL)
+@drawn(20)
+@given(data=st.data())
+def test_announcements_at_the_left_side_of_until_change_nothing(rules: str, data: st.DataObject) -> None:
+    """Likewise where what is open has to hold until something else does."""
+    program = parse(f"timeline {data.draw(st.sampled_from(['integer', 'rational']))}. {rules}")
+    plan = compiled(program)
+    lefts = [step.inputs[0].name for step in plan.steps if isinstance(step.shape, PairShape)]
+    assert any(name in plan.announcing for name in lefts)
     assert_announcements_change_nothing(program, data)
 
 
