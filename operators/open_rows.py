@@ -9,10 +9,12 @@ it holds there for certain: whoever reads it may rely on its begin.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from tidelog.operators.coverage import Bounds
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
 
@@ -180,3 +182,23 @@ def _cut(fact: Fact, since: int, told: int, out: list[Fact]) -> None:
         out.append((row, lo, since - 1))
     if hi > told:
         out.append((row, told + 1, hi))
+
+
+def ended_runs(bounds: Bounds, since: int | None) -> int:
+    """How many bounds of a row's runs do not touch what is open of it, or have no end anyway."""
+    if since is None or (bounds and bounds[-1] >= POS and bounds[-2] <= since):
+        return len(bounds)
+    return bisect_left(bounds, since - 1) & ~1
+
+
+def join_under(bounds: Bounds, since: int, known: int) -> None:
+    """Make one range of those that a row, open since then, has up to where that is known: it holds in between, too.
+
+    >>> bounds = [1, 2, 5, 6, 8, 8, 11, 12]
+    >>> join_under(bounds, 4, 10)
+    >>> bounds
+    [1, 2, 5, 8, 11, 12]
+    """
+    first, end = bisect_left(bounds, since - 1) & ~1, bisect_right(bounds, known) & ~1
+    if end - first > 2:
+        del bounds[first + 1 : end - 1]

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -22,8 +21,8 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from tidelog.operators.by_time import ByTime
-from tidelog.operators.coverage import Bounds, Coverage
-from tidelog.operators.open_rows import OPEN, SHUT
+from tidelog.operators.coverage import Coverage
+from tidelog.operators.open_rows import OPEN, SHUT, ended_runs, join_under
 from tidelog.operators.operator import shift
 from tidelog.operators.room import NoRoomError, Room
 from tidelog.plans.changes import ChangeRecord
@@ -196,7 +195,7 @@ class Runs(Emission):
             store.insert(plain)
             for row, _, _ in plain:
                 if row in open_rows and len(store.rows[row]) > 2:
-                    _join_under(store.rows[row], open_rows[row], self.frontiers[predicate])
+                    join_under(store.rows[row], open_rows[row], self.frontiers[predicate])
         return rows
 
     def opened(self, predicate: str) -> list[tuple[Row, int]]:
@@ -232,7 +231,14 @@ class Final(Runs):
             bounds = stored.get(row)
             if not bounds or (endless is not None and row in endless):
                 continue
-            done, ended = 0, _ended_runs(bounds, open_rows.get(row))
+            since = open_rows.get(row)
+            if since is not None and bounds[-1] >= POS and bounds[-2] > since:
+                if bounds[-2] <= frontier + 1:  # it goes on up to where it is known to have no end
+                    join_under(bounds, since, POS)
+                    bounds[-2] = min(bounds[-2], since)
+                else:
+                    agenda.schedule(row, bounds[-2] - 1)
+            done, ended = 0, ended_runs(bounds, since)
             while done < ended and _is_final(bounds[done], bounds[done + 1], frontier):
                 answers.append((predicate, row, bounds[done], bounds[done + 1]))
                 done += 2
@@ -265,20 +271,6 @@ class Final(Runs):
 def _is_final(lo: int, hi: int, frontier: int) -> bool:
     """Whether a run can grow no more: new coverage begins behind the frontier, and must not touch it."""
     return frontier >= POS or hi < frontier or (hi >= POS and lo <= frontier + 1)
-
-
-def _ended_runs(bounds: Bounds, since: int | None) -> int:
-    """How many bounds of a row's runs do not touch what is open of it, or have no end anyway."""
-    if since is None or (bounds and bounds[-1] >= POS and bounds[-2] <= since):
-        return len(bounds)
-    return bisect_left(bounds, since - 1) & ~1
-
-
-def _join_under(bounds: Bounds, since: int, frontier: int) -> None:
-    """Make one range of those that a row, open since then, has up to the frontier: it holds in between, too."""
-    first, end = bisect_left(bounds, since - 1) & ~1, bisect_right(bounds, frontier) & ~1
-    if end - first > 2:
-        del bounds[first + 1 : end - 1]
 
 
 def _text(record: Record) -> str:
@@ -336,7 +328,7 @@ class Changes(Runs):
         if bounds is None:  # a row without end may be scheduled still
             bounds = []
         since = self._open[predicate].get(row)
-        ended = _ended_runs(bounds, since)
+        ended = ended_runs(bounds, since)
         done = 0
         while done < ended or since is not None:
             is_open = done == ended

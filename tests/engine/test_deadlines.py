@@ -88,6 +88,7 @@ LASTING = [
     "o(Y) :- diamondminus[0,3] r(X,Y), not p(X). o(Y) :- q(Y), not boxminus[0,1] p(Y).",
     "o(X) :- diamondminus[2,inf) (diamondminus[0,6] q(X), not p(X)).",
     "o(X) :- diamondminus m(X). m(X) :- not q(X) since p(X).",
+    "o(X) :- m(X). o(X) :- diamondminus[3,inf) m(X). m(X) :- boxminus[0,1] (diamondminus[0,6] q(X), not p(X)).",
     "o(X) :- diamondminus(1,inf) boxminus[1,2] (diamondminus[0,9] q(X), not p(X)), not r(X,_).",
 ]
 CLIPPED = [
@@ -411,6 +412,20 @@ def test_what_a_fact_opens_time_may_shut_at_once() -> None:
     session.push("q", ["c"], 20)
     session.finish()
     assert [str(answer) for answer in session.pull()] == ["o(c)@[8,20]"]
+
+
+def test_what_goes_on_up_to_where_it_has_no_end_is_final() -> None:
+    """A row that is open, and known to hold for ever from a later time on, is told once it has come so far."""
+    rules = "m(X) :- not off(X) since on(X). o(X) :- m(X). o(X) :- diamondminus[5,inf) m(X)."
+    session = Session(tidelog.compile(f"timeline integer. input on(s). input off(s). {rules} output o."), emit="final")
+    session.push("on", ["a"], 3)
+    session.push("on", ["b"], 7)
+    assert not session.pull()
+    session.push("off", ["b"], 8)
+    assert [str(answer) for answer in session.pull()] == ["o(a)@[3,inf)"]
+    session.push("off", ["a"], 20)
+    session.finish()
+    assert [str(answer) for answer in session.pull()] == ["o(b)@[7,8]", "o(b)@[12,inf)"]
 
 
 def test_what_is_known_to_begin_earlier_is_told_from_there() -> None:
