@@ -17,13 +17,11 @@ class Until(PairingOperator):
     """`M' ← M1 Uϱ M2`.
 
     Intervals: a maximal run of M1 with the closure C and M2 over ϱ₂ give ((ϱ₂ ∩ C) − ϱ) ∩ C; where 0 is in ϱ (on
-    integers also 1), M2 alone is enough. Port 0 is M1, port 1 is M2. State: M1's runs that may still grow or be met, M2
-    where M1 may still reach it, and what has been sent beyond the frontier. Final: ϱ⁺ behind both ports; so ϱ must be
-    bounded in a stream.
-
-    M1 may be announced (`operators/open_rows.py`). An open row is told piece by piece here, but only as far as it is known
-    when M2 comes, and then as long as M2 lies ahead of that; so one that M2 does not meet costs nothing. State: the open
-    rows, how far each was told, and when its run begins.
+    integers also 1), M2 alone is enough. Port 0 is M1, port 1 is M2. M1 may be announced (`operators/open_rows.py`): an open
+    row is told here as far as it is known when M2 comes, and then as long as M2 lies ahead of that; so one that M2 does not
+    meet costs nothing. State: M1's runs that may still grow or be met, M2 where M1 may still reach it, what has been sent
+    beyond the frontier; the open rows, how far each was told, and when its run begins. Final: ϱ⁺ behind both ports; so ϱ
+    must be bounded in a stream.
 
     >>> from tidelog.operators.pairing import RowPairing
     >>> from tidelog.plans.timeline import Metric

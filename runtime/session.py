@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tidelog.runtime.why.why_not import WhyNot
 
 _SOURCE = "session"
-_SNAPSHOT_VERSION = 11
+_SNAPSHOT_VERSION = 12
 
 
 class Session:

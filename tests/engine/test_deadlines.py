@@ -119,7 +119,8 @@ UNTIL = [
     "s(X) :- n(X) until[1,5] m(X). u(X) :- m(X) until[0,6] m(X).",
     f"{OPEN} m(X) :- p(X). m(X) :- diamondplus[0,2] (q(X), not p(X)). o(X) :- m(X) until[2,6] r(X,_).",
     f"{OPEN} m(X) :- diamondminus[1,3] (q(X), not p(X)). o(X,Y) :- m(X) until(0,4] r(X,Y), not q(X).",
-    "u(X,Y) :- not q(X) since r(X,Y). o(X,Y) :- u(X,Y) until[0,4] r(Y,X). s(X,Y) :- boxminus[0,2] (u(X,Y) until[2,5] r(X,Y)).",
+    "u(X,Y) :- not q(X) since r(X,Y). o(X,Y) :- u(X,Y) until[0,4] r(Y,X). "
+    "s(X,Y) :- boxminus[0,2] (u(X,Y) until[2,5] r(X,Y)).",
     "u(X,Y) :- not q(X) since r(X,Y). t(X) :- p(X). t(Y) :- t(X), u(X,Y). o(X) :- t(X) until[0,5] q(X).",
 ]
 RECURSIVE = [
@@ -584,6 +585,7 @@ OPEN_RULES = {
     "a constraint": "r(X) :- z(X), not m(X). bottom :- m(X), not s(X).",
     "since with an end": "r(X) :- m(X) since[0,500] b(X), m(X).",
     "since over what is open": "r(X) :- z(X) since[1,5] m(X).",
+    "until": "r(X) :- m(X). r(X) :- m(X) until[1,9] s(X).",
     "recursion": "r(X) :- m(X), z(X). r(Y) :- r(X), l(X,Y). l(X,X) :- m(X).",
 }
 
