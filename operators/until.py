@@ -9,6 +9,7 @@ from tidelog.operators.coverage import overlapping
 from tidelog.operators.open_rows import SHUT, Pieces
 from tidelog.operators.operator import shift
 from tidelog.operators.pairing import LEFT, PairingOperator, RowPairing, dilated_back
+from tidelog.operators.room import NoRoomError
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import POS, Metric
 
@@ -70,8 +71,10 @@ class Until(PairingOperator):
         """Tell of an open row, as far as it is known; M2 holds there up to `end`."""
         known = self.frontiers[LEFT]
         self._remember(row)
-        for fact in list(self._open.tell([row], known)):
-            self.take_left(*fact, out)
+        for _, lo, hi in list(self._open.tell([row], known)):
+            self.take_left(row, lo, hi, out)
+        if len(out) > self.room.rows:
+            raise NoRoomError(len(out))
         if end > known:
             self._ahead[row] = max(end, self._ahead.get(row, end))
 
