@@ -117,6 +117,10 @@ JOINS = [
     "o9(A,B) :- v(A,B), u(B). u(B) :- w(A,B).",
     "o10(A,N) :- N = count() over l(A,B) in [2] by A. o11(N) :- N = max(B) over v(A,B) in [3].",
     "o12(A,B) :- latest v(A,B) by A in [4]. o13(A,B) :- latest l(A,B) by A in [2].",
+    "o16(A,B) :- l(A,B). o16(A,C) :- o16(A,B), l(B,C).",
+    "o17(A,B) :- v(A,B). o17(B,A) :- o17(A,B), w(A,B). o18(A) :- o17(A,B), not r(B).",
+    "o19(A,B) :- l(A,B) since[1,3] w(A,B). o20(A,B) :- w(A,B) since[0,4] l(A,B).",
+    "o21(A,B) :- l(A,B) until[0,3] q(A,B).",
     "o14(A) :- count() over l(A,B) in [3] by A >= 3. o15() :- count() over v(A,B) in [0] >= 2.",
 ]
 
