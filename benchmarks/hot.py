@@ -1,4 +1,4 @@
-"""Where a fact spends its time: joins, points, JSON lines, recursion, garbage collection.
+"""Where a fact spends its time: joins, points, JSON lines, recursion, rules by constants, garbage collection.
 
 Beside each cost stands its ratio to the least that a fact can cost, measured by turns with it: decoding its JSON line into a
 typed struct, and one insertion into a dict. "Host's collector" is a program with Python's own thresholds, as one that embeds
@@ -30,7 +30,8 @@ RATE, THIN = 800, 200
 RULES = 10
 HOLDING, ROWS = 80, 100
 LINES = 20_000
-JOIN_TARGET, JOINS_TARGET, POINTS_TARGET, LINE_TARGET, LINK_TARGET = 8.0, 60.0, 5.0, 1.0, 30.0
+JOIN_TARGET, JOINS_TARGET, POINTS_TARGET, LINE_TARGET, LINK_TARGET, CONSTANT_TARGET = 8.0, 60.0, 5.0, 1.0, 30.0, 5.0
+CONSTANTS, BATCH = 1_000, 100
 LINKS, NODES = 2_000, 60
 """Of links between so many nodes, half as many hold at a time: an event brings about three new answers."""
 
@@ -59,6 +60,7 @@ def run() -> list[Figure]:
         figures = [*_joins("join of two windows", 1, RATE, JOIN_TARGET)]
         figures += [figure for rate in (THIN, RATE) for figure in _joins(f"{RULES} joins", RULES, rate, JOINS_TARGET)]
         figures += [*_points(), *_lines(), *_reachability()]
+        figures += [figure for constants in (1, BATCH, CONSTANTS) for figure in _constants(constants)]
     figures += [*_joins("host's collector, join of two windows", 1, RATE, None)]
     return [*figures, _memory()]
 
@@ -143,6 +145,31 @@ def _reaching() -> Run:
             session.pull_records()
 
     return reach
+
+
+def _constants(constants: int) -> list[Figure]:
+    """Rules that differ in a constant; facts with so many of these, drawn at random, in batches."""
+    plan = tidelog.compile(
+        "timeline integer. input temp(sensor, kind).\n"
+        + "".join(f"alarm(S, c{i}) :- temp(S, c{i}).\n" for i in range(CONSTANTS))
+    )
+    spent, least = cpu_by_turns([partial(_choosing, plan, constants), _least], REPEATS)
+    name = f"{CONSTANTS:,} rules by constants, {constants:,} of them in batches of {BATCH}"
+    return _figures(name, spent / LINES, least / LINES, CONSTANT_TARGET)
+
+
+def _choosing(plan: Plan, constants: int) -> Run:
+    chance = random.Random(2)
+    rows = [(f"s{chance.randrange(50)}", f"c{chance.randrange(constants)}") for _ in range(LINES)]
+    facts = [("temp", row, i // BATCH, i // BATCH) for i, row in enumerate(rows)]
+    session = tidelog.Session(plan)
+
+    def choose() -> None:
+        for i in range(0, LINES, BATCH):
+            session.push_records(facts[i : i + BATCH])
+            session.pull_records()
+
+    return choose
 
 
 def _least() -> Run:
