@@ -117,7 +117,7 @@ UNTIL = [
     "m(X) :- not q(X) since p(X). o(X) :- m(X) until[0,9] r(X,X). s(X) :- m(X) until[3,3] (diamondminus[0,3] p(X)).",
     "m(X) :- not q(X) since p(X). n(X) :- diamondminus[0,6] q(X), not p(X). o(X) :- m(X) until[0,3] n(X). "
     "s(X) :- n(X) until[1,5] m(X). u(X) :- m(X) until[0,6] m(X).",
-    f"{OPEN} m(X) :- p(X). m(X) :- diamondplus[0,2] (q(X), not p(X)). o(X) :- m(X) until[2,6] r(X,_).",
+    f"{OPEN} m(X) :- p(X). m(X) :- boxminus[0,2] r(X,X). o(X) :- m(X) until[2,6] r(X,_).",
     f"{OPEN} m(X) :- diamondminus[1,3] (q(X), not p(X)). o(X,Y) :- m(X) until(0,4] r(X,Y), not q(X).",
     "u(X,Y) :- not q(X) since r(X,Y). o(X,Y) :- u(X,Y) until[0,4] r(Y,X). "
     "s(X,Y) :- boxminus[0,2] (u(X,Y) until[2,5] r(X,Y)).",

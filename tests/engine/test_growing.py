@@ -44,9 +44,9 @@ def test_what_looks_ahead_is_told_in_pieces() -> None:
     """Where an open fact is looked at from before, it is told at each time; outputs and constraints get it as it is."""
     text = "timeline integer. m(X) :- p(X), not n(X). o(X) :- m(X). bottom :- p(X), not q(X)."
     assert {"m", "o", "bottom.1"} <= compile(text).announcing.keys()
-    ahead = compile(text + " u(X) :- m(X) until[0,5] q(X).")
+    ahead = compile(text + " u(X) :- q(X) until[0,5] m(X).")
     assert "m" in ahead.announcing
-    assert ahead.step("u/1").inputs[0] == Feed("step", "m/told")
+    assert ahead.step("u/1").inputs[1] == Feed("step", "m/told")
 
 
 def test_few_open_rows_are_told_at_each_move() -> None:
