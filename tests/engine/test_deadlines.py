@@ -614,3 +614,21 @@ def test_open_rows_cost_nothing_behind_other_operators(rule: str, emit: EmitMode
     told = {row for _, row, *_ in session.pull_records()}
     assert told >= {("x7",)}
     assert len(told) <= (20 if emit == "intervals" else 1)
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize("count", [10, 500])
+def test_until_touches_the_open_rows_that_it_is_asked_for(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many rows are open on its left, and however long: what comes on its right tells of its own row alone."""
+    text = "timeline integer. input p(x). input q(x). input s(x). m(X) :- not q(X) since p(X). r(X) :- m(X) until[1,9] s(X)."
+    session = Session(tidelog.compile(f"{text} output r."))
+    session.push_records([("p", (f"x{i}",), 0, 0) for i in range(count)])
+    session.advance(50)
+    calls = Calls(monkeypatch)
+    for time, lo in ((60, 51), (65, 60), (200, 191)):
+        assert calls.during(session, ("s", ["x7"], time))[1] <= 4
+        session.advance(time)
+        told = [(row, at) for _, row, begin, end in session.pull_records() for at in range(begin, end + 1)]
+        assert sorted(told) == [(("x7",), at) for at in range(lo, time)]
+    assert calls.during(session, ("s", ["other"], 300))[1] <= 4
+    assert [str(answer) for answer in session.pull()] == ["r(other)@299"]  # nothing lies between
