@@ -8,6 +8,7 @@ compiler tries: at 0 it is done soonest, and beyond 1 it takes much longer for l
 import os
 import re
 import sys
+import tomllib
 from glob import glob
 from pathlib import Path
 
@@ -44,10 +45,16 @@ def compiled_modules() -> list[Extension]:
     return mypycify(options, opt_level=os.environ.get("MYPYC_OPT_LEVEL", "1"), debug_level="0", group_name="tidelog")
 
 
+def needed_to_compile() -> list[str]:
+    """The compiler, and what the modules import: it has to see the types that come from there."""
+    project = tomllib.loads(Path(__file__).with_name("pyproject.toml").read_text("utf-8"))["project"]
+    return ["mypy>=2.4,<3", *project["dependencies"]]
+
+
 readme = Path(__file__).with_name("README.md").read_text("utf-8")
 setup(
     long_description=re.sub(r"\]\((?!https?:|#)([^)]+)\)", rf"]({REPOSITORY}/blob/main/\1)", readme),
     long_description_content_type="text/markdown",
-    setup_requires=["mypy>=2.4,<3"] if COMPILED else [],
+    setup_requires=needed_to_compile() if COMPILED else [],
     ext_modules=compiled_modules(),
 )

@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.by_time import ByTime
 from tidelog.operators.coverage import Coverage, overlapping
 from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.operators.operator import Operator, matched
+from tidelog.operators.presuming import presumed
 from tidelog.operators.room import NoRoomError
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
 
 POSITIVE, NEGATIVE = 0, 1
-_SPARE = 64
-"""So many entries of what is due may be void, beside as many as there are open rows."""
 
 
 class AntiJoin(Operator):
@@ -64,8 +64,10 @@ class AntiJoin(Operator):
         out: list[Fact] = []
         known, waiting = self.frontiers[NEGATIVE], self.waiting
         at, begun = waiting.at, list[Fact]()
-        for fact in facts:
-            _, lo, hi = fact
+        whole: Sequence[Any] = facts  # as in `Coverage.insert`
+        for fact in whole:
+            taken: Fact = fact
+            _, lo, hi = taken
             if hi <= known or NEG < known >= lo:
                 begun.append(fact)
             elif lo in at:
@@ -79,8 +81,10 @@ class AntiJoin(Operator):
     def _decide(self, facts: Sequence[Fact], out: list[Fact]) -> None:
         """Send the part that is decided of positive facts that have begun, and keep the rest."""
         known, key_of, rows = self.frontiers[NEGATIVE], self._key, self.negative.rows
-        for fact in facts:
-            row, lo, hi = fact
+        whole: Sequence[Any] = facts
+        for fact in whole:
+            taken: Fact = fact
+            row, lo, hi = taken
             if hi > known:
                 self._announce(fact, None, out)
                 continue
@@ -111,7 +115,7 @@ class AntiJoin(Operator):
             if lo <= hi:
                 self.announced.setdefault(key, []).append((row, lo, hi, begin is not None))
                 self._opened += 1
-                self._schedule(key, hi, begin is not None)
+                self._schedule(key, lo, hi, is_open=begin is not None)
 
     def _freed(self, key: Row, known: int) -> int:
         """From when on what is kept from holding may hold: what keeps it is forgotten before it is looked at again."""
@@ -120,32 +124,30 @@ class AntiJoin(Operator):
             return known + 1
         return max([known, *(bounds[i + 1] for i in overlapping(bounds, known, known))]) + 1
 
-    def _schedule(self, key: Row, hi: int, is_open: bool) -> None:
-        """Look at the facts of a key again when something happens to them; entries that are void do not pile up."""
-        due = self._next(key, hi, is_open)
+    def _schedule(self, key: Row, lo: int, hi: int, *, is_open: bool) -> None:
+        """Look at the facts of a key again when something happens to them; entries that are void do not pile up.
+
+        What is kept from holding is looked at where what keeps it was to end by what was known when it was looked at last,
+        though that may have been lengthened since: further back it is forgotten what has kept it.
+        """
+        due = self._next(key, hi) if is_open else lo
         if due < POS:
             self._count += 1
             heappush(self._ends, (due, self._count, key))
-        if len(self._ends) > 2 * self._opened + _SPARE:
+        if len(self._ends) > 2 * self._opened + LIMITS.spare:
             dues = [
-                (self._next(key, hi, is_open), key) for key, facts in self.announced.items() for _, _, hi, is_open in facts
+                (self._next(key, hi) if is_open else lo, key)
+                for key, facts in self.announced.items()
+                for _, lo, hi, is_open in facts
             ]
             self._ends = [(due, self._count + i, key) for i, (due, key) in enumerate(dues) if due < POS]
             self._count += len(dues)
             heapify(self._ends)
 
-    def _next(self, key: Row, hi: int, is_open: bool) -> int:
-        """When the negated atom begins or ends to hold behind its frontier, or a fact that holds until `hi` ends."""
-        known, bounds = self.frontiers[NEGATIVE], self.negative.rows.get(key)
-        if not bounds:
-            return hi if is_open else known + 1
-        if not is_open and next(overlapping(bounds, known, known), None) is None:
-            return known + 1  # what has kept it from holding has ended, and is forgotten
-        for i in overlapping(bounds, known, POS):
-            if bounds[i] > known:
-                return min(hi, bounds[i])
-            hi = min(hi, bounds[i + 1] + 1)
-        return hi
+    def _next(self, key: Row, hi: int) -> int:
+        """When an open fact that holds until `hi` ends, or the negated atom begins to hold behind its frontier."""
+        bounds = self.negative.rows.get(key, [])
+        return next((bounds[i] for i in overlapping(bounds, self.frontiers[NEGATIVE] + 1, hi)), hi)
 
     def _tell_announced(self, known: int, out: list[Fact]) -> None:
         """Look at the facts at which something happens by now."""
@@ -161,7 +163,7 @@ class AntiJoin(Operator):
                 else:
                     self.announced.setdefault(key, []).append((row, lo, hi, is_open))
                     self._opened += 1
-                    self._schedule(key, hi, is_open)
+                    self._schedule(key, lo, hi, is_open=is_open)
 
     def _subtract(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
         bounds = self.negative.rows.get(self._key(row))
@@ -185,6 +187,10 @@ class AntiJoin(Operator):
         self.frontier = min(positive, known)
         self.negative.forget(self.frontier)
         return out
+
+    def presume(self, until: int) -> None:
+        """What of N is known to hold behind its frontier does so without a gap, up to `until`."""
+        self.negative.insert(presumed(self.negative, self.frontiers[NEGATIVE], until))
 
     def known(self) -> int:
         return self.frontiers[NEGATIVE]
@@ -223,7 +229,7 @@ class AntiJoin(Operator):
             key = self._key(tuple(row))
             self.announced.setdefault(key, []).append((tuple(row), lo, hi, is_open))
             self._opened += 1
-            self._schedule(key, hi, is_open)
+            self._schedule(key, lo, hi, is_open=is_open)
 
 
 def _plain(fact: Fact) -> list[Any]:

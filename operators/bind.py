@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.operator import Operator
 from tidelog.operators.room import NoRoomError
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
 
-AT_ONCE = 1_000
-"""A fact over up to so many times is spread at once; of a longer one, what lies behind the clock."""
 MOST_ROWS = 1_000_000
 """More rows from one message are refused: a program that needs them binds times that it should not."""
 
@@ -21,10 +20,10 @@ class Bind(Operator):
     """`M'(X, T) :- M(X)@T`.
 
     Intervals: a fact over `lo … hi` becomes a row for each time t in it, with t as its last column, which holds at t alone.
-    Port 1 brings the clock: what lies behind it goes out, and so does a finite fact of up to `AT_ONCE` times; the rest
-    waits. At the stream's end what is finite follows; a fact without an end is followed to the clock's last time. State: the
-    ranges that wait, at most as many as came in. Final: as far as both ports. OverflowError for more than `MOST_ROWS` rows
-    from one message, and for a fact without a begin.
+    Port 1 brings the clock: what lies behind it goes out, and so does a finite fact of few times (`LIMITS.at_once`); the
+    rest waits. At the stream's end what is finite follows; a fact without an end is followed to the clock's last time.
+    State: the ranges that wait, at most as many as came in. Final: as far as both ports. OverflowError for more than
+    `MOST_ROWS` rows from one message, and for a fact without a begin.
 
     >>> bind = Bind()
     >>> bind.receive(0, [(("a",), 3, 4), (("b",), 5, 1 << 62)], 4)
@@ -57,7 +56,7 @@ class Bind(Operator):
             raise OverflowError("a fact without a begin holds at infinitely many past times, and each would be a row")
         if self.endless.get(row) == hi + 1:
             hi = POS
-        is_short = hi < POS and (hi - lo < AT_ONCE or self.frontiers[1] >= POS)
+        is_short = hi < POS and (hi - lo < LIMITS.at_once or self.frontiers[1] >= POS)
         due = hi if is_short else min(hi, self.latest)
         if lo <= due:
             self._spread(row, lo, due, out)

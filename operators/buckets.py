@@ -14,11 +14,11 @@ from heapq import heappop, heappush
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.plans.timeline import POS
 
 Item = TypeVar("Item")
 
-_LARGEST = 1_024
 _END: Callable[[Any], int] = itemgetter(0)
 
 
@@ -44,7 +44,7 @@ class Buckets(Generic[Item]):
         if not items:
             return
         last = max(ends)
-        if _class(now, min(ends)) == _class(now, last) and last < POS and len(items) <= _LARGEST:
+        if _class(now, min(ends)) == _class(now, last) and last < POS and len(items) <= LIMITS.bucket:
             self._put(last, items)
             return
         ordered = sorted(ends)
@@ -53,7 +53,7 @@ class Buckets(Generic[Item]):
         at, count = 0, bisect_left(ordered, POS)
         while at < count:
             of_class = bisect_left(ordered, now + (1 << _class(now, ordered[at])), at, count)
-            upto = min(of_class, at + _LARGEST)
+            upto = min(of_class, at + LIMITS.bucket)
             self._put(ordered[upto - 1], items[at:upto])
             at = upto
 

@@ -14,15 +14,12 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.buckets import Buckets
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import POS
 
 Bounds = list[int]
-
-_SMALLEST_ROUND = 256
-"""So many ranges are new before rows are looked at again, unless a quarter as many may have ended together."""
-_ROWS_PER_FACT = 4
 
 
 class Coverage:
@@ -54,8 +51,10 @@ class Coverage:
         """Add coverage and return what of it is new, in the order given."""
         rows, reach, fresh = self.rows, self.reach, self.fresh
         new: list[Fact] = []
-        for fact in facts:
-            row, lo, hi = fact
+        whole: Iterable[Any] = facts  # compiled code makes a new tuple of one whose parts it knows: none where it passes on
+        for fact in whole:
+            taken: Fact = fact
+            row, lo, hi = taken
             bounds = rows.get(row)
             if bounds is None:
                 rows[row] = [lo, hi]
@@ -105,13 +104,13 @@ class Coverage:
         """Let go of what ends at or before `bound`, a portion at a time; returns the rows that are gone."""
         if bound >= POS:
             return self._forget_all()
-        if self._grown > _SMALLEST_ROUND:
-            effort = _ROWS_PER_FACT * self._grown
+        if self._grown > LIMITS.round:
+            effort = LIMITS.effort * self._grown
             self._file(bound, self.fresh)
             self.fresh = []
             self._grown = 0
-        elif self._buckets.is_due(bound, _SMALLEST_ROUND >> 2):
-            effort = _SMALLEST_ROUND
+        elif self._buckets.is_due(bound, LIMITS.round >> 2):
+            effort = LIMITS.round
         else:
             return []
         gone: list[Row] = []

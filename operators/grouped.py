@@ -15,6 +15,7 @@ from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from typing import Any, Generic, TypeVar
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.operator import Operator
 from tidelog.operators.room import NoRoomError
 from tidelog.plans.facts import Fact, Row
@@ -22,9 +23,6 @@ from tidelog.plans.timeline import POS
 
 MOST_RANGES = 1_000_000
 """More ranges from one message are refused: an answer that changes at each tick of so long a time is no use to anyone."""
-
-_SPARE = 64
-"""So many entries of the agenda may be void, beside as many as there are groups."""
 
 
 class Failures:
@@ -120,7 +118,7 @@ class Grouped(Operator, Generic[G]):
             group.planned = time
             self._count += 1
             heappush(self._agenda, (time, self._count, group.key))
-            if len(self._agenda) > 2 * len(self.groups) + _SPARE:
+            if len(self._agenda) > 2 * len(self.groups) + LIMITS.spare:
                 self._tidy()
 
     def _tidy(self) -> None:

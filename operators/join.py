@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.arrangement import Arranged, Arrangement
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.join_code import write_join
@@ -22,8 +23,6 @@ Probe = Callable[[Sequence[Fact], int, list[Fact], list[int], int, "Join"], None
 
 _ROWS = "rows"
 """The name of a port's store of whole rows, beside those of its indexes."""
-_PORTION = 65_536
-"""Where rows of the head repeat, so many are made before those are kept that are new."""
 
 
 class Join(Operator):
@@ -113,7 +112,7 @@ class Join(Operator):
         kept = self._keep(port, facts) if facts else 0
         met = self._met[port]
         out: list[Fact] = []
-        most = self.room.rows if self.sent_coverage is None else min(self.room.rows, _PORTION)
+        most = self.room.rows if self.sent_coverage is None else min(self.room.rows, LIMITS.portion)
         self._probe[port](facts, met, out, self._failed, most, self)
         if self._new:
             return self._take_new(out)

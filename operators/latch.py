@@ -10,6 +10,7 @@ from tidelog.operators.by_time import ByTime
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.operators.operator import Operator, matched
+from tidelog.operators.presuming import presumed
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import POS
 
@@ -139,18 +140,26 @@ class Latch(Operator):
         """The last time at which it does not matter that N holds from `time` on: nothing lies between M and there."""
         return time if self._touch or time >= POS else time - 1 + (time - 1 & 1)
 
+    def presume(self, until: int) -> None:
+        """What of N is known to hold behind its frontier does so without a gap, up to `until`."""
+        self.negative.insert(presumed(self.negative, self.frontiers[NEGATIVE], until))
+
     def known(self) -> int:
         return self.frontiers[NEGATIVE]
 
     def deadline(self) -> tuple[int, int] | None:
         turn = self._turns.first()
-        return None if turn is None else (NEGATIVE, (turn >> 1) - 1)
+        due = POS if turn is None else (turn >> 1) - 1
+        if self.pieces is not None and self.pieces.open:
+            due = min(due, self.frontiers[NEGATIVE] + 1)
+        return (NEGATIVE, due) if due < POS else None
 
     def announced_rows(self) -> list[tuple[Row, int]]:
         return [(row, since) for rows in self.held.values() for row, (since, _) in rows.items()]
 
     def entries(self) -> int:
-        return len(self._turns) + sum(map(len, self.held.values())) + self.negative.entries()
+        stored = len(self._turns) + sum(map(len, self.held.values())) + self.negative.entries()
+        return stored if self.pieces is None else stored + self.pieces.entries()
 
     def state(self) -> dict[str, Any]:
         return {

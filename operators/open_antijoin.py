@@ -31,6 +31,10 @@ class OpenAntiJoin(Sweeping):
     def narrow(self, port: int, fact: Fact) -> Row | None:
         return fact[0] if port == POSITIVE else self._match(fact[0])
 
+    def presume(self, until: int) -> None:
+        """What of N holds behind what has been gone through does so without a gap, up to `until`."""
+        self.lengthen(NEGATIVE, until)
+
     def begin(self, place: Place, held: dict[Row, bool]) -> None:
         port, row = place
         self.holding[port][row] = _NOW

@@ -50,8 +50,10 @@ class OpenRows:
         """The facts among what has come; and what is to be announced before what follows from these, and behind it."""
         plain: list[Fact] = []
         touched: dict[Row, None] = {}
-        for fact in facts:
-            row, lo, hi = fact
+        whole: Sequence[Any] = facts  # as in `Coverage.insert`
+        for fact in whole:
+            taken: Fact = fact
+            row, lo, hi = taken
             if hi <= POS:
                 plain.append(fact)
                 continue
@@ -106,9 +108,9 @@ class Pieces:
     """What is announced, told piece by piece to whoever takes no announcements; each time at most once.
 
     >>> pieces = Pieces()
-    >>> pieces.follow([(("a",), 3, OPEN)], 5), pieces.follow([], 9)
+    >>> pieces.follow([(("a",), 3, OPEN)], 5, 5), pieces.follow([], 9, 9)
     ([(('a',), 3, 5)], [(('a',), 6, 9)])
-    >>> pieces.follow([(("a",), 3, SHUT), (("a",), 3, 12)], 20)
+    >>> pieces.follow([(("a",), 3, SHUT), (("a",), 3, 12)], 20, 20)
     [(('a',), 10, 12)]
     """
 
@@ -127,8 +129,10 @@ class Pieces:
         fresh.clear()
         shut: dict[Row, tuple[int, int]] = {}
         new: list[Fact] = []
-        for fact in facts:
-            row, lo, hi = fact
+        whole: Sequence[Any] = facts
+        for fact in whole:
+            taken: Fact = fact
+            row, lo, hi = taken
             if hi == SHUT:
                 shut[row] = known.pop(row)
             elif hi == OPEN:
@@ -144,7 +148,9 @@ class Pieces:
         return new
 
     def tell(self, rows: Iterable[Row], reach: int) -> Iterator[Fact]:
-        """How far some open rows have come."""
+        """How far some open rows have come; nothing is known before the frontier has moved."""
+        if reach <= NEG:
+            return
         known = self.open
         for row in rows:
             since, told = known[row]
@@ -152,8 +158,11 @@ class Pieces:
                 known[row] = since, reach
                 yield row, told + 1, reach
 
-    def follow(self, facts: Sequence[Fact], reach: int) -> list[Fact]:
-        """Take a message, and tell how far all that is open has come: nobody has to ask again."""
+    def follow(self, facts: Sequence[Fact], reach: int, frontier: int) -> list[Fact]:
+        """Take a message, and tell how far all that is open has come: nobody has to ask again.
+
+        What is open is known up to `reach`; behind it, nothing comes any more at or before the `frontier`.
+        """
         new = self.take(facts)
         if reach > self.reach:
             self.reach = reach
@@ -161,6 +170,10 @@ class Pieces:
         elif self.fresh:
             new += self.tell(self.fresh, reach)
         return new
+
+    def entries(self) -> int:
+        """How many rows are open."""
+        return len(self.open)
 
     def state(self) -> dict[str, Any]:
         """What is open, and how far it has been told, as plain data."""

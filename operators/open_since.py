@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.coverage import Bounds, Coverage, cut, merge, overlapping
 from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.operators.operator import shift
@@ -17,7 +18,6 @@ from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS, Metric
 
 _NOW: Bounds = []
-_SMALLEST_ROUND = 64
 _PAIR, _ALONE = 0, 1
 """Two ways to a row of the result: both sides, or the right side alone."""
 
@@ -138,13 +138,14 @@ class OpenSince(Sweeping):
             begin, end = dilated(self._alone, lo, hi)
             self._note(_ALONE, (row, begin, end))
             if row in self._pairs.opened[RIGHT]:
-                end = min(end, dilated(self._alone, NEG, self.frontiers[RIGHT])[1])
-            if begin <= end:
+                known = self.frontiers[RIGHT]
+                end = min(end, dilated(self._alone, known, known)[1]) if known > NEG else NEG
+            if begin <= end > NEG:
                 self._pairs.certain.append((row, begin, end))
 
     def _note(self, way: int, fact: Fact) -> None:
         row, lo, hi = fact
-        self._take((way, row), row, max(lo, self._known + 1), hi)
+        self._take((way, row), row, lo, hi)
 
     # --- what ends ------------------------------------------------------------------------------------------------------
 
@@ -215,7 +216,7 @@ class OpenSince(Sweeping):
     def _forget_met(self) -> None:
         """Let go of pairs of which nothing is to come, once they may be half of all."""
         pairs, alive = self._pairs, self._spells[_PAIR]
-        if pairs.meetings <= 2 * len(alive) + _SMALLEST_ROUND:
+        if pairs.meetings <= 2 * len(alive) + LIMITS.spare:
             return
         combine = pairs.pairing.combine
         for left, rights in pairs.met.items():
@@ -305,15 +306,17 @@ class _Pairs(Since):
             if right not in rights:
                 rights[right] = None
                 self.meetings += 1
-            run_hi = self.closure(begin, max(begin, self.frontiers[LEFT]))[1]
+            known = self.frontiers[LEFT]
+            run_hi = self.closure(begin, max(begin, known))[1] if known > NEG else NEG
         if right in self.opened[RIGHT]:
             met, known = max(self.closure(begin, begin)[0], self.opened[RIGHT][right]), self.frontiers[RIGHT]
-            if met > known:
+            if known <= NEG or met > known:
                 return  # they have not met yet
             first, last = dilated(self.metric, met, known)
             lo, hi = max(lo, first), min(hi, last)
-        if lo <= min(hi, run_hi):
-            self.certain.append((self.pairing.combine(left, right), lo, min(hi, run_hi)))
+        hi = min(hi, run_hi)
+        if lo <= hi and hi > NEG:
+            self.certain.append((self.pairing.combine(left, right), lo, hi))
 
     def cut(self, port: int, row: Row, end: int) -> int:
         """The last run of a row, which had no end, has one; returns its begin."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.counting.enough import Enough, weight_of
 from tidelog.operators.counting.window import FlowWindow, Spell
 from tidelog.operators.open_aggregate import OpenAggregate
@@ -16,9 +17,6 @@ from tidelog.plans.facts import Fact, Row
 from tidelog.plans.plan import AggregateShape, ThresholdShape
 from tidelog.plans.syntax import Value
 from tidelog.plans.timeline import NEG, POS
-
-_SPARE = 256
-"""So many facts without use are kept at least."""
 
 
 class OpenThreshold(Threshold):
@@ -191,7 +189,7 @@ class _Levels(OpenAggregate):
             else:
                 group.add(lo, hi, value)
             self.note(group, lo)
-        if self._stored > 2 * self._kept + _SPARE:
+        if self._stored > 2 * self._kept + LIMITS.spare:
             self._forget(shift(self.frontiers[0], -self._threshold.size))
 
     def _wake(self, key: Row, time: int) -> _Level:

@@ -84,7 +84,7 @@ class Operator(ABC):
             self.frontiers[port] = frontier
             out = out + self.settle(port) if out else self.settle(port)
         if self.pieces is not None:
-            out = self.pieces.follow(out, self.known())
+            out = self.pieces.follow(out, self.known(), self.frontier)
         self.received += len(facts)
         self.sent += len(out)
         return out
@@ -102,7 +102,7 @@ class Operator(ABC):
         if last >= 0 and not self.settles_by_port:
             out = self.settle(last)
         if self.pieces is not None:
-            out = self.pieces.follow(out, self.known())
+            out = self.pieces.follow(out, self.known(), self.frontier)
         self.sent += len(out)
         return out
 

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.coverage import Coverage, overlapping
 from tidelog.operators.operator import Operator, behind, shift
 from tidelog.operators.room import NoRoomError
@@ -14,9 +15,8 @@ from tidelog.plans.timeline import NEG, POS, Metric
 
 LEFT, RIGHT = 0, 1
 Range = tuple[int, int]
-FEW = 8
 Members = tuple[Row, ...] | dict[Row, None]
-"""The rows under one key: up to `FEW` are a tuple, with which garbage collection has nothing to do."""
+"""The rows under one key: up to `LIMITS.few` are a tuple, with which garbage collection has nothing to do."""
 
 
 class RowPairing:
@@ -64,7 +64,7 @@ def _enter(index: dict[Row, Members], key: Row, row: Row) -> None:
     elif isinstance(members, dict):
         members[row] = None
     elif row not in members:
-        index[key] = (*members, row) if len(members) < FEW else dict.fromkeys((*members, row))
+        index[key] = (*members, row) if len(members) < LIMITS.few else dict.fromkeys((*members, row))
 
 
 def _drop(index: dict[Row, Members], key_of: Callable[[Row], Row], rows: list[Row]) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.coverage import Bounds, merge, overlapping
 from tidelog.operators.operator import shift
 from tidelog.operators.pairing import PairingOperator, Range, RowPairing, dilated
 from tidelog.operators.room import NoRoomError
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import Metric
-
-_SMALLEST_ROUND = 256
 
 
 class Since(PairingOperator):
@@ -37,7 +36,7 @@ class Since(PairingOperator):
         # left row → begin of its run → right row → what holds if the run goes on
         self.armed: dict[Row, dict[int, dict[Row, Bounds]]] = {}
         self._armed_ranges = self._most_armed = 0
-        self._round = _SMALLEST_ROUND
+        self._round = LIMITS.round
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         self._most_armed = self._armed_ranges + self.room.rows
@@ -111,7 +110,7 @@ class Since(PairingOperator):
             if not self.armed[left]:
                 del self.armed[left]
         self._armed_ranges = self._count_armed()
-        self._round = max(_SMALLEST_ROUND, 2 * self._armed_ranges)
+        self._round = max(LIMITS.round, 2 * self._armed_ranges)
 
     def _count_armed(self) -> int:
         return sum(len(bounds) >> 1 for runs in self.armed.values() for rows in runs.values() for bounds in rows.values())

@@ -7,13 +7,13 @@ from heapq import heapify, heappop, heappush
 from operator import itemgetter
 from typing import Any
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.coverage import Coverage, overlapping
 from tidelog.operators.open_rows import OPEN
 from tidelog.operators.operator import behind, shift
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
 
-_SPARE = 64
 """So many ends behind which rows are told are kept at least, though the frontier has passed them."""
 
 
@@ -49,7 +49,7 @@ class Spells:
         self._ahead: dict[Row, int] = {}  # rows that will go on, and from when on
         self._going: dict[Row, int] = {}  # rows that go on
         self._until: dict[Row, int] = {}  # until when rows have been handed on, if that is beyond the frontier
-        self._most = _SPARE
+        self._most = LIMITS.spare
 
     def take(self, facts: Sequence[Fact]) -> list[tuple[Row, int]]:
         """Take a message; returns the rows that went on, and do so no longer, with their ends."""
@@ -117,7 +117,7 @@ class Spells:
         self._coverage.forget(shift(known, -self._back))
         if len(self._until) > 2 * self._most:
             self._until = {row: until for row, until in self._until.items() if until > known}
-            self._most = max(_SPARE, len(self._until))
+            self._most = max(LIMITS.spare, len(self._until))
         return out
 
     def _hand_on(self, row: Row, lo: int, hi: int, known: int, out: list[Fact]) -> None:
@@ -168,4 +168,4 @@ class Spells:
         self._ahead, self._going, self._until = (
             {tuple(row): time for row, time in state[name]} for name in ("ahead", "going", "until")
         )
-        self._most = max(_SPARE, len(self._until))
+        self._most = max(LIMITS.spare, len(self._until))

@@ -78,16 +78,17 @@ class Sweeping(Operator):
     # --- what comes in --------------------------------------------------------------------------------------------------
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        gone_through = self._known
         for fact in facts:
             row = self.narrow(port, fact)
             if row is not None:
                 source, lo, hi = fact
-                self._take((port, row), source, max(lo, gone_through + 1) if gone_through > NEG else lo, hi)
+                self._take((port, row), source, lo, hi)
         return []
 
     def _take(self, place: Place, source: Row, lo: int, hi: int) -> None:
         port, row = place
+        if lo <= self._known > NEG:
+            lo = self._known + 1
         if lo > hi:
             return  # all of it has been gone through
         spell = self._spells[port].get(row)
@@ -103,6 +104,16 @@ class Sweeping(Operator):
             if begin < lo:
                 return  # it lengthens a run, which is looked at when it begins, and when it was to end
         self._look_at(place, lo)
+
+    def lengthen(self, port: int, until: int) -> None:
+        """What holds at a port behind what has been gone through does so without a gap, up to `until`."""
+        begin = self._known + 1
+        for row, spell in list(self._spells[port].items()):
+            bounds = spell.bounds
+            if spell.opened:
+                self._take((port, row), row, begin, until)
+            elif (first := next(overlapping(bounds, begin, until), None)) is not None:
+                self._take((port, row), row, max(bounds[first], begin), until)
 
     def run(self, row: Row, end: int) -> tuple[int, int] | None:
         """The run of a row at port 0 that an end of a fact lies in, with what has been gone through of it."""

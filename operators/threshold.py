@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.operator import Operator
 from tidelog.operators.overlaps import Overlaps
@@ -15,8 +16,6 @@ from tidelog.operators.weighing import Range, Weight, ranges_over
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.plan import ThresholdShape
 from tidelog.plans.timeline import NEG, POS
-
-_SMALLEST_ROUND = 256
 
 
 class Threshold(Operator):
@@ -40,7 +39,7 @@ class Threshold(Operator):
         self.groups: dict[Row, Neighbours | Overlaps] = {}
         self.coverage = Coverage()
         self._failed = 0
-        self._grown, self._round = 0, _SMALLEST_ROUND
+        self._grown, self._round = 0, LIMITS.round
 
     def _make(self) -> Neighbours | Overlaps:
         shape = self._shape
@@ -89,7 +88,7 @@ class Threshold(Operator):
             kept += group.entries()
             if not group.entries():
                 del self.groups[key]
-        self._grown, self._round = 0, max(_SMALLEST_ROUND, kept)
+        self._grown, self._round = 0, max(LIMITS.round, kept)
 
     def entries(self) -> int:
         return self.coverage.entries() + sum(group.entries() for group in self.groups.values())

@@ -17,6 +17,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.buckets import Buckets
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import POS
@@ -24,12 +25,7 @@ from tidelog.plans.timeline import POS
 Piece = Sequence[Any]
 """A stretch of one row's coverage, `row, lo, hi`: a fact, or a list where it may be lengthened in place."""
 
-FEW = 8
-"""So many pieces under one key are a tuple."""
 _BEGIN = itemgetter(1)
-_SMALLEST_ROUND = 256
-"""So many pieces are new before any is looked at again, unless a quarter as many may have ended together."""
-_PIECES_PER_FACT = 4
 
 
 class TimeIndex:
@@ -55,7 +51,8 @@ class TimeIndex:
     def add(self, facts: Sequence[Fact]) -> None:
         """Enter new coverage."""
         groups, key_of, fresh = self.groups, self._key_of, self._fresh
-        for fact in facts:
+        whole: Sequence[Any] = facts  # what is stored is the fact itself, in compiled code, too: no tuple of the same parts
+        for fact in whole:
             key = key_of(fact[0])
             group = groups.get(key)
             if group is None:
@@ -72,12 +69,12 @@ class TimeIndex:
         if bound >= POS:
             self._clear()
             return
-        if len(self._fresh) > _SMALLEST_ROUND:
-            effort = _PIECES_PER_FACT * len(self._fresh)
+        if len(self._fresh) > LIMITS.round:
+            effort = LIMITS.effort * len(self._fresh)
             self._file(bound, self._fresh)
             self._fresh = []
-        elif self._buckets.is_due(bound, _SMALLEST_ROUND >> 2):
-            effort = _SMALLEST_ROUND
+        elif self._buckets.is_due(bound, LIMITS.round >> 2):
+            effort = LIMITS.round
         else:
             return
         kept: list[Fact] = []
@@ -131,15 +128,16 @@ def _no_column(row: Row) -> Row:
     return ()
 
 
-def _joined(group: tuple[Fact, ...], fact: Fact) -> tuple[Fact, ...] | Crowd:
+def _joined(group: tuple[Fact, ...], fact: Any) -> tuple[Fact, ...] | Crowd:
     """A group with one fact more: with a longer piece, if one of the same row ends where it begins."""
-    row, lo, hi = fact
+    taken: Fact = fact
+    row, lo, hi = taken
     before = lo - 1
     for piece in group:
         if piece[2] == before and piece[0] == row:
             at = group.index(piece)
             return (*group[:at], (row, piece[1], hi), *group[at + 1 :])
-    return (*group, fact) if len(group) < FEW else Crowd((*group, fact))
+    return (*group, fact) if len(group) < LIMITS.few else Crowd((*group, fact))
 
 
 class Crowd:
@@ -211,7 +209,7 @@ class Crowd:
         """All pieces that meet `lo … hi`, and a few others."""
         found: list[list[Any]] = []
         for size, pieces in self._classes.items():
-            if len(pieces) > FEW:
+            if len(pieces) > LIMITS.few:
                 first = bisect_left(pieces, lo - (1 << size), key=_BEGIN)
                 found += pieces[first : bisect_right(pieces, hi, key=_BEGIN)]
             else:
@@ -229,4 +227,4 @@ class Crowd:
         if 2 * self._ended < self._count:
             return self
         alive = [piece for piece in self if piece[2] > bound]
-        return Crowd(alive) if len(alive) > FEW else tuple([(row, lo, hi) for row, lo, hi in alive])
+        return Crowd(alive) if len(alive) > LIMITS.few else tuple([(row, lo, hi) for row, lo, hi in alive])

@@ -9,6 +9,43 @@ from tidelog.operators.coverage import Coverage
 from tidelog.operators.open_rows import Pieces
 from tidelog.operators.operator import Operator, behind, shift
 from tidelog.plans.facts import Fact
+from tidelog.plans.timeline import NEG
+
+
+class DistinctPieces(Pieces):
+    """Pieces of a step that may tell the same times twice, as facts and as part of what is open; each time at most once.
+
+    State, beside that of `Pieces`: the coverage told beyond the frontier.
+
+    >>> from tidelog.operators.open_rows import OPEN
+    >>> pieces = DistinctPieces()
+    >>> pieces.follow([(("a",), 3, OPEN)], 5, 5), pieces.follow([(("a",), 7, 8)], 6, 6), pieces.follow([], 9, 9)
+    ([(('a',), 3, 5)], [(('a',), 7, 8), (('a',), 6, 6)], [(('a',), 9, 9)])
+    """
+
+    __slots__ = ("coverage", "promised")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.coverage = Coverage()
+        self.promised = NEG
+
+    def follow(self, facts: Sequence[Fact], reach: int, frontier: int) -> list[Fact]:
+        new = self.coverage.insert(behind(self.promised, super().follow(facts, reach, frontier)))
+        self.promised = frontier
+        self.coverage.forget(frontier)
+        return new
+
+    def entries(self) -> int:
+        return super().entries() + self.coverage.entries()
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "coverage": self.coverage.snapshot(), "promised": self.promised}
+
+    def load(self, state: dict[str, Any]) -> None:
+        super().load(state)
+        self.coverage.restore(state["coverage"])
+        self.promised = state["promised"]
 
 
 class Told(Operator):
@@ -24,47 +61,33 @@ class Told(Operator):
     ([(('a',), 3, 5)], [(('a',), 6, 7)], [(('a',), 8, 9)])
     """
 
-    __slots__ = ("_beyond", "_open", "coverage")
+    __slots__ = ("_beyond",)
 
     settles_by_port = False
 
     def __init__(self, beyond: int, is_fed: bool) -> None:
         super().__init__(1)
         self._beyond = beyond
-        self._open = Pieces()
-        self.coverage = Coverage() if is_fed else None
+        self.pieces = DistinctPieces() if is_fed else Pieces()
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        new = self._open.take(facts)
-        new += self._open.tell(self._open.fresh, self.known())
-        return self._untold(new)
-
-    def _untold(self, facts: list[Fact]) -> list[Fact]:
-        """What of some coverage has not been told; what lies before the frontier has, or does not matter."""
-        new = behind(self.frontier, facts)
-        return new if self.coverage is None else self.coverage.insert(new)
+        return list(facts)
 
     def settle(self, port: int) -> list[Fact]:
-        new = self._untold(list(self._open.tell(self._open.open, self.known())))
         self.frontier = self.frontiers[0]
-        if self.coverage is not None:
-            self.coverage.forget(self.frontier)
-        return new
+        return []
 
     def known(self) -> int:
-        return shift(self.frontiers[0], self._beyond)
+        return shift(self.frontier, self._beyond)
 
     def deadline(self) -> tuple[int, int] | None:
-        return (0, self.frontier + 1) if self._open.open else None
+        return (0, self.frontier + 1) if self.pieces is not None and self.pieces.open else None
 
     def entries(self) -> int:
-        return len(self._open.open) + (0 if self.coverage is None else self.coverage.entries())
+        return 0 if self.pieces is None else self.pieces.entries()
 
     def state(self) -> dict[str, Any]:
-        coverage = [] if self.coverage is None else self.coverage.snapshot()
-        return {"open": self._open.state(), "coverage": coverage}
+        return {}
 
     def load(self, state: dict[str, Any]) -> None:
-        self._open.load(state["open"])
-        if self.coverage is not None:
-            self.coverage.restore(state["coverage"])
+        """All that it knows are its pieces."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tidelog.operators.coverage import Coverage
-from tidelog.operators.operator import Operator, behind
+from tidelog.operators.operator import Operator
 from tidelog.plans.facts import Fact
 
 
@@ -36,8 +36,16 @@ class Union(Operator):
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         if self.coverage is None:
             return facts if isinstance(facts, list) else list(facts)
-        new = self.coverage.insert(facts)
-        return new if self.coverage.reach == 1 else behind(self.frontier, new)
+        return self.coverage.insert(facts) if self.coverage.reach == 1 else self._bridged(self.coverage, facts)
+
+    def _bridged(self, coverage: Coverage, facts: Sequence[Fact]) -> list[Fact]:
+        """What of some facts is new, with the gaps before them, but for what of these is promised already."""
+        new: list[Fact] = []
+        for fact in facts:
+            _, begin, _ = fact
+            least = min(begin, self.frontier + 1)
+            new += [(row, max(lo, least), hi) for row, lo, hi in coverage.insert((fact,))]
+        return new
 
     def settle(self, port: int) -> list[Fact]:
         self.frontier = min(self.frontiers)

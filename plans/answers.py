@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Unpack
+from typing import TypeVar as TypingTypeVar
 
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Answer, Record
 from tidelog.plans.plan import Plan
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
     from tidelog.plans.pictures.picture import Picture
     from tidelog.plans.showing.plots import PlotOptions
 
+    A = TypeVar("A", bound=Answer, default=Answer)
+else:  # to check types, an answer is one of `changes` where it is known to be; at run time there is no difference
+    A = TypingTypeVar("A")
 
-class Answers(list[Answer]):
+
+class Answers(list[A], Generic[A]):
     """What `Session.pull` returns: a list of answers, which notebooks show as a timeline and a table."""
 
     def __init__(self, plan: Plan, records: list[Record]) -> None:
         self._plan, self._records = plan, records
         if records:
-            super().__init__([plan.answer(record) for record in records])
+            answers: list[Any] = [plan.answer(record) for record in records]
+            super().__init__(answers)
 
     def plot(self, predicates: Sequence[str] | None = None, **options: Unpack[PlotOptions]) -> Picture:
         """A timeline of what was pulled, as SVG: see `Materialisation.plot`.

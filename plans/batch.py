@@ -19,6 +19,7 @@ from tidelog.plans.facts import Answer, Record, Schema, ValueLike
 from tidelog.plans.normal.names import head_predicate
 from tidelog.plans.normal.normalise import normalise
 from tidelog.plans.normal.program import NormalProgram
+from tidelog.plans.normal.sustain import sustain
 from tidelog.plans.numerals import shorten
 from tidelog.plans.plan import BindShape, MoveShape, Step, TupleShape
 from tidelog.plans.records import make_record
@@ -117,7 +118,7 @@ def _compile(program: Program, keep: tuple[str, ...] | None, finer: Sequence[Fra
     wanted = heads if keep is None else keep
     warnings = tuple(item for item in require(program, wanted) if item.code not in _OF_STREAMS)
     try:
-        normal = replace(normalise(program, wanted), outputs=wanted)
+        normal = replace(normalise(program, wanted, without=(sustain,)), outputs=wanted)  # data may hold any predicate
         return _BatchCompiler(program, normal, finer=finer, undeclared=undeclared).batch_plan(keep, warnings)
     except ProgramError as error:
         raise ProgramError(error.diagnostics, program.name, program.text) from error

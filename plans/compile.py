@@ -109,7 +109,7 @@ class Compiler:
         self.problems += wrong
         if self.problems:
             raise ProgramError(self.problems)
-        steps, loops, leads = LoopFinder(list(self.steps.values()), self._span_of).arrange()
+        steps, loops, leads = LoopFinder(list(self.steps.values()), self._span_of, self.normal.origins).arrange()
         outputs = {name: name for name in self.normal.outputs if name in self.steps}
         watched = {*outputs.values(), *self.normal.constraints}
         open_facts = {item.predicate for item in self.normal.backgrounds}

@@ -126,6 +126,11 @@ def _constant(value: object) -> Value:
     raise DataError(f"an argument must be text, a number or a boolean, got {type(value).__name__}")
 
 
+def plain_row(row: Row) -> Row:
+    """A row in which booleans of Python's are the constants of that name."""
+    return tuple([("true" if value else "false") if value.__class__ is bool else value for value in row])
+
+
 def _is_numpy_boolean(value: object) -> bool:
     """Whether it is a boolean of NumPy, which is none of Python's. NumPy need not be there to tell."""
     return getattr(value, "ndim", None) == 0 and getattr(getattr(value, "dtype", None), "kind", "") == "b"

@@ -42,7 +42,9 @@ def _parts(step: Step, steps: Mapping[str, Step], touch: int) -> tuple[Step, Ste
     if shape.metric.a or shape.metric.left_open or shape.metric.b < POS or step.loop is not None:
         return None
     left = steps[step.inputs[0].name]
-    before = steps[left.inputs[0].name] if isinstance(left.shape, AntiJoinShape) else left
+    if not isinstance(left.shape, AntiJoinShape):
+        return None
+    before = steps[left.inputs[0].name]
     if not isinstance(before.shape, DilateShape) or before.inputs[0] != step.inputs[1]:
         return None
     metric = before.shape.metric

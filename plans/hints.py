@@ -61,6 +61,13 @@ _IN_INTERVAL = r"[\[(]\s*[+-]?\s*(?:inf|[0-9./]+)\s*[a-z]*"
 
 HINTS: tuple[Hint, ...] = (
     Hint(
+        "input a(x), b(y).",
+        r"(?P<word>,)",
+        "each input is declared by itself: `input a(x). input b(y).`",
+        before=r"\A\s*input\s+(?:\w[\w:]*|'[^'\n]*')\s*(?:\([^()]*\)\s*)?",
+        message="a declaration names one input",
+    ),
+    Hint(
         'p(X) :- q(X, "a).',
         r'"(?:[^"\\\n]|\\.)*(?:\n|\Z)',
         'close it with `"`; inside, `\\"` stands for a quote and `\\n` for a line end',

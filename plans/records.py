@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
+from operator import itemgetter
 
 from tidelog.plans.errors import DataError
-from tidelog.plans.facts import Record, Schema, ValueLike
+from tidelog.plans.facts import Record, Row, Schema, ValueLike, plain_row
 from tidelog.plans.row_code import MakeRow, row_maker
 from tidelog.plans.times import TimeLike, TimeReader
+
+_ROW: Callable[[Record], Row] = itemgetter(1)
 
 
 class RecordMaker:
@@ -34,6 +38,13 @@ class RecordMaker:
                     point = time * self._scale
                     return predicate, checked, point, point
         return make_record(self._schema, self._times, predicate, row, time, interval)
+
+
+def plain_records(records: list[Record]) -> list[Record]:
+    """Records in which booleans of Python's, which equal numbers, are the constants of that name."""
+    if bool not in {*map(type, chain.from_iterable(map(_ROW, records)))}:
+        return records
+    return [(predicate, plain_row(row), lo, hi) for predicate, row, lo, hi in records]
 
 
 def make_record(

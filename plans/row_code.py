@@ -18,7 +18,7 @@ MakeRow = Callable[[Row], Row | None]
 _NUMBER = (
     "if {v}.__class__ is float:",
     f"    if not -{EXACT_FLOAT} < {{v}} < {EXACT_FLOAT} or {{v}}.is_integer(): return None",
-    f"elif not -{MAX_INTEGER} < {{v}} < {MAX_INTEGER}: return None",
+    f"elif {{v}}.__class__ is not int or not -{MAX_INTEGER} < {{v}} < {MAX_INTEGER}: return None",
 )
 _TESTS: dict[FieldType, tuple[str, ...]] = {
     "any": ("if {v}.__class__ is not str:", *(f"    {line}" for line in _NUMBER)),
@@ -43,7 +43,7 @@ _GIVEN_TESTS: dict[FieldType, tuple[str, ...]] = {
 def row_maker(schema: PredicateSchema, *, given: bool = False) -> MakeRow:
     """What gives the row of a predicate's values where they are canonical and as declared, and None otherwise.
 
-    The values are text, integers and floats, as JSON has them; if `given`, by a caller, they may be anything.
+    The values are text, booleans, integers and floats, as JSON has them; if `given`, by a caller, they may be anything.
 
     >>> make = row_maker(PredicateSchema("temp", 2, ("sensor", "value"), ("text", "number")))
     >>> make(("s1", 21.5)), make(("s1", 21.0)), make(("s1", "x")), make(("s1",))

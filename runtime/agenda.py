@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.plans.facts import Row
-
-_SPARE = 64
-"""So many entries may be void, beside as many as there are rows."""
 
 
 class Agenda:
@@ -36,7 +34,7 @@ class Agenda:
             scheduled[row] = due
             self._count += 1
             heappush(self._due, (due, self._count, row))
-            if len(self._due) > 2 * len(scheduled) + _SPARE:
+            if len(self._due) > 2 * len(scheduled) + LIMITS.spare:
                 self._due[:] = [(due, self._count + i, row) for i, (row, due) in enumerate(scheduled.items(), 1)]
                 heapify(self._due)
                 self._count += len(scheduled)

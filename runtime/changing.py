@@ -10,9 +10,10 @@ Of each output it is known from when on its answers count: the journal's begin, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, Literal
 
 from tidelog.operators.coverage import Coverage
@@ -24,6 +25,7 @@ from tidelog.plans.facts import PredicateSchema, Record, Row
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_statement
 from tidelog.plans.timeline import NEG, POS, Timeline
+from tidelog.runtime.begun import Begun, begin_as_told, begun_of, go_on_from
 from tidelog.runtime.durability import StateStore
 from tidelog.runtime.filling import Alive, Begin, Filling, fill
 from tidelog.runtime.graph import Message, Port
@@ -84,6 +86,7 @@ class Changing:
         self._begin = self._reach.begin
         self._filled_since = self._reach.filled_from({})
         self._counts_since = self._reach.filled_from(self.heard)
+        self._news_from = POS
 
     def _is_kept(self, output: str) -> bool:
         before, now = self._before.outputs.get(output), self._plan.outputs[output]
@@ -185,15 +188,22 @@ class Changing:
             fill(told, self._store, self._begin, self._end.number, alive)
         told.rest()
         told.pull_records()
+        last_words = self._last_words()
+        self._news_from = min((lo for *_, lo, _ in alive.found(self._stored.frontier)), default=POS)
+        before = self._told_before(last_words)
+        if self._stored.emit == "intervals":
+            told.tell_no_more(before)
         stored = self._stored.state()
         empty = told.blank_emission() if blank else {}
         mixture = Mixture(self._before, self._plan, self._was, self._identity, self._steps, self._outputs, self._questions)
         mixed = self._now.twin()
         mixed.load(mixture.mix(stored, told.state(), dict.fromkeys(blank, empty)))
         self._announce(mixed, muted, blank)
-        news = self._news(alive)
-        answers = [*self._last_words(), *self._ends(alive), *news, *mixed.pull_records()]
-        return mixed.state(), answers
+        found = [*self._news(alive, before), *mixed.pull_records()]
+        state = mixed.state()
+        going_on = self._go_on_as_told(state["outlet"]["emission"], alive, blank)
+        news = [record for record in found if not _is_begin(record) or record[1] not in going_on.get(record[0], ())]
+        return state, [*last_words, *self._ends(going_on), *news]
 
     def _watched(self) -> list[str]:
         outputs = [step for name, step in self._plan.outputs.items() if name not in self._outputs]
@@ -244,41 +254,79 @@ class Changing:
         self._stored.rest()
         return [record for record in self._stored.pull_records() if record[0] not in self._outputs]
 
-    def _ends(self, alive: Alive) -> list[Record]:
+    def _begun_before(self) -> dict[str, dict[Row, int]]:
+        """What was told to have begun of outputs that have changed or are gone; what has no end is found in the journal."""
+        found = {name: dict(rows) for name, rows in self._begun().items() if name not in self._outputs}
+        if found and self._begin.intake is None:
+            for name, rows in self._told_again.begun().items():
+                found[name] = {**rows, **found.get(name, {})}
+        return found
+
+    def _go_on_as_told(self, emission: Mapping[str, Any], alive: Alive, blank: Iterable[str]) -> dict[str, dict[Row, int]]:
+        """Where changes are told: what was told to hold, and still does by the program now, goes on with the begin told."""
+        now, endless, known = begun_of(emission), alive.begun(), self._stored.frontier
+        found: dict[str, dict[Row, int]] = {}
+        for output, rows in self._begun_before().items():
+            for row, lo in rows.items():
+                begin = now.get(output, {}).get(row)
+                if begin is not None:
+                    goes_on = begin <= shift(known, 1) and begin_as_told(emission, output, row, lo)
+                elif output in blank or output not in self._plan.outputs:
+                    goes_on = False
+                elif goes_on := row not in endless.get(output, {}) and lo > emission["frontiers"][output]:
+                    go_on_from(emission, output, row, lo)
+                else:
+                    goes_on = row in endless.get(output, {})
+                if goes_on:
+                    found.setdefault(output, {})[row] = lo
+        return found
+
+    def _ends(self, going_on: Begun) -> list[Record]:
         """Where changes are told: what was told to hold, and does so no longer by the program now, has ended."""
         known = self._stored.frontier
-        found = []
-        for output, rows in self._begun().items():
-            if output not in self._outputs:
-                gone = [(row, lo) for row, lo in rows.items() if not alive.holds(output, row)]
-                found += [ChangeRecord(output, row, lo, max(lo, known)) for row, lo in gone if known < POS]
-        return [*found]
-
-    def _news(self, alive: Alive) -> list[Record]:
-        """What the program now would have told by then, and holds on behind the change, less what was told of it."""
-        begun = self._begun()
-        known = self._stored.frontier
-        found = [record for record in alive.found(known) if not self._same_meaning(record[0]) and known < POS]
-        found = [
-            record for record in found if not isinstance(record, ChangeRecord) or record.row not in begun.get(record[0], ())
-        ]
-        changed = {record[0] for record in found if record[0] in self._before.outputs}
-        return found if not changed else self._untold(found, changed)
-
-    def _untold(self, news: list[Record], changed: set[str]) -> list[Record]:
-        """News of outputs that have changed, less what the program before has told of the same rows."""
-        before = Alive(changed)
-        fill(self._stored.twin(), self._store, self._begin, self._end.number, before)
-        told = {name: Coverage(keeps=True) for name in changed}
-        for name, row, lo, hi in before.found(self._stored.frontier):
-            told[name].insert([(row, lo, hi)])
         found: list[Record] = []
-        for record in news:
-            if isinstance(record, ChangeRecord) or record[0] not in told:
-                found.append(record)
-            else:
-                found += [(record[0], *fact) for fact in told[record[0]].insert([record[1:]])]
+        for output, rows in self._begun_before().items():
+            gone = [(row, lo) for row, lo in rows.items() if row not in going_on.get(output, ())]
+            found += [ChangeRecord(output, row, lo, max(lo, known)) for row, lo in gone if known < POS]
         return found
+
+    def _news(self, alive: Alive, before: Mapping[str, Coverage]) -> list[Record]:
+        """What the program now would have told by then, and holds on behind the change, less what was told of it."""
+        known = self._stored.frontier
+        found: list[Record] = []
+        for record in alive.found(known):
+            if self._same_meaning(record[0]) or known >= POS:
+                continue
+            told = before.get(record[0])
+            found += [record] if told is None else [(record[0], *fact) for fact in told.insert([record[1:]])]
+        return found
+
+    @cached_property
+    def _told_again(self) -> Alive:
+        """What the program before has told of the outputs that have changed or are gone, from where there is news on."""
+        changed = (name for name in self._before.outputs if name not in self._outputs)
+        found = Alive(changed, shift(self._news_from, -1))
+        again = self._stored.twin()
+        fill(again, self._store, self._begin, self._end.number, found)
+        again.rest()
+        found.take(again.pull_records(), again.frontier)
+        return found
+
+    def _told_before(self, last_words: Sequence[Record]) -> dict[str, Coverage]:
+        """Where facts are told: what was told of outputs that have changed, and holds behind the change."""
+        changed = {name for name in self._plan.outputs if name in self._before.outputs and name not in self._outputs}
+        if not changed or self._stored.emit == "changes":
+            return {}
+        found = {name: Coverage() for name in changed}
+        earlier = self._stored.told_before()
+        for name, row, lo, hi in (*earlier, *self._told_again.found(self._stored.frontier), *last_words):
+            if name in changed:
+                found[name].insert([(row, lo, hi)])
+        return found
+
+
+def _is_begin(record: Record) -> bool:
+    return isinstance(record, ChangeRecord) and not record.has_ended
 
 
 def _match(was: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:

@@ -9,15 +9,17 @@ source: a silent one holds back nothing behind it. The clock is looked at when a
   because the engine is slow. What time it is, for `max_ahead`, is told nevertheless.
 
 A run that goes on after an outage has heard nothing meanwhile, which says nothing about what was. So its clock stands for
-`behind`, until sources are back, and then goes on from where it stood, at its pace. It does so until each source has brought
-something of the time since the restart, has ended or is idle, or until as much time has passed as the outage took. What a
-source brings of the outage counts, and silence counts only while somebody listened.
+`behind`, until sources are back, and then goes on from where it stood, at its pace. It does so until each source has caught
+up, has ended or is idle, or until as much time has passed as the outage took. What a source brings of the outage counts, and
+silence counts only while somebody listened. Some sources know whether they have caught up, and time stands until they have
+(`runtime/hearing.py`); another one has when it has brought something of the time since the restart.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
 
@@ -29,6 +31,7 @@ from tidelog.plans.errors import DataError
 from tidelog.plans.timeline import LIMIT, NEG, POS, Timeline
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.channels import Channel, Sender
+from tidelog.runtime.hearing import Ears
 from tidelog.runtime.interfaces import Batch, Tick
 from tidelog.runtime.listening import ListenerActor
 from tidelog.runtime.supervision import SourceActor, SourceEvent
@@ -61,6 +64,10 @@ class Outage:
     def __init__(self, length: Fraction, end: Fraction, grace: Fraction, since: int, silent: Iterable[str]) -> None:
         self._length, self._end, self._grace, self._since = length, end, grace, since
         self._silent = set(silent)
+
+    def caught_up(self, names: Iterable[str]) -> None:
+        """These sources know that they have."""
+        self._silent.difference_update(names)
 
     def heard(self, name: str, event: Batch | Tick | str, moment: float) -> None:
         """A source has said something. Only what lies behind the outage shows that it has caught up."""
@@ -99,10 +106,13 @@ class Clock:
         self._ahead = ahead
         self._told = NEG
         self._stood = NEG
+        self._stood_still = False
+        self._unheard = 0
         self._outage: Outage | None = None
         self._actors: Mapping[str, SourceActor] = {}
         self._left: list[SourceActor | ListenerActor] = []
         self._recorded: list[SourceActor | ListenerActor] = []
+        self._ears = Ears(now, float(self._behind * self._unit))
         self._is_read: anyio.Event
         self._scope: anyio.CancelScope | None = None
 
@@ -112,8 +122,21 @@ class Clock:
 
     def heard(self, name: str, event: Batch | Tick | str, moment: float) -> None:
         """The session is told this by a source, or a listener's connection."""
-        if self._outage is not None:
+        self._ears.heard(name, event)
+        if self._outage is not None and not (name in self._ears and isinstance(event, Batch)):
             self._outage.heard(name, event, moment)
+
+    def before(self, event: Batch | Tick | str) -> tuple[Tick | None, Batch | Tick | str]:
+        """To be asked before the session is told an event: what it is to be told first, where time stops now, and the event.
+
+        A tick that was on its way when time stopped does not let it go on.
+        """
+        if isinstance(event, Tick) and self._ears.holds:
+            return None, replace(event, holds=True)
+        return self._stopped() if isinstance(event, Batch) else None, event
+
+    def _stopped(self) -> Tick | None:
+        return self._at(self._told, self._units(), holds=True) if self._ears.begins() else None
 
     def start(
         self,
@@ -132,8 +155,14 @@ class Clock:
         if not actors:
             return
         self._outage = self._outage_before([actor.name for actor in actors])
+        hearing = {actor.name: actor.hearing for actor in actors if isinstance(actor, SourceActor) and actor.hearing}
+        self._ears.begin(hearing, goes_on=self._stood > NEG)
+        self._told = self._stood
         sender = events.sender()
-        if not self._recorded:
+        stopped = self._stopped()
+        if stopped is not None:
+            sender.send_nowait((NAME, stopped, 0.0))
+        elif not self._recorded:
             sender.send_nowait((NAME, self._tick(self._units()), 0.0))
         tasks.start_soon(self._run, self._scope, sender, name=NAME)
         for actor in actors:
@@ -163,19 +192,33 @@ class Clock:
             looked = -math.inf
             while True:
                 wait = SHORTEST
-                if await self._is_quiet():
+                if await self._is_quiet() and not self._stands():
                     time = self._units()
                     tick = self._tick(time)
-                    if tick.watermark > self._told:
-                        self._told = tick.watermark
+                    if tick.watermark > self._told or tick.unheard or self._stood_still:
+                        self._told, self._unheard, self._stood_still = max(self._told, tick.watermark), 0, False
                         await events.send((NAME, tick, 0.0))
                     wait = min(LONGEST, max(SHORTEST, self._until_next(time - self._lag(time)) + _LAG))
-                    if self._outage is not None:
-                        wait = min(wait, 1.0)  # sources may have caught up by then
+                    if self._outage is not None or self._ears:
+                        wait = min(wait, 1.0)  # sources may have caught up by then, or be lost
                 elif anyio.current_time() - looked >= BUSY:
                     looked = anyio.current_time()
-                    await events.send((NAME, self._at(self._told, self._units()), 0.0))
+                    await events.send((NAME, self._at(self._told, self._units(), holds=self._ears.holds), 0.0))
+                self._ears.expect(wait)
                 await anyio.sleep(wait)
+
+    def _stands(self) -> bool:
+        """Whether time stands still, since a source that knows so has not caught up."""
+        if not self._ears.holds and not self._ears.begins():
+            return False
+        self._stood_still = True
+        unheard = self._ears.ends()
+        if unheard is None:
+            return True
+        if self._outage is not None:
+            self._outage.caught_up(self._ears.names)
+        self._unheard = POS if unheard == math.inf else self._timeline.earliest(Fraction(unheard) / self._unit)
+        return False
 
     async def _is_quiet(self) -> bool:
         """Whether no source has more to say at once."""
@@ -192,12 +235,13 @@ class Clock:
         return Fraction(self._now()) / self._unit
 
     def _tick(self, time: Fraction) -> Tick:
-        return self._at(self._timeline.earliest(time - self._behind - self._lag(time)) - 1, time)
+        return self._at(self._timeline.earliest(time - self._behind - self._lag(time)) - 1, time, unheard=self._unheard)
 
-    def _at(self, watermark: int, time: Fraction) -> Tick:
+    def _at(self, watermark: int, time: Fraction, *, holds: bool = False, unheard: int = 0) -> Tick:
         earliest = self._timeline.earliest
         gap = 0 if self._timeline.is_integer else 1  # what begins in the gap behind a time comes at that time
-        return Tick(watermark, earliest(time), POS if self._ahead is None else min(POS, earliest(time + self._ahead) + gap))
+        ceiling = POS if self._ahead is None else min(POS, earliest(time + self._ahead) + gap)
+        return Tick(watermark, earliest(time), ceiling, holds, unheard)
 
     def _outage_before(self, names: Sequence[str]) -> Outage | None:
         """What has passed since an earlier run was told the time, if there was one."""

@@ -69,6 +69,10 @@ class _Point:
     is_last: bool
     reach: dict[str, int]
 
+    def reach_of(self, predicate: str) -> int:
+        """Up to when a fact of a predicate held that had been brought by then; `POS` where that was not noted."""
+        return self.reach.get(predicate, POS if self.event else NEG)
+
 
 @dataclass(slots=True)
 class _Found:
@@ -96,6 +100,7 @@ class Corrections:
     def __init__(self, plan: Plan, session: Session, store: StateStore, in_thread: InThread) -> None:
         self._session, self._store, self._in_thread = session, store, in_thread
         self._timeline: Timeline = plan.timeline
+        self._used = frozenset(plan.schema.predicates)
         self._reach: dict[str, int] = dict.fromkeys(plan.schema.predicates, NEG)
         self._begin = 0  # no replay begins before this event
         self._stale: int | None = None  # snapshots from this event on have what was taken back since the last commit
@@ -147,13 +152,15 @@ class Corrections:
     async def correct(self, source: str, wanted: Sequence[Retraction], head: Head, fresh: Sequence[Event]) -> Correction:
         """Take facts back. `fresh` are the events behind those that the head knows; nothing is committed meanwhile.
 
-        What cannot be taken back is refused, with the reason.
+        What cannot be taken back is refused, with the reason, unless no output needs it: then it is passed over, as facts
+        of its predicate are.
         """
         done = Correction()
         try:
             await self._correct(source, wanted, head, fresh, done)
         except (ConnectorError, SnapshotError, StateError) as error:
-            done = Correction(refused=[self._refuse(item, f"the journal cannot be told again: {error}") for item in wanted])
+            done = Correction()
+            self._refuse(done, wanted, f"the journal cannot be told again: {error}")
         return done
 
     async def _correct(
@@ -167,7 +174,7 @@ class Corrections:
         events = _Events(self._store, head.events, fresh)
         found = await self._in_thread(lambda: _search(events, begin, within))
         firsts = [(item, found.first(item.record)) for item in within]
-        done.refused += [self._refuse(item, NEVER) for item, first in firsts if first is None]
+        self._refuse(done, [item for item, first in firsts if first is None], NEVER)
         known = [(item, first) for item, first in firsts if first is not None]
         if known:
             await self._replay(source, points, events, found.retractions, known, done)
@@ -187,7 +194,7 @@ class Corrections:
         after = await self._fork(point, [*earlier, *((events.next, item.record) for item, _ in known)])
         difference = await _tell_both(events, point.event, before, after)
         taken = [pair for i, pair in enumerate(known, len(earlier)) if i in after.cuts.removed]
-        done.refused += [self._refuse(pair[0], NEVER) for pair in known if pair not in taken]
+        self._refuse(done, [pair[0] for pair in known if pair not in taken], NEVER)
         if taken:
             first = min(first for _, first in taken)
             self._stale = first if self._stale is None else min(first, self._stale)
@@ -211,9 +218,9 @@ class Corrections:
         """Whether all that it may take back is in the journal, behind a snapshot; it is refused otherwise."""
         predicate, _, lo, _ = item.record
         if self._is_held(item.record):
-            done.refused.append(self._refuse(item, HELD))
+            self._refuse(done, [item], HELD)
             return False
-        known = min((point.reach.get(predicate, NEG) for point in points), default=POS)
+        known = min((point.reach_of(predicate) for point in points), default=POS)
         if lo > known:
             return True
         told = (
@@ -221,7 +228,7 @@ class Corrections:
             if known >= POS
             else f"of `{predicate}` only what begins after {self._timeline.format_point(known)}"
         )
-        done.refused.append(self._refuse(item, f"beyond the journal (`--keep`): {told} can be taken back"))
+        self._refuse(done, [item], f"beyond the journal (`--keep`): {told} can be taken back")
         return False
 
     def _is_held(self, record: Record) -> bool:
@@ -236,10 +243,11 @@ class Corrections:
             fork.load(await self._in_thread(lambda: Parts().load(self._store.parts(event))))
         return fork
 
-    def _refuse(self, item: Retraction, reason: str) -> Rejected:
-        return Rejected(
-            item.place, f"not retracted: {reason}", f"retract {format_record(item.record, self._timeline)}".encode()
-        )
+    def _refuse(self, done: Correction, items: Iterable[Retraction], reason: str) -> None:
+        for item in items:
+            if item.record[0] in self._used:
+                text = f"retract {format_record(item.record, self._timeline)}"
+                done.refused.append(Rejected(item.place, f"not retracted: {reason}", text.encode()))
 
 
 class _Events:
@@ -317,7 +325,7 @@ def _search(events: _Events, point: int, wanted: Sequence[Retraction]) -> _Found
 
 def _begin(record: Record, points: Sequence[_Point]) -> int:
     """The last point before which nothing lies that a retraction may take back."""
-    return max(point.event for point in points if point.reach.get(record[0], NEG) < record[2])
+    return max(point.event for point in points if point.reach_of(record[0]) < record[2])
 
 
 def _reach_of(store: StateStore, event: int | None) -> tuple[int, dict[str, int]]:

@@ -31,7 +31,7 @@ from tidelog.operators.since import Since
 from tidelog.operators.stepped import Stepped
 from tidelog.operators.sweeping import Sweeping
 from tidelog.operators.threshold import Threshold
-from tidelog.operators.told import Told
+from tidelog.operators.told import DistinctPieces, Told
 from tidelog.operators.tuple_points import TuplePoints
 from tidelog.operators.tuple_window import TupleWindow
 from tidelog.operators.union import Union
@@ -85,6 +85,8 @@ def build_operator(
     operator.far_sighted = far_sighted
     if isinstance(operator, AntiJoin | Latest | Aggregate):
         operator.pieces = Pieces() if announced is None else None
+    elif isinstance(operator, Latch):
+        operator.pieces = DistinctPieces() if announced is None else None
     elif announced is not None and isinstance(operator, Union | Join):
         operator.opens = OpenRows(operator.image)
     elif announced is not None and isinstance(operator, Dilate):

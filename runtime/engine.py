@@ -21,6 +21,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from tidelog.plans.errors import ConnectorError, StateError
+from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
 from tidelog.plans.questions import Status
 from tidelog.plans.times import TimeLike
@@ -29,7 +30,7 @@ from tidelog.runtime.arguments import AtEnd, check_at_end
 from tidelog.runtime.causes import first_cause
 from tidelog.runtime.changing import Becoming
 from tidelog.runtime.channels import CHANNEL_BOUND, Channel
-from tidelog.runtime.clock import Clock, ahead_of, start_sources
+from tidelog.runtime.clock import NAME, Clock, ahead_of, start_sources
 from tidelog.runtime.direct import Direct
 from tidelog.runtime.durability import Backlog, Keep, StateStore
 from tidelog.runtime.events import Ended, Event, Ignored, Left, Opened, Passed, Taken
@@ -51,6 +52,7 @@ from tidelog.runtime.interfaces import (
     WritesTimes,
 )
 from tidelog.runtime.ledger import EVERY, Ledger
+from tidelog.runtime.letters import Letters
 from tidelog.runtime.listening import Sources
 from tidelog.runtime.reloading import Reload, check_reload
 from tidelog.runtime.session import Session
@@ -100,8 +102,9 @@ class Engine:
     A sink that is away is then tried again without end, unless `restarts` says so.
     With `corrections`, facts that are in the journal can be taken back (`Batch.retractions`): what would not have been told
     without them is taken back, too. It needs `emit="changes"`, and sinks that take it; SpecError otherwise.
-    `dead_letters` takes what could not be read or was refused; `on_violation` is told when a constraint begins to be
-    violated, `observer` of all that is done. Raises TypeError, ValueError or DataError for an option that is none.
+    `dead_letters` takes what could not be read or was refused, and answers that a sink can never deliver. `on_violation` is
+    told when a constraint begins to be violated, `observer` of all that is done. Raises TypeError, ValueError or DataError
+    for an option that is none.
 
     Building an engine starts nothing. Memory is bounded by the plan and the channels: a slow sink slows down the sources.
 
@@ -156,7 +159,9 @@ class Engine:
         self.plan = plan
         self._sources = Sources(sources, RestartPolicy() if restarts is None else restarts, idle_after)
         patience = RestartPolicy() if state is None else RestartPolicy(attempts=None)
-        self._sinks = [SinkActor(sink, patience if restarts is None else restarts) for sink in sinks]
+        self._letters = Letters(dead_letters, observer)
+        policy = patience if restarts is None else restarts
+        self._sinks = [SinkActor(sink, policy, self._letters.give_up) for sink in sinks]
         if clock is not None:
             self._clock = Clock(plan.timeline, clock, now, ahead_of(plan.timeline, max_ahead, lateness))
         options: dict[str, Any] = {
@@ -173,6 +178,7 @@ class Engine:
             "statuses": statuses,
         }
         remembered: dict[str, Any] = {"remember": max(explain, remember), "explain": bool(explain)}
+        remembered["held"] = observer is not None
         self._remembers = max(explain, remember) > 0
         self._session = Session(plan, **options, **remembered, sources=self._sources.names, max_state=max_state)
         self._at_end = at_end
@@ -190,14 +196,12 @@ class Engine:
                 plan, self._session, ends, plain_options(plan, options | {"corrections": corrections}), storing, observed
             )
         self._alignment: Alignment
-        self._dead_letters = dead_letters
         self._on_violation = on_violation
         self._observer = observer
         self._scope: anyio.CancelScope | None = None
         self._grace = math.inf
         self._started = anyio.Event()
         self._in_a_row = 0
-        self.rejected = 0
 
     async def wait_started(self) -> None:
         """Wait until it is at work: what an earlier run has stored is there."""
@@ -219,8 +223,11 @@ class Engine:
         await self._way.begin()
         if self._times is not None:
             self._session.watermarks.times = self._times
+        marks = self._session.watermarks
         if self._clock is not None:
-            self._clock.go_on(self._session.watermarks.floor)
+            self._clock.go_on(marks.floor)
+        elif marks.holds:  # an earlier run had a clock, which stood
+            self._take(NAME, Tick(marks.floor, marks.present, marks.ceiling), 0.0)
         self._session.watch("sinks", self._holdings)
         self._alignment = Alignment(self._session.watermarks, self._sources.actors, self._max_lead)
         cause: BaseException | None = None
@@ -255,6 +262,11 @@ class Engine:
             self._scope.deadline = min(self._scope.deadline, anyio.current_time() + grace)
 
     @property
+    def rejected(self) -> int:
+        """How many records of the sources could not be used."""
+        return self._letters.rejected
+
+    @property
     def is_storing(self) -> bool:
         """Whether something is being stored for good, so that no one should interrupt."""
         return self._way.is_storing
@@ -278,6 +290,14 @@ class Engine:
     def waiting(self) -> list[tuple[str, int]]:
         """For each sink, with its name: how many answers wait for it."""
         return [(sink.name, self._way.waiting(sink)) for sink in self._sinks]
+
+    def connected(self) -> list[tuple[str, bool]]:
+        """For each source that has not ended, and each sink, with its name: whether it is open, and the other side there."""
+        return [*self._sources.connected(), *[(sink.name, sink.standing.is_connected) for sink in self._sinks]]
+
+    def holding(self, present: int) -> list[Record]:
+        """All answers that hold at a time (encoded), where there is an observer: see `Session.holding`."""
+        return self._session.holding(present)
 
     def listen(self, step: str, hear: Hear | None) -> None:
         """Tell `hear` what a step takes and sends from now on; with None, nobody any more."""
@@ -399,7 +419,7 @@ class Engine:
                 refused = self._take(name, event, moment)
             self._alignment.taken(name)
             if refused:
-                await self._reject(refused)
+                await self._letters.reject(refused)
         await self._way.pass_on()
 
     def _tell(self) -> None:
@@ -425,12 +445,16 @@ class Engine:
 
         An event is noted together with what follows from it, before anybody else runs: a commit has both, or neither.
         """
-        session, way = self._session, self._way
+        way = self._way
+        if self._clock is not None:
+            tick, event = self._clock.before(event)
+            if tick is not None:
+                self._take(NAME, tick, 0.0)
         with way.noting():
             noted, refused = self._tell_session(name, event, moment)
             answers = self._pull()
             if noted is not None:
-                way.note(noted, event.position if isinstance(event, Batch) else None, answers, session.frontier)
+                way.note(noted, event.position if isinstance(event, Batch) else None, answers, self._session.frontier)
         if self._clock is not None:
             self._clock.heard(name, event, moment)
         self._show(answers)
@@ -455,32 +479,21 @@ class Engine:
 
     def _tell_session(self, name: str, event: Batch | Tick | str, moment: float) -> tuple[Event | None, list[Rejected]]:
         """Returns what the session has been told, and what was refused."""
-        session = self._session
         if isinstance(event, Batch):
             taken = Taken(name, moment, event.records, event.watermark, event.parts)
-            return taken, [*event.rejected, *session.take(name, event, moment)]
+            return taken, [*event.rejected, *self._session.take(name, event, moment)]
         if isinstance(event, Tick):
-            session.pass_time(event)
-            return Passed(event.watermark, event.present, event.ceiling), []
+            self._session.pass_time(event)
+            return Passed(event.watermark, event.present, event.ceiling, event.holds, event.unheard), []
         if event == "opened":
-            session.open(name)
+            self._session.open(name)
             return Opened(name), []
         if event == "ended" and (self._at_end == "finish" or name not in self._sources.names):
-            return Ended(name), session.end(name)
+            return Ended(name), self._session.end(name)
         if event == "ended":
             self._alignment.leave(name)
-            return (Left(name), session.leave(name)) if self._ignores_silence else (None, [])
-        return Ignored(name, moment), session.ignore(name, moment)
-
-    async def _reject(self, rejected: Sequence[Rejected]) -> None:
-        self.rejected += len(rejected)
-        if self._dead_letters is None:
-            return
-        try:
-            await self._dead_letters.send(rejected)
-        except OSError as error:  # a bad record is never fatal, nor is a full disk beside the stream
-            logger.warning("dead letters cannot be written any more: %s", error)
-            self._dead_letters = None
+            return (Left(name), self._session.leave(name)) if self._ignores_silence else (None, [])
+        return Ignored(name, moment), self._session.ignore(name, moment)
 
     def _holdings(self) -> Iterator[Holding]:
         """What waits for the slowest sink."""

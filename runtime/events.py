@@ -65,6 +65,8 @@ class Passed(msgspec.Struct, array_like=True, frozen=True, tag=5):
     watermark: int
     present: int
     ceiling: int = POS
+    holds: bool = False
+    unheard: int = 0
 
 
 class Marked(msgspec.Struct, array_like=True, frozen=True, tag=6):
@@ -101,7 +103,7 @@ def tell(session: Session, event: Event) -> list[Rejected]:
         batch = Batch(list(event.records), watermark=event.watermark, parts=event.parts)
         return session.take(event.source, batch, event.moment)
     if isinstance(event, Passed):
-        session.pass_time(Tick(event.watermark, event.present, event.ceiling))
+        session.pass_time(Tick(event.watermark, event.present, event.ceiling, event.holds, event.unheard))
     elif isinstance(event, Opened):
         session.open(event.source)
     elif isinstance(event, Marked):

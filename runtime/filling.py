@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from tidelog.operators.coverage import Coverage
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.facts import Record, Row
 from tidelog.plans.plan import Plan
 from tidelog.plans.timeline import NEG, POS
+from tidelog.runtime.begun import Begun, begun_of
 from tidelog.runtime.cutting import retractions_of
 from tidelog.runtime.durability import Input, StateStore
 from tidelog.runtime.events import Event, Marked, Taken, unpack_events
 from tidelog.runtime.graph import Message, Port
+from tidelog.runtime.interfaces import EmitMode
 from tidelog.runtime.network import Network
 from tidelog.runtime.retelling import Retold
 from tidelog.runtime.session import Session
@@ -66,16 +69,27 @@ class Filling(Retold):
         """Whether something may sleep."""
         return self._prospects
 
-    def begun(self) -> dict[str, dict[Row, int]]:
+    @property
+    def emit(self) -> EmitMode:
+        """In which form it tells answers."""
+        return self._emit
+
+    def begun(self) -> Begun:
         """Of each output that is told by changes, the rows that were told to hold, and since when; empty otherwise."""
-        emission = self._outlet.snapshot()["emission"]
-        found: dict[str, dict[Row, int]] = {}
-        for output, rows in emission.get("begun", {}).items():
-            begins = {tuple(row): lo for row, lo in emission["open"][output]}
-            for row, (lo, *_) in emission["coverage"][output]:
-                begins[tuple(row)] = min(lo, begins.get(tuple(row), lo))
-            found[output] = {tuple(row): begins[tuple(row)] for row in rows}
-        return found
+        return begun_of(self._outlet.snapshot()["emission"])
+
+    def told_before(self) -> list[Record]:
+        """What programs before this one have told, and it therefore does not tell."""
+        return [
+            (output, row, bounds[i], bounds[i + 1])
+            for output, told in self._outlet.told.items()
+            for row, bounds in told.rows.items()
+            for i in range(0, len(bounds), 2)
+        ]
+
+    def tell_no_more(self, told: Mapping[str, Coverage]) -> None:
+        """Tell nothing of some outputs that was told already."""
+        self._outlet.told = dict(told)
 
     def begin_behind(self, begin: Begin) -> None:
         """Begin where an intake stood."""
@@ -105,10 +119,14 @@ class Filling(Retold):
 
 
 class Alive:
-    """What was told of some outputs and holds behind the frontier: it is news for whoever was not told."""
+    """What was told of some outputs and holds behind the frontier: it is news for whoever was not told.
 
-    def __init__(self, outputs: Iterable[str]) -> None:
+    What holds behind `upto` is kept, too, where that lies before the frontier.
+    """
+
+    def __init__(self, outputs: Iterable[str], upto: int = POS) -> None:
         self._outputs = frozenset(outputs)
+        self._upto = upto
         self._records: list[Record] = []
         self._begun: dict[tuple[Any, ...], Record] = {}
         self._limit = 10_000
@@ -129,11 +147,15 @@ class Alive:
             self._limit = 10_000 + 2 * len(self._records)
 
     def _behind(self, frontier: int) -> list[Record]:
-        return [record for record in self._records if record[3] > frontier]
+        bound = min(frontier, self._upto)
+        return [record for record in self._records if record[3] > bound]
 
-    def holds(self, output: str, row: Row) -> bool:
-        """Whether a row was told to have begun, and not to have ended."""
-        return (output, row) in self._begun
+    def begun(self) -> dict[str, dict[Row, int]]:
+        """The rows of each output that were told to have begun, and not to have ended, and since when."""
+        found: dict[str, dict[Row, int]] = {}
+        for output, row, lo, _ in self._begun.values():
+            found.setdefault(output, {})[row] = lo
+        return found
 
     def found(self, frontier: int) -> list[Record]:
         """All of it, in the order in which it was told."""

@@ -14,8 +14,9 @@ from tidelog.operators.room import NoRoomError
 from tidelog.plans.errors import OperatorError, TidelogError
 from tidelog.plans.facts import Fact, Row, format_atom, format_record
 from tidelog.plans.guards import Prospects
+from tidelog.plans.normal.names import head_predicate
 from tidelog.plans.places import place_of
-from tidelog.plans.plan import Plan, Step
+from tidelog.plans.plan import Loop, Plan, Step
 from tidelog.runtime.arranging import arrange, unshared
 from tidelog.runtime.deploy import build_open_loop, build_operator, consumers_of, ports_fed_by
 from tidelog.runtime.intake import Delivery
@@ -272,12 +273,19 @@ class Graph:
 
     def unfinished(self) -> list[str]:
         """The loops that had no end when the stream ended, each with how far it was followed."""
+        point = self.plan.timeline.format_point
         return [
-            f"the recursion through {', '.join(dict.fromkeys(self.steps[name].predicate for name in control.loop.members))} "
-            f"has no end: followed up to {self.plan.timeline.format_point(control.present)}"
+            f"the recursion through {self._circle(control.loop)} has no end: followed up to {point(control.present)}"
             for control in self.controls
             if control.unfinished
         ]
+
+    def _circle(self, loop: Loop) -> str:
+        """The predicates of a loop, as the program names them."""
+        origins = self.plan.normal.origins
+        names = dict.fromkeys(self.steps[name].predicate for name in loop.members)
+        written = [name for name in names if name not in origins]
+        return ", ".join(written or dict.fromkeys(head_predicate(origins[name].head) or name for name in names))
 
     def snapshot(self) -> dict[str, Any]:
         """The state of every operator and loop as plain data."""

@@ -12,14 +12,12 @@ from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import Any
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.coverage import Coverage
 from tidelog.operators.open_rows import Pieces
 from tidelog.operators.operator import shift
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.timeline import NEG, POS
-
-PROMPT = 16
-"""So many open rows are told anew at each move of the frontier."""
 
 
 class Growing:
@@ -59,7 +57,7 @@ class Growing:
             if moved:
                 if self._begins and self._begins[0][0] <= frontier:
                     new += self._tell(self._begun())
-                if frontier >= POS or len(pieces.open) <= PROMPT:
+                if frontier >= POS or len(pieces.open) <= LIMITS.prompt:
                     new += self._tell(list(pieces.open))
             if new:
                 new += self._tell(list(islice(pieces.open, len(new))))
@@ -110,7 +108,7 @@ class Growing:
 
     def deadline(self) -> int:
         """The least frontier at which there is something to tell though nothing new comes; POS if nothing waits."""
-        if 0 < len(self._pieces.open) <= PROMPT:
+        if 0 < len(self._pieces.open) <= LIMITS.prompt:
             return self.frontier + 1 - self._beyond
         return self._begins[0][0] - self._beyond if self._begins else POS
 

@@ -69,7 +69,8 @@ class IntakeStatistics:
     """Counts of facts: accepted, of predicates that the program does not use, refused as late, too far ahead, too long.
 
     `held` is how many first facts wait for others that agree with them on the time, `unused_names` are the first of the
-    predicates that are not used, each with how many of the facts are its own.
+    predicates that are not used, each with how many of the facts are its own. `frontier` tells how far the stream is
+    complete (encoded).
     """
 
     accepted: int
@@ -79,6 +80,7 @@ class IntakeStatistics:
     long: int = 0
     held: int = 0
     unused_names: dict[str, int] = field(default_factory=dict)
+    frontier: int = field(default=NEG, compare=False, repr=False)  # people are told of it as a time
 
 
 class Intake:
@@ -390,7 +392,7 @@ class Intake:
         """Counts of facts so far."""
         held = len(self.held())
         names = dict(self._unused_names)
-        return IntakeStatistics(self.accepted, self.unused, self.late, self.ahead, self.long, held, names)
+        return IntakeStatistics(self.accepted, self.unused, self.late, self.ahead, self.long, held, names, self.frontier)
 
     def snapshot(self) -> dict[str, Any]:
         """The watermarks and counters as plain data."""

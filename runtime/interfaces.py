@@ -8,7 +8,7 @@ from where it stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -44,6 +44,12 @@ class Rejected:
     reason: str
     raw: bytes
     record: Record | None = field(default=None, compare=False, repr=False)
+
+
+TakeLetters = Callable[[Sequence[Rejected]], Awaitable[None]]
+"""Takes dead letters, and has them when it returns."""
+TakeSinkLetters = Callable[[str, Sequence[Rejected]], Awaitable[None]]
+"""The same of a sink, by its name."""
 
 
 class Retraction(NamedTuple):
@@ -82,12 +88,15 @@ class Batch:
 class Tick:
     """What the machine's clock says: no fact begins at or before `watermark` any more, and now it is `present` (encoded).
 
-    What begins behind `ceiling` comes from a clock that is wrong.
+    What begins behind `ceiling` comes from a clock that is wrong. While it `holds`, time does not move with facts either.
+    Nobody listened for `unheard` (encoded; `POS` if that is not known), up to now: what was there is not missed since.
     """
 
     watermark: int
     present: int
     ceiling: int = POS
+    holds: bool = False
+    unheard: int = 0
 
 
 class WritesTimes(Protocol):
@@ -166,6 +175,20 @@ class Replayable(Protocol):
 
 
 @runtime_checkable
+class Hearing(Protocol):
+    """A source for which somebody keeps what comes while it is away, and that knows whether it has got all of that."""
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it is away, or something that waited for it has not been returned by `receive` yet."""
+        ...
+
+    def listen_again(self) -> None:
+        """Nobody has listened for a while, as where the process was stopped: be behind until all that has come is read."""
+        ...
+
+
+@runtime_checkable
 class Recorded(Protocol):
     """A source that tells whether all that it will say is there already, as in a file. Then no clock makes it late."""
 
@@ -201,17 +224,20 @@ class Interrupted(OSError):
 @dataclass(frozen=True, slots=True)
 class SinkStatistics:
     """What is not certain about a sink's answers: how often it broke, how many answers `lost` may never have been read and
-    how many `repeated` may have been read twice, at most; and how many were `dropped`, since too many waited for it.
+    how many `repeated` may have been read twice, at most; how many were `dropped`, since too many waited for it; how many
+    are `undelivered`: they can never be delivered, and are dead letters.
     """
 
     breaks: int = 0
     lost: int = 0
     repeated: int = 0
     dropped: int = 0
+    undelivered: int = 0
 
     def __add__(self, other: SinkStatistics) -> SinkStatistics:
         lost, repeated = self.lost + other.lost, self.repeated + other.repeated
-        return SinkStatistics(self.breaks + other.breaks, lost, repeated, self.dropped + other.dropped)
+        dropped, undelivered = self.dropped + other.dropped, self.undelivered + other.undelivered
+        return SinkStatistics(self.breaks + other.breaks, lost, repeated, dropped, undelivered)
 
 
 @runtime_checkable
@@ -230,6 +256,25 @@ class ConnectionStatistics:
     accepted: int = 0
     refused: int = 0
     silent: int = 0
+
+
+@runtime_checkable
+class GivesUp(Protocol):
+    """A sink to which an answer may come that can never be delivered. That is a dead letter, and the others go on."""
+
+    def give_up_to(self, take: TakeLetters) -> None:
+        """Hand dead letters to `take`, which has them when it returns, before `send` returns."""
+        ...
+
+
+@runtime_checkable
+class Connected(Protocol):
+    """An end that keeps up a connection by itself, so that nobody else notices when it is lost."""
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the other side is there now."""
+        ...
 
 
 @runtime_checkable
@@ -398,4 +443,8 @@ class Observer(Protocol):
 
     def committed(self, seconds: float) -> None:
         """All that was taken so far is stored for good, which took so long. An engine that stores nothing never says so."""
+        ...
+
+    def gave_up(self, sink: str, letters: Sequence[Rejected]) -> None:
+        """These answers can never be delivered by a sink."""
         ...

@@ -11,6 +11,7 @@ from anyio.abc import TaskGroup
 
 from tidelog.runtime.channels import Sender
 from tidelog.runtime.interfaces import Listener, Source
+from tidelog.runtime.standing import Standing
 from tidelog.runtime.supervision import Attempts, RestartPolicy, SourceActor, SourceEvent
 
 logger = logging.getLogger("tidelog")
@@ -30,6 +31,11 @@ class Sources:
                 self.actors[name] = SourceActor(name, source, policy, idle_after)
                 self.fixed.append(self.actors[name])
         self.names = [actor.name for actor in self.fixed]
+
+    def connected(self) -> list[tuple[str, bool]]:
+        """For each that has not ended, with its name: whether it is open, and the other side there."""
+        standings = [(source.name, source.standing) for source in self.fixed]
+        return [(name, standing.is_connected) for name, standing in standings if not standing.has_ended]
 
     def stop(self) -> None:
         """Take nothing more from any of them."""
@@ -60,6 +66,7 @@ class ListenerActor:
         self._count = 0
         self._stopping = False
         self._scope: anyio.CancelScope | None = None
+        self.standing = Standing(listener)
 
     @property
     def is_recorded(self) -> bool:
@@ -79,6 +86,7 @@ class ListenerActor:
             async with anyio.create_task_group() as tasks:
                 while not self._stopping:
                     await self._run_once(tasks, events)
+        self.standing.has_ended = True
 
     async def _run_once(self, tasks: TaskGroup, events: Sender[SourceEvent]) -> None:
         """Listen until it is stopped, or has to be opened again. With it all that it brought is closed, and so ends."""
@@ -87,15 +95,19 @@ class ListenerActor:
             with anyio.CancelScope() as self._scope:
                 async with self._listener:
                     await events.send((self.name, "idle", math.inf))
-                    while not self._stopping:
-                        source = await self._listener.accept()
-                        self._attempts.succeeded()
-                        tasks.start_soon(self._serve, source, events.clone())
+                    with self.standing.opened():
+                        await self._accept_all(tasks, events)
         except OSError as error:
             lost = error
         if lost is not None and not self._stopping:
             with anyio.CancelScope() as self._scope:
                 await self._attempts.failed(lost)
+
+    async def _accept_all(self, tasks: TaskGroup, events: Sender[SourceEvent]) -> None:
+        while not self._stopping:
+            source = await self._listener.accept()
+            self._attempts.succeeded()
+            tasks.start_soon(self._serve, source, events.clone())
 
     async def _serve(self, source: Source, events: Sender[SourceEvent]) -> None:
         """Run a source that has come, from beginning to end."""

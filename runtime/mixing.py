@@ -133,7 +133,12 @@ class Mixture:
         emission = {
             name: self._emission(name, stored["emission"][name], state, blank) for name, state in told["emission"].items()
         }
-        return {"emission": emission, "violations": violations, "since": since}
+        held, was_held = told["held"], stored.get("held") or {}
+        if held is not None:
+            held = held | {name: state for name, state in was_held.items() if name in self.outputs}
+        already = {name: state for name, state in told["told"].items() if name not in self.outputs}
+        already |= {name: state for name, state in stored.get("told", {}).items() if name in self.outputs}
+        return {"emission": emission, "violations": violations, "since": since, "held": held, "told": already}
 
     def _emission(self, part: str, stored: Any, told: Any, blank: Mapping[str, Any]) -> Any:
         """A part of the emission's state: by output, as records of outputs, or of all together."""

@@ -12,10 +12,13 @@ Forgetting has no deadline: a unit catches up and forgets once it has taken as m
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from tidelog.operators.antijoin import AntiJoin
+from tidelog.operators.latch import Latch
+from tidelog.operators.open_antijoin import OpenAntiJoin
 from tidelog.operators.operator import shift
 from tidelog.plans.plan import Feed, Plan, SteppedShape, UnionShape
 from tidelog.plans.timeline import NEG, POS
@@ -205,6 +208,17 @@ class Network:
                 self._units[index].due = POS
                 self._enqueue(self._units[index])
 
+    def presume(self, until: Mapping[str, int]) -> None:
+        """Let steps that negate take it that what is there stays so, each until a time (encoded).
+
+        All are told before how far time has come, so it does not matter when they looked last.
+        """
+        self._catch_up_all()
+        for name, time in until.items():
+            operator = self.graph.operators[name]
+            if isinstance(operator, AntiJoin | OpenAntiJoin | Latch):
+                operator.presume(time)
+
     def announce(self, messages: Sequence[Message]) -> None:
         """Let steps know what is open on their ports already, and come as far as the watermark allows."""
         self._bring(messages)
@@ -321,9 +335,9 @@ class Network:
     def _catch_up(self, unit: Unit) -> None:
         """Come as far as the watermark allows: what is upstream first, and what that sends before its frontier.
 
-        What is steady need not: all that was due upstream has run.
+        What is steady need not: all that was due upstream has run. But at the stream's end nothing is due: all catch up.
         """
-        if unit.waits_for or self.eager:
+        if unit.waits_for or self.eager or self._watermark >= POS:
             self._catch_up_behind(unit)
         elif unit.version != self._version:
             self._settle(unit)
@@ -332,7 +346,7 @@ class Network:
         stack = [unit]
         while stack:
             top = stack[-1]
-            first = top.upstream if self.eager else top.waits_for
+            first = top.upstream if self.eager or self._watermark >= POS else top.waits_for
             behind = [found for found in first if found.version != self._version]
             if behind:
                 stack += behind

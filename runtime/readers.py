@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from heapq import heappush
 from operator import itemgetter
+from typing import Any
 
 from tidelog.plans.facts import Fact
 from tidelog.plans.plan import JoinShape
@@ -74,7 +75,8 @@ class Readers:
                 self._leave(table.get(key_of(facts[0][0]), ()), facts)
                 continue
             chosen: dict[Value | tuple[Value, ...], list[Fact]] = {}
-            for fact in facts:
+            whole: Sequence[Any] = facts  # as in `Coverage.insert`
+            for fact in whole:
                 key = key_of(fact[0])
                 if key in table:
                     chosen.setdefault(key, []).append(fact)

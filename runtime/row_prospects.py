@@ -9,16 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.plans.facts import Fact, Row
 from tidelog.plans.guards import RowBlocker, Sleeper
 from tidelog.plans.timeline import NEG, POS
-
-SAMPLE = 512
-"""After so many facts a gate judges whether its looking is worth it: if it spares a quarter of them."""
-PAUSE = 65_536
-"""For so many facts it does not look otherwise."""
-
-_SMALLEST = 4_096
 
 
 class Seen:
@@ -41,7 +35,7 @@ class RowSleep:
         self.seen = seen
         self.shortest = sleeper.shortest
         self._clipped = sleeper.clipped
-        self._limit = _SMALLEST
+        self._limit = LIMITS.round
         self.askers = 0
         self.pruned = NEG
         self.latest: dict[Row, int] = {}
@@ -77,7 +71,7 @@ class RowSleep:
         gone = [row for row, hi in self.latest.items() if hi < known]
         for row in gone:
             self.pruned = max(self.pruned, self.latest.pop(row))
-        self._limit = max(_SMALLEST, 2 * len(self.latest))
+        self._limit = max(LIMITS.round, 2 * len(self.latest))
 
     def snapshot(self) -> dict[str, Any]:
         latest = [[list(row), hi] for row, hi in self.latest.items()]
@@ -150,10 +144,10 @@ class RowGate:
         if self._sleep.known <= self._sleep.pruned:
             return  # it is not known yet which rows are there
         self._seen += count
-        if self._seen < SAMPLE:
+        if self._seen < LIMITS.sample:
             return
         if 4 * self._spared < self._seen:
-            self._pause = PAUSE
+            self._pause = LIMITS.patience
             passed += self._waiting
             self._waiting = []
             self._sleep.leave()

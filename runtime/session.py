@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Literal, Unpack, overload
 
 from tidelog.operators.ask.telling import Telling
 from tidelog.operators.room import NoRoomError
-from tidelog.plans.answers import Answers
+from tidelog.plans.analysis.absences import absences
+from tidelog.plans.answers import A, Answers
+from tidelog.plans.changes import Change
 from tidelog.plans.errors import LateError, MethodError, SnapshotError, StateError
 from tidelog.plans.facts import Record, Schema, ValueLike
-from tidelog.plans.once import once_per_object
 from tidelog.plans.plan import Plan
-from tidelog.plans.printing import format_program, format_statement
 from tidelog.plans.questions import HypotheticalAnswer, Status
-from tidelog.plans.records import RecordMaker, make_record
+from tidelog.plans.records import RecordMaker, make_record, plain_records
 from tidelog.plans.saved import seal, taking, unseal
-from tidelog.plans.syntax import Ask
 from tidelog.plans.timeline import POS
 from tidelog.plans.times import TimeLike, TimeReader
 from tidelog.runtime.arguments import check_lead, require_stream_plan
+from tidelog.runtime.fingerprints import fingerprint
 from tidelog.runtime.graph import Hear
 from tidelog.runtime.intake import MAX_LEAD, Delivery, Intake, raise_refused
 from tidelog.runtime.interfaces import Batch, EmitMode, Rejected, Tick
 from tidelog.runtime.network import Network
 from tidelog.runtime.outlet import Outlet
 from tidelog.runtime.questions import Inquiry, answer_filter, inquiries
+from tidelog.runtime.session_options import SessionOptions
 from tidelog.runtime.session_statistics import SessionStatistics
 from tidelog.runtime.state_bound import MAX_STATE, ON_THE_WAY, Holding, StateBound
 from tidelog.runtime.violations import Violation
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from tidelog.runtime.why.why_not import WhyNot
 
 _SOURCE = "session"
-_SNAPSHOT_VERSION = 12
+_SNAPSHOT_VERSION = 13
 
 
-class Session:
+class Session(Generic[A]):
     """Push facts, advance time, pull answers.
 
     The same plan gives the same answers, however facts are batched and in whatever order they come, as long as none is late.
@@ -64,7 +64,7 @@ class Session:
     tells what grows; the session is of no use then, unless that is what waits to be pulled. With None there is no bound.
 
     With `remember`, so many of the facts that were accepted last are kept for `why`; with `explain`, too, changes carry the
-    premises that they follow from (`ExplainedChange`).
+    premises that they follow from (`ExplainedChange`). With `held`, what holds is kept for `holding`.
 
     Where several hand in facts, each with a watermark of its own, `sources` names them: then `take`, `ignore` and `end` say
     what comes from whom, in place of `push`, `advance` and `finish`, which speak for the first; `open` names further ones
@@ -77,6 +77,14 @@ class Session:
     >>> [str(answer) for answer in session.pull()]
     ['alarm(pump)@[2,3)', 'alarm(pump)@[3,4)']
     """
+
+    @overload
+    def __init__(
+        self: Session[Change], plan: Plan, *, emit: Literal["changes"], **options: Unpack[SessionOptions]
+    ) -> None: ...
+
+    @overload
+    def __init__(self, plan: Plan, *, emit: EmitMode = "intervals", **options: Unpack[SessionOptions]) -> None: ...
 
     def __init__(  # noqa: PLR0913 - every option has a default, and names what it is
         self,
@@ -97,6 +105,7 @@ class Session:
         max_state: int | None = MAX_STATE,
         remember: int = 0,
         explain: bool = False,
+        held: bool = False,
     ) -> None:
         self._options = {name: value for name, value in locals().items() if name not in ("self", "plan")}
         require_stream_plan(plan)
@@ -108,7 +117,7 @@ class Session:
         self._source = next(iter(sources), _SOURCE)
         self._intake = Intake(plan, sources, self._times.duration(lateness), begin, ahead, check_lead(max_lead))
         self._bound = StateBound(max_state)
-        self._outlet = Outlet(plan, emit, self._bound)
+        self._outlet = Outlet(plan, emit, self._bound, keeps_held=held)
         self._network = Network(plan, self._outlet, self._bound, prospects)
         self._bound.watch("answers", self._holdings)
         self._emit: EmitMode = emit
@@ -137,13 +146,13 @@ class Session:
             self._deliver(delivery)
 
     def push_records(self, records: Iterable[Record]) -> None:
-        """Hand in facts that are encoded already, as `Plan.record` makes them.
+        """Hand in facts that are encoded already, as `Plan.record` makes them. Booleans are what `push` makes of them.
 
         LateError for the first that is late, DataError for the first beyond `max_ahead`, or that holds too long to be asked
         for; the others count. With `max_ahead` this may be a fact that was handed in before, and waited for others.
         """
         self._check_open()
-        raise_refused(self._hand_in(Batch(list(records))))
+        raise_refused(self._hand_in(Batch(plain_records(list(records)))))
 
     def push_frame(self, predicate: str, frame: Any, *, on_rejected: OnRejected | None = None) -> None:
         """Hand in a table of one predicate's facts, such as a data frame of pandas or Polars: see `push_frames`."""
@@ -212,6 +221,9 @@ class Session:
 
     def pass_time(self, tick: Tick) -> None:
         """The machine's clock has gone on: a floor for what every source promises."""
+        if tick.unheard:
+            until = {step: tick.present + min(size, tick.unheard) for step, size in absences(self.plan).items()}
+            self._network.presume(until)
         self._deliver(self._intake.pass_time(tick))
 
     def end(self, source: str) -> list[Rejected]:
@@ -263,7 +275,7 @@ class Session:
         """Whether the stream has ended."""
         return self._intake.frontier >= POS
 
-    def pull(self) -> Answers:
+    def pull(self) -> Answers[A]:
         """The answers since the last call, in the order in which they became known; with `changes`, each is a `Change`."""
         return Answers(self.plan, self.pull_records())
 
@@ -307,6 +319,13 @@ class Session:
         """
         schema = Schema(self.plan.timeline)  # also what is derived may be asked for
         return self.memory.known().why(make_record(schema, self._times, predicate, row, time, interval), depth)
+
+    def holding(self, present: int) -> list[Record]:
+        """All answers that hold at a time (encoded), or have no end that is known; what begins last comes first.
+
+        Each has the range over which it is known to hold, `POS` standing for an end that is not known. Empty without `held`.
+        """
+        return [] if self._outlet.held is None else self._outlet.held.at(present, self._intake.frontier)
 
     @property
     def memory(self) -> Memory:
@@ -389,6 +408,7 @@ class Session:
                 known = inquiry.take(delivery)
                 self._hypothetical += known
                 told += len(known)
+            self._outlet.forget(self._intake.frontier)
             bound.left -= told
             if bound.left < 0:
                 bound.count()
@@ -465,7 +485,7 @@ class Session:
         """What a session has to share with the one that a snapshot was taken from."""
         return {
             "version": _SNAPSHOT_VERSION,
-            "plan": _fingerprint_of(self.plan),
+            "plan": fingerprint(self.plan),
             "emit": self._emit,
             "prospects": self._prospects,
             "sources": list(self._options["sources"]),
@@ -478,14 +498,3 @@ class Session:
         for inquiry, saved in zip(self._inquiries, state["questions"], strict=True):
             inquiry.restore(saved)
         self._hypothetical.clear()
-
-
-def _fingerprint(plan: Plan) -> str:
-    """What tells a plan from another: a hash of its program, as printed, its steps, its questions and its facts."""
-    steps = [(step.id, step.rule, step.inputs) for step in plan.steps]
-    asked = [(format_statement(Ask(question.query)), question.depth) for question in plan.questions]
-    parts = (format_program(plan.program), steps, asked, sorted(plan.outputs), plan.facts)
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-_fingerprint_of = once_per_object(_fingerprint, most=16)

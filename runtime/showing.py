@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from itertools import chain, repeat
 from operator import itemgetter
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.plans.facts import Record, Row
 
 Shown = tuple[str, int, str, Row, int]
 """A fact's text, its end, its predicate and row, its begin."""
 _TEXT = itemgetter(0)
-_LARGEST = 512
 
 
 class Block:
@@ -65,7 +65,7 @@ class Showing:
         facts = block.facts
         block.insert(bisect_right(facts, text, key=_TEXT), fact)
         self._lasts[i] = facts[-1][0]
-        if len(facts) > _LARGEST:
+        if len(facts) > LIMITS.block:
             half = len(facts) >> 1
             self.blocks[i : i + 1] = Block(facts[:half]), Block(facts[half:])
             self._lasts.insert(i, facts[half - 1][0])

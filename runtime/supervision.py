@@ -24,6 +24,7 @@ from tidelog.runtime.interfaces import (
     Accountable,
     AnyAnswer,
     Batch,
+    Hearing,
     Immediate,
     Interrupted,
     Recorded,
@@ -31,9 +32,12 @@ from tidelog.runtime.interfaces import (
     Sink,
     SinkStatistics,
     Source,
+    TakeSinkLetters,
     Tick,
 )
 from tidelog.runtime.silence import Silence, check_seconds
+from tidelog.runtime.standing import Standing
+from tidelog.runtime.undelivered import Undelivered
 
 logger = logging.getLogger("tidelog")
 
@@ -131,6 +135,7 @@ class SourceActor:
         self._immediate = source if isinstance(source, Immediate) else None
         self._attempts = Attempts(source.name, policy)
         self._silence = None if idle_after is None else Silence(idle_after)
+        self.standing = Standing(source)
         self._is_temporary = is_temporary
         self._stopping = False
         self._scope: anyio.CancelScope | None = None
@@ -151,6 +156,11 @@ class SourceActor:
     def is_recorded(self) -> bool:
         """Whether its source reads what was there before."""
         return isinstance(self._source, Recorded) and self._source.is_recorded
+
+    @property
+    def hearing(self) -> Hearing | None:
+        """Its source, where that knows whether it hears."""
+        return self._source if isinstance(self._source, Hearing) else None
 
     def stop(self) -> None:
         """Take nothing more; a batch that has been received is still passed on."""
@@ -197,6 +207,7 @@ class SourceActor:
                     await self._pass_on(events, "opened")
                 while not self._stopping and not await self._run_once(events):
                     pass
+            self.standing.has_ended = True
             tasks.cancel_scope.cancel()
 
     async def _run_once(self, events: Sender[SourceEvent]) -> bool:
@@ -205,7 +216,7 @@ class SourceActor:
         try:
             with anyio.CancelScope() as self._scope:  # told to stop while it opens, the source is given up
                 async with self._source:
-                    with self._at_once(events):
+                    with self.standing.opened(), self._at_once(events):
                         await self._pass_all_on(events)
                     ended = True
                     await self._last_moment()
@@ -327,10 +338,10 @@ class Feed(Protocol):
 class SinkActor:
     """Runs one sink: gives it what its feed brings, while the sink is slow no faster than it takes it.
 
-    `taken` is how many answers it was given.
+    `taken` is how many answers it was given. `give_up` takes those that it can never deliver, as dead letters.
     """
 
-    def __init__(self, sink: Sink, policy: RestartPolicy) -> None:
+    def __init__(self, sink: Sink, policy: RestartPolicy, give_up: TakeSinkLetters | None = None) -> None:
         self.name = sink.name
         self.sink = sink
         # Asked here once: to ask whether an object keeps a protocol takes as long as a lone event.
@@ -338,6 +349,8 @@ class SinkActor:
         self._keeping = sink if isinstance(sink, Keeping) else None
         self._attempts = Attempts(sink.name, policy)
         self._broken = SinkStatistics()
+        self._undelivered = Undelivered(sink, give_up)
+        self.standing = Standing(sink)
         self._is_interrupted = False
         self._unsent: deque[Group] = deque()
         self._is_complete = False
@@ -345,7 +358,8 @@ class SinkActor:
 
     def statistics(self) -> SinkStatistics:
         """What is not certain about the answers that the sink was given."""
-        return self._broken + self.sink.statistics() if isinstance(self.sink, Accountable) else self._broken
+        own = self._broken + self._undelivered.statistics()
+        return own + self.sink.statistics() if isinstance(self.sink, Accountable) else own
 
     def drop(self, count: int) -> None:
         """So many answers are not given to it, since too many waited."""
@@ -356,7 +370,8 @@ class SinkActor:
             while True:
                 try:
                     async with self.sink:
-                        await self._deliver(feed)
+                        with self.standing.opened():
+                            await self._deliver(feed)
                     return
                 except Interrupted as error:
                     self._is_interrupted = True

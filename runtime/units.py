@@ -11,6 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from heapq import heappush
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.hold import Hold
 from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.operators.operator import Operator
@@ -26,9 +27,6 @@ Tell = Callable[[str, Sequence[Fact], int], None]
 """Tells the outlet what a step has sent, and how far it is known."""
 Reach = Callable[[Feed], int]
 """How far what feeds a port from outside has come."""
-
-_OFTEN = 64
-"""A unit that has nothing to tell catches up after so many facts at the earliest, in order to forget."""
 
 
 class Unit(ABC):
@@ -79,7 +77,7 @@ class Unit(ABC):
         self.upstream: tuple[Unit, ...] = ()
         self.waits_for: tuple[Unit, ...] = ()
         self.watched: tuple[str, ...] = ()
-        self.cost = _OFTEN
+        self.cost = LIMITS.often
         self.credit = 0
         self.version = -1
         self.due = POS
@@ -135,7 +133,7 @@ class Unit(ABC):
         self.is_irregular = is_irregular or any(unit.is_irregular for unit in upstream)
         self.is_steady = is_steady and not self.is_irregular and all(unit.is_steady for unit in upstream)
         self.waits_for = tuple(unit for unit in upstream if not unit.is_steady)
-        self.cost = min(_OFTEN + ports + sum(unit.cost for unit in self.waits_for), 1 << 20)
+        self.cost = min(LIMITS.often + ports + sum(unit.cost for unit in self.waits_for), 1 << 20)
 
     def _lead(self, feed: Feed) -> int:
         """How far what feeds a port lies ahead of the watermark at the least."""

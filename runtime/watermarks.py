@@ -28,6 +28,8 @@ class Watermarks:
         self.times = times
         self.watermark = self.floor = self.present = NEG
         self.ceiling = POS
+        self.holds = False
+        """Whether the watermark stays where it is, since a source has not caught up."""
         self.sources: dict[str, SourceState] = {}
         self._ended: dict[str, Counts] = {}
         self._least: Least[SourceState] = Least()
@@ -68,7 +70,7 @@ class Watermarks:
     def advance_one(self, state: SourceState, track: Track, promise: int) -> int:
         """The same where a source that is not divided promises more than all did; returns the watermark."""
         track.promised = promise
-        if len(self.sources) > 1:
+        if len(self.sources) > 1 or self.holds:
             self.advance(state)
         else:  # nobody else counts
             state.promised = self.watermark = promise
@@ -77,12 +79,15 @@ class Watermarks:
     def pass_time(self, tick: Tick) -> None:
         """The machine's clock has gone on."""
         self.floor, self.present, self.ceiling = max(self.floor, tick.watermark), tick.present, tick.ceiling
+        self.holds = tick.holds
         if self.sources:
-            self.reach(self.floor)
+            slowest = self._least.first()
+            self.reach(self.floor if slowest is None else max(self.floor, slowest.promised))
 
     def reach(self, watermark: int) -> None:
-        """The watermark is at least this."""
-        self.watermark = max(self.watermark, watermark)
+        """The watermark is at least this, unless it is held while there are sources."""
+        if not self.holds or not self.sources:
+            self.watermark = max(self.watermark, watermark)
 
     def _refresh(self, state: SourceState) -> None:
         if state.refresh():
@@ -117,6 +122,7 @@ class Watermarks:
         return {
             "watermark": self.watermark,
             "clock": [self.floor, self.present, self.ceiling],
+            "holds": self.holds,
             "sources": {name: state.snapshot() for name, state in self.sources.items()},
             "ended": {name: list(counts) for name, counts in self._ended.items()},
         }
@@ -130,6 +136,7 @@ class Watermarks:
             self._refresh(state)
         self.watermark = data["watermark"]
         self.floor, self.present, self.ceiling = data["clock"]
+        self.holds = data.get("holds", False)  # a snapshot from before does not say
 
 
 def plain_name(source: str) -> str:

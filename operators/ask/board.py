@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tidelog.operators.ask.answers import Query, mark_cases
 from tidelog.operators.ask.awaited import Awaited, Binding
@@ -12,7 +12,7 @@ from tidelog.operators.ask.covering import facts_of
 from tidelog.operators.ask.horizons import horizons, queries_of, retentions
 from tidelog.operators.ask.outlook import Outlook, columns_of
 from tidelog.operators.ask.partials import Answer, Columns, Partial, Thread
-from tidelog.operators.ask.patterns import Pattern
+from tidelog.operators.ask.patterns import MOST_TIMES, Pattern
 from tidelog.operators.ask.runs import goes_on
 from tidelog.operators.ask.waiting import Calendar, Concern, Dormant, Forgetting, Refusal, Relevant, Reminder, WaitingFor
 from tidelog.operators.room import UNBOUNDED, NoRoomError, Room
@@ -83,9 +83,7 @@ class Board(ABC):
                     continue
                 i = place
             if i < 0:
-                absent = partial.pattern.negated[-1 - i]
-                if time in absent.times(partial.binding):
-                    self._drop(partial, absent, time)
+                self._refute(partial, partial.pattern.negated[-1 - i], time)
             else:
                 made.append(self._advance(partial, i, row, time))
         for pattern, i in self._relevant.started_by(predicate, row, time - self._known.watermark):
@@ -93,6 +91,13 @@ class Board(ABC):
             if pattern.premises[i].unify(row, time, binding):
                 made.append(self._add(pattern, binding, pattern.all & ~(1 << i), pattern.all_negated))
         return made
+
+    def _refute(self, partial: Partial, absent: Awaited, time: int) -> None:
+        """What must not come at a time has come; where that is open still, there is one time less for it."""
+        if not absent.is_ground(partial.binding):
+            self._schedule(partial)
+        elif time in absent.times(partial.binding):
+            self._drop(partial, absent, time)
 
     def _concerned(self, predicate: str, row: Row, time: int) -> list[Concern]:
         """Who waits for a fact; who wants it for sure is last, so that it still is missing where it would do for others."""
@@ -118,6 +123,8 @@ class Board(ABC):
         binding = list(partial.binding)
         if not item.unify(row, time, binding):
             return None
+        if item.time is not None and partial.binding[item.time] is None:
+            self._schedule(partial)  # for itself this time is none any more
         return self._add(pattern, binding, partial.missing & ~(1 << i), partial.pending, partial)
 
     def _add(
@@ -151,6 +158,16 @@ class Board(ABC):
             self._waiting.add((partial, len(pattern.premises) + run.number), run.item, binding)
         for i, item in pattern.missing(alone):
             self._waiting.add((partial, i), item, binding)
+        for i, item in self._excluding(partial):
+            self._waiting.add((partial, -1 - i), item, binding)
+
+    @staticmethod
+    def _excluding(partial: Partial) -> Iterator[tuple[int, Awaited]]:
+        """The absences that leave less of a time that is open."""
+        pattern, binding = partial.pattern, partial.binding
+        for time, items in pattern.excluding.items():
+            if time is not None and binding[time] is None:
+                yield from ((pattern.negated.index(item), item) for item in items)
 
     def _wait_no_more(self, partial: Partial, i: int) -> None:
         """A premise has come."""
@@ -169,6 +186,8 @@ class Board(ABC):
             self._waiting.remove((partial, len(pattern.premises) + run.number), run.item, binding)
         for i, item in pattern.missing(alone):
             self._waiting.remove((partial, i), item, binding)
+        for i, item in self._excluding(partial):
+            self._waiting.remove((partial, -1 - i), item, binding)
 
     def _only_goes_on(self, partial: Partial) -> bool:
         """Whether nothing is told or decided by a fact that has come: what is needed in a row goes on as it was told."""
@@ -272,7 +291,7 @@ class Board(ABC):
                 if begin <= times[-1] and self._dormant.add(item.premise.predicate, row, answer, begin, times[-1]):
                     refusal = Refusal(item.premise.predicate, row, answer, times[-1])
                     self._calendar_add(times[-1] + item.delay, refusal)
-            elif self._state_of(query, columns_of(item, binding)) is None:
+            elif self._state_of(query, columns_of(item, binding)) is not False:  # or it holds, and is made certain next
                 query.answers[columns_of(item, binding)].dependents[answer] = None
 
     def _calendar_add(self, time: int, item: object) -> None:
@@ -283,10 +302,12 @@ class Board(ABC):
 
     def _schedule(self, partial: Partial) -> None:
         """Look at a partial answer again when the first of what it needs is decided."""
-        first = partial.first_deadline()
-        for i, item in partial.pattern.pending(partial.pending) if partial.pending else ():
+        pattern, first = partial.pattern, partial.first_deadline()
+        for i, item in pattern.pending(partial.pending) if partial.pending else ():
             if item.premise.predicate not in self._queries and partial.watched >> i & 1:
-                first = min(first, partial.pattern.deadline(item, partial.binding))
+                first = min(first, pattern.deadline(item, partial.binding))
+        if pattern.excluding and first - MOST_TIMES > self._known.watermark:
+            first -= MOST_TIMES  # from there on it is looked at which of the times that are left are none
         self._calendar_add(first, partial)
 
     def _fall_due(self, item: object) -> None:

@@ -16,6 +16,8 @@ from tidelog.plans.questions import NEVER, GroundLiteral, Question
 from tidelog.plans.syntax import Comparison, Value
 from tidelog.plans.timeline import NEG
 
+MOST_TIMES = 64
+"""Where a premise can still come at more times than these, it is not asked at which of them it can come no more."""
 _KEPT_CONDITIONS = 64
 """For so many values of its variables a pattern keeps what has to hold of the others: each is asked for several times."""
 
@@ -42,7 +44,20 @@ class Pattern:
             "clashes",
             "conditions",
         ),
-        *("deadlines", "first", "is_connected", "last", "lasting", "layout", "names", "negated", "number", "own", "passed"),
+        *(
+            "deadlines",
+            "excluding",
+            "first",
+            "is_connected",
+            "last",
+            "lasting",
+            "layout",
+            "names",
+            "negated",
+            "number",
+            "own",
+            "passed",
+        ),
         *("premises", "query", "rivals", "runs", "start", "stretches", "time", "times", "twins"),
     )
 
@@ -67,6 +82,11 @@ class Pattern:
         self.is_connected = self.time is not None and all(item.time == self.time for item in self.premises)
         self.first, self.last = self._ends(last)
         self.deadlines = [item.offset + item.delay for item in self.premises]
+        self.excluding: dict[int | None, list[Awaited]] = {}
+        """The inputs that must not come at a time of a premise that is open until that fact comes."""
+        for item in self.negated:
+            if item.asked is None and any(each.time == item.time is not None for each in self.premises):
+                self.excluding.setdefault(item.time, []).append(item)
         self.stretches = [item for item in self.negated if item.width]
         self.runs = runs_of(self.premises)
         self.own = own_variables(source)
@@ -267,7 +287,27 @@ class Pattern:
         return any(item.asked is not None for _, item in self.pending(pending))
 
     def latest(self, item: Awaited, binding: Binding) -> int:
-        """How far comparisons let an open time go."""
+        """How far comparisons let an open time go, and the facts that have come: where one excludes a time, it is none."""
+        found = self._bound(item, binding)
+        if found >= NEVER or item.time is None:
+            return found
+        first = self.passed(item) + 1
+        while first <= found < first + MOST_TIMES and self._is_excluded(item, binding, found - item.offset):
+            found -= 1
+        return found
+
+    def _is_excluded(self, item: Awaited, binding: Binding, value: int) -> bool:
+        """Whether a value of an open time is none: what must not come has come, or the fact itself, for another answer."""
+        own = () if item.negated else (item,)
+        for other in (*own, *self.excluding.get(item.time, ())):
+            if any(binding[variable] is None for _, variable, _ in other.where):
+                continue
+            row, first = other.row(binding), value + other.offset
+            if any(self.came(other.premise.predicate, row, time) for time in range(first, first + other.width + 1)):
+                return True
+        return False
+
+    def _bound(self, item: Awaited, binding: Binding) -> int:
         found = NEVER
         if item.time is None:
             return found

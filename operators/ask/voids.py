@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidelog.operators.ask.awaited import Awaited, Binding, fill
-from tidelog.operators.ask.patterns import Pattern
+from tidelog.operators.ask.patterns import MOST_TIMES, Pattern
 from tidelog.operators.sld.values import compare
 from tidelog.plans.questions import NEVER, Open
 from tidelog.plans.syntax import Arithmetic, Comparison, ComparisonOperator, Constant, Expression, Value, Variable
 
 Case = list[Comparison]
 """Comparisons that hold together where a partial answer is none."""
-
-MOST_TIMES = 64
-"""Where a premise can still come at more times than these, it is not asked at which of them it has come."""
 
 
 def void_cases(pattern: Pattern, binding: Binding, missing: int) -> Iterator[Case]:

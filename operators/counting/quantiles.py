@@ -7,12 +7,10 @@ from collections import defaultdict
 from fractions import Fraction
 from itertools import accumulate
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.counting.sums import rounded
 from tidelog.operators.counting.tally import Flow
 from tidelog.plans.syntax import Value
-
-_MOST = 512
-"""A block with more different numbers is cut into two."""
 
 
 class Weights:
@@ -45,7 +43,7 @@ class Weights:
             del self._blocks[place], self._lasts[place]
             return
         self._lasts[place] = block.numbers[-1]
-        if len(block.numbers) > _MOST:
+        if len(block.numbers) > LIMITS.block:
             self._blocks.insert(place + 1, block.cut())
             self._lasts[place] = block.numbers[-1]
             self._lasts.insert(place + 1, self._blocks[place + 1].numbers[-1])

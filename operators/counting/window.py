@@ -11,6 +11,7 @@ from abc import abstractmethod
 from heapq import heappop, heappush
 from typing import Any
 
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.counting.tally import Flow, Tally
 from tidelog.operators.grouped import MOST_RANGES, Failures, Group
 from tidelog.operators.open_rows import OPEN, SHUT
@@ -23,9 +24,6 @@ Spell = tuple[int, int, Value | None]
 """A fact as a window sees it: its begin, its end, and the value that counts."""
 Coming = tuple[int, int, int, Value | None]
 """A fact that has not begun: its begin, its number, its end, and the value that counts."""
-
-_SPARE = 64
-"""So many facts that have left are kept at least, so that letting go of them costs little."""
 
 
 class Window(Group):
@@ -182,7 +180,7 @@ class Window(Group):
             times.clear()
             self._values.clear()
             gone = 0
-        elif gone > _SPARE and 2 * gone > len(times):
+        elif gone > LIMITS.spare and 2 * gone > len(times):
             del times[:gone], self._values[:gone]
             gone = 0
         self._gone = gone

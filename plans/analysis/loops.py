@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from tidelog.plans.analysis.components import back_edges, components
@@ -22,8 +22,10 @@ class LoopFinder:
     leads further into the past, nothing is ever final, and the program cannot be streamed.
     """
 
-    def __init__(self, steps: Sequence[Step], span_of: Callable[[Step], Span]) -> None:
+    def __init__(self, steps: Sequence[Step], span_of: Callable[[Step], Span], made: Collection[str]) -> None:
         self.steps = {step.id: step for step in steps}
+        self.made = made
+        """The predicates that the passes made: messages name those of the text."""
         self.span_of = span_of
 
     def arrange(self) -> tuple[tuple[Step, ...], tuple[Loop, ...], dict[str, int]]:
@@ -61,7 +63,7 @@ class LoopFinder:
             if any(lead(step.shape, port) <= NEG for port in range(len(step.inputs)))
         ]
         if problems:
-            raise ProgramError(problems)
+            raise ProgramError([*dict.fromkeys(problems)])  # several steps of one rule are told once
 
     # --- one component --------------------------------------------------------------------------------------------------
 
@@ -138,7 +140,7 @@ class LoopFinder:
         raise ProgramError([self._endless(steps)])
 
     def _endless(self, steps: list[Step]) -> Diagnostic:
-        names = [step.predicate for step in steps]
+        names = [step.predicate for step in steps if step.predicate not in self.made] or [step.predicate for step in steps]
         circle = " -> ".join(dict.fromkeys([*names, names[0]]))
         return Diagnostic(
             "infinite-delay",
@@ -159,7 +161,7 @@ def _undecided(step: Step, span: Span) -> Diagnostic:
         message = f"`{step.source}` derives what holds at any time in the past, so a stream never decides it"
         help = "tie the head's time to one in a window: for `p(X)@T in [5]` write `@T`, or add `S >= T` for `@S`"
         return Diagnostic("infinite-delay", message, span, help=help)
-    message = f"`{step.rule}` looks ahead without end, so a stream never decides it"
+    message = f"`{step.source}` looks ahead without end, so a stream never decides it"
     return Diagnostic("infinite-delay", message, span, help="give the operator a finite interval")
 
 

@@ -6,7 +6,8 @@ rule disabling of Laser2 (2021, Algorithms 1 and 2) with its cascade, decided he
 * a **sleeper** is an erode over an input predicate. It falls asleep when the predicate is absent, and wakes when the
   predicate has been present long enough for a run to be complete;
 * **dead** ranges flow down: a join with an input that cannot hold cannot hold either, nor can an erode over it;
-* **useless** ranges flow up: what could only meet what is dead is of no use to anyone, up to the input itself;
+* **useless** ranges flow up: what could only meet what is dead is of no use to anyone, up to the input itself. A sleeper of
+  which only its own erode would be spared is none: looking costs as much as eroding;
 * a **gate** stands on each port at which that may be the case. While its guard holds, facts that begin in the range wait
   there unread, and are dropped once the range has grown over them (`runtime/prospects.py`).
 
@@ -19,7 +20,7 @@ that are disregarded in the optimised procedure of MeTeoR (2023, section 5.2).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tidelog.plans.analysis.row_prospects import find_row_blocker
 from tidelog.plans.facts import Record
@@ -73,6 +74,7 @@ class _Finder:
         self.sleepers: dict[str, Sleeper] = {STRANGERS: Sleeper(STRANGERS, tuple(strangers), 0, False)}
         self.dead: dict[str, Guard] = {}
         self.useless: dict[str, Guard] = {}
+        self.sparing: Collection[str | None] = ()
 
     def _into_loop(self) -> set[str]:
         """The steps in loops, and those that feed them."""
@@ -86,6 +88,17 @@ class _Finder:
         outside = [step for step in self.steps.values() if step.id not in self.into_loop]
         for step in outside:
             self._find_dead(step)
+        self.sparing = _sleepers_of(self._gates(outside))
+        gates = self._gates(outside)
+        used = _sleepers_of(gates)
+        sleepers = tuple(sleeper for name, sleeper in self.sleepers.items() if name in used)
+        found = {port: find_row_blocker(port, self.steps, self.readers, self.sleepers, self.watched) for port in gates}
+        rows = {port: blocker for port, blocker in found.items() if blocker is not None}
+        return Prospects(sleepers, gates, rows, frozenset(self.dead))
+
+    def _gates(self, outside: Sequence[Step]) -> dict[Port, Guard]:
+        """The ports at which facts may be of no use, and when; a sleeper spares itself something if it spares others."""
+        self.useless.clear()
         for step in reversed(outside):
             self._find_useless(step)
         gates: dict[Port, Guard] = {}
@@ -94,11 +107,7 @@ class _Finder:
                 guard = self._useless_at(step, port)
                 if guard and not self._is_guarded_above(feed):
                     gates[step.id, port] = guard
-        used = {blocker.sleeper for guard in gates.values() for group in guard for blocker in group}
-        sleepers = tuple(sleeper for name, sleeper in self.sleepers.items() if name in used)
-        found = {port: find_row_blocker(port, self.steps, self.readers, self.sleepers, self.watched) for port in gates}
-        rows = {port: blocker for port, blocker in found.items() if blocker is not None}
-        return Prospects(sleepers, gates, rows, frozenset(self.dead))
+        return gates
 
     def _is_guarded_above(self, feed: Feed) -> bool:
         """Whether the one before has only this reader, so that its own gates keep the same facts back earlier."""
@@ -179,7 +188,7 @@ class _Finder:
                 return _shifted(above, low, high, metric)
             case ErodeShape(metric, future) if port == 0:
                 low, high = (metric.b, metric.a) if future else (-metric.a, -metric.b)
-                own = ((Blocker(step.id, 0, -1),),) if step.id in self.sleepers else None
+                own = ((Blocker(step.id, 0, -1),),) if step.id in self.sparing else None
                 return _one_of([own, _shifted(above, low, high, metric)])
             case JoinShape():
                 others = [self._dead_feed(feed) for i, feed in enumerate(step.inputs) if i != port]
@@ -187,6 +196,10 @@ class _Finder:
             case AntiJoinShape():
                 return above
         return None
+
+
+def _sleepers_of(gates: Mapping[Port, Guard]) -> set[str | None]:
+    return {blocker.sleeper for guard in gates.values() for group in guard for blocker in group}
 
 
 def _is_mixed(step: Step) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from tidelog.plans import syntax
@@ -49,6 +49,23 @@ def check_types(program: syntax.Program) -> Iterator[Diagnostic]:
         for part in rule.body:
             yield from _comparisons(part, kinds)
             yield from _summed(part, declared)
+
+
+def differing_field(program: syntax.Program, predicate: str, types: Sequence[str]) -> int | None:
+    """The first argument of a derived predicate that is never of the type given for it, as far as declared inputs tell."""
+    inputs = {item.predicate: item.fields for item in statements_of(program, syntax.Input)}
+    found: list[set[Kind | None]] = [set() for _ in types]
+    for rule in statements_of(program, syntax.Rule):
+        kinds = {name: kind for part in rule.body for name, kind in _bound(part, inputs)}
+        for atom in atoms(rule.head):
+            if atom.predicate == predicate and len(atom.arguments) == len(types):
+                for kinds_there, argument in zip(found, atom.arguments, strict=True):
+                    kinds_there.add(_kind(argument, kinds))
+    wanted = dict[str, Kind](_KINDS.items())
+    for i, (kinds_there, declared) in enumerate(zip(found, types, strict=True)):
+        if declared in wanted and kinds_there and not kinds_there & {None, wanted[declared]}:
+            return i
+    return None
 
 
 _Declared = Mapping[str, tuple[syntax.Field, ...]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.normal.bind_times import bind_times
@@ -23,6 +23,7 @@ from tidelog.plans.normal.simplify import simplify
 from tidelog.plans.normal.split_aggregates import split_aggregates
 from tidelog.plans.normal.split_since import split_since
 from tidelog.plans.normal.split_windows import split_windows
+from tidelog.plans.normal.sustain import sustain
 from tidelog.plans.parser import parse
 from tidelog.plans.printing import format_program
 from tidelog.plans.syntax import Program
@@ -39,6 +40,7 @@ STAGES: tuple[Stage, ...] = (
     expand_windows,
     lower_heads,
     simplify,
+    sustain,
     close_scopes,
     name_wildcards,
     split_since,
@@ -51,22 +53,25 @@ STAGES: tuple[Stage, ...] = (
 """The passes, in order. Each takes what the one before it made, and keeps the program's meaning."""
 
 
-def normalise(program: Program, keep: Iterable[str] | None = None) -> NormalProgram:
+def normalise(program: Program, keep: Iterable[str] | None = None, *, without: Collection[Stage] = ()) -> NormalProgram:
     """The normal form of a checked program (Wałęga et al. 2023, Definition 5 and Proposition 6).
 
-    `keep` names the predicates that are asked for, in place of the outputs; what they do not need is dropped.
+    `keep` names the predicates that are asked for, in place of the outputs; what they do not need is dropped. Passes that
+    hold for streams alone may be left out.
     Fresh predicates are named the same each time. ProgramError, with every reason, for what no operator computes.
     """
-    for _, program_so_far in run_stages(program, keep):
+    for _, program_so_far in run_stages(program, keep, without=without):
         normal = program_so_far
     return normal
 
 
-def run_stages(program: Program, keep: Iterable[str] | None = None) -> Iterator[tuple[str, NormalProgram]]:
-    """Run the passes one by one: each one's name, and the program behind it."""
+def run_stages(
+    program: Program, keep: Iterable[str] | None = None, *, without: Collection[Stage] = ()
+) -> Iterator[tuple[str, NormalProgram]]:
+    """Run the passes one by one, but for those left out: each one's name, and the program behind it."""
     current = begin(program, keep)
     try:
-        for stage in STAGES:
+        for stage in (stage for stage in STAGES if stage not in without):
             current = stage(current)
             yield stage.__name__, current
     except ProgramError as error:

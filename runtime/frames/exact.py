@@ -26,7 +26,7 @@ class StoredFacts:
     """Makes tables of one predicate's facts. Without `fields`, their arguments are an array of JSON texts."""
 
     def __init__(self, predicate: str, fields: Sequence[str], types: Sequence[str], timeline: Timeline) -> None:
-        self._predicate, self._fields, self._declared = predicate, fields, types
+        self.predicate, self._fields, self._declared = predicate, fields, types
         self._timeline = timeline
         self.schema = self._schema()
         self._rows: dict[Row, Any] = {}
@@ -64,7 +64,7 @@ class StoredFacts:
         if not self._fields:
             return [_encode(value).decode() for value in row]
         if len(row) != len(self._fields):
-            raise ConnectorError(f"a fact of `{self._predicate}`: expected {len(self._fields)} arguments, got {len(row)}")
+            raise ConnectorError(f"a fact of `{self.predicate}`: expected {len(self._fields)} arguments, got {len(row)}")
         triples = zip(self._fields, self._declared, row, strict=True)
         return {name: self._typed(name, kind, value) for name, kind, value in triples}
 
@@ -78,7 +78,7 @@ class StoredFacts:
         if (kind == "integer" and isinstance(value, int)) or (kind == "number" and isinstance(value, int | float)):
             return value if kind == "integer" else float(value)
         what = f"field `{name}` is declared as {kind}, got {format_constant(value)}"
-        raise ConnectorError(f"a fact of `{self._predicate}`: {what}")
+        raise ConnectorError(f"a fact of `{self.predicate}`: {what}")
 
     def _interval(self, lo: int, hi: int) -> tuple[Any, ...]:
         found = self._ends.get((lo, hi))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
-from tidelog.operators.sld.values import UNCOMPUTABLE, evaluate
+from tidelog.operators.sld.values import UNCOMPUTABLE, evaluate, holds
 from tidelog.plans.facts import Row, format_constant
+from tidelog.plans.normal.traverse import children
 from tidelog.plans.printing import format_formula
 from tidelog.plans.syntax import (
     Aggregate,
@@ -25,14 +27,19 @@ from tidelog.plans.syntax import (
 )
 from tidelog.plans.timeline import NEG, POS
 from tidelog.runtime.why.certificate import Writer, compact, value_text
+from tidelog.runtime.why.clauses import variables_of
 from tidelog.runtime.why.counting import opened, pairs_of, rows_of, values_of
+from tidelog.runtime.why.following import Follower
 from tidelog.runtime.why.grounding import grounded
-from tidelog.runtime.why.matching import Matcher
+from tidelog.runtime.why.matching import Matcher, expression_names
 from tidelog.runtime.why.model import Model
-from tidelog.runtime.why.ranges import Range, Ranges, subtracted, united
+from tidelog.runtime.why.ranges import Range, Ranges, covers, length, subtracted, united, within
 from tidelog.runtime.why.support import Premise, Supporter
 from tidelog.runtime.why.truth import Binding, TruthTeller, atom_of, place_of, row_of
+from tidelog.runtime.why.views import View, Views
 
+MOST_VALUES = 20
+"""So many values of variables, and so many ranges, are compared, at the most, for those that come nearest."""
 MOST_ROWS = 1_000
 """So many rows are looked at, at the most, for the one that came nearest."""
 
@@ -55,17 +62,57 @@ class Miss:
 
 
 class Misses:
-    """Looks for the reason for which a formula does not hold."""
+    """Looks for the reason for which a formula does not hold.
+
+    `asked` is the time of the fact that does not hold. Of times that would do as well the one nearest to it is told, so that
+    what is told next, once that has been added, belongs to the same way to the fact.
+    """
 
     def __init__(self, model: Model, matcher: Matcher, teller: TruthTeller, writer: Writer) -> None:
         self._model = model
         self._matcher = matcher
         self._teller = teller
         self._windows = teller.windows
+        self._views = Views(teller.windows)
+        self._follower = Follower(matcher, teller)
         self._writer = writer
+        self.asked = 0
 
-    def of(self, formula: Formula, binding: Binding, lo: int, hi: int, *, anywhere: bool = False) -> Miss:
-        """Why a formula does not hold throughout `lo … hi`, or, where one time would do, `anywhere` in it."""
+    def of(
+        self,
+        formula: Formula,
+        binding: Binding,
+        lo: int,
+        hi: int,
+        *,
+        anywhere: bool = False,
+        beside: Sequence[Formula] = (),
+    ) -> Miss:
+        """Why a formula does not hold throughout `lo … hi`, or, where one time would do, `anywhere` in it.
+
+        Of the values that its own variables take in the facts, those with which it comes nearest; but none that break a
+        comparison in the formula or `beside` it.
+        """
+        if isinstance(formula, Atom | Unary | Binary | Window) and not self._is_bound(formula, binding):
+            every = islice(self._matcher.formula(formula, binding, lo, hi), MOST_VALUES)
+            usable = [full for full in every if not any(_is_broken(part, full) for part in (formula, *beside))]
+            if usable:
+                tried = [self._with(formula, full, lo, hi, anywhere=anywhere) for full in usable]
+                return min(tried, key=lambda miss: miss.distance)
+        return self._with(formula, binding, lo, hi, anywhere=anywhere)
+
+    def nearest_of(self, ranges: Ranges) -> Range:
+        """Of some ranges, in any of which something may hold, the one nearest to the time that is asked for."""
+        return min(ranges, key=lambda each: max(each[0] - self.asked, self.asked - each[1], 0))
+
+    @staticmethod
+    def _is_bound(formula: Formula, binding: Binding) -> bool:
+        return variables_of(formula, negated=False) <= binding.keys()
+
+    def _with(self, formula: Formula, binding: Binding, lo: int, hi: int, *, anywhere: bool) -> Miss:
+        if not anywhere and lo < hi and not isinstance(formula, Comparison) and self._is_bound(formula, binding):
+            gaps = subtracted([(lo, hi)], self._held(formula, binding, lo, hi))
+            lo, hi = gaps[0] if gaps else (lo, hi)
         match formula:
             case Atom():
                 return self._atom(formula, binding, lo, hi, anywhere=anywhere)
@@ -76,22 +123,25 @@ class Misses:
             case Unary():
                 return self._unary(formula, binding, lo, hi, anywhere=anywhere)
             case Binary():
-                return self._binary(formula, binding, lo, hi)
+                return self._binary(formula, binding, lo, hi, anywhere=anywhere)
             case Window() | Aggregate() | Latest():
                 return self._windowed(formula, binding, lo, hi, anywhere=anywhere)
             case Conjunction():
-                for part in formula.parts:
-                    if not any(self._held(part, each, lo, hi) for each in self._matcher.formula(part, binding, lo, hi)):
-                        return self.of(part, binding, lo, hi, anywhere=anywhere)
+                return self._conjunction(formula, binding, lo, hi, anywhere=anywhere)
         return self._whole(formula, binding, lo, hi)
+
+    def _conjunction(self, formula: Conjunction, binding: Binding, lo: int, hi: int, *, anywhere: bool) -> Miss:
+        """The first part that fails where all before it hold."""
+        failure = self._follower.failure(formula.parts, binding, lo, hi, anywhere=anywhere)
+        if failure is None:
+            return self._whole(formula, binding, lo, hi)
+        places = ((full, *self.nearest_of(ranges)) for full, ranges in failure.states[:MOST_VALUES])
+        parts = formula.parts
+        tried = [self.of(failure.premise, full, low, high, anywhere=anywhere, beside=parts) for full, low, high in places]
+        return min(tried, key=lambda miss: miss.distance)
 
     def _held(self, formula: Formula, binding: Binding, lo: int, hi: int) -> Ranges:
         return self._teller.truth(formula, binding, lo, hi)
-
-    def _any(self, formula: Formula, binding: Binding, lo: int, hi: int) -> Ranges:
-        """When a formula holds for some values of what the binding leaves open."""
-        every = self._matcher.formula(formula, binding, lo, hi)
-        return united(each for full in every for each in self._held(formula, full, lo, hi))
 
     def _whole(self, formula: Formula, binding: Binding, lo: int, hi: int) -> Miss:
         text = format_formula(grounded(formula, binding))
@@ -169,26 +219,78 @@ class Misses:
     # --- operators --------------------------------------------------------------------------------------------------------
 
     def _unary(self, formula: Unary, binding: Binding, lo: int, hi: int, *, anywhere: bool) -> Miss:
-        seen = self._windows.seen(formula, lo, hi)
-        if formula.operator in ("diamondminus", "diamondplus"):
-            return self.of(formula.operand, binding, *seen, anywhere=True)
-        return self._gap(formula.operand, binding, *seen) if not anywhere else self._whole(formula, binding, lo, hi)
+        view = self._views.of(formula)
+        is_diamond = formula.operator in ("diamondminus", "diamondplus")
+        return (self._sometime if is_diamond else self._always)(formula.operand, view, binding, lo, hi, anywhere=anywhere)
 
-    def _gap(self, operand: Formula, binding: Binding, lo: int, hi: int) -> Miss:
-        """What lacks for a formula to hold throughout a range: its first gap."""
-        gaps = subtracted([(lo, hi)], self._any(operand, binding, lo, hi))
-        low, high = gaps[0] if gaps else (lo, hi)
-        return self.of(operand, binding, low, high)
+    def _sometime(self, operand: Formula, view: View, binding: Binding, lo: int, hi: int, *, anywhere: bool) -> Miss:
+        """What lacks for an operand to be seen once from each time of a range, or from one of them."""
+        if anywhere or self._views.is_point(lo, hi):
+            return self.of(operand, binding, *view.seen(lo, hi), anywhere=True)
+        low, high = self._views.in_common(view, lo, hi)
+        if low <= high:
+            return self.of(operand, binding, low, high, anywhere=True)
+        return self.of(operand, binding, *view.enough(lo, hi))
 
-    def _binary(self, formula: Binary, binding: Binding, lo: int, hi: int) -> Miss:
-        seen = self._windows.seen(formula, lo, hi)
-        rights = self._any(formula.right, binding, *seen)
-        if not rights:
+    def _always(self, operand: Formula, view: View, binding: Binding, lo: int, hi: int, *, anywhere: bool) -> Miss:
+        """What lacks for an operand to hold at all times that are seen from a range, or from the best time of it."""
+        if anywhere:
+            held = self._held_with_some(operand, binding, *view.seen(lo, hi))
+            edges = (time for each in held[:MOST_VALUES] for end in each for time in view.seeing(end, end))
+            times = self._views.points(lo, hi, edges)
+            lo = hi = self._best(times, lambda time: length(subtracted([view.seen(time, time)], held)))
+        return self.of(operand, binding, *view.seen(lo, hi))
+
+    def _best(self, times: Sequence[int], lack: Callable[[int], int]) -> int:
+        """The time at which least is lacking, of several the one nearest to the time that is asked for."""
+        return min(times, key=lambda time: (lack(time), abs(time - self.asked)))
+
+    def _lack(self, formula: Binary, view: View, binding: Binding, time: int, rights: Ranges) -> int:
+        """For how long the left side does not hold between a time and what of the right side it sees."""
+        sources = within(rights, *view.seen(time, time))
+        if not sources:
+            return POS
+        ends = (sources[-1][1], time) if formula.operator == "since" else (time, sources[0][0])
+        first, last = self._windows.between(*ends)
+        return length(subtracted([(first, last)], self._held_with_some(formula.left, binding, first, last)))
+
+    def _held_with_some(self, formula: Formula, binding: Binding, lo: int, hi: int) -> Ranges:
+        """When a formula holds for some values of what the binding leaves open."""
+        every = islice(self._matcher.formula(formula, binding, lo, hi), MOST_VALUES)
+        return united(each for full in every for each in self._held(formula, full, lo, hi))
+
+    def _binary(self, formula: Binary, binding: Binding, lo: int, hi: int, *, anywhere: bool) -> Miss:
+        """What lacks on the right side, or, where that holds, on the left up to it."""
+        view = self._views.of(formula)
+        seen = view.seen(lo, hi)
+        rights = self._held_with_some(formula.right, binding, *seen)
+        if anywhere and rights:
+            sources = (times for right in rights[:MOST_VALUES] for times in (right[:1] * 2, right[1:] * 2))
+            edges = (time for source in sources for time in view.seeing(*source))
+            time = self._best(
+                self._views.points(lo, hi, edges), lambda time: self._lack(formula, view, binding, time, rights)
+            )
+            return self._up_to(formula, view, binding, time, time)
+        if anywhere or (not rights and self._views.is_point(lo, hi)):
             return self.of(formula.right, binding, *seen, anywhere=True)
+        return self._up_to(formula, view, binding, lo, hi)
+
+    def _up_to(self, formula: Binary, view: View, binding: Binding, lo: int, hi: int) -> Miss:
+        """What lacks for since or until throughout a range, by one time of the right side if one is enough."""
         is_past = formula.operator == "since"
-        ends = (rights[-1][1], lo) if is_past else (hi, rights[0][0])
-        low, high = self._windows.between(*ends)
-        return self._gap(formula.left, binding, low, high) if low <= high else self._whole(formula, binding, lo, hi)
+        is_point = self._views.is_point(lo, hi)
+        low, high = view.seen(lo, hi) if is_point else self._views.in_common(view, lo, hi)
+        if low <= high:
+            rights = self._held_with_some(formula.right, binding, low, high)
+            if not rights:
+                return self.of(formula.right, binding, low, high, anywhere=True)
+            low = high = rights[-1][1] if is_past else rights[0][0]
+        else:
+            low, high = view.enough(lo, hi)
+            if not covers(self._held_with_some(formula.right, binding, low, high), low, high):
+                return self.of(formula.right, binding, low, high)
+        first, last = self._windows.between(*((low, hi) if is_past else (lo, high)))
+        return self.of(formula.left, binding, first, last) if first <= last else self._whole(formula, binding, lo, hi)
 
     def _windowed(self, formula: Window | Aggregate | Latest, binding: Binding, lo: int, hi: int, *, anywhere: bool) -> Miss:
         match formula:
@@ -197,16 +299,26 @@ class Misses:
             case Latest():
                 return self._latest(formula, binding, lo, hi)
             case Window():
-                return self._window(formula, binding, lo, hi)
+                return self._window(formula, binding, lo, hi, anywhere=anywhere)
 
-    def _window(self, formula: Window, binding: Binding, lo: int, hi: int) -> Miss:
+    def _window(self, formula: Window, binding: Binding, lo: int, hi: int, *, anywhere: bool) -> Miss:
         if formula.window.tuples:
             miss = self._atom(atom_of(formula), binding, lo, hi, anywhere=True)
             return replace(miss, fails=self._whole(formula, binding, lo, hi).fails)
-        seen = self._windows.window_seen(formula.window, lo, hi)
+        view = self._views.of(formula)
         if formula.mode == "always":
-            return self._gap(formula.operand, binding, max(seen[0], self._windows.start), seen[1])
-        return self.of(formula.operand, binding, *seen, anywhere=formula.mode == "sometime")
+            return self._always(formula.operand, view, binding, lo, hi, anywhere=anywhere)
+        if formula.mode == "sometime":
+            return self._sometime(formula.operand, view, binding, lo, hi, anywhere=anywhere)
+        return self._at(formula, atom_of(formula), binding, lo, hi)
+
+    def _at(self, formula: Window, atom: Atom, binding: Binding, lo: int, hi: int) -> Miss:
+        """The atom at its time, or where it may be; where it holds at its time, it is the window that lies elsewhere."""
+        place = place_of(atom.at, binding) if atom.at is not None and atom.at.variable.name in binding else None
+        miss = self.of(atom, binding, *self._windows.window_seen(formula.window, lo, hi))
+        if place is not None and miss.wanted is not None and self._model.ranges(*miss.wanted, exact=False):
+            return self._whole(formula, binding, lo, hi)
+        return miss
 
     # --- aggregates and held values ---------------------------------------------------------------------------------------
 
@@ -242,6 +354,16 @@ class Misses:
         nearest = self._writer.fact(atom.predicate, row_of(atom, full), low, high)
         miss = self._whole(formula, binding, lo, hi)
         return replace(miss, nearest=nearest, distance=(1.0, 0.0), nearest_times=(low, high))
+
+
+def _is_broken(formula: Formula, binding: Binding) -> bool:
+    """Whether a comparison in a formula, whose variables have values, does not hold."""
+    if isinstance(formula, Comparison):
+        names = expression_names(formula.left) | expression_names(formula.right)
+        return names <= binding.keys() and not holds(formula, binding)
+    if isinstance(formula, Negation | Aggregate | Latest):
+        return False
+    return any(_is_broken(part, binding) for part in children(formula))
 
 
 def _distance(value: Value, wanted: Value) -> float:

@@ -97,3 +97,12 @@ def subtracted(ranges: Sequence[Range], taken: Sequence[Range]) -> Ranges:
 def covers(ranges: Sequence[Range], lo: int, hi: int) -> bool:
     """Whether one of the ranges holds all of `lo … hi`."""
     return within(ranges, lo, hi) == [(lo, hi)]
+
+
+def length(ranges: Sequence[Range]) -> int:
+    """How many encoded times there are in ranges.
+
+    >>> length([(1, 4), (6, 6)])
+    5
+    """
+    return sum(hi - lo + 1 for lo, hi in ranges)

@@ -5,32 +5,27 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from tidelog.plans.errors import MethodError
 from tidelog.plans.facts import Record, Row, format_constant
-from tidelog.plans.syntax import Atom, Comparison, Formula, Negation, Unary, Variable
+from tidelog.plans.syntax import Atom, Formula, Unary
 from tidelog.plans.timeline import NEG, POS, Timeline
 from tidelog.runtime.why.certificate import Certificate, Writer, compact, value_text
-from tidelog.runtime.why.clauses import Clause, Clauses, variables_of
+from tidelog.runtime.why.clauses import Clause, Clauses
+from tidelog.runtime.why.following import Failure, Follower
 from tidelog.runtime.why.grounding import grounded
-from tidelog.runtime.why.matching import Matcher, TooManyRows, expression_names, unified
+from tidelog.runtime.why.matching import Matcher, TooManyRows, unified
 from tidelog.runtime.why.misses import Miss, Misses, first_time
 from tidelog.runtime.why.model import Model, Unbounded
 from tidelog.runtime.why.picture import Lane, draw
-from tidelog.runtime.why.ranges import Range, Ranges, intersected, subtracted
+from tidelog.runtime.why.ranges import Range, subtracted
 from tidelog.runtime.why.truth import Binding, TruthTeller
 from tidelog.runtime.why.windows import Windows
 
-MOST_STATES = 200
-"""So many substitutions of a rule are followed from premise to premise, at the most."""
 MOST_COMPARED = 20
 """Of so many that fail at one premise, the one that came nearest is told."""
 MOST_ATTEMPTS = 200
 """So many rules are looked at, at the most, in all levels together."""
-
-State = tuple[Binding, Ranges]
-"""Values for a rule's variables, and when all premises so far hold with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +131,9 @@ class Refuter:
         self._windows = windows
         self._writer = writer
         self._matcher = Matcher(windows, model)
-        self._teller = TruthTeller(windows, model, self._matcher.locals)
-        self._misses = Misses(model, self._matcher, self._teller, writer)
+        teller = TruthTeller(windows, model, self._matcher.locals)
+        self._follower = Follower(self._matcher, teller)
+        self._misses = Misses(model, self._matcher, teller, writer)
         self._stopped = False
         self._attempted = 0
 
@@ -163,6 +159,7 @@ class Refuter:
 
     def _attempts(self, predicate: str, row: Row, missing: Range, depth: int) -> Iterator[Attempt]:
         for clause in self._clauses.of(predicate):
+            self._misses.asked = missing[0]
             self._attempted += 1
             if self._attempted > MOST_ATTEMPTS:
                 self._stopped = True
@@ -186,13 +183,10 @@ class Refuter:
             times = NEG, POS
         if start is None:
             return None
-        states: list[State] = [(start, [self._body_times(clause, times)])]
-        for premise in _in_order(clause.body, start):
-            following = self._follow(premise, states)
-            if not following:
-                return self._failed(clause, premise, states, depth)
-            states = following
-        return None  # all premises hold: the head's own arithmetic gives another value
+        self._follower.was_cut = False
+        failure = self._follower.failure(clause.body, start, *self._body_times(clause, times), anywhere=True)
+        self._stopped = self._stopped or self._follower.was_cut
+        return None if failure is None else self._failed(clause, failure, depth)  # None: the head's arithmetic differs
 
     def _body_times(self, clause: Clause, times: Range) -> Range:
         """When the body has to hold at one time, for the head to hold at these."""
@@ -202,25 +196,13 @@ class Refuter:
             reason = reason.operand
         return times
 
-    def _follow(self, premise: Formula, states: Sequence[State]) -> list[State]:
-        found: list[State] = []
-        for binding, ranges in states:
-            lo, hi = ranges[0][0], ranges[-1][1]
-            for full in islice(self._matcher.formula(premise, binding, lo, hi), MOST_STATES):
-                held = intersected(ranges, self._teller.truth(premise, full, lo, hi))
-                if held:
-                    found.append((full, held))
-                if len(found) >= MOST_STATES:
-                    self._stopped = True
-                    return found
-        return found
-
-    def _failed(self, clause: Clause, premise: Formula, states: Sequence[State], depth: int) -> Attempt:
+    def _failed(self, clause: Clause, failure: Failure, depth: int) -> Attempt:
+        premise = failure.premise
+        is_one_time = clause.point is not None or isinstance(clause.reason, Unary)
         tried: list[tuple[tuple[float, float], int, Binding, Miss]] = []
-        for binding, ranges in states[:MOST_COMPARED]:
-            lo, hi = ranges[0][0], ranges[-1][1]
-            is_one_time = clause.reason is not None and isinstance(clause.reason, Unary)
-            miss = self._misses.of(premise, binding, lo, hi, anywhere=is_one_time and lo < hi)
+        for binding, ranges in failure.states[:MOST_COMPARED]:
+            lo, hi = self._misses.nearest_of(ranges)
+            miss = self._misses.of(premise, binding, lo, hi, anywhere=is_one_time and lo < hi, beside=clause.body)
             tried.append((miss.distance, len(tried), binding, miss))
         _, _, binding, miss = min(tried, key=lambda item: item[:2])
         below: tuple[Attempt, ...] = ()
@@ -234,29 +216,3 @@ class Refuter:
 
 def _text(premise: Formula) -> str:
     return compact(premise) if isinstance(premise, Atom) else value_text(premise)
-
-
-def _in_order(body: Sequence[Formula], start: Binding) -> Iterator[Formula]:
-    """The premises as they are written, but what only compares or negates behind what binds its variables."""
-    bound = set(start)
-    waiting = list(body)
-    while waiting:
-        ready = next((part for part in waiting if _needs(part, bound)), waiting[0])
-        waiting.remove(ready)
-        bound |= variables_of(ready, negated=False) | _compared(ready)
-        yield ready
-
-
-def _needs(part: Formula, bound: set[str]) -> bool:
-    """Whether what a premise needs is bound."""
-    if isinstance(part, Negation):
-        return {name for name in variables_of(part) if name[0] != "_"} <= bound
-    if isinstance(part, Comparison):
-        left, right = expression_names(part.left), expression_names(part.right)
-        binds = (isinstance(part.left, Variable) and right <= bound) or (isinstance(part.right, Variable) and left <= bound)
-        return left | right <= bound or (part.operator == "=" and binds)
-    return True
-
-
-def _compared(part: Formula) -> set[str]:
-    return expression_names(part.left) | expression_names(part.right) if isinstance(part, Comparison) else set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from tidelog.operators.pairing import dilated, dilated_back, without_left
 from tidelog.plans.facts import Row
@@ -11,7 +12,8 @@ from tidelog.plans.timeline import NEG, POS, Metric, Timeline
 from tidelog.runtime.why.model import Arrival
 from tidelog.runtime.why.ranges import Range
 
-_PAST = ("diamondminus", "boxminus", "since")
+PAST = ("diamondminus", "boxminus", "since")
+"""The operators that look back."""
 
 
 class Windows:
@@ -34,12 +36,12 @@ class Windows:
     def seen(self, formula: Unary | Binary, lo: int, hi: int) -> Range:
         """All times that the operator looks at from `lo … hi`."""
         metric = self.metric(formula.interval)
-        return (dilated_back if formula.operator in _PAST else dilated)(metric, lo, hi)
+        return (dilated_back if formula.operator in PAST else dilated)(metric, lo, hi)
 
     def seeing(self, formula: Unary | Binary, lo: int, hi: int) -> Range:
         """All times from which the operator looks at one of `lo … hi`."""
         metric = self.metric(formula.interval)
-        return (dilated if formula.operator in _PAST else dilated_back)(metric, lo, hi)
+        return (dilated if formula.operator in PAST else dilated_back)(metric, lo, hi)
 
     def alone(self, formula: Binary, lo: int, hi: int) -> Range | None:
         """The times at which the right side, held in `lo … hi`, is enough for since or until."""
@@ -62,7 +64,7 @@ class Windows:
 
     def size(self, window: WindowSize) -> int:
         """How far a time window reaches back, encoded."""
-        return self.metric(Interval(window.size - window.size, window.size)).b
+        return self.metric(Interval(Fraction(0), window.size)).b
 
     def window_seen(self, window: WindowSize, lo: int, hi: int) -> Range:
         """All times that lie in the time windows of `lo … hi`."""
@@ -83,7 +85,10 @@ class Windows:
 
     def window_inside(self, window: WindowSize, lo: int, hi: int) -> Range | None:
         """The times whose window, clipped where the stream starts, ends in `lo … hi` and lies in it."""
-        begin = self.start if lo <= self.start else lo + self.size(window)
+        size = self.size(window)
+        if lo > self.start and size >= POS:
+            return None
+        begin = self.start if lo <= self.start else lo + size
         return self.ending_in(window, max(begin, self.start), hi)
 
     def ending_in(self, window: WindowSize, lo: int, hi: int) -> Range | None:

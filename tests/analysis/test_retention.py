@@ -23,7 +23,7 @@ from tidelog.operators.join import Join
 from tidelog.operators.latch import Latch
 from tidelog.operators.operator import Operator
 from tidelog.operators.pairing import PairingOperator
-from tidelog.operators.told import Told
+from tidelog.operators.told import DistinctPieces, Told
 from tidelog.operators.union import Union
 from tidelog.plans.analysis.retention import predicate_retention, retention_of
 from tidelog.plans.compile import compile_program
@@ -132,8 +132,10 @@ def stores_of(operator: Operator) -> Iterator[tuple[str, Coverage]]:
     match operator:
         case Union():
             yield "union", operator.coverage
-        case Dilate() | Told() if operator.coverage is not None:
+        case Dilate() if operator.coverage is not None:
             yield "sent", operator.coverage
+        case Told() if isinstance(operator.pieces, DistinctPieces):
+            yield "sent", operator.pieces.coverage
         case Erode():
             yield "runs", operator.coverage
         case PairingOperator():

@@ -19,6 +19,7 @@ from drawing import drawn
 from oracle.agreement import Runs, records_of, runs_of
 from oracle.evaluate import GroundFact
 from oracle.lars_programs import COUNTED, EVERY_FORM, lars_programs, lars_streams
+from oracle.open_programs import open_programs, open_streams
 from oracle.programs import (
     EVERYTHING,
     NON_RECURSIVE,
@@ -36,6 +37,7 @@ from tidelog.plans.compile import compile_program
 from tidelog.plans.errors import ProgramError
 from tidelog.plans.facts import Record
 from tidelog.plans.normal.traverse import rebuild
+from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program
 from tidelog.plans.syntax import Atom, Constant, FactStatement, Field, Formula, Input, Program, Rule, Variable, Wildcard
@@ -212,6 +214,19 @@ def test_aggregates_in_stages(program: Program, facts: list[GroundFact], data: s
     """What is counted by the key is counted where the key is; what is not, in one session."""
     cuts = sorted(data.draw(st.lists(st.integers(0, len(facts)), max_size=3)))
     agree(program, facts, cuts, min((Fraction(fact[2].low) for fact in facts), default=Fraction(0)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["rational", "integer"])
+@given(data=st.data())
+@drawn(40, suppress_health_check=list(HealthCheck))
+def test_what_goes_on_holding_in_stages(kind: Kind, data: st.DataObject) -> None:
+    """What holds until further notice is told by stages as one session tells it, also where other stages read it."""
+    program = parse(data.draw(open_programs(kind)))
+    assume(not stages_of(compiled(program)).problems)
+    facts = data.draw(open_streams(kind))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(facts)), max_size=3)))
+    agree(program, facts, cuts, Fraction(0))
 
 
 # --- by hand ------------------------------------------------------------------------------------------------------------

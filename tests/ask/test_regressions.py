@@ -376,3 +376,38 @@ def test_what_speaks_for_a_certain_answer_stays() -> None:
     asker.receive([record("p(1)@4")], 8, 0)
     (known,) = [line for line in asker.supported() if line.answer == {"X": 1, "T": 2} and line.status == "certain"]
     assert short(known) == "certain 1,2: p(1)@1 p(1)@4"
+
+
+def test_what_is_negated_is_decided_by_the_fact_that_makes_it_impossible() -> None:
+    """What nothing can make true any more is absent at once: no hypothesis that waits for a time to pass."""
+    program = """input p(x). input q.
+    d@T :- q@T+50, not p(_)@T.
+    z@T :- p(a)@T, not d@T.
+    ask z@T."""
+    lines = tell(program, ["p(a)@1"], ["p(b)@7"], ["q@60"])
+    assert [(short(line), line.at) for line in lines] == [("certain 1: p(a)@1 not d@1", 1)]
+
+
+def test_a_known_fact_that_narrows_an_open_time_brings_the_end_nearer() -> None:
+    """Where the last time left for a fact is one at which it must not come, it is decided one time earlier."""
+    program = "d@T :- q@T, s@S, S >= T-1, S <= T, not q@S. ask d@T."
+    lines = tell(program, ["q@2"], ["q@9"], lateness=2)
+    assert [(short(line), line.at) for line in lines] == [
+        ("possible 2: q@2 | s@S not q@S where S >= 1, S <= 2 by 3", 2),
+        ("rejected 2: q@2 ! s@S", 3),
+        ("possible 9: q@9 | s@S not q@S where S >= 8, S <= 9 by 10", 9),
+        ("rejected 9: q@9 ! s@S", 10),
+    ]
+
+
+def test_a_later_fact_that_narrows_an_open_time_counts_too() -> None:
+    """So it is where such a fact comes after the answer was told, whatever the stretch that was left."""
+    program = "input q(x). input s. d@T :- q(a)@T, s@S, S >= T, S <= T+{}, not q(b)@S. ask d@T."
+    for width in (5, 100):
+        end = 2 + width
+        facts = ["q(a)@2"], [f"q(b)@[{end - 1},{end}]"], [f"q(c)@{end + 9}"]
+        lines = tell(program.format(width), *facts, lateness=2)
+        assert [(line.status, line.at, line.deadline) for line in lines] == [
+            ("possible", 2, end + 2),
+            ("rejected", end, None),
+        ]

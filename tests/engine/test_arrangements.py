@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from limits import limits
 
 import tidelog
 from drawing import drawn
@@ -19,7 +20,6 @@ from engine.test_session_equals_oracle import compiled, unfused
 from oracle.agreement import records_of
 from oracle.programs import EVERYTHING, programs, shuffled_within, streams
 from tidelog import Session
-from tidelog.operators import coverage, time_index
 from tidelog.operators.arrangement import Arranged, Arrangement, with_own_stores
 from tidelog.operators.join import Join
 from tidelog.operators.join_code import write_join
@@ -27,7 +27,7 @@ from tidelog.plans.facts import Fact, Record
 from tidelog.plans.parser import parse
 from tidelog.plans.plan import JoinShape, Plan
 from tidelog.plans.syntax import Variable
-from tidelog.runtime import graph, units
+from tidelog.runtime import graph
 from tidelog.runtime.interfaces import EmitMode
 
 WINDOWS = """
@@ -66,10 +66,7 @@ NAMES = st.sampled_from(["a", "b", "c"])
 @pytest.fixture(autouse=True, scope="module")
 def forgetful() -> Iterator[None]:
     """Steps forget whenever they run, and stores in rounds of two rows."""
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (coverage, time_index):
-            patch.setattr(module, "_SMALLEST_ROUND", 2)
-        patch.setattr(units, "_OFTEN", 0)
+    with limits(round=2, often=0):
         yield
 
 

@@ -9,22 +9,18 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from limits import limits
 
 from engine.test_session_equals_oracle import compiled, show, until
 from oracle.agreement import differences, records_of
 from oracle.programs import EVERYTHING, NON_RECURSIVE, programs, shuffled_within, streams
 from tidelog import Session
-from tidelog.operators import coverage, since, time_index
-from tidelog.runtime import units
 
 
 @pytest.fixture(autouse=True, scope="module")
 def forgetful() -> Iterator[None]:
     """What may go, goes as soon as anything has come in."""
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (coverage, since, time_index):
-            patch.setattr(module, "_SMALLEST_ROUND", 0)
-        patch.setattr(units, "_OFTEN", 0)
+    with limits(round=0, often=0):
         yield
 
 

@@ -9,6 +9,7 @@ import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from limits import limits
 
 from engine.running import BACKENDS, engine_answers, run
 from engine.test_session_equals_oracle import answers_of, compiled, show, until
@@ -18,7 +19,6 @@ from tidelog import Engine, MemorySink, MemorySource, PushSource, Session, compi
 from tidelog.operators.open_rows import OPEN, SHUT
 from tidelog.plans.facts import Fact
 from tidelog.plans.plan import Feed
-from tidelog.runtime import growing
 from tidelog.runtime.growing import Growing
 
 MANY = "timeline integer. input p(x). input n(x). m(X) :- p(X), not n(X)."
@@ -30,8 +30,7 @@ def test_turns_change_no_answer(timeline: str, data: st.DataObject) -> None:
     """Where even a single open row has to wait for its turn: each fact and time is answered once, and rightly."""
     program = data.draw(programs(timeline, NON_RECURSIVE))
     facts = data.draw(streams(program))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(growing, "PROMPT", 0)
+    with limits(prompt=0):
         found = answers_of(program, facts, batch=data.draw(st.integers(1, 20)))
         assert not differences(program, facts, found, until(program, facts)), show(program, facts)
         plan = compiled(program)

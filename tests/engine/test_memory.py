@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, get_args
 
 import pytest
+from limits import limits
 
 from engine.running import plan_of
 from tidelog import Session
-from tidelog.operators import coverage, since, time_index
 from tidelog.plans.facts import Record
-from tidelog.runtime import units
 from tidelog.runtime.emission import EmitMode
 
 WINDOW = 3
@@ -24,10 +23,7 @@ Tick = Callable[[int], list[Record]]
 @pytest.fixture(autouse=True, scope="module")
 def forgetful() -> Iterator[None]:
     """Steps forget whenever they run, and stores in rounds of two rows, so that bounds are exact and not those of rounds."""
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (coverage, since, time_index):
-            patch.setattr(module, "_SMALLEST_ROUND", 2)
-        patch.setattr(units, "_OFTEN", 0)
+    with limits(round=2, often=0):
         yield
 
 

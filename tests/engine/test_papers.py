@@ -6,8 +6,7 @@ import pytest
 
 from engine.running import BACKENDS, engine_answers, plan_of, records, session_answers, shown
 from tidelog import MemorySource, Session
-from tidelog.operators import coverage
-from tidelog.runtime import units
+from tidelog.operators.amortised import LIMITS
 
 METEOR = """
 R1(X,Y) :- Boxminus[1,1]R1(X,Y)
@@ -114,8 +113,8 @@ def test_example_8_of_stream_reasoning_with_datalogmtl(backend: str) -> None:
 
 def test_example_9_forgets_what_lies_behind_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
     """Example 9: at 101 with t_Π = 4, what lies before 97 is forgotten; horizons keep what still follows from it."""
-    monkeypatch.setattr(coverage, "_SMALLEST_ROUND", 0)
-    monkeypatch.setattr(units, "_OFTEN", 0)
+    monkeypatch.setattr(LIMITS, "round", 0)
+    monkeypatch.setattr(LIMITS, "often", 0)
     plan = plan_of(WINDOW)
     session = Session(plan)
     tick = plan.timeline.encode_point(1)

@@ -16,12 +16,12 @@ from oracle.agreement import records_of, runs_of
 from oracle.evaluate import GroundFact
 from oracle.programs import EVERYTHING, NON_RECURSIVE, programs, shuffled_within, streams
 from tidelog import MemorySource, Session, SnapshotError, compile
+from tidelog.operators.amortised import LIMITS
 from tidelog.plans.analysis import prospects
 from tidelog.plans.facts import Record
 from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 from tidelog.plans.syntax import Program
-from tidelog.runtime import row_prospects
 from tidelog.runtime.session_statistics import SessionStatistics
 
 BEST_CASE = """timeline integer.
@@ -58,8 +58,8 @@ SLEEPY = (
 def short_windows_sleep_too(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """In small examples windows are small, and samples too; what is worth it is another matter."""
     monkeypatch.setattr(prospects, "SHORTEST_SLEEP", 1)
-    monkeypatch.setattr(row_prospects, "SAMPLE", 6)
-    monkeypatch.setattr(row_prospects, "PAUSE", 5)
+    monkeypatch.setattr(LIMITS, "sample", 6)
+    monkeypatch.setattr(LIMITS, "patience", 5)
     yield
 
 
@@ -187,6 +187,14 @@ def test_the_best_case_of_laser2_evaluates_hardly_anything() -> None:
     assert evaluations(BEST_CASE, ticks, on=True) * 10 <= evaluations(BEST_CASE, ticks, on=False)
 
 
+def test_a_window_alone_does_not_sleep() -> None:
+    """Where a sleep would spare nothing but its own window, looking costs as much as is spared: there is no gate."""
+    alone = "timeline integer. input hot(x). alarm(X) :- boxminus[0,20] hot(X)."
+    assert not compile(alone).prospects.gates
+    joined = "timeline integer. input hot(x). input p(x). alarm(X) :- p(X), boxminus[0,20] hot(X)."
+    assert {compile(joined).step(name).predicate for name, _ in compile(joined).prospects.gates} >= {"p"}
+
+
 def test_the_cascade_sleeps_up_and_down() -> None:
     """Rules over what a sleeping rule derives sleep too, and so do their other inputs."""
     ticks = [["p"]] * 200
@@ -212,7 +220,7 @@ def test_a_finished_predicate_bounds_its_partners() -> None:
 @pytest.mark.parametrize("body", ["p(X)", "sometime p(X) in [9]", "always p(X) in [3]"])
 def test_single_rows_are_spared_while_their_partner_is_absent(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """q is always there for one row: the facts of p for the other 19 are dropped unread."""
-    monkeypatch.setattr(row_prospects, "SAMPLE", 4_096)
+    monkeypatch.setattr(LIMITS, "sample", 4_096)
     plan = compile(f"timeline integer. input p(x). input q(x). output m. m(X) :- {body}, always q(X) in [9].")
     given = [plan.record("p", (i,), time) for time in range(50) for i in range(20)]
     given = sorted([*given, *(plan.record("q", (7,), time) for time in range(50))], key=lambda record: record[2])
@@ -227,7 +235,7 @@ def test_single_rows_are_spared_while_their_partner_is_absent(body: str, monkeyp
 
 def test_a_gate_that_spares_little_stops_looking(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where every partner is there, single rows are not told apart for a while."""
-    monkeypatch.setattr(row_prospects, "PAUSE", 1_000_000)
+    monkeypatch.setattr(LIMITS, "patience", 1_000_000)
     plan = compile("timeline integer. input p(x). input q(x). output m. m(X) :- p(X), always q(X) in [9].")
     session = Session(plan)
     for time in range(20):

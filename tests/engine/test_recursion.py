@@ -6,7 +6,7 @@ import pytest
 
 from engine.running import BACKENDS, engine_answers, multiset, plan_of, records, session_answers, shown
 from oracle.agreement import runs_of
-from tidelog import MemorySource, Session
+from tidelog import MemorySource, ProgramError, Session
 from tidelog.runtime import loop_control
 from tidelog.runtime.emission import EmitMode
 
@@ -98,6 +98,30 @@ def test_recursion_without_end_is_followed_as_far_as_the_stream(emit: EmitMode) 
     session.finish()
     assert shown(plan, session.pull_records()) == ["both@4", "both@8"]
     assert session.unfinished() == ["the recursion through on has no end: followed up to 8"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("q(X) :- (a(X), b(X)) until (c(X), d(X)).", "`q(X) :- (a(X), b(X)) until[0,inf) (c(X), d(X)).` looks ahead"),
+        ("q(X) :- a(X). q(X) :- b(X), diamondplus[1] (q(X), c(X)).", "the recursion through q looks further ahead"),
+    ],
+)
+def test_what_is_refused_is_named_as_it_is_written(rule: str, message: str) -> None:
+    """Where a rule has become several, messages speak of the rule and the predicates of the text."""
+    with pytest.raises(ProgramError) as refused:
+        plan_of(f"timeline integer. {rule}")
+    (problem,) = refused.value.diagnostics
+    assert problem.message.startswith(message)
+
+
+def test_recursion_without_end_is_named_as_it_is_written() -> None:
+    """Where the rules of a recursion have become several, the note names the predicates of the text."""
+    plan = plan_of("timeline integer. on(S) :- a(S), b(S). on(S) :- diamondminus[2] (on(S), b(S)).")
+    session = Session(plan)
+    session.push_records(records(plan, ["a(k)@1", "b(k)@[1,inf)"]))
+    session.finish()
+    assert session.unfinished() == ["the recursion through on has no end: followed up to 1"]
 
 
 @pytest.mark.parametrize("emit", ["intervals", "final"])

@@ -5,18 +5,17 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from limits import limits
 
 from engine.running import plan_of
 from tidelog import Session
-from tidelog.runtime import showing
 from tidelog.runtime.showing import Showing, Shown
 
 
 @given(st.lists(st.tuples(st.text("ab", max_size=3), st.integers(0, 50)), max_size=60))
 def test_facts_stand_in_the_order_of_their_text(steps: list[tuple[str, int]]) -> None:
     """Whatever comes and goes, facts are sorted by text, and those of one text as they came."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(showing, "_LARGEST", 3)
+    with limits(block=3):
         held, order = Showing(), list[Shown]()
         for number, (text, pick) in enumerate(steps):
             if pick < len(order):

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-
-from tidelog.operators import coverage, since, time_index
+from limits import limits
 
 
 @pytest.fixture(scope="module", autouse=True)
 def forgetful() -> Iterator[None]:
     """Let every store look at its rows as soon as anything has come in."""
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (coverage, since, time_index):
-            patch.setattr(module, "_SMALLEST_ROUND", 0)
+    with limits(round=0):
         yield

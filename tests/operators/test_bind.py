@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from limits import limits
 
 from operators.driving import Driver, History, histories, points_of
-from tidelog.operators import bind
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.bind import Bind
 from tidelog.plans.facts import Fact
 from tidelog.plans.timeline import NEG, POS
@@ -35,7 +36,7 @@ def test_what_has_no_end_waits_for_the_clock() -> None:
 
 def test_a_long_fact_waits_for_the_clock_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long finite fact what lies behind the clock goes out, and at the stream's end all of it."""
-    monkeypatch.setattr(bind, "AT_ONCE", 2)
+    monkeypatch.setattr(LIMITS, "at_once", 2)
     driver = Driver(Bind)
     driver.feed(1, [], 2)
     assert driver.feed(0, [(A, 1, 4)]) == [(("a", 1), 1, 1), (("a", 2), 2, 2)]
@@ -71,8 +72,7 @@ def test_too_many_rows_are_refused_before_they_are_made() -> None:
 @given(data=st.data())
 def test_definition(data: st.DataObject) -> None:
     """In any order and batching, and through snapshots: a row for each time of a run, of an endless one up to the clock."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bind, "AT_ONCE", data.draw(st.sampled_from([1, 3, 1000])))
+    with limits(at_once=data.draw(st.sampled_from([1, 3, 1000]))):
         history = _with_begins(data.draw(histories([[A, B], []])))
         driver = Driver(Bind, data.draw(st.booleans()))
         driver.feed_all(history.messages)

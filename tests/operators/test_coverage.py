@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.driving import points_of
-from tidelog.operators import coverage as module
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.buckets import Buckets
 from tidelog.operators.coverage import Coverage, merge
 from tidelog.plans.facts import Fact
@@ -105,7 +105,7 @@ def test_forgetting_drops_only_what_has_ended(facts: list[Fact], bound: int, mor
 
 def test_what_is_dead_is_swept_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """With rounds of 10, a row that comes and goes never leaves more than a few rounds behind."""
-    monkeypatch.setattr(module, "_SMALLEST_ROUND", 10)
+    monkeypatch.setattr(LIMITS, "round", 10)
     store = Coverage()
     most = 0
     for time in range(1000):
@@ -150,13 +150,13 @@ def test_forgetting_touches_what_has_ended_alone(monkeypatch: pytest.MonkeyPatch
         store.insert([(("new", time), time, time), (A, 2 * time, 2 * time)])
         store.forget(2 * time)
     assert sum(touched) <= 2 * (2_000 + 2_000)
-    assert len(store.rows) <= 1_000 + 2 + module._SMALLEST_ROUND
+    assert len(store.rows) <= 1_000 + 2 + LIMITS.round
     assert len(store.rows.get(A, [])) <= 4
 
 
 def test_a_row_among_lasting_ones_does_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row that comes and goes is looked at by itself, though it was new together with rows that stay."""
-    monkeypatch.setattr(module, "_SMALLEST_ROUND", 10)
+    monkeypatch.setattr(LIMITS, "round", 10)
     store = Coverage()
     store.insert([((row,), 0, 1_000_000) for row in range(100)] + [(A, 0, 0)])
     most = 0

@@ -54,9 +54,7 @@ def test_definition(data: st.DataObject) -> None:
     least = Fraction(data.draw(st.integers(1, 12)), data.draw(st.sampled_from([1, 1, 2])) if of_sum else 1)
     history = data.draw(histories([ROWS]))
     driver = Driver(lambda: threshold(size, least, of_sum=of_sum, strict=strict), data.draw(st.booleans()))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tidelog.operators.threshold._SMALLEST_ROUND", 0)
-        driver.feed_all(history.messages)
+    driver.feed_all(history.messages)
     assert points_of(driver.sent) == _reached(history.coverage(0), size, least, of_sum, strict)
     assert driver.operator.frontier == POS
 

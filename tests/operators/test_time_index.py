@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.driving import points_of
-from tidelog.operators import time_index
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.buckets import Buckets
 from tidelog.operators.time_index import TimeIndex
 from tidelog.plans.facts import Fact
@@ -71,7 +71,7 @@ def test_dead_pieces_go(keys: int, length: int) -> None:
         index.add([((time % keys, time), time, time + length - 1)])
         index.forget(time - 10)
         most = max(most, index.entries())
-    assert most <= 2 * (10 + length) + 2 * time_index._SMALLEST_ROUND
+    assert most <= 2 * (10 + length) + 2 * LIMITS.round
 
 
 def test_a_piece_that_was_lengthened_goes_when_it_has_ended() -> None:

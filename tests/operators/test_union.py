@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.driving import Driver, histories, points_of
-from tidelog.operators import coverage
+from tidelog.operators.amortised import LIMITS
 from tidelog.operators.union import Union
 from tidelog.plans.timeline import POS
 
@@ -48,7 +48,7 @@ def test_sharp_facts_cover_gaps_within_reach_only(reach: int, data: st.DataObjec
 
 def test_a_gap_behind_the_frontier_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     """A gap that is promised already is not covered any more: only the fact is sent (its readers bridge the gap)."""
-    monkeypatch.setattr(coverage, "_SMALLEST_ROUND", 256)
+    monkeypatch.setattr(LIMITS, "round", 256)
     union = Union(1, reach=8)
     assert union.receive(0, [(A, 1, 1)], 5) == [(A, 1, 1)]
     assert union.receive(0, [(A, 9, 9)], 8) == [(A, 6, 9)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -39,6 +40,55 @@ def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
+class Expected:
+    """What the oracle says of a program and facts, at the times at which it is exact, up to `until`."""
+
+    def __init__(
+        self, program: Program, facts: Sequence[GroundFact], until: Fraction | None = None, start: int | None = None
+    ) -> None:
+        low, high = horizon(program, facts, start=start)
+        first, last = exact_range(program, facts, low=low, high=high, start=start)
+        self.plan = compile_program(program)
+        self.model = evaluate(program, facts, low=low, high=high, start=start)
+        self._first, self._last = first, last if until is None else min(last, until)
+        self._times = [self._placed(time) for time in self.model.times() if self._first <= time <= self._last]
+
+    def _placed(self, time: Fraction) -> tuple[Fraction, int, int]:
+        """A time, encoded, and the cell that it lies in; the horizon's edges stand for all that lies beyond."""
+        grid = self.model.grid
+        place = (time - grid.low) / grid.step
+        cell = 2 * math.floor(place) + (place != math.floor(place)) if grid.dense else math.floor(place)
+        return time, self.plan.timeline.encode_point(time), grid.clamp(cell)
+
+    def differences(self, runs: Runs, points: Iterable[Fraction] | None = None) -> list[str]:
+        """Where runs differ from the model, at these times, or at all."""
+        found = []
+        for predicate in self.plan.outputs:
+            rows = set(self.model.rows(predicate)) | {row for name, row in runs if name == predicate}
+            for row in sorted(rows, key=repr):
+                found += self.of_row(predicate, row, runs.get((predicate, row), []), points)
+        return found
+
+    def of_row(
+        self,
+        predicate: str,
+        row: Row,
+        ranges: Sequence[tuple[int, int]],
+        points: Iterable[Fraction] | None = None,
+        later: int = 0,
+    ) -> list[str]:
+        """Where the ranges of one row differ from the model; they may be so much `later` as a whole."""
+        times = self._times
+        if points is not None:
+            times = [self._placed(time) for time in points if self._first <= time <= self._last]
+        found, holds, by = [], self.model.cells(predicate, row), self.plan.timeline.encode_point(Fraction(later))
+        for time, encoded, cell in times:
+            answered = any(lo <= encoded + by <= hi for lo, hi in ranges)
+            if answered != (cell in holds):
+                found.append(f"{predicate}{row}@{time}: {'answered' if answered else 'missing'}")
+        return found
+
+
 def differences(
     program: Program,
     facts: Sequence[GroundFact],
@@ -47,23 +97,7 @@ def differences(
     start: int | None = None,
 ) -> list[str]:
     """Where answers and oracle differ, at the times at which the oracle is exact, up to `until`."""
-    plan = compile_program(program)
-    low, high = horizon(program, facts, start=start)
-    first, last = exact_range(program, facts, low=low, high=high, start=start)
-    last = last if until is None else min(last, until)
-    model = evaluate(program, facts, low=low, high=high, start=start)
-    runs = runs_of(answers)
-    found = []
-    for predicate in plan.outputs:
-        rows = set(model.rows(predicate)) | {row for name, row in runs if name == predicate}
-        for row in sorted(rows, key=repr):
-            expected = model.points(predicate, row)
-            for time in (t for t in model.times() if first <= t <= last):
-                point = plan.timeline.encode_point(time)
-                answered = any(lo <= point <= hi for lo, hi in runs.get((predicate, row), []))
-                if answered != (time in expected):
-                    found.append(f"{predicate}{row}@{time}: {'answered' if answered else 'missing'}")
-    return found
+    return Expected(program, facts, until, start).differences(runs_of(answers))
 
 
 def oracle_of(program: Program, facts: Sequence[GroundFact], start: int | None = None) -> Model:

@@ -86,7 +86,7 @@ class Model:
         first, last = self.grid.meeting(Interval(Fraction(point), Fraction(point)))
         if not 0 <= first <= last < self.grid.size:
             raise ValueError(f"{point} is no time of the horizon")
-        return first in self._cells(predicate, row)
+        return first in self.cells(predicate, row)
 
     def rows(self, predicate: str) -> set[Row]:
         """The rows that hold at some time."""
@@ -94,19 +94,20 @@ class Model:
 
     def points(self, predicate: str, row: Row) -> list[Fraction]:
         """The sample points at which the row holds, in order."""
-        return [self.grid.time(cell) for cell in sorted(self._cells(predicate, row))]
+        return [self.grid.time(cell) for cell in sorted(self.cells(predicate, row))]
 
     def intervals(self, predicate: str) -> dict[Row, list[tuple[Fraction, Fraction]]]:
         """For each row its maximal runs, each by its first and last sample point."""
         found: dict[Row, list[tuple[Fraction, Fraction]]] = {}
         for row in self.rows(predicate):
-            cells = sorted(self._cells(predicate, row))
+            cells = sorted(self.cells(predicate, row))
             breaks = [index for index, (a, b) in enumerate(pairwise(cells), 1) if b > a + 1]
             runs = [cells[a:b] for a, b in pairwise([0, *breaks, len(cells)])]
             found[row] = [(self.grid.time(run[0]), self.grid.time(run[-1])) for run in runs]
         return found
 
-    def _cells(self, predicate: str, row: Row) -> set[int]:
+    def cells(self, predicate: str, row: Row) -> set[int]:
+        """The cells of the horizon in which the row holds."""
         return self.coverage.get(predicate, {}).get(tuple(map(canonical, row)), set())
 
 

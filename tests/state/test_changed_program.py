@@ -35,6 +35,7 @@ from tidelog.plans.parser import parse
 from tidelog.plans.plan import Plan
 from tidelog.plans.printing import format_program
 from tidelog.plans.syntax import Atom, Formula, Interval, Program, Rule, Unary
+from tidelog.plans.timeline import POS
 
 FORMS = {"groups": GROUPS, "recursion": RECURSION, "tuples": TUPLES}
 
@@ -364,7 +365,124 @@ def test_a_rule_that_changed_ends_what_holds_no_more_and_repeats_nothing() -> No
     assert told == []  # alarm(a) goes on
     plan = tidelog.compile(ALARM.replace("[0,2]", "[0,9]"))
     told, _ = half(plan, store, records(plan, facts), emit="changes", keep=KEEP)
-    assert told == [ChangeRecord("alarm", ("a",), 1, 2)]
+    assert told == [ChangeRecord("alarm", ("a",), 2, 2)]  # with the begin that was told
+
+
+FADING = "timeline integer. input off(x). q(X) :- diamondminus[{},3] off(X)."
+EVER = "timeline integer. input on(x). input off(x). q(X) :- diamondminus on(X){}."
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "first", "then"),
+    [
+        (FADING.format(1), FADING.format(2), ["off(k)@3", "off(j)@5"], ["off(j)@9"]),
+        (FADING.format(2), FADING.format(1), ["off(k)@3", "off(j)@5"], ["off(j)@9"]),
+        (FADING.format(1), FADING.format(3), ["off(k)@3", "off(j)@6"], ["off(j)@9"]),
+        (EVER.format(""), EVER.format(", not off(X)"), ["on(k)@3", "on(j)@5"], ["on(j)@9", "off(k)@11", "on(j)@14"]),
+        (EVER.format(", not off(X)"), EVER.format(""), ["on(k)@3", "off(k)@4", "on(j)@5"], ["off(j)@9", "off(k)@11"]),
+    ],
+)
+def test_each_begin_has_one_end_over_a_change(before: str, now: str, first: list[str], then: list[str]) -> None:
+    """Under `changes` an end has the begin that was told, and nothing begins twice, where a rule has changed meanwhile."""
+    plans = tidelog.compile(before), tidelog.compile(now)
+    store = Memory()
+    told, _ = half(plans[0], store, records(plans[0], first), emit="changes", keep=KEEP)
+    more, _ = half(plans[1], store, records(plans[1], [*first, *then]), emit="changes", keep=KEEP, last=True)
+    begun: dict[tuple[str, Any], int] = {}
+    for record in [*told, *more]:
+        assert isinstance(record, ChangeRecord)
+        key = record.predicate, record.row
+        if record.has_ended:
+            assert begun.pop(key) == record.lo, f"{record} has another begin"
+        else:
+            assert key not in begun, f"{record} begins twice"
+            begun[key] = record.lo
+    anew, _ = half(plans[1], Memory(), records(plans[1], [*first, *then]), emit="changes", last=True)
+    last = {record[:2]: record for record in anew}
+    assert begun.keys() == {key for key, record in last.items() if record[3] >= POS}
+
+
+BODIES = [
+    "diamondminus[1,3] off(X)",
+    "diamondminus[2,3] off(X)",
+    "diamondplus[0,3] off(X)",
+    "diamondminus on(X)",
+    "diamondminus on(X), not off(X)",
+    "not off(X) since on(X)",
+    "not off(X) since[0,4] on(X)",
+    "boxminus[0,2] on(X)",
+    "on(X), not diamondplus[0,2] off(X)",
+    "count() over on(X) in [4] by X >= 2",
+    "latest on(X) by X in [3], not off(X)",
+    "diamondminus[1] q(X), not off(X). q(X) :- on(X)",
+]
+
+
+@st.composite
+def changes_of_a_rule(draw: st.DrawFn) -> tuple[str, str, list[Record], int]:
+    """A program with one rule, the same with another body, facts for both, and how many come before the change."""
+    before, now = (
+        f"timeline integer. input on(x). input off(x). q(X) :- {draw(st.sampled_from(BODIES))}." for _ in range(2)
+    )
+    stream: list[Record] = []
+    for time in sorted(draw(st.lists(st.integers(0, 12), min_size=2, max_size=12))):
+        end = time + draw(st.sampled_from([0, 0, 3]))
+        stream.append((draw(st.sampled_from(["on", "off"])), (draw(st.sampled_from("kj")),), time, end))
+    return before, now, stream, draw(st.integers(1, len(stream)))
+
+
+@drawn(60)
+@given(data=st.data())
+def test_no_time_is_told_twice_over_any_change(data: st.DataObject) -> None:
+    """With the whole journal, whatever a rule becomes, `intervals` tells each time of a row once."""
+    before, now, stream, cut = data.draw(changes_of_a_rule())
+    plans = compile_program(parse(before)), compile_program(parse(now))
+    options: dict[str, Any] = {"emit": "intervals", "lateness": data.draw(st.integers(0, 2)), "keep": KEEP}
+    store = Memory()
+    told, _ = half(plans[0], store, stream[:cut], **options)
+    more, _ = half(plans[1], store, stream, last=True, reload="drop", **options)
+    of("q", [*told, *more], "intervals")
+
+
+@drawn(60)
+@given(data=st.data())
+def test_begins_and_ends_are_pairs_over_any_change(data: st.DataObject) -> None:
+    """Whatever a rule becomes, with a journal or without, each end has the begin that was told, and nothing begins twice."""
+    before, now, stream, cut = data.draw(changes_of_a_rule())
+    plans = compile_program(parse(before)), compile_program(parse(now))
+    is_endless = "diamondminus on(X)." in before  # what has no end is forgotten once it is told: the journal alone knows
+    keep = KEEP if is_endless else data.draw(st.sampled_from([None, KEEP]))
+    options: dict[str, Any] = {"emit": "changes", "lateness": data.draw(st.integers(0, 2)), "keep": keep}
+    store = Memory()
+    told, _ = half(plans[0], store, stream[:cut], **options)
+    more, _ = half(plans[1], store, stream, last=True, reload="drop", **options)
+    begun: dict[tuple[str, Any], int] = {}
+    for record in [*told, *more]:
+        assert isinstance(record, ChangeRecord)
+        key = record.predicate, record.row
+        if record.has_ended:
+            assert begun.pop(key, None) == record.lo, f"{record} has another begin: {before} {now} {stream} {cut}"
+        else:
+            assert key not in begun, f"{record} begins twice: {before} {now} {stream} {cut}"
+            begun[key] = record.lo
+    if keep is not None:
+        anew, _ = half(plans[1], Memory(), stream, last=True, **options)
+        last = {record[:2]: record for record in anew}
+        assert begun.keys() == {key for key, record in last.items() if record[3] >= POS}
+
+
+def test_a_changed_rule_tells_no_time_twice() -> None:
+    """Under `intervals`, what the rule before told of later times, the rule now does not tell again."""
+    facts = ["on(k)@3", "on(j)@5", "on(j)@9", "off(k)@11", "on(i)@12", "on(j)@14"]
+    plans = tidelog.compile(EVER.format("")), tidelog.compile(EVER.format(", not off(X)"))
+    store = Memory()
+    told, _ = half(plans[0], store, records(plans[0], facts[:2]), keep=KEEP)
+    for upto in (3, 4, len(facts)):  # over a restart, too
+        more, _ = half(plans[1], store, records(plans[1], facts[:upto]), keep=KEEP, last=upto == len(facts))
+        told += more
+    assert [str(plans[0].answer(record)) for record in told[:2]] == ["q(k)@[3,inf)", "q(j)@[5,inf)"]
+    assert {record[1] for record in told[2:]} == {("i",)}
+    assert sum(of("q", told, "intervals").values()) == 3
 
 
 def test_another_way_of_counting_time_is_refused() -> None:

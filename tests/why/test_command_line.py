@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from tidelog.cli import main
+from tidelog.cli import FAULT, main
 from tidelog.runtime.why import search
 
 PROGRAM = "timeline integer, unit 1 s.\ninput hot(pump).\nalarm(X) :- boxminus[0,2] hot(X), not ok(X).\nok(X) :- seen(X).\n"
@@ -165,3 +166,18 @@ def test_a_search_without_end_is_stopped(tmp_path: Path, capfd: Captured, monkey
     monkeypatch.setattr(search, "MOST_STEPS", 1_000)
     assert main(["why", *files, "--fact", "p@1000000000"]) == 2
     assert "stopped after" in capfd.readouterr().err
+
+
+def test_a_fault_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured) -> None:
+    """Where the program itself fails, the exit code is not that of a fact that does not hold."""
+
+    def fail(*_: object) -> NoReturn:
+        raise KeyError("X")
+
+    monkeypatch.setattr("tidelog.commands.why._of_files", fail)
+    (tmp_path / "p.tide").write_text("b :- a.")
+    (tmp_path / "f.txt").write_text("a@1")
+    assert main(["why", str(tmp_path / "p.tide"), str(tmp_path / "f.txt"), "--fact", "b@1"]) == FAULT == 70
+    told = capfd.readouterr().err
+    assert "KeyError: 'X'" in told
+    assert "this is a fault of tidelog, and no answer" in told

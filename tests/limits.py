@@ -1,0 +1,29 @@
+"""Amortised limits in tests: others than usual for a while, so that what happens seldom happens often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hypothesis import strategies as st
+
+from tidelog.operators.amortised import LEAST, LIMITS
+
+
+@contextmanager
+def limits(**values: int) -> Iterator[None]:
+    """These limits, in place of the usual ones, for sessions that are made meanwhile."""
+    before = {name: getattr(LIMITS, name) for name in LEAST}
+    try:
+        for name, value in values.items():
+            setattr(LIMITS, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(LIMITS, name, value)
+
+
+def some_limits() -> st.SearchStrategy[dict[str, int]]:
+    """All as usual, one of them at its least, or all of them."""
+    alone = [{name: least} for name, least in LEAST.items()]
+    return st.sampled_from([{}, dict(LEAST), dict(LEAST), *alone])
