@@ -17,7 +17,7 @@ from tidelog.connectors.csv_framer import CsvFramer
 from tidelog.connectors.decoding import Admission, Collector, as_text
 from tidelog.connectors.values import read_argument
 from tidelog.plans.errors import DataError
-from tidelog.plans.facts import Record, Schema
+from tidelog.plans.facts import Record, Row, Schema
 from tidelog.plans.header import Columns, read_columns
 from tidelog.plans.syntax import Interval, Value
 from tidelog.plans.timeline import NEG, POS
@@ -26,6 +26,8 @@ from tidelog.runtime.interfaces import Batch
 
 _SPACES = " \t"
 """What does not count around a value, outside quotes."""
+_BOOLEANS: dict[str, Value] = {"true": "true", "false": "false", "1": "true", "0": "false"}
+"""What is written for a boolean, in small letters: pandas and Python write `True`, Excel `TRUE`, databases `1`."""
 _CELL = re.compile(r' *("(?:[^"]|"")*"|[^,]*)(?:,|\Z)')
 """A cell of a row that is strict CSV; behind the last one it finds an empty one, too."""
 
@@ -35,7 +37,8 @@ class CsvDecoder:
 
     The columns are the predicate's fields (in any order where it declares them, else in the order of its arguments),
     and `time`, or `from` and `to`: the closed interval between them. With `timeless` there is no time column. Spaces
-    around values do not count. `decode` raises DataError where the header is wrong.
+    around values do not count. In a column of type boolean, `True`, `TRUE` and `1` are `true`. `decode` raises DataError
+    where the header is wrong.
     """
 
     framer = CsvFramer
@@ -49,6 +52,8 @@ class CsvDecoder:
         self._reader = TimeReader(schema.timeline)
         self._points: BoundedCache[str, int] = BoundedCache(self._reader.read_point, _length)
         self._values: BoundedCache[str, Value] = BoundedCache(_value, _length)
+        known = schema.predicates.get(self._predicate)
+        self._booleans = [i for i, kind in enumerate(known.types) if kind == "boolean"] if known is not None else []
         self._columns: Columns | None = None
         self.header: bytes | None = None
 
@@ -83,8 +88,17 @@ class CsvDecoder:
             raise DataError(f"expected {columns.count} columns, got {len(cells)}")
         read = self._values
         values = tuple([cells[column] if text else read[cells[column]] for column, text in columns.arguments])
+        if self._booleans:
+            values = self._with_booleans(values)
         lo, hi = self._range(cells, columns)
         return self._predicate, self._admission.canonical_row(self._predicate, values), lo, hi
+
+    def _with_booleans(self, values: Row) -> Row:
+        """The row with the constants that stand for what is written in columns of type boolean."""
+        row = list(values)
+        for place in self._booleans:
+            row[place] = _BOOLEANS.get(str(row[place]).lower(), row[place])
+        return tuple(row)
 
     def _range(self, cells: list[str], columns: Columns) -> tuple[int, int]:
         if columns.time is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
+import anyio
 import msgspec
 
 from tidelog.connectors.descriptors import Descriptor
@@ -30,6 +31,7 @@ class DeadLetterWriter:
         write: Callable[[Rejected], str] | None = None,
     ) -> None:
         self.count = 0
+        self._turn: anyio.Lock | None = None
         self._write = write or (_plain_line if path is None else _json_line)
         self._descriptor: Descriptor | None
         if path is None:
@@ -55,7 +57,9 @@ class DeadLetterWriter:
         if self._descriptor is None:
             raise ValueError("the dead-letter writer is closed")
         self.count += len(rejected)
-        await self._descriptor.write("".join([f"{self._write(item)}\n" for item in rejected]).encode())
+        self._turn = self._turn or anyio.Lock()  # made within the event loop
+        async with self._turn:  # sources and sinks write at once: no line stands within another
+            await self._descriptor.write("".join([f"{self._write(item)}\n" for item in rejected]).encode())
 
     def close(self) -> None:
         if self._descriptor is not None:

@@ -13,7 +13,8 @@ from tidelog.connectors.descriptors import Descriptor
 from tidelog.connectors.formatting import Encoder
 from tidelog.connectors.media import DescriptorMedium, Medium
 from tidelog.connectors.outgoing import OutgoingSink
-from tidelog.plans.errors import SnapshotError
+from tidelog.connectors.syncing import sync_name
+from tidelog.plans.errors import ConnectorError, SnapshotError
 from tidelog.plans.saved import Natural, Saved, read_saved
 from tidelog.runtime.durability import Promise
 
@@ -45,6 +46,7 @@ class FileSink(OutgoingSink):
         self._beginning = os.O_APPEND if is_kept else os.O_TRUNC
         self._length: int | None = None  # of what was committed, where the run is durable
         self._secured = 0
+        self._is_named = False  # whether the name of the file is on the disk
         self._fd = -1
 
     @property
@@ -84,12 +86,18 @@ class FileSink(OutgoingSink):
         """A file that was moved away still takes what it is given."""
 
     def secure(self) -> None:
-        """Let what was written be on the disk."""
+        """Let what was written be on the disk; ConnectorError where that fails, since trying again would seem to succeed."""
         if self._length is None or self._outgoing is None:
             return
         written = self._outgoing.handed
-        os.fsync(self._fd)
-        self._secured = written
+        try:
+            os.fsync(self._fd)
+            if not self._is_named:
+                sync_name(self._path)
+        except OSError as error:
+            told = f"{self.name}: what was written may not be on the disk: {error.strerror}"
+            raise ConnectorError(f"{told}; the next run writes it again") from error
+        self._secured, self._is_named = written, True
 
     async def _open(self) -> Medium:
         """Open the file; a FIFO is waited for until it has a reader."""

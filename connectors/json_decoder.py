@@ -31,13 +31,13 @@ from tidelog.connectors.decoding import Admission, Collector, as_text
 from tidelog.connectors.json_exact import ExactJson
 from tidelog.connectors.lines import LineFramer
 from tidelog.plans.errors import DataError
-from tidelog.plans.facts import PredicateSchema, Record, Row, Schema
+from tidelog.plans.facts import PredicateSchema, Record, Row, Schema, plain_row
 from tidelog.plans.numerals import EXACT_FLOAT, MAX_INTEGER
 from tidelog.plans.row_code import row_maker
 from tidelog.plans.times import TimeReader
 from tidelog.runtime.interfaces import Batch
 
-Arguments = tuple[str | int | float, ...]
+Arguments = tuple[str | int | float | bool, ...]
 
 _PAUSE = 32
 """So many batches are read without the caches after one in which most first halves were new."""
@@ -244,6 +244,12 @@ class JsonDecoder:
         """The row of values that have to be looked at one by one, and the reason where they make none."""
         if not predicate:
             raise DataError("`predicate` is empty")
+        if bool in map(type, values):
+            values = plain_row(values)
+            make = self._rows.get(predicate)
+            row = make(values) if make is not None else None
+            if row is not None:
+                return row
         is_canonical = True
         for value in values:
             if isinstance(value, float):
@@ -315,7 +321,7 @@ def _keyed_form(predicate: PredicateSchema) -> _Keyed:
     slots = [f"field{i}" for i in range(len(predicate.fields))]
     fields = msgspec.defstruct(
         "Fields",
-        [(slot, str | int | float) for slot in slots],
+        [(slot, str | int | float | bool) for slot in slots],
         rename=dict(zip(slots, predicate.fields, strict=True)),
         forbid_unknown_fields=True,
         gc=False,

@@ -13,14 +13,15 @@ from tidelog.connectors.acceptor import Acceptor, ClientLimits
 from tidelog.connectors.addresses import Address
 from tidelog.connectors.backlog import Backlog
 from tidelog.connectors.connection import Connection
-from tidelog.connectors.formatting import Encoder, encode_with_ids
+from tidelog.connectors.formatting import Encoder
+from tidelog.connectors.giving_up import GivingUp
 from tidelog.connectors.media import LARGEST_WINDOW, SocketMedium, socket_medium
 from tidelog.connectors.outgoing import Outgoing
 from tidelog.runtime.durability import Heading, Promise
 from tidelog.runtime.interfaces import AnyAnswer, ConnectionStatistics, SinkStatistics
 
 
-class ListenerSink:
+class ListenerSink(GivingUp):
     """Sends each answer to everyone connected at that time; while there is nobody, it waits for the first.
 
     A receiver that is slow holds up all: that is the backpressure. One that has gone is forgotten; if it was the last, the
@@ -98,12 +99,9 @@ class ListenerSink:
 
     async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Returns once at least one receiver, and everyone connected, has been given these."""
-        if self._heading is None:
-            self._backlog.append(self._encoder.encode(answers))
-        else:
-            self._backlog.append(encode_with_ids(self._encoder, self._heading, answers))
-            if answers:
-                self._numbers.append((self._backlog.end, self._heading.first + len(answers) - 1))
+        self._backlog.append(await self._lines(self._encoder, answers, self._heading))
+        if self._heading is not None and answers:
+            self._numbers.append((self._backlog.end, self._heading.first + len(answers) - 1))
         while self._resume < self._backlog.end:
             await self._wait_for_receiver()
             for receiver in list(self._receivers.values()):

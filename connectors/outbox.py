@@ -19,7 +19,7 @@ from tidelog.connectors.formatting import exact_ends
 from tidelog.connectors.outbox_file import OutboxFile, OutboxRow, OutboxSchema, describe
 from tidelog.connectors.stored_lock import WriterLock, commits_noted
 from tidelog.plans.changes import ChangeRecord
-from tidelog.plans.errors import ConnectorError, SpecError
+from tidelog.plans.errors import ConnectorError, DataError, SpecError
 from tidelog.plans.facts import Record
 from tidelog.plans.plan import Plan
 from tidelog.plans.timeline import NEG, POS, Timeline
@@ -116,6 +116,7 @@ class Outbox:
             file.check_commits(self._commits, commits_noted(self.name, file.what))
             if self._next - 1 > file.number("acked") and file.total(self._next - 1) != self._bytes:
                 raise file.damaged("`bytes` is not that of the last fact")
+        file.empty_log()
 
     @property
     def pending(self) -> int:
@@ -125,7 +126,8 @@ class Outbox:
     def append(self, records: Sequence[Record], frontier: int) -> None:
         """Take facts that became known when the stream was complete up to `frontier` (encoded); stored with `commit`.
 
-        ValueError for changes, unless it holds them, and for anything else where it does.
+        ValueError for changes, unless it holds them, and for anything else where it does. DataError where one cannot be
+        stored: then none is taken.
         """
         if not records:
             return
@@ -134,8 +136,8 @@ class Outbox:
                 f"outbox `{self.name}` expects {'changes' if self._holds_changes else 'facts'}: say so at its begin"
             )
         now, horizon = self._clock(), self._encoder.horizon(frontier)
-        for record in records:
-            row = self._encoder.row(self._next + len(self._pending), record, horizon, now)
+        first = self._next + len(self._pending)
+        for row in [self._encoder.row(seq, record, horizon, now) for seq, record in enumerate(records, first)]:
             self._bytes += _size(row)
             self._pending.append((row, self._bytes))
 
@@ -304,7 +306,10 @@ class _RowEncoder:
 
     def row(self, seq: int, record: Record, horizon: str | None, now: int) -> OutboxRow:
         predicate, values, lo, hi = record
-        arguments = self._encode(values).decode()
+        try:
+            arguments = self._encode(values).decode()
+        except (ValueError, TypeError, OverflowError) as error:
+            raise DataError(f"it cannot be encoded: {error}") from None
         return OutboxRow(seq, predicate, arguments, *exact_ends(self._timeline, lo, hi), horizon, now)
 
 

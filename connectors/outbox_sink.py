@@ -10,8 +10,10 @@ import anyio.lowlevel
 import anyio.to_thread
 import msgspec
 
+from tidelog.connectors.giving_up import GivingUp
 from tidelog.connectors.outbox import Outbox
-from tidelog.plans.errors import ConnectorError, SpecError
+from tidelog.plans.errors import ConnectorError, DataError, SpecError
+from tidelog.plans.facts import Record
 from tidelog.runtime.durability import Heading, Promise
 from tidelog.runtime.interfaces import AnyAnswer
 
@@ -21,7 +23,7 @@ _ROOM_INTERVAL = 0.05
 """How often, in seconds, a full outbox is asked for room."""
 
 
-class OutboxSink:
+class OutboxSink(GivingUp):
     """The sink of a durable run that fills an outbox, which whoever opened it closes.
 
     Facts are stored when no more are at hand. While the outbox is full it takes no more, or the run fails, as it says.
@@ -76,10 +78,20 @@ class OutboxSink:
         for begin in range(0, len(answers), _TOGETHER):
             await self._wait_for_room()
             some = [answer for answer in answers[begin : begin + _TOGETHER] if isinstance(answer, tuple)]
-            self._outbox.append(some, self._heading.frontier)
+            await self._append(some)
             self._last = self._heading.first + min(begin + _TOGETHER, len(answers)) - 1
             if self._outbox.pending >= _TOGETHER:
                 await anyio.to_thread.run_sync(self.secure)
+
+    async def _append(self, records: Sequence[Record]) -> None:
+        try:
+            self._outbox.append(records, self._heading.frontier)
+        except DataError as error:
+            if len(records) == 1:
+                await self._give_up(records[0], error.reason)
+                return
+            for record in records:
+                await self._append([record])
 
     async def _wait_for_room(self) -> None:
         await anyio.lowlevel.checkpoint()

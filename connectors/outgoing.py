@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import anyio.lowlevel
 
 from tidelog.connectors.backlog import Backlog
-from tidelog.connectors.formatting import Encoder, encode_with_ids
+from tidelog.connectors.formatting import Encoder
+from tidelog.connectors.giving_up import GivingUp
 from tidelog.connectors.media import LARGEST_WINDOW, Medium
 from tidelog.connectors.terminals import for_terminal
 from tidelog.runtime.durability import Heading
@@ -71,7 +72,7 @@ class Outgoing:
         return Break(max(self.begin, taken - receipt.unread), taken, self.handed - receipt.waiting, self.handed, resume)
 
 
-class OutgoingSink(ABC):
+class OutgoingSink(GivingUp, ABC):
     """A sink that writes lines to one medium at a time; `_open` says to which.
 
     `send` returns when all is handed over, and raises Interrupted where it was cut off. Left without an error, it waits
@@ -137,7 +138,7 @@ class OutgoingSink(ABC):
         """Waits while the other side is behind. Raises Interrupted where it is lost: what was not taken is kept."""
         if self._outgoing is None:
             raise ValueError("a sink is used within `async with`")
-        data = self._encode(answers)
+        data = await self._lines(self._encoder, answers, self._heading if self.writes_ids else None)
         self._backlog.append(for_terminal(data) if self._outgoing.medium.is_terminal else data)
         if self._heading is not None and answers:
             self._numbers.append((self._backlog.end, self._heading.first + len(answers) - 1))
@@ -147,11 +148,6 @@ class OutgoingSink(ABC):
         except OSError as error:
             raise self._interrupted(self._outgoing, error) from error
         self._resume = self._backlog.end
-
-    def _encode(self, answers: Sequence[AnyAnswer]) -> bytes:
-        if self._heading is None or not self.writes_ids:
-            return self._encoder.encode(answers)
-        return encode_with_ids(self._encoder, self._heading, answers)
 
     def _interrupted(self, outgoing: Outgoing, error: OSError) -> Interrupted:
         broken = outgoing.broken(error)

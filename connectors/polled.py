@@ -69,12 +69,18 @@ class PolledSource:
         self.name = name
         self._polled, self._mapper, self._every, self._now = polled, mapper, every, now
         self._due = 0.0
+        self.is_behind = True
         self.on_messages: Callable[[Sequence[Message]], None] | None = None
 
     async def __aenter__(self) -> PolledSource:
         await anyio.to_thread.run_sync(self._polled.open)
         self._due = anyio.current_time()
+        self.is_behind = True
         return self
+
+    def listen_again(self) -> None:
+        """What is known is old until it is asked for again."""
+        self.is_behind = True
 
     async def __aexit__(self, *exc: object) -> None:
         with anyio.CancelScope(shield=True):
@@ -85,6 +91,7 @@ class PolledSource:
         await anyio.sleep_until(self._due)
         self._due = max(self._due + self._every, anyio.current_time())
         readings = await anyio.to_thread.run_sync(self._polled.read)
+        self.is_behind = False
         moment = self._now()
         messages = [Message(name, msgspec.json.encode(held), moment) for name, held in readings if not isinstance(held, str)]
         if self.on_messages is not None:

@@ -242,6 +242,9 @@ def _address(spec: str, scheme: str, rest: str) -> Address:
         raise SpecError(f"`{spec}` is not of the form `{scheme}:///PATH`")
     if scheme == "parquet":
         raise SpecError(f"`{spec}` does not name a folder: write `parquet:DIR`")
+    if scheme in ("mqtt", "mqtts"):
+        told = 'in its file, `type = "mqtt"` and `url` in a `[[source]]` or a `[[sink]]` name the broker'
+        raise SpecError(f"`{spec}`: MQTT is read and written by `tidelog gateway FILE`: {told}")
     raise SpecError(f"`{spec}` has an unknown scheme `{scheme}`: expected {ACCEPTED}{suggest(scheme, _SCHEMES)}")
 
 

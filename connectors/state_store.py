@@ -15,6 +15,8 @@ from tidelog.runtime.durability import Changes, Input, Keep, Kept, Told
 
 FILE = "state.sqlite"
 """What the state is called in its folder."""
+PRIVATE = 0o700
+"""Who may look into the folder of a state, which holds all that was read: its owner alone."""
 FORMAT = 2
 """The version of the tables."""
 _DELETED_AT_ONCE = 1000
@@ -62,7 +64,7 @@ class StateDirectory:
     ) -> None:
         self.name = path
         self._clock = clock
-        self._lock = None if read_only else WriterLock(path, StateFile.what)
+        self._lock = None if read_only else WriterLock(path, StateFile.what, PRIVATE)
         try:
             self._open(path, read_only=read_only)
         except BaseException:
@@ -81,6 +83,9 @@ class StateDirectory:
             with file.reading():
                 self._commits = file.number("commits")
                 file.check_commits(self._commits, noted)
+            if not read_only:
+                file.empty_log()
+            with file.reading():
                 self._bytes, self._answer_bytes = file.number("journal_bytes"), file.number("answers_bytes")
         except BaseException:
             file.close()

@@ -149,6 +149,15 @@ class StoredFile:
                 name = os.path.basename(path)
                 raise ConnectorError(f"{self.what} `{self.folder}`: `{name}` was removed while it was in use")
 
+    def empty_log(self) -> None:
+        """Write what the log holds into the file itself, as far as nobody reads it.
+
+        Where bringing the log to the disk has failed, and the process ended for that, the system still shows what may not
+        be on the disk, and takes it for written.
+        """
+        with self.watched():
+            self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All that is written inside, or nothing."""

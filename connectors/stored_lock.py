@@ -11,6 +11,7 @@ import fcntl
 import os
 import zlib
 
+from tidelog.connectors.syncing import make_folder, sync_name
 from tidelog.plans.errors import ConnectorError, SpecError
 
 _NUMBER, _CHECKSUM = 8, 4
@@ -18,19 +19,20 @@ _NOTE = _NUMBER + _CHECKSUM
 
 
 class WriterLock:
-    """Held until closed; the system gives it back when the process dies. Makes the directory where there is none.
+    """Held until closed; the system gives it back when the process dies. Makes the directory, with `mode`, if need be.
 
     SpecError where it cannot be made, or another process holds the lock.
     """
 
-    def __init__(self, folder: str, what: str) -> None:
+    def __init__(self, folder: str, what: str, mode: int = 0o777) -> None:
         self._what, self._file = f"{what} `{folder}`", lock_of(what)
         self._path = os.path.join(folder, self._file)
+        if os.path.exists(folder) and not os.path.isdir(folder):
+            raise SpecError(f"cannot write the {self._what}: that is a file, and a folder is wanted")
         try:
-            if not os.path.isdir(folder):
-                os.makedirs(folder)
-                _sync(os.path.dirname(os.path.abspath(folder)))
+            make_folder(folder, mode)
             self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            sync_name(self._path)
         except OSError as error:
             raise SpecError(f"cannot write the {self._what}: {error.strerror}") from None
         try:
@@ -69,6 +71,8 @@ def commits_noted(folder: str, what: str) -> int:
             noted = file.read(2 * _NOTE + 1)
     except FileNotFoundError:
         return 0
+    except NotADirectoryError:
+        raise SpecError(f"cannot read the {what} `{folder}`: that is a file, and a folder is wanted") from None
     except OSError as error:
         raise ConnectorError(f"{what} `{folder}`: cannot read `{name}`: {error.strerror}") from error
     numbers = [_read_note(noted[at : at + _NOTE]) for at in (0, _NOTE)]
@@ -93,12 +97,3 @@ def identity(file: str | int) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _sync(folder: str) -> None:
-    """What was created in a directory is there after a power failure, too."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -120,7 +120,8 @@ class App:
 
     async def _state(self, request: Request, watch: Watch) -> Response:
         versions = {name: _number(request.query_params.get(name)) for name in ("lanes", "letters")}
-        state = View(watch).state(**versions)
+        first = max(0, _number(request.query_params.get("first")))
+        state = View(watch).state(**versions, first=first)
         state["programs"] = list(self._watches)
         state["writable"] = self._settings.token is not None and self._access.is_known(request.headers, request.cookies)
         state["locked"] = self._settings.token is not None and not state["writable"]
@@ -139,14 +140,18 @@ class App:
         fact = _fact(request)
         if fact is None:
             return JSONResponse({"error": "expected `name`, `row` and `range`"}, 400)
+        known_as = watch.plan.schema.predicates.get(fact[0])
+        if known_as is None or known_as.arity != len(fact[1]):
+            told = f"the program has no predicate `{fact[0]}` with {len(fact[1])} arguments"
+            return JSONResponse({"error": told}, 400)
         timeline = watch.plan.timeline
         self._threads = self._threads or anyio.CapacityLimiter(_REASONS_AT_ONCE)
         try:
             known = watch.engine.known(TimeFormatter(timeline, iso=timeline.unit is not None).at)
-            told = await anyio.to_thread.run_sync(_told, known, timeline, fact, limiter=self._threads)
+            reason = await anyio.to_thread.run_sync(_told, known, timeline, fact, limiter=self._threads)
         except TidelogError as error:
             return JSONResponse({"error": str(error)}, 409)
-        return JSONResponse(told, 409 if "error" in told else 200)
+        return JSONResponse(reason, 409 if "error" in reason else 200)
 
     # --- for machines ---------------------------------------------------------------------------------------------------
 

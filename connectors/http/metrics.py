@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector
@@ -120,9 +121,17 @@ class _Families:
         )
         self.ahead = gauge("tidelog_source_lead_facts", "Facts of a source that wait for slower ones", labels=of_source)
         self.answers = counter("tidelog_answers", "Answers that became known", labels=["program", "output"])
+        self.holding = gauge("tidelog_holding", "Answers that hold now", labels=["program", "output"])
         self.violations = counter("tidelog_violations", "Constraints that began to be violated", labels=own)
         self.queue = gauge("tidelog_queue_length", "What waits for the engine, or for a sink", labels=["program", "queue"])
         self.lost = counter("tidelog_sink_lost_answers", "Answers that a sink may have lost", labels=["program", "sink"])
+        self.connected = gauge(
+            "tidelog_connected", "Whether a source or a sink is open, and the other side there", labels=["program", "end"]
+        )
+        self.program = InfoMetricFamily("tidelog_program", "The program that runs, by the SHA-256 of its text", labels=own)
+        self.undelivered = counter(
+            "tidelog_sink_dead_letters", "Answers that a sink can never deliver", labels=["program", "sink"]
+        )
         self.breaks = counter("tidelog_sink_breaks", "How often a sink's connection broke", labels=["program", "sink"])
         self.rows = gauge("tidelog_step_rows", "Ranges that a step stores", labels=of_step)
         self.received = counter("tidelog_step_received", "Facts that a step was given", labels=of_step)
@@ -140,6 +149,7 @@ class _Families:
         """Add what a watch knows."""
         name = watch.name
         self.ready.add_metric([name], float(watch.is_ready))
+        self.program.add_metric([name], {"version": watch.version})
         self.queue.add_metric([name, watch.ingest.name], len(watch.ingest))
         _add_durations(self.latency, name, watch.latency)
         _add_durations(self.commits, name, watch.commits)
@@ -155,11 +165,14 @@ class _Families:
         self._read_silence(watch)
         if watch.engine is not None:
             self._read_run(watch, watch.engine.statistics())
+            for end, is_connected in watch.engine.connected():
+                self.connected.add_metric([name, source_name(end)], float(is_connected))
             for sink, waiting in watch.engine.waiting():
                 self.queue.add_metric([name, sink], waiting)
             for sink, statistics in watch.engine.sink_statistics():
                 self.lost.add_metric([name, sink], statistics.lost)
                 self.breaks.add_metric([name, sink], statistics.breaks)
+                self.undelivered.add_metric([name, sink], statistics.undelivered)
 
     def _read_silence(self, watch: Watch) -> None:
         for source, silence in watch.sources.silences():
@@ -173,6 +186,9 @@ class _Families:
             self.received.add_metric([name, step], done.received)
             self.sent.add_metric([name, step], done.sent)
         view = View(watch)
+        held = Counter(record[0] for record in watch.engine.holding(view.present)) if watch.engine is not None else Counter()
+        for output in watch.plan.outputs:
+            self.holding.add_metric([name, output], held[output])
         lags: dict[str, float] = {}
         leads: dict[str, int] = {}
         for full_name, source in counts.sources.items():

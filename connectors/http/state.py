@@ -8,17 +8,19 @@ import msgspec
 
 from tidelog.connectors.formatting import TimeFormatter
 from tidelog.connectors.http.lanes import Lane
-from tidelog.connectors.http.sources import Heard, kind_of, source_name
+from tidelog.connectors.http.sources import Heard, source_name
 from tidelog.connectors.http.watch import Watch
 from tidelog.connectors.json_hypothetical import HypotheticalEncoder
 from tidelog.plans.analysis.notation import decode_distance
-from tidelog.plans.facts import format_atom, format_constant
+from tidelog.plans.facts import Row, format_atom, format_constant
 from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.timeline import NEG, POS
 from tidelog.plans.visible import visible
 
 MOST_LINES = 40
 """How many premises of one answer are shown; the page says how many more there are."""
+HELD_AT_ONCE = 100
+"""So many answers that hold now are told at once: a page of them."""
 _RAW = 160
 """So many bytes of a dead letter are shown."""
 
@@ -35,11 +37,16 @@ class View:
         self._now, self._moment = watch.now(), watch.clock()
         self._counts = watch.engine.statistics() if watch.engine is not None else None
         self._watermark = self._least_watermark()
-        self.present = max(watch.sources.latest, self._watermark if self._watermark < POS else NEG)
-        """What time it is (encoded): as far as every source that counts has come, or the begin of the latest fact."""
+        frontier = self._counts.intake.frontier if self._counts is not None else NEG
+        known = [time for time in (self._watermark, frontier) if time < POS]
+        self.present = max([watch.sources.latest, *known])
+        """What time it is (encoded): as far as the stream is complete, by its sources or a clock, or its latest fact."""
 
-    def state(self, *, lanes: int = -1, letters: int = -1) -> dict[str, Any]:
-        """All that changes; without lanes, or dead letters, where the caller has this version of them already."""
+    def state(self, *, lanes: int = -1, letters: int = -1, first: int = 0) -> dict[str, Any]:
+        """All that changes; without lanes, or dead letters, where the caller has this version of them already.
+
+        Of what holds now there are `HELD_AT_ONCE` answers, behind the `first` ones.
+        """
         watch, counts, present = self._watch, self._counts, self.present
         found: dict[str, Any] = {
             "program": watch.name,
@@ -57,9 +64,12 @@ class View:
             "told": dict(watch.told_counts),
             "queues": dict(watch.engine.waiting()) if watch.engine is not None else {},
             "sources": self._sources(),
+            "away": self._away(),
             "possible": [self._possible(item, present) for item in watch.possible.at(present)],
             "violations": [self._violation(moment, item) for moment, item in reversed(watch.violations)],
             "violated": watch.violation_count,
+            "holding": self._holding(first),
+            "lanes_dropped": watch.lanes.dropped,
             "lanes_version": watch.lanes.version,
             "letters_version": watch.letters_count,
             "explains": watch.engine is not None and watch.engine.remembers,
@@ -77,15 +87,29 @@ class View:
 
     # --- parts ----------------------------------------------------------------------------------------------------------
 
+    def _holding(self, first: int) -> dict[str, Any]:
+        """How many answers hold now, and some of them; what began last comes first."""
+        held = self._watch.engine.holding(self.present) if self._watch.engine is not None else []
+        first = min(max(0, first), max(0, len(held) - 1) // HELD_AT_ONCE * HELD_AT_ONCE)
+        rows = [
+            {**self._atom(name, row), "bar": self._bar(lo, hi)} for name, row, lo, hi in held[first : first + HELD_AT_ONCE]
+        ]
+        return {"count": len(held), "first": first, "size": HELD_AT_ONCE, "rows": rows}
+
     def _lane(self, lane: Lane) -> dict[str, Any]:
+        bars = [self._bar(lo, hi) for lo, hi in lane.bars]
+        return {**self._atom(lane.predicate, lane.row), "bars": bars, "dropped": lane.dropped}
+
+    def _atom(self, name: str, row: Row) -> dict[str, Any]:
         return {
-            "name": lane.predicate,
-            "row": [value if isinstance(value, str) else format_constant(value) for value in lane.row],
-            "text": format_atom(lane.predicate, lane.row),
-            "raw": msgspec.json.encode(lane.row).decode(),
-            "bars": [[self._number(lo), self._end(hi), self._times.at(lo, hi), f"{lo}:{hi}"] for lo, hi in lane.bars],
-            "dropped": lane.dropped,
+            "name": name,
+            "row": [value if isinstance(value, str) else format_constant(value) for value in row],
+            "text": format_atom(name, row),
+            "raw": msgspec.json.encode(row).decode(),
         }
+
+    def _bar(self, lo: int, hi: int) -> list[Any]:
+        return [self._number(lo), self._end(hi), self._times.at(lo, hi), f"{lo}:{hi}"]
 
     def _possible(self, item: HypotheticalAnswer, present: int) -> dict[str, Any]:
         told = msgspec.json.decode(self._hypothetical.encode(item))
@@ -126,6 +150,11 @@ class View:
             for name in dict.fromkeys([*states, *heard])
         ]
 
+    def _away(self) -> list[str]:
+        """The ends that are not open, or of which the other side is not there."""
+        connected = self._watch.engine.connected() if self._watch.engine is not None else []
+        return [source_name(name) for name, is_connected in connected if not is_connected]
+
     def _source(self, name: str, heard: Heard, state: str, mark: int) -> dict[str, Any]:
         moment = self._moment
         is_known = NEG < mark < POS
@@ -165,11 +194,11 @@ class View:
                 "at": moment,
                 "source": source,
                 "place": visible(item.place),
-                "kind": kind_of(item),
+                "kind": kind,
                 "reason": visible(item.reason),
                 "raw": visible(item.raw[:_RAW].decode("utf-8", "backslashreplace")),
             }
-            for moment, source, item in reversed(self._watch.letters)
+            for moment, source, kind, item in reversed(self._watch.letters)
         ]
 
     def _violation(self, moment: float, item: Any) -> dict[str, Any]:

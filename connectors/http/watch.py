@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from tidelog.connectors.giving_up import ENCODING_ERRORS, unencodable
 from tidelog.connectors.http.feed import Feed
 from tidelog.connectors.http.ingest import Ingest, Posted, Ticket
 from tidelog.connectors.http.lanes import Lanes
@@ -57,7 +59,7 @@ class Watch:
         self.engine: Watched | None = None
         self.latency, self.commits = Durations(), Durations()
         self.told_counts: dict[str, int] = {}
-        self.letters: deque[tuple[float, str, Rejected]] = deque(maxlen=MAX_LETTERS)
+        self.letters: deque[tuple[float, str, str, Rejected]] = deque(maxlen=MAX_LETTERS)
         self.letters_count = self.violation_count = 0
         self.violations: deque[tuple[float, Violated]] = deque(maxlen=MAX_VIOLATIONS)
         self.lanes, self.possible, self.sources = Lanes(), Possible(), Sources(clock)
@@ -67,6 +69,8 @@ class Watch:
     def replace(self, plan: Plan, *, iso: bool = False) -> None:
         """Another program runs now, in the same place: what was seen of the old one stays."""
         self.plan = plan
+        self.version = hashlib.sha256(plan.program.text.encode()).hexdigest()
+        """What tells this program from every other."""
         self._encoder = JsonEncoder(plan.schema, iso=iso and plan.timeline.unit is not None)
 
     @property
@@ -84,10 +88,7 @@ class Watch:
         """The operators have taken a batch, but for what was refused."""
         accepted = [] if batch is None else self._accepted(batch.records, refused)
         self.sources.took(source, batch, accepted, refused)
-        moment = self.now()
-        name = source_name(source)
-        self.letters.extend((moment, name, item) for item in refused)
-        self.letters_count += len(refused)
+        self._keep_letters(source_name(source), ((kind_of(item), item) for item in refused))
         if batch is None:
             return
         if batch.received is not None and batch.records:
@@ -98,16 +99,19 @@ class Watch:
     def told(self, answers: Sequence[AnyAnswer]) -> None:
         """Answers became known, and go to the sinks now."""
         for answer in answers:
+            name = answer.query if isinstance(answer, HypotheticalAnswer) else answer[0]
+            try:
+                line = self._encoder.encode([answer])
+            except ENCODING_ERRORS as error:  # nobody listens for it; what holds is shown all the same
+                self._keep_letters("http", [("undelivered", Rejected("http", unencodable(error), ascii(answer).encode()))])
+            else:
+                self.feed.append(name, line.decode().rstrip("\n"))
             if isinstance(answer, HypotheticalAnswer):
                 name = f"ask {answer.query}"
                 self.possible.add(answer)
             else:
-                name = answer[0]
                 self.lanes.add(answer)
             self.told_counts[name] = self.told_counts.get(name, 0) + 1
-        for answer, line in zip(answers, self._encoder.encode(answers).splitlines(), strict=True):
-            name = answer.query if isinstance(answer, HypotheticalAnswer) else answer[0]
-            self.feed.append(name, line.decode())
         self.feed.wake()
 
     def committed(self, seconds: float) -> None:
@@ -115,6 +119,16 @@ class Watch:
         self.commits.observe(seconds)
         while self._tickets:
             self._tickets.popleft().stored.set()
+
+    def gave_up(self, sink: str, letters: Sequence[Rejected]) -> None:
+        """A sink can never deliver these answers."""
+        self._keep_letters(sink, (("undelivered", item) for item in letters))
+
+    def _keep_letters(self, end: str, letters: Iterable[tuple[str, Rejected]]) -> None:
+        moment = self.now()
+        for kind, item in letters:
+            self.letters.append((moment, end, kind, item))
+            self.letters_count += 1
 
     def violated(self, violation: Violated) -> None:
         """A constraint begins to be violated."""

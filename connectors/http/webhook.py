@@ -1,21 +1,22 @@
 """Webhooks: a sink that posts each answer, and tries again until it is taken.
 
 What is sent follows the Standard Webhooks specification: the headers `webhook-id`, `webhook-timestamp` and
-`webhook-signature`, which is `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. The same answer has the same id,
-however often it is sent, also by a later run: so a receiver can tell what it has already.
+`webhook-signature`, which is `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. An answer's id is its run and its
+number in it. It has the same id however often it is sent, also by a later run with the same state, and no other answer has
+that: so a receiver can tell what it has already.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import hmac
 import logging
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from urllib.parse import SplitResult, urlsplit
 
@@ -24,16 +25,20 @@ import httpx
 
 from tidelog.connectors.backoff import pause_before
 from tidelog.connectors.formatting import Encoder, predicate_of
+from tidelog.connectors.giving_up import ENCODING_ERRORS, GivingUp, unencodable
 from tidelog.connectors.json_encoder import JsonEncoder
 from tidelog.plans.errors import SpecError
 from tidelog.plans.facts import Schema
+from tidelog.runtime.durability import Heading, Promise
 from tidelog.runtime.interfaces import AnyAnswer
 from tidelog.version import VERSION
 
 logger = logging.getLogger("tidelog")
 
-_AGAIN = {408, 409, 425, 429}
-"""Answers of a receiver below 500 after which it is tried again."""
+_PASSING = {408, 409, 425, 429}
+"""Answers of a receiver below 500 that pass by themselves."""
+_OF_PLACE = {401, 402, 403, 404, 405, 407, 421}
+"""Those that say that the address or the credentials are not right, whatever answer is sent: somebody has to mend that."""
 _TOLD_EVERY = 60.0
 """How many seconds lie at least between two warnings of one kind."""
 _BASE64 = "whsec_"
@@ -122,13 +127,16 @@ def _check_headers(headers: Mapping[str, str]) -> None:
             raise SpecError(f"the header `{name}` cannot be sent: expected one line of ASCII, without space around it")
 
 
-class WebhookSink:
+class WebhookSink(GivingUp):
     """Posts each answer as JSON, in order, one after the other. While the receiver takes none, it waits: the backpressure.
 
-    A receiver that says that it will not take an answer (4xx, but for 408, 409, 425, 429) loses this one: it is counted in
-    `refused`, logged, and handed to `on_refused`. `encoder` writes each answer as a line, in place of that of JSON lines;
-    with `predicates`, answers of these alone are posted.
+    It waits where the receiver is away or busy (5xx, 408, 409, 425, 429), and where the address or the credentials are not
+    right (3xx, 401, 402, 403, 404, 405, 407, 421), until somebody mends that. An answer that the receiver refuses for itself
+    (other 4xx, 410 among them), or that is not taken after `attempts`, is given up: a dead letter. `encoder` writes each
+    answer as a line, in place of that of JSON lines; with `predicates`, answers of these alone are posted.
     """
+
+    promise: Promise = "at least once"
 
     def __init__(
         self,
@@ -138,17 +146,18 @@ class WebhookSink:
         name: str | None = None,
         encoder: Encoder | None = None,
         predicates: frozenset[str] | None = None,
-        on_refused: Callable[[AnyAnswer, str], None] | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.name = name or endpoint.name
-        self.sent = self.refused = self.attempts = 0
+        self.sent = self.attempts = 0
         self._endpoint, self._transport, self._key = endpoint, transport, endpoint.key()
         self._headers = {"user-agent": f"tidelog/{VERSION}", **endpoint.headers, "content-type": "application/json"}
         self._encoder: Encoder = encoder or JsonEncoder(schema)
         self._predicates = predicates
-        self._on_refused = on_refused
+        self._heading = Heading(f"run{uuid.uuid4().hex}", 1, 0)
         self._told = 0.0
+        self.is_connected = True
+        """Whether the receiver has taken, or refused for good, what it was sent last."""
         self._client: httpx.AsyncClient | None = None
 
     async def __aenter__(self) -> WebhookSink:
@@ -160,29 +169,39 @@ class WebhookSink:
             await self._client.aclose()
             self._client = None
 
-    async def send(self, answers: Sequence[AnyAnswer]) -> None:
-        """Returns once each of these is taken, or refused for good."""
-        if self._predicates is not None:
-            answers = [answer for answer in answers if predicate_of(answer) in self._predicates]
-        for answer, line in zip(answers, self._encoder.encode(answers).splitlines(), strict=True):
-            reason = await self._deliver(line)
-            if reason is None:
-                self.sent += 1
-                continue
-            self.refused += 1
-            self._warn(f"an answer was refused: {reason}")
-            if self._on_refused is not None:
-                self._on_refused(answer, reason)
+    def number(self, heading: Heading) -> None:
+        """The answers of the next `send` have these numbers."""
+        self._heading = heading
 
-    async def _deliver(self, body: bytes) -> str | None:
+    async def send(self, answers: Sequence[AnyAnswer]) -> None:
+        """Returns once each of these is taken, or given up."""
+        run, first = self._heading.run, self._heading.first
+        self._heading = replace(self._heading, first=first + len(answers))  # where nobody numbers them
+        for number, answer in enumerate(answers, first):
+            if self._predicates is None or predicate_of(answer) in self._predicates:
+                await self._send_one(answer, f"{run}-{number}")
+
+    async def _send_one(self, answer: AnyAnswer, name: str) -> None:
+        try:
+            body = self._encoder.encode([answer]).rstrip(b"\n")
+        except ENCODING_ERRORS as error:
+            await self._give_up(answer, unencodable(error))
+            return
+        reason = await self._deliver(name, body)
+        if reason is None:
+            self.sent += 1
+        else:
+            await self._give_up(answer, reason, self._encoder)
+
+    async def _deliver(self, name: str, body: bytes) -> str | None:
         """Post it until it is taken; why it is not, if it never will be."""
-        name = f"msg_{hashlib.sha256(body).hexdigest()[:32]}"
         attempt = 0
         while True:
             attempt += 1
             self.attempts += 1
             reason, told, is_final = await self._post(name, body)
-            if reason is None or is_final:
+            self.is_connected = is_final
+            if is_final:
                 return reason
             retries = self._endpoint.retries
             if retries.attempts is not None and attempt >= retries.attempts:
@@ -204,7 +223,7 @@ class WebhookSink:
             return f"{type(error).__name__}: {error}"[:_MOST_TEXT].rstrip(": "), None, False
         if 200 <= status < 300:
             return None, None, True
-        return f"status {status}", told, status < 500 and status not in _AGAIN
+        return f"status {status}", told, 400 <= status < 500 and status not in _PASSING | _OF_PLACE
 
     def _signed(self, name: str, body: bytes) -> dict[str, str]:
         moment = str(int(time.time()))

@@ -25,6 +25,7 @@ from tidelog.connectors.mapping.fields import (
     read_members,
 )
 from tidelog.connectors.mapping.moments import arrival, written
+from tidelog.connectors.mapping.paths import is_true
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
 from tidelog.connectors.mapping.topics import TopicPattern
 from tidelog.connectors.messages import Message
@@ -155,7 +156,7 @@ class _Map:
 
     def record(self, element: Any, payload: Any, levels: Levels, message: Message) -> Record | None:
         """The fact of an element; None where `when` says that there is none. DataError says what is wrong."""
-        if self._when is not None and not self._when(element, payload, levels, message):
+        if self._when is not None and not is_true(self._when(element, payload, levels, message)):
             return None
         values = []
         for name, get, convert, default in self._parts:
@@ -225,6 +226,14 @@ def _fields(known: PredicateSchema, settings: MapSettings, levels: Mapping[str, 
         name: FieldSettings(topic=name) if name in levels else FieldSettings(path=f'"{name}"') for name in known.fields
     }
     return {name: field_of(settings.fields.get(name, by_name[name])) for name in known.fields}
+
+
+def unread_levels(schema: Schema, settings: MapSettings) -> list[str]:
+    """The named levels of a map's topic that no field reads; SpecError as for `MapMapper`."""
+    names = TopicPattern.parse(settings.topic).names
+    fields = _fields(_predicate(schema, settings.predicate), settings, names)
+    read = {field.topic for field in fields.values()}
+    return [name for name in names if name not in read]
 
 
 def _members_read(settings: MapSettings, fields: Mapping[str, FieldSettings]) -> frozenset[str]:

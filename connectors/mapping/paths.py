@@ -35,6 +35,15 @@ def read_path(text: str) -> Find:
     return find
 
 
+def is_true(value: Any) -> bool:
+    """Whether JMESPath takes a value for true: numbers are, also 0; false, null and what is empty are not.
+
+    >>> [is_true(value) for value in (0, 0.0, "0", True)], [is_true(value) for value in (False, None, "", [], {})]
+    ([True, True, True, True], [False, False, False, False, False])
+    """
+    return value is not None and value is not False and value not in ("", [], {})
+
+
 def members_of(text: str) -> set[str]:
     """The members of the document itself that a path may read; SpecError for what is no JMESPath."""
     return set(_first_members(_compile(text).parsed))

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from tidelog.connectors.formatting import TimeFormatter
+from tidelog.connectors.formatting import Encoder, TimeFormatter
 from tidelog.connectors.json_encoder import JsonEncoder
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import SpecError
@@ -26,7 +26,9 @@ from tidelog.runtime.interfaces import AnyAnswer
 Values = Mapping[str, Any]
 _PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ALWAYS = ("predicate", "state", "begins", "ends")
-_NO_TOPIC = str.maketrans({"+": "_", "#": "_", "/": "_", "\0": "_"})
+_NONCHARACTERS = "".join(chr(plane + last) for plane in range(0, 0x110000, 0x10000) for last in (0xFFFE, 0xFFFF))
+_NO_TOPIC = re.compile(rf"[+#/\x00-\x1f\x7f-\x9f\ufdd0-\ufdef{_NONCHARACTERS}]")
+"""What no topic has within a level; a broker ends a connection on which control characters or noncharacters come."""
 
 
 class Template:
@@ -35,7 +37,8 @@ class Template:
     def __init__(
         self, schema: Schema, payload: str | Mapping[str, Any] | None, *, iso: bool, outputs: Iterable[str]
     ) -> None:
-        self._lines = JsonEncoder(schema, iso=iso)
+        self.lines: Encoder = JsonEncoder(schema, iso=iso)
+        """What an answer is without a template."""
         self._values = AnswerValues(schema, iso=iso)
         self._write = None if payload is None else _writer(payload)
         for name in _names(payload):
@@ -44,7 +47,7 @@ class Template:
     def payload(self, answer: AnyAnswer) -> bytes:
         """What is sent for an answer; one to a question is always sent as JSON."""
         if self._write is None or isinstance(answer, HypotheticalAnswer):
-            return self._lines.encode([answer]).rstrip(b"\n")
+            return self.lines.encode([answer]).rstrip(b"\n")
         return self._write(self._values.of(answer))
 
 
@@ -59,11 +62,11 @@ class TemplateEncoder:
 
 
 class TopicTemplate:
-    """Topics of answers: what would be a level or a wildcard of its own within a value becomes `_`."""
+    """Topics of answers: what would be a level or a wildcard of its own within a value, or cannot be seen, becomes `_`."""
 
     def __init__(self, text: str, schema: Schema, *, iso: bool, outputs: Iterable[str]) -> None:
-        if not text or set(text) & set("+#\0"):
-            raise SpecError(f"`{text}` is no topic to publish to: it has no `+` and no `#`")
+        if not text or _NO_TOPIC.search(text.replace("/", "")):
+            raise SpecError(f"`{text}` is no topic to publish to: it has no `+` and no `#`, and nothing that cannot be seen")
         self._text, self._values = text, AnswerValues(schema, iso=iso)
         for name in _names(text):
             check_name(name, schema, outputs)
@@ -75,7 +78,7 @@ class TopicTemplate:
             if isinstance(answer, HypotheticalAnswer)
             else self._values.of(answer)
         )
-        return _PLACE.sub(lambda found: _shown(values.get(found[1])).translate(_NO_TOPIC), self._text)
+        return _PLACE.sub(lambda found: _NO_TOPIC.sub("_", _shown(values.get(found[1]))), self._text)
 
 
 class AnswerValues:

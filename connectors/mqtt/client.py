@@ -25,10 +25,12 @@ from paho.mqtt.client import MQTT_CLEAN_START_FIRST_ONLY, Client, MQTTMessage, M
 from paho.mqtt.enums import CallbackAPIVersion, MessageType
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from tidelog.connectors.backoff import pause_before
 from tidelog.connectors.mqtt.buffered import BufferedSocket
+from tidelog.connectors.mqtt.packets import Refusal, Unsendable, check_packet, packet_size
 from tidelog.connectors.mqtt.settings import Broker, BrokerSettings, WillSettings, tls_context
 from tidelog.plans.errors import SpecError
 
@@ -40,6 +42,8 @@ FIRST_PAUSE = 0.5
 """The pause, in seconds, before the second attempt to connect; doubled each time, and cut at random."""
 _LOOK_SECONDS = 5.0
 """How often, at the least, it is seen whether the broker is still there."""
+_FIRST_FAILURE = 0x80
+"""The least reason code of MQTT 5 that says that something was refused."""
 _READ_AT_ONCE = 1024
 """After so many packets others have their turn."""
 _PROPERTIES_OF: Callable[[int], Properties] = Properties
@@ -78,6 +82,20 @@ class _BufferingClient(Client):
         self.on_answer(self._answered)
         return code
 
+    def _handle_pubrec(self) -> Any:
+        """The library passes over the reason; a message that is refused (QoS 2) has come to its end here."""
+        packet = bytes(self._in_packet["packet"])
+        if self._protocol != MQTTv5 or len(packet) < 3 or packet[2] < _FIRST_FAILURE:
+            return super()._handle_pubrec()
+        mid, reason = int.from_bytes(packet[:2]), ReasonCode(PacketTypes.PUBREC, identifier=packet[2])
+        with self._out_message_mutex:
+            return self._do_on_publish(mid, reason, _PROPERTIES_OF(PacketTypes.PUBREC)) if mid in self._out_messages else 0
+
+    def withdraw(self, mid: int) -> None:
+        """Forget a message that waits, so that it is not sent again."""
+        with self._out_message_mutex:
+            self._out_messages.pop(mid, None)
+
     def _create_socket(self) -> Any:
         plain = cast("socket.socket", super()._create_socket())
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or the system holds back small ones for up to 40 ms
@@ -107,9 +125,10 @@ class MqttClient:
     """One client of a broker: connects, and goes on doing so with back-off and jitter, as long as `async with` or `run`.
 
     `on_session(is_present)` is called each time that the broker lets it in, and tells whether the broker has kept its
-    session; `on_message` for each message; `on_published(mid)` once the broker has taken one; `on_answer(number)`
-    when it has answered what was asked by `ask`. One that is only passing (`is_passing`) has `client_id` whatever the
-    settings say, leaves no session behind, and has no will. SpecError for settings that cannot be used.
+    session; `on_message` for each message; `on_published(mid, refusal)` once the broker has taken one, or refused it;
+    `on_answer(number)` when it has answered what was asked by `ask`. One that is only passing (`is_passing`) has
+    `client_id` whatever the settings say, leaves no session behind, and has no will. SpecError for settings that cannot be
+    used.
     """
 
     def __init__(self, settings: BrokerSettings, client_id: str, folder: str, *, is_passing: bool = False) -> None:
@@ -119,14 +138,15 @@ class MqttClient:
         self.broker = Broker.parse(settings.url)
         self.name = f"mqtt://{self.broker}"
         self._folder = folder
-        self._is_v5 = settings.version == "5"
+        self.is_v5 = settings.version == "5"
         self.on_session: Callable[[bool], None] = lambda is_present: None
         self.on_message: Callable[[MQTTMessage], None] = lambda message: None
-        self.on_published: Callable[[int], None] = lambda mid: None
+        self.on_published: Callable[[int, Refusal | None], None] = lambda mid, refusal: None
         self.on_answer: Callable[[int], None] = lambda number: None
         self._client = self._make(settings.client_id or client_id, is_passing)
         self._statistics = ClientStatistics()
         self._refusal = ""
+        self._largest: int | None = None  # the largest packet that the broker takes, in bytes
         self._wanted = anyio.Event()
         self._resumed: anyio.Event | None = None
         self._is_looped = False
@@ -148,16 +168,16 @@ class MqttClient:
         client = _BufferingClient(
             CallbackAPIVersion.VERSION2,
             client_id=client_id,
-            protocol=MQTTv5 if self._is_v5 else MQTTv311,
+            protocol=MQTTv5 if self.is_v5 else MQTTv311,
             reconnect_on_failure=False,
             manual_ack=True,
-            clean_session=None if self._is_v5 else is_passing,
+            clean_session=None if self.is_v5 else is_passing,
         )
         client.connect_timeout = CONNECT_SECONDS
         client.max_inflight_messages_set(1000)
         client.on_connect = self._let_in
         client.on_message = lambda _client, _data, message: self.on_message(message)
-        client.on_publish = lambda _client, _data, mid, _reason, _properties: self.on_published(mid)
+        client.on_publish = lambda _client, _data, mid, reason, _properties: self.on_published(mid, Refusal.of(reason))
         client.on_answer = self._tell_answer
         client.on_subscribe = self._subscribed
         client.on_disconnect = self._left
@@ -170,8 +190,8 @@ class MqttClient:
             self.broker.host,
             self.broker.port,
             self.settings.keep_alive,
-            clean_start=False if self._is_v5 else MQTT_CLEAN_START_FIRST_ONLY,
-            properties=self._properties() if self._is_v5 else None,
+            clean_start=False if self.is_v5 else MQTT_CLEAN_START_FIRST_ONLY,
+            properties=self._properties() if self.is_v5 else None,
         )
         return client
 
@@ -189,7 +209,7 @@ class MqttClient:
 
     def subscribe(self, filters: Sequence[str], qos: int) -> None:
         """Ask for messages. Those that the broker has retained come once, and not again while the session goes on."""
-        if self._is_v5:
+        if self.is_v5:
             options = [(text, SubscribeOptions(qos=qos, retainHandling=1)) for text in filters]
             self._client.subscribe(options)
         else:
@@ -208,12 +228,27 @@ class MqttClient:
         return self._client.ask()
 
     def publish(self, topic: str, payload: bytes, qos: int, *, retain: bool, id: str = "") -> int:
-        """Hand over a message, with `id` among its user properties (MQTT 5); returns what `on_published` is told then."""
+        """Hand over a message, with `id` among its user properties (MQTT 5); returns what `on_published` is told then.
+
+        Unsendable where MQTT has no such message, or the broker takes none that is so large.
+        """
         properties = None
-        if id and self._is_v5:
+        if id and self.is_v5:
             properties = _PROPERTIES_OF(PacketTypes.PUBLISH)
             properties.UserProperty = ("id", id)
+        size = packet_size(topic, payload, qos, id, is_v5=self.is_v5)
+        check_packet(topic, size)
+        self.check_size(size)
         return self._client.publish(topic, payload, qos, retain, properties).mid
+
+    def check_size(self, size: int) -> None:
+        """Unsendable where the broker takes no packet of so many bytes, as far as it has said."""
+        if self._largest is not None and size > self._largest:
+            raise Unsendable(f"its packet has {size} bytes, and the broker takes {self._largest} at most")
+
+    def withdraw(self, mid: int) -> None:
+        """Do not send a message again that was handed over and is not taken yet. To be called in `on_session`."""
+        self._client.withdraw(mid)
 
     def pause(self) -> None:
         """Read nothing more until `resume`."""
@@ -358,15 +393,19 @@ class MqttClient:
         self._statistics = ClientStatistics(False, self._statistics.connections)
 
     def _announce(self, message: WillSettings) -> None:
-        self._client.publish(message.topic, message.payload, message.qos, message.retain)
+        try:
+            self.publish(message.topic, message.payload.encode(), message.qos, retain=message.retain)
+        except Unsendable as error:
+            logger.error("%s: `%s` cannot be told: %s", self.name, message.topic, error)
 
     # --- what the library tells -------------------------------------------------------------------------------------------
 
-    def _let_in(self, _client: Client, _data: object, flags: Any, reason: Any, _properties: object) -> None:
+    def _let_in(self, _client: Client, _data: object, flags: Any, reason: Any, properties: object) -> None:
         if reason.is_failure:
             self._refusal = f"the broker does not let `{self._client_id}` in: {str(reason).lower()}"
             return
         self._statistics = ClientStatistics(True, self._statistics.connections + 1)
+        self._largest = getattr(properties, "MaximumPacketSize", None)
         logger.info("%s: connected as `%s`", self.name, self._client_id)
         if self.settings.birth is not None:
             self._announce(self.settings.birth)

@@ -12,12 +12,14 @@ import anyio
 import msgspec
 from paho.mqtt.client import MQTTMessage
 
+from tidelog.connectors.lines import RAW_LIMIT
 from tidelog.connectors.mapping.mapper import Mapper
 from tidelog.connectors.messages import NO_PROPERTIES, Message
+from tidelog.connectors.mqtt.catching_up import CatchingUp
 from tidelog.connectors.mqtt.client import ClientStatistics, MqttClient
 from tidelog.connectors.mqtt.taken import Taken
 from tidelog.plans.errors import DataError
-from tidelog.runtime.interfaces import Batch
+from tidelog.runtime.interfaces import Batch, Rejected
 
 MAX_BATCH = 1024
 """How many messages go into one batch."""
@@ -25,6 +27,8 @@ MAX_WAITING = 4096
 """With how many messages waiting nothing more is read from the broker."""
 _FORGET_AFTER = 3
 """After so many keep-alive times a broker has sent again what it would after a connection broke."""
+_MOST_TOPIC = 200
+"""So many characters of a topic are shown that cannot be read."""
 _ASK_SECONDS = 0.1
 """How often, at most, the broker is asked for an answer, which tells that acknowledgements have arrived."""
 
@@ -41,7 +45,8 @@ class MqttSource:
 
     With QoS 1 and a persistent session a message is acknowledged when the engine gives a receipt for the position of its
     batch: once it is committed, where the run has a state. What the broker sends again although it was taken (its `DUP`
-    flag is set, and its number and content are known) is passed over.
+    flag is set, and its number and content are known) is passed over. It is behind while it is away, and until it has
+    handed over what waited at the broker.
     """
 
     is_replayable = True
@@ -67,16 +72,31 @@ class MqttSource:
         self._forget_after = _FORGET_AFTER * client.settings.keep_alive
         self._taken = Taken(self._forget_after)
         self._asked, self._asked_at = 0, 0.0
-        self._waiting: deque[tuple[Message, int | None]] = deque()
+        self._catching_up = CatchingUp(client.ask)
+        self._waiting: deque[tuple[Message | Rejected, int | None]] = deque()
         self._arrived: anyio.Event
         self._unacknowledged: deque[tuple[int, list[int]]] = deque()
         self._number = 0
         self.on_messages: Callable[[Sequence[Message]], None] | None = None
         self.repeated = 0
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether the broker is there."""
+        return self.connection().is_connected
+
     def connection(self) -> ClientStatistics:
         """How the connection stands."""
         return self.client.statistics()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it is away, or something that waited at the broker has not been handed over."""
+        return not self.client.statistics().is_connected or self._catching_up.is_behind
+
+    def listen_again(self) -> None:
+        """What has come since somebody listened is looked for."""
+        self._catching_up.look_again()
 
     # --- the engine's side ------------------------------------------------------------------------------------------------
 
@@ -94,18 +114,24 @@ class MqttSource:
             self._arrived = anyio.Event()
             await self._arrived.wait()
         messages: list[Message] = []
+        refused: list[Rejected] = []
         mids: list[int] = []
-        while self._waiting and len(messages) < MAX_BATCH:
+        while self._waiting and len(messages) + len(refused) < MAX_BATCH:
             message, mid = self._waiting.popleft()
-            messages.append(message)
+            if isinstance(message, Rejected):
+                refused.append(message)
+            else:
+                messages.append(message)
             if mid is not None:
                 mids.append(mid)
                 self._taken.hand_over(mid)
+        self._catching_up.hand_over(len(messages))
         if len(self._waiting) < MAX_WAITING // 2:
             self.client.resume()
         if self.on_messages is not None:
             self.on_messages(messages)
         batch = self._mapper.batch(messages)
+        batch.rejected += refused
         self._number += 1
         if mids:
             self._unacknowledged.append((self._number, mids))
@@ -114,12 +140,14 @@ class MqttSource:
 
     async def acknowledge(self, position: dict[str, Any]) -> None:
         """All batches up to this position are taken for good: the broker need not send their messages again."""
-        now, number = self._now(), position["number"]
+        now, number, count = self._now(), position["number"], 0
         while self._unacknowledged and self._unacknowledged[0][0] <= number:
             _, mids = self._unacknowledged.popleft()
             for mid in mids:
                 self.client.acknowledge(mid)
                 self._taken.acknowledge_next(mid, now)
+            count += len(mids)
+        self._catching_up.acknowledged(count)
         self._ask(now)
 
     def _ask(self, now: float) -> None:
@@ -133,6 +161,7 @@ class MqttSource:
         if self._asked and number >= self._asked:
             self._asked = 0
             self._taken.confirm()
+        self._catching_up.answered(number)
 
     # --- a later run ------------------------------------------------------------------------------------------------------
 
@@ -171,27 +200,41 @@ class MqttSource:
             if old:
                 self.client.unsubscribe(old)
         self._subscribed = list(self._topics)
+        self._catching_up.begin()
 
     def _on_message(self, given: MQTTMessage) -> None:
         mid, payload = None, bytes(given.payload)
+        self._catching_up.came(counts=given.qos > 0)
         if given.qos:
             mid = given.mid
             digest = hashlib.blake2b(given._topic + b"\0" + payload, digest_size=8).digest()
             if given.dup and self._taken.has(mid, digest, self._now()):
                 self.repeated += 1
+                self._catching_up.passed_over()
                 if not self._taken.is_open(mid):
                     self.client.acknowledge(mid)
+                    self._catching_up.acknowledged(1)
                 return
             self._taken.add(mid, digest)
         if given.retain and not self._takes_retained:
+            self._catching_up.passed_over()
             if mid is not None:
                 self.client.acknowledge(mid)
                 self._taken.acknowledge(mid, self._now())
+                self._catching_up.acknowledged(1)
             return
-        self._waiting.append((Message(given.topic, payload, self._now(), given.retain, _properties(given)), mid))
+        self._waiting.append((self._read(given, payload), mid))
         self._arrived.set()
         if len(self._waiting) >= MAX_WAITING:
             self.client.pause()
+
+    def _read(self, given: MQTTMessage, payload: bytes) -> Message | Rejected:
+        try:
+            topic = given.topic
+        except UnicodeDecodeError:  # no broker should let that pass
+            shown = given._topic.decode("utf-8", "backslashreplace")
+            return Rejected(self.name, f"the topic `{shown[:_MOST_TOPIC]}` is not UTF-8", payload[:RAW_LIMIT])
+        return Message(topic, payload, self._now(), given.retain, _properties(given))
 
 
 def _properties(given: MQTTMessage) -> Any:

@@ -7,12 +7,13 @@ that is in the tables already, because Spark was killed before it knew, changes 
 
 from __future__ import annotations
 
-import os
+import logging
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,12 +22,14 @@ import pyarrow as pa
 from tidelog.connectors.outbox_file import OutboxSchema
 from tidelog.connectors.spark.arguments import PLAIN, ArgumentColumn, agreed, column_of
 from tidelog.connectors.spark.columns import has_dates
-from tidelog.connectors.spark.origins import NO_ACCESS, Access, Origin, Reader, place_of, read_schemas, source_options
+from tidelog.connectors.spark.gateways import Gateways, unfinished
+from tidelog.connectors.spark.origins import NO_ACCESS, Access, Origin, Reader, place_of, source_options
 from tidelog.connectors.spark.places import on_this_machine
 from tidelog.connectors.spark.queries import run_query
 from tidelog.connectors.spark.segments import Partition, runs_of
 from tidelog.connectors.spark.source import register
 from tidelog.connectors.spark.tables import Manifest, NodeTime, Segment, TableFields, Tables
+from tidelog.connectors.syncing import make_folder, replace_file
 from tidelog.plans.errors import ConnectorError, SpecError
 
 if TYPE_CHECKING:
@@ -38,6 +41,10 @@ ROWS = 100_000
 
 _RESULT = "predicate string, node string, segments binary"
 _IDENTITY = "tidelog.json"
+_LOOKS = 0.5
+"""How many seconds pass between two looks at whether a gateway that is waited for may be asked."""
+
+logger = logging.getLogger("tidelog")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +61,7 @@ class Ingestion:
 
     `sources` are directories of outboxes and addresses of gateways (asked with `access`), `fields` declares the arguments of
     predicates (see `parse_fields`). SpecError where gateways do not agree with each other
-    or with the tables on what a column is.
+    or with the tables on what a column is. Gateways that are away join once they answer; `tell` is given a line of each.
     """
 
     def __init__(
@@ -66,8 +73,10 @@ class Ingestion:
         rows: int = ROWS,
         fields: Mapping[str, ArgumentColumn] | None = None,
         access: Access = NO_ACCESS,
+        tell: Callable[[str], None] = logger.warning,
     ) -> None:
-        self._origins = tuple(Origin(place_of(source), access) for source in sources)
+        self._gateways = Gateways([Origin(place_of(source), access) for source in sources], tell)
+        self._tell = tell
         self._checkpoint = on_this_machine(checkpoint, "checkpoints of `ingest`")
         self._rows = rows
         self._fields = dict(fields or {})
@@ -76,12 +85,11 @@ class Ingestion:
         self._is_open = False
 
     def __enter__(self) -> Ingestion:
-        schemas = read_schemas(self._origins)
-        for origin, schema in zip(self._origins, schemas, strict=True):
-            schema.check_facts(origin.place)
+        self._gateways.ask()
+        self._check_facts()
         self._tables.__enter__()
         try:
-            self._layout = layout_of(schemas, self._fields, self._tables.manifest)
+            self._agree()
             self._identity = _identity(self._checkpoint)
             self._is_open = True
         except BaseException:
@@ -94,12 +102,26 @@ class Ingestion:
             self._is_open = False
             self._tables.__exit__(None, None, None)
 
+    def _check_facts(self) -> None:
+        for origin, schema in zip(self._gateways.present, self._gateways.schemas, strict=True):
+            schema.check_facts(origin.place)
+
+    def _agree(self) -> None:
+        """Take up the schemas of those that are there; SpecError where they, or the tables, contradict each other."""
+        gateways = self._gateways
+        self._check_facts()
+        if gateways.present:
+            layout = layout_of(gateways.schemas, self._fields, self._tables.manifest, is_all=gateways.are_all_present)
+            with self._writing:
+                self._layout = layout
+
     def start(self, spark: SparkSession, *, every: float = 1.0) -> StreamingQuery:
-        """Begin; a batch every so many seconds, as long as there are facts. Ends when the query is stopped."""
+        """Begin with those that are there; a batch every so many seconds, as long as there are facts. Ends when the query
+        is stopped."""
         register(spark)
         facts = (
             spark.readStream.format("tidelog")
-            .options(**source_options(self._origins))
+            .options(**source_options(self._gateways.present))
             .option("maxRowsPerBatch", str(self._rows))
             .load()
         )
@@ -113,23 +135,71 @@ class Ingestion:
         every: float = 1.0,
         once: bool = False,
         is_stopped: Callable[[], bool] = lambda: False,
-    ) -> None:
-        """Write tables until `is_stopped`; with `once` until what is in the outboxes now is written and acknowledged.
+    ) -> bool:
+        """Write tables until `is_stopped`; with `once` until what those that answer hold is written and acknowledged.
 
-        ConnectorError where it fails for good: what is written stays, and another run goes on behind it.
+        Returns whether every gateway has joined. ConnectorError where it fails for good: what is written stays, and another
+        run goes on behind it. SpecError where a gateway that joins contradicts the others, or the tables.
         """
-        last = self._ends()
-        run_query(
-            lambda: self.start(spark, every=0.0 if once else every),
-            is_stopped,
-            is_done=lambda: once and self._are_acknowledged(last),
-        )
+        while self._wait(is_stopped, once=once):
+            try:
+                if self._run_present(spark, every, once, is_stopped):
+                    break
+            except ConnectorError:
+                if once or not self._gateways.miss():
+                    raise
+        return self._gateways.are_all_present
+
+    def _wait(self, is_stopped: Callable[[], bool], *, once: bool) -> bool:
+        """Wait until a query can begin; False where it cannot: it `is_stopped`, or is to run `once`."""
+        is_told = False
+        while not is_stopped():
+            known = {schema.identity for schema in self._gateways.schemas}
+            is_enough = unfinished(self._checkpoint) <= known
+            if self._gateways.are_all_present or (known and is_enough):
+                return True
+            if not is_told:
+                what = "the batch to be run again needs a gateway that is away" if known else "no gateway answers"
+                self._tell(f"{what}: {'nothing is written' if once else 'waiting for it'}")
+                is_told = True
+            if once:
+                return False
+            sleep(_LOOKS)
+            self._join()
+        return False
+
+    def _join(self) -> bool:
+        before = self._gateways.present
+        if not self._gateways.ask():
+            return False
+        try:
+            self._agree()
+        except SpecError as error:
+            places = ", ".join(f"`{origin.place}`" for origin in self._gateways.present if origin not in before)
+            raise SpecError(f"{places} cannot join: {error}") from error
+        return True
+
+    def _run_present(self, spark: SparkSession, every: float, once: bool, is_stopped: Callable[[], bool]) -> bool:
+        """Run a query over those that are there; False where it has ended since a gateway joins."""
+        if once:
+            last = self._ends()
+            run_query(lambda: self.start(spark, every=0.0), is_stopped, is_done=lambda: self._are_acknowledged(last))
+            return True
+        joined: list[bool] = []
+
+        def is_joined() -> bool:
+            if self._join():
+                joined.append(True)
+            return bool(joined)
+
+        run_query(lambda: self.start(spark, every=every), is_stopped, is_done=is_joined)
+        return not joined
 
     def _ends(self) -> list[int]:
-        return [self._ask(origin, lambda reader: reader.last()) for origin in self._origins]
+        return [self._ask(origin, lambda reader: reader.last()) for origin in self._gateways.present]
 
     def _are_acknowledged(self, last: Sequence[int]) -> bool:
-        firsts = (self._ask(origin, lambda reader: reader.first()) for origin in self._origins)
+        firsts = (self._ask(origin, lambda reader: reader.first()) for origin in self._gateways.present)
         return all(first > end for first, end in zip(firsts, last, strict=True))
 
     def _ask(self, origin: Origin, question: Callable[[Reader], int]) -> int:
@@ -203,8 +273,13 @@ def check_order(manifest: Manifest, checkpoint: str, batch: int) -> None:
         )
 
 
-def layout_of(schemas: Sequence[OutboxSchema], fields: Mapping[str, ArgumentColumn], manifest: Manifest) -> Layout:
-    """How facts of these outboxes become rows of these tables; SpecError where that cannot be."""
+def layout_of(
+    schemas: Sequence[OutboxSchema], fields: Mapping[str, ArgumentColumn], manifest: Manifest, *, is_all: bool = True
+) -> Layout:
+    """How facts of these outboxes become rows of these tables; SpecError where that cannot be.
+
+    Unless these are all (`is_all`), an outbox that comes later may hold a predicate whose fields are named.
+    """
     known: dict[str, list[ArgumentColumn]] = {}
     for schema in schemas:
         for name, predicate in schema.predicates.items():
@@ -213,7 +288,7 @@ def layout_of(schemas: Sequence[OutboxSchema], fields: Mapping[str, ArgumentColu
                 raise SpecError(f"`{name}` takes {predicate.arity} arguments, and {len(column.fields)} fields are named")
             known.setdefault(name, []).append(column)
     for name in fields:
-        if name not in known:
+        if is_all and name not in known:
             raise SpecError(f"no outbox holds `{name}`, whose fields are named")
     layout = Layout(
         has_dates(schemas),
@@ -243,10 +318,8 @@ def _identity(checkpoint: str) -> str:
     path = Path(checkpoint, _IDENTITY)
     try:
         if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            new = path.with_name(f".{path.name}.new")
-            new.write_text(uuid.uuid4().hex, "utf-8")
-            os.replace(new, path)
+            make_folder(path.parent)
+            replace_file(path, uuid.uuid4().hex)
         return path.read_text("utf-8")
     except OSError as error:
         raise SpecError(f"cannot write the checkpoint `{checkpoint}`: {error.strerror}") from None

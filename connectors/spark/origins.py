@@ -57,10 +57,12 @@ class Origin:
         return is_address(self.place)
 
     @contextmanager
-    def open(self) -> Iterator[Reader]:
-        """Its reader. SpecError where there is no outbox, ConnectorError where it cannot be read."""
+    def open(self, timeout: float = 30.0) -> Iterator[Reader]:
+        """Its reader. SpecError where there is no outbox, ConnectorError where it cannot be read, or a gateway does not
+        answer within `timeout` seconds."""
         if self.is_remote:
-            with OutboxClient(self.place, token=self.access.token, trusted=self.access.trusted) as client:
+            access = self.access
+            with OutboxClient(self.place, token=access.token, trusted=access.trusted, timeout=timeout) as client:
                 yield client
         else:
             with OutboxReader(self.place) as reader:
@@ -111,18 +113,23 @@ def _token(options: Mapping[str, str]) -> str | None:
 def read_schemas(origins: Sequence[Origin]) -> tuple[OutboxSchema, ...]:
     """What each outbox holds; SpecError where two of them are one, or their nodes have one name."""
     schemas: list[OutboxSchema] = []
-    found: dict[str, str] = {}
     for origin in origins:
         with origin.open() as reader:
-            schema = reader.schema()
+            schemas.append(reader.schema())
+    check_distinct(origins, schemas)
+    return tuple(schemas)
+
+
+def check_distinct(origins: Sequence[Origin], schemas: Sequence[OutboxSchema]) -> None:
+    """SpecError where two outboxes are one, or their nodes have one name."""
+    found: dict[str, str] = {}
+    nodes: dict[str, str] = {}
+    for origin, schema in zip(origins, schemas, strict=True):
         if schema.identity in found:
             raise SpecError(f"`{origin.place}` and `{found[schema.identity]}` are one outbox")
-        for earlier in schemas:
-            if earlier.node == schema.node:
-                raise SpecError(
-                    f"`{origin.place}` and `{found[earlier.identity]}` are both of node `{schema.node}`: "
-                    "give each gateway its own name"
-                )
-        found[schema.identity] = origin.place
-        schemas.append(schema)
-    return tuple(schemas)
+        if schema.node in nodes:
+            raise SpecError(
+                f"`{origin.place}` and `{nodes[schema.node]}` are both of node `{schema.node}`: "
+                "give each gateway its own name"
+            )
+        found[schema.identity] = nodes[schema.node] = origin.place

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tidelog.connectors.spark.places import is_remote, on_this_machine
+from tidelog.connectors.syncing import make_folder, sync_name
 from tidelog.plans.errors import ConnectorError, SpecError
 
 _S3 = ("s3", "s3a")
@@ -85,7 +86,7 @@ class LocalStore:
     def put(self, name: str, data: bytes) -> None:
         part = self._write_part(name, data)
         os.replace(part, self.path(name))
-        _sync(os.path.dirname(part))
+        sync_name(part)
 
     def put_new(self, name: str, data: bytes) -> bool:
         """A hard link is made in one step, never in the place of another; O_EXCL would leave half a file after a crash."""
@@ -93,6 +94,7 @@ class LocalStore:
         try:
             os.link(part, self.path(name))
         except FileExistsError:
+            sync_name(part)  # whoever has written it may not have come so far
             return False
         except OSError as error:
             if error.errno in (errno.EPERM, errno.ENOTSUP):
@@ -101,7 +103,7 @@ class LocalStore:
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(part)
-        _sync(os.path.dirname(part))
+        sync_name(part)
         return True
 
     def names(self, folder: str) -> list[str]:
@@ -121,7 +123,7 @@ class LocalStore:
     def _write_part(self, name: str, data: bytes) -> str:
         """The data on the disk, under a name that nobody reads."""
         path = self.path(name)
-        _make(os.path.dirname(path))
+        make_folder(os.path.dirname(path))
         part = f"{path}.{uuid.uuid4().hex}{_PART}"
         with open(part, "xb") as file:
             file.write(data)
@@ -133,23 +135,3 @@ class LocalStore:
 def is_part(name: str) -> bool:
     """Whether it is what a process that died has left of a file."""
     return name.endswith(_PART)
-
-
-def _make(folder: str) -> None:
-    """Make a folder and those above it that are missing, on the disk."""
-    if os.path.isdir(folder):
-        return
-    above = os.path.dirname(folder)
-    _make(above)
-    with suppress(FileExistsError):
-        os.mkdir(folder)
-    _sync(above)
-
-
-def _sync(folder: str) -> None:
-    """Bring the entries of a folder to the disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -6,8 +6,8 @@ import pytest
 
 from tidelog.connectors import CsvDecoder
 from tidelog.plans.errors import DataError
-from tidelog.plans.facts import Record, Schema
-from tidelog.plans.timeline import NEG, POS
+from tidelog.plans.facts import PredicateSchema, Record, Schema
+from tidelog.plans.timeline import NEG, POS, Timeline
 
 
 def read(schema: Schema, name: str, *lines: str) -> list[Record]:
@@ -95,3 +95,32 @@ def test_wrong_header_ends_the_source(integer: Schema, name: str, header: str, r
     with pytest.raises(DataError) as caught:
         CsvDecoder(integer, name).decode([header.encode(), b"1,2,3"], 1)
     assert (caught.value.reason, caught.value.place) == (reason, f"{name}:1")
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        ("true", "true"),
+        ("True", "true"),
+        ("TRUE", "true"),
+        ("1", "true"),
+        ("false", "false"),
+        ("False", "false"),
+        ("0", "false"),
+    ],
+)
+def test_booleans_as_others_write_them(cell: str, value: str) -> None:
+    """In a column of type boolean pandas' `True`, Excel's `TRUE` and `1` are read; elsewhere they are what they were."""
+    kinds = PredicateSchema("on", 3, ("device", "is_on", "note"), ("text", "boolean", "any"))
+    schema = Schema(Timeline("integer"), {"on": kinds})
+    ((_, row, _, _),) = read(schema, "on.csv", "note,is_on,device,time", f"{cell},{cell},{cell},3")
+    assert row == (cell, value, {"1": 1, "0": 0}.get(cell, cell))
+
+
+def test_what_is_no_boolean_is_refused() -> None:
+    """A word, or another number, is none, and the reason says what was expected."""
+    schema = Schema(Timeline("integer"), {"on": PredicateSchema("on", 1, ("is_on",), ("boolean",))})
+    batch = CsvDecoder(schema, "on.csv").decode([b"is_on,time", b"yes,1", b"2,1"], 1)
+    assert [item.reason for item in batch.rejected] == [
+        "`on` expects boolean for `is_on`, got yes", "`on` expects boolean for `is_on`, got 2"
+    ]  # fmt: skip

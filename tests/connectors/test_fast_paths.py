@@ -147,3 +147,21 @@ def test_text_cut_at_the_last_at_sign(line: str, before: str) -> None:
     # A blank in front of the comment sign keeps the line from the fast path.
     scanned = decoded(decoder, raw + b" %")
     assert decoded(warm, raw) == scanned or (isinstance(scanned, str) and isinstance(decoded(warm, raw), str))
+
+
+@pytest.mark.parametrize("line", ['{"b":{"on":true,"n":%s},"time":3}', '{"predicate":"b","args":[true,%s],"time":3}'])
+def test_booleans_stay_on_the_fast_path(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line with `true` in it is decoded once, also where halves are not remembered; it is not the number 1."""
+    schema = Schema(Timeline("integer"), {"b": PredicateSchema("b", 2, ("on", "n"), ("boolean", "any"))})
+    decoder = JsonDecoder(schema, "x")
+
+    def refuse(_exact: ExactJson, line: bytes) -> None:
+        raise AssertionError(line)
+
+    monkeypatch.setattr(ExactJson, "read", refuse)
+    lines = [(line % n).encode() for n in ("false", 1, 1.5, "true")]
+    for pause in (0, 1):
+        decoder._pause = pause
+        rows = [record[1] for record in decoder.decode(lines, 1).records]
+        assert rows == [("true", "false"), ("true", 1), ("true", 1.5), ("true", "true")]
+        assert [type(row[1]) for row in rows] == [str, int, float, str]

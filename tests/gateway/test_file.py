@@ -90,7 +90,7 @@ def test_every_unknown_key_is_told_with_its_place_and_the_nearest() -> None:
             (MQTT.replace("[[source.map]]", f"{key} = {value}\n[[source.map]]"), f"`{key}`: expected a number", 7)
             for key, value in WRONG
         ),
-        ('program = "a"\n[[source]]\nname = "x"', "missing required field `type`", 3),
+        ('program = "a"\n[[source]]\nname = "x"', "missing key `type` of `source` `x`", 3),
         ('program = "${NO}"', "the environment has no `NO`", 1),
         ("name = 'x'", "the file names its program, or several, in one way", 1),
         (MQTT + MQTT.partition("\n")[2].partition("[[source.map]]")[0], "two source tables have the name `floor`", 11),

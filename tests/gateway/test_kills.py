@@ -151,6 +151,11 @@ class Child:
         if self._process is not None:
             self.end(signal.SIGKILL)
 
+    def send(self, number: int) -> None:
+        """Send it a signal that does not end it."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
     def end(self, number: int) -> int:
         assert self._process is not None
         self._process.send_signal(number)

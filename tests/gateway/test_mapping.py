@@ -94,6 +94,26 @@ def test_one_message_may_hold_many_readings() -> None:
 
 
 @pytest.mark.parametrize(
+    ("celsius", "is_fact"),
+    [
+        ("0", True),
+        ("0.0", True),
+        ("-1", True),
+        ("false", False),
+        ("null", False),
+        ('""', False),
+        ("[]", False),
+        ("{}", False),
+    ],
+)
+def test_when_has_the_truth_of_jmespath(celsius: str, is_fact: bool) -> None:
+    """0 °C is a reading: numbers are true; false, null and what is empty are not."""
+    payload = b'{"celsius": %s}' % celsius.encode()
+    rows, reasons = mapped(payload, when="celsius", fields={"celsius": {"value": 5}})
+    assert (len(rows), reasons) == (int(is_fact), [])
+
+
+@pytest.mark.parametrize(
     ("format", "time", "point"),
     [
         ("iso", '"1970-01-01T00:01:00.5+00:00"', 60),

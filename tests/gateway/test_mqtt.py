@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 import msgspec
 import pytest
+from odd_brokers import SILENT, TAKEN, OddBroker, packet, publish
 
 import tidelog
 from brokers import Broker, broker
@@ -19,12 +20,14 @@ from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import MapSettings
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.mqtt import source as source_module
+from tidelog.connectors.mqtt import trials
 from tidelog.connectors.mqtt.client import MqttClient
 from tidelog.connectors.mqtt.settings import BrokerSettings, WillSettings
 from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.mqtt.source import MqttSource
 from tidelog.connectors.secret import Secret
 from tidelog.plans.facts import Record
+from tidelog.runtime.interfaces import Rejected
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 
@@ -38,7 +41,12 @@ TOPIC = "plant/{machine}/temp"
 
 def source_of(running: Broker, version: Any = "5", keep_alive: int = 30, **options: Any) -> MqttSource:
     """A source of the plant's temperatures."""
-    settings = BrokerSettings(url=running.url, version=version, keep_alive=keep_alive, retry_longest=0.5)
+    return source_to(running.url, version, keep_alive, **options)
+
+
+def source_to(url: str, version: Any = "5", keep_alive: int = 30, **options: Any) -> MqttSource:
+    """The same by the address of a broker."""
+    settings = BrokerSettings(url=url, version=version, keep_alive=keep_alive, retry_longest=0.5)
     mapper = MapMapper("floor", PLAN.schema, [MapSettings("temp", topic=TOPIC)])
     return MqttSource("floor", MqttClient(settings, "gateway", "."), mapper, ["plant/+/temp"], **options)
 
@@ -53,6 +61,17 @@ def sink_to(client: MqttClient, **options: Any) -> MqttSink:
     topic = TopicTemplate("plant/{arg1}/temp", PLAN.schema, iso=False, outputs=["hot"])
     template = Template(PLAN.schema, {"celsius": "{arg2}"}, iso=False, outputs=["hot"])
     return MqttSink("alarms", client, topic, template, **options)
+
+
+def letters_of(sink: MqttSink) -> list[Rejected]:
+    """What a sink gives up from now on."""
+    letters: list[Rejected] = []
+
+    async def keep(found: Sequence[Rejected]) -> None:
+        letters.extend(found)
+
+    sink.give_up_to(keep)
+    return letters
 
 
 def readings(first: int, last: int) -> list[Record]:
@@ -172,6 +191,150 @@ async def test_what_was_taken_is_not_taken_again(tmp_path: Path) -> None:
                 rest = await take(after, 6 - seen)
                 assert rest == [*range(seen, 5), 50]
                 assert after.repeated == seen
+
+
+async def test_a_topic_that_is_not_utf8_is_a_dead_letter() -> None:
+    """A broker that lets such a topic pass costs that message alone: it is acknowledged, and those behind it are read."""
+    good = [publish(b"plant/press/temp", b'{"celsius": %d}' % i, i) for i in (1, 3)]
+    bad = publish(b"plant/\xff\xfe/temp", b'{"celsius": 2}', 2)
+    with OddBroker(sends=[good[0], bad, good[1]]) as running:
+        async with source_to(running.url) as source:
+            records: list[Record] = []
+            rejected: list[Rejected] = []
+            with anyio.fail_after(WAIT):
+                while len(records) < 2:
+                    batch = await source.receive()
+                    assert batch is not None and batch.position is not None
+                    records += batch.records
+                    rejected += batch.rejected
+                    await source.acknowledge(batch.position)
+            await until(lambda: running.acknowledged == [1, 2, 3])
+    assert [row[1] for _, row, _, _ in records] == [1, 3]
+    (letter,) = rejected
+    assert letter.reason == r"the topic `plant/\xff\xfe/temp` is not UTF-8"
+    assert letter.raw == b'{"celsius": 2}'
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        packet(3, b"\x00\x20plant/press/temp", flags=2),
+        packet(3, b"\x00\x01a\x00\x05\x02\x7e\x00x", flags=2),
+        packet(4, b"\x00\x01\x42\x00"),
+    ],
+    ids=["a topic that is cut off", "a property that there is not", "a reason that there is not"],
+)
+async def test_a_broker_that_does_not_speak_mqtt_is_left_and_tried_again(
+    broken: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What the library cannot read ends the connection, not the run."""
+    good = publish(b"plant/press/temp", b'{"celsius": 1}', 1)
+    with OddBroker(sends=[broken]) as running:
+        async with source_to(running.url) as source:
+            await until(lambda: "connection lost: protocol error" in caplog.text)
+            running.sends[:] = [good]
+            assert await take(source, 1) == [1]
+
+
+async def test_a_smaller_maximum_after_an_outage_costs_what_is_too_large_alone() -> None:
+    """Messages that wait while the broker is away are looked at again when it lets the gateway in."""
+    with OddBroker(answer=lambda message: SILENT) as running:
+        sink = sink_to(MqttClient(BrokerSettings(url=running.url, retry_longest=0.1), "plant", "."))
+        letters = letters_of(sink)
+        async with sink, anyio.create_task_group() as tasks:
+            large: Record = ("hot", ("x" * 500, 2), 0, 0)
+            tasks.start_soon(sink.send, [*readings(0, 2), large, *readings(3, 5)])
+            await until(lambda: len(running.refused) == 5)
+            running.largest, running.answer = 300, lambda message: TAKEN
+            running.drop_all()
+        assert [message.payload for message in running.taken] == [b'{"celsius":%d}' % i for i in (0, 1, 3, 4)]
+        assert running.broken == []
+    (letter,) = letters
+    assert "the broker takes 300 at most" in letter.reason
+
+
+async def test_a_broker_that_ends_connections_without_a_word_holds_up_no_other_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The answer on which it does so each time is a dead letter, found by sending it alone; the others are taken."""
+    monkeypatch.setattr(trials, "STEADY", 0.1)
+    with OddBroker(largest=300, tells=False) as running:
+        sink = sink_to(MqttClient(BrokerSettings(url=running.url, retry_longest=0.05), "plant", "."))
+        letters = letters_of(sink)
+        async with sink:
+            with anyio.fail_after(WAIT):
+                await sink.send([*readings(0, 2), ("hot", ("x" * 500, 2), 0, 0), *readings(3, 5)])
+                assert {message.payload for message in running.taken} == {b'{"celsius":%d}' % i for i in (0, 1, 3, 4)}
+                await sink.send(readings(5, 9))
+        assert running.taken[-1].payload == b'{"celsius":8}'
+    (letter,) = letters
+    assert "the broker ends the connection each time this is sent" in letter.reason
+
+
+async def test_a_broker_that_is_not_well_costs_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where connections are lost whatever is sent, nothing is given up: all is taken when the broker is well again."""
+    monkeypatch.setattr(trials, "STEADY", 5.0)
+    with OddBroker(answer=lambda message: SILENT) as running:
+        sink = sink_to(MqttClient(BrokerSettings(url=running.url, retry_longest=0.05), "plant", "."))
+        letters = letters_of(sink)
+        async with sink, anyio.create_task_group() as tasks:
+            tasks.start_soon(sink.send, readings(0, 5))
+            for _ in range(12):
+                await until(lambda: sink.is_connected)
+                await anyio.sleep(0.05)
+                running.drop_all()
+                await until(lambda: not sink.is_connected)
+            monkeypatch.setattr(trials, "STEADY", 0.1)
+            running.answer = lambda message: TAKEN
+            await until(lambda: sink.is_connected)
+            running.drop_all()
+        assert {message.payload for message in running.taken} == {b'{"celsius":%d}' % i for i in range(5)}
+    assert letters == []
+
+
+async def test_a_real_broker_says_how_large_packets_may_be(tmp_path: Path) -> None:
+    """Mosquitto with a limit: the answer that is beyond it is a dead letter, and the connection is never lost."""
+    with broker(tmp_path, "listener {port} 127.0.0.1", "allow_anonymous true", "max_packet_size 2000") as running:
+        async with source_of(running) as source, sink_of(running) as sink:
+            letters = letters_of(sink)
+            await subscribed(source)
+            with anyio.fail_after(WAIT):
+                await sink.send([*readings(0, 2), ("hot", ("x" * 2000, 2), 0, 0), *readings(3, 5)])
+            assert await take(source, 4) == [0, 1, 3, 4]
+            assert sink.connection().connections == 1
+    assert [letter.record and letter.record[1][1] for letter in letters] == [2]
+
+
+@pytest.mark.parametrize("qos", [1, 2])
+async def test_a_real_broker_refuses_a_topic(tmp_path: Path, qos: Literal[1, 2]) -> None:
+    """Mosquitto with a list of who may write where: what it does not authorize is a dead letter, the others arrive."""
+    folder = tmp_path / "broker"
+    folder.mkdir()
+    (folder / "acl").write_text("topic readwrite plant/press/#\n")
+    (folder / "acl").chmod(0o644)
+    lines = ["listener {port} 127.0.0.1", "allow_anonymous true", f"acl_file {folder}/acl"]
+    with broker(folder, *lines) as running:
+        async with source_of(running) as source, sink_of(running, qos=qos) as sink:
+            letters = letters_of(sink)
+            await subscribed(source)
+            with anyio.fail_after(WAIT):
+                await sink.send([*readings(0, 2), ("hot", ("lathe", 2), 0, 0), *readings(3, 5)])
+            assert await take(source, 4) == [0, 1, 3, 4]
+    assert [(letter.record and letter.record[1][1], letter.reason) for letter in letters] == [
+        (2, "the broker refuses it: not authorized")
+    ]
+
+
+@pytest.mark.parametrize("name", ["\x01", "\x7f", "\x9f", "\ufdd0", "\uffff", "\U0001fffe", "a/b", "+", "#"])
+async def test_a_name_that_no_topic_can_have_is_written_otherwise(tmp_path: Path, name: str) -> None:
+    """A real broker ends the connection on which a control character or a noncharacter comes in a topic."""
+    with broker(tmp_path) as running:
+        async with source_of(running) as source, sink_of(running) as sink:
+            await subscribed(source)
+            with anyio.fail_after(WAIT):
+                await sink.send([*readings(0, 2), ("hot", (f"a{name}", 2), 0, 0), *readings(3, 5)])
+            assert await take(source, 5) == [0, 1, 2, 3, 4]
+            assert sink.connection().connections == 1
 
 
 async def test_retained_messages_are_marked(tmp_path: Path) -> None:

@@ -97,6 +97,9 @@ def test_frames_and_options_that_do_not_fit_are_refused(spark: SparkSession) -> 
         ("field `start` of `hot`", {"output": "hot(start: text, value: number)"}),
         ("`problems` is `fail` or `drop`", {"output": "hot", "problems": "ignore"}),
         ("`x` is no type", {"output": "hot(node: x, value: number)"}),
+        ("`output` is text, such as", {"output": 5}),
+        ("declares `node` of `hot` as number, which the rules", {"output": "hot(node: number, value: number)"}),
+        ("declares `value` of `hot` as boolean, which the rules", {"output": "hot(node: text, value: boolean)"}),
         ("needs a column `time`", {"data": {"temp": some.drop("time")}}),
     ]
     for message, options in refused:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,12 +13,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from tidelog.connectors.http.lanes import MAX_BARS, MAX_LANES, Lanes
 from tidelog.connectors.http.possible import Possible
 from tidelog.connectors.http.sources import MAX_FACTS, Heard
+from tidelog.connectors.memory import MemorySink, PushSource
 from tidelog.plans.changes import ChangeRecord
 from tidelog.plans.errors import TidelogError
 from tidelog.plans.questions import HypotheticalAnswer
 from tidelog.plans.timeline import POS
+from tidelog.runtime.interfaces import AnyAnswer, Rejected, TakeLetters
 from tidelog.version import VERSION
-from web.serving import Serving, fact, serving, until
+from web.serving import PROGRAM, Serving, fact, serving, until
 
 pytestmark = pytest.mark.anyio
 
@@ -54,6 +58,71 @@ async def test_metrics_count_what_a_run_does() -> None:
         assert found["tidelog_http_requests_total", "POST", "/ingest", "400"] == 1
         assert found["process_resident_memory_bytes",] > 0
         assert found["tidelog_build_info", platform.python_version(), VERSION] == 1
+
+
+class Away(MemorySink):
+    """A sink that is open, and whose other side comes and goes; what it is given it cannot deliver."""
+
+    is_connected = False
+
+    def give_up_to(self, take: TakeLetters) -> None:
+        self._take = take
+
+    async def send(self, answers: Sequence[AnyAnswer]) -> None:
+        await self._take([Rejected(self.name, "it is too long", b"hot", None) for _ in answers])
+
+
+async def test_each_end_tells_whether_the_other_side_is_there() -> None:
+    """A gauge for each source and each sink; what the page shows at its head names those that are away."""
+    sink = Away(name="alarms")
+    async with serving(sinks=[sink], sources=[PushSource(name="push")]) as run:
+        await until(
+            lambda: len(run.engine.connected()) == 4 and sum(is_there for _, is_there in run.engine.connected()) == 3
+        )
+        found = await samples(run)
+        ends = {labels[1]: value for labels, value in found.items() if labels[0] == "tidelog_connected"}
+        assert ends == {"push": 1, "http": 1, "memory": 1, "alarms": 0}
+        assert (await run.client.get("/api/state")).json()["away"] == ["alarms"]
+        sink.is_connected = True
+        assert (await samples(run))["tidelog_connected", "alarms"] == 1
+        assert (await run.client.get("/api/state")).json()["away"] == []
+
+
+async def test_answers_that_cannot_be_delivered_are_counted_and_shown() -> None:
+    """By sink; the page has each among the dead letters, with its reason."""
+    async with serving(sinks=[Away(name="alarms")]) as run:
+        await run.post(fact("a", 90, 100))
+        await until(lambda: run.watch.letters_count == 1)
+        assert (await samples(run))["tidelog_sink_dead_letters_total", "alarms"] == 1
+        assert (await samples(run))["tidelog_sink_dead_letters_total", "memory"] == 0
+        (letter,) = (await run.client.get("/api/state")).json()["letters"]
+        assert (letter["source"], letter["kind"], letter["reason"]) == ("alarms", "undelivered", "it is too long")
+
+
+async def test_an_answer_that_http_cannot_show_ends_nothing() -> None:
+    """Half a surrogate pair, which a source that is no part of tidelog may bring: a dead letter; the others are shown."""
+    async with serving() as run:
+        run.watch.told([("hot", ("\ud800",), 100, 100), ("hot", ("b",), 100, 100)])
+        assert "cannot be encoded" in run.watch.letters[0][3].reason
+        assert [line.text for line in run.watch.feed.behind(0)] == ['{"predicate":"hot","args":["b"],"time":100}']
+
+
+async def test_what_holds_now_is_counted_by_output() -> None:
+    """An alarm counts while it is on, and no longer."""
+    text = "timeline integer, unit 1 s. input temp(machine, celsius). hot(M) :- latest temp(M, C) by M in [inf], C >= 80."
+    async with serving(text, emit="changes") as run:
+        assert (await samples(run))["tidelog_holding", "hot"] == 0
+        await run.post(fact("a", 90, 100) + fact("b", 91, 101) + fact("c", 20, 102) + fact("c", 20, 103))
+        assert (await samples(run))["tidelog_holding", "hot"] == 2
+        await run.post(fact("a", 20, 104) + fact("c", 20, 105) + fact("c", 20, 106))
+        assert (await samples(run))["tidelog_holding", "hot"] == 1
+
+
+async def test_a_program_is_known_by_its_text() -> None:
+    """As `sha256sum` tells it of the file."""
+    async with serving() as run:
+        found = await samples(run)
+        assert found["tidelog_program_info", hashlib.sha256(PROGRAM.encode()).hexdigest()] == 1
 
 
 async def test_commits_are_measured() -> None:
@@ -135,6 +204,10 @@ async def test_why_an_answer_holds_is_told() -> None:
         assert "does not follow from what is known" in wrong.json()["error"]
         for bad in ({"row": "["}, {"row": '[{"a":1}]'}, {"range": "1"}, {"range": "9:1"}):
             assert (await run.client.get("/api/why", params={**asked, **bad})).status_code == 400
+        for unknown in ({"name": "nothing"}, {"name": ""}, {"name": "hot("}, {"row": '["a","b"]'}):
+            refused = await run.client.get("/api/why", params={**asked, **unknown})
+            assert refused.status_code == 400
+            assert "the program has no predicate" in refused.json()["error"]
 
 
 def test_the_fact_that_came_last_stands_last() -> None:

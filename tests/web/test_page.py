@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image, ImageDraw
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect
 
 from web.comparing import MOST, assert_looks_like, difference
 from web.plant import NOW, TOKEN, Plant, plant
@@ -29,19 +28,8 @@ def running() -> Iterator[Plant]:
         yield found
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium, as `.ci/chromium` installs it; without one the tests fail."""
-    path = shutil.which("chromium")
-    assert path is not None, "chromium is missing: .ci/chromium installs it"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--font-render-hinting=none"])
-        yield browser
-        browser.close()
-
-
-def open_page(browser: Browser, url: str, size: str = "wide", scheme: Any = "light") -> Page:
-    """The page once it shows what there is. Whatever the browser complains about fails the test, as `complaints` says."""
+def open_page(browser: Browser, url: str, size: str = "wide", scheme: Any = "light", shows: str = "#timeline svg") -> Page:
+    """The page once it `shows` what there is. Whatever the browser complains about fails the test, as `complaints` says."""
     width, height = SIZES[size]
     context = browser.new_context(
         viewport={"width": width, "height": height}, color_scheme=scheme, locale="en-GB", timezone_id="UTC"
@@ -53,7 +41,7 @@ def open_page(browser: Browser, url: str, size: str = "wide", scheme: Any = "lig
     page.on("pageerror", lambda error: page.complaints.append(str(error)))  # type: ignore[attr-defined]
     page.goto(url)
     page.wait_for_selector("#status.good")
-    page.wait_for_selector("#timeline svg")
+    page.wait_for_selector(shows)
     page.wait_for_selector("#graph svg .tl-live:not(:empty)")
     return page
 
@@ -83,6 +71,21 @@ def test_it_shows_what_holds_what_may_follow_and_what_was_of_no_use(browser: Bro
     assert "131.5" in page.locator("#violations").inner_text()
     assert "rows" in (page.locator('#graph [data-box="step overheated"] .tl-live').text_content() or "")
     assert page.locator("#timeline rect.bar.on").count() >= 1
+
+
+def test_the_head_is_not_green_while_an_end_is_away(browser: Browser, running: Plant) -> None:
+    """It names the ends whose other side is not there, and is green again when they are."""
+    page = open_page(browser, running.url)
+    away = ["alarms"]
+
+    def answer(route: Route) -> None:
+        found = route.fetch()
+        route.fulfill(response=found, json={**found.json(), "away": away})
+
+    page.route("**/api/state*", answer)
+    expect(page.locator("#status.bad")).to_have_text("away: alarms")
+    away.clear()
+    expect(page.locator("#status.good")).to_have_text("running")
 
 
 def test_every_alarm_says_why(browser: Browser, running: Plant) -> None:

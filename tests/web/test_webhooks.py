@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +17,8 @@ import tidelog
 from tidelog.connectors.http import Endpoint, WebhookSink
 from tidelog.connectors.http.webhook import Retries, sign
 from tidelog.plans.errors import SpecError
-from tidelog.runtime.interfaces import AnyAnswer
+from tidelog.runtime.durability import Heading
+from tidelog.runtime.interfaces import AnyAnswer, Rejected
 
 PLAN = tidelog.compile("timeline integer. input p(x). q(X) :- p(X).")
 ANSWERS: list[AnyAnswer] = [("q", (i,), i, i) for i in range(3)]
@@ -44,28 +45,43 @@ class Receiver:
         return httpx.Response(status, headers=self._headers)
 
 
-def deliver(receiver: Answer, endpoint: Endpoint = ENDPOINT, **options: Any) -> WebhookSink:
-    """Send three answers, in virtual time."""
+def deliver(
+    receiver: Answer,
+    endpoint: Endpoint = ENDPOINT,
+    *,
+    answers: Sequence[AnyAnswer] = ANSWERS,
+    heading: Heading | None = None,
+    letters: list[Rejected] | None = None,
+    **options: Any,
+) -> WebhookSink:
+    """Send three answers, or others, in virtual time."""
     sink = WebhookSink(endpoint, PLAN.schema, transport=httpx.MockTransport(receiver), **options)
 
+    async def take(found: Sequence[Rejected]) -> None:
+        if letters is not None:
+            letters.extend(found)
+
     async def main() -> None:
+        sink.give_up_to(take)
         async with sink:
-            await sink.send(ANSWERS)
+            if heading is not None:
+                sink.number(heading)
+            await sink.send(answers)
 
     trio.run(main, clock=MockClock(autojump_threshold=0))
     return sink
 
 
 def test_each_answer_is_posted_in_order() -> None:
-    """The body is the JSON that a run prints; the id is that of the answer, and the same in a later run."""
+    """The body is the JSON that a run prints; the id is the answer's run and number, and the same in a later run."""
     receiver, later = Receiver(), Receiver()
-    sink = deliver(receiver)
-    deliver(later)
+    sink = deliver(receiver, heading=Heading("run1", 7, 0))
+    deliver(later, heading=Heading("run1", 7, 0))
     assert [msgspec.json.decode(request.content)["args"] for _, request in receiver.requests] == [[0], [1], [2]]
     ids = [request.headers["webhook-id"] for _, request in receiver.requests]
-    assert len(set(ids)) == 3
+    assert ids == ["run1-7", "run1-8", "run1-9"]
     assert ids == [request.headers["webhook-id"] for _, request in later.requests]
-    assert (sink.sent, sink.refused, sink.attempts) == (3, 0, 3)
+    assert (sink.sent, sink.given_up, sink.attempts) == (3, 0, 3)
     assert "hidden" not in sink.name
 
 
@@ -111,18 +127,39 @@ def test_a_receiver_says_when_to_come_again() -> None:
     assert receiver.requests[1][0] - receiver.requests[0][0] == pytest.approx(20)
 
 
-def test_what_is_refused_for_good_is_counted_and_costs_no_other() -> None:
-    """4xx and redirections are no matter of time: the answer goes to `on_refused`, and the next one is sent."""
-    lost: list[tuple[AnyAnswer, str]] = []
-    sink = deliver(Receiver(400, 302), on_refused=lambda answer, reason: lost.append((answer, reason)))
-    assert lost == [(ANSWERS[0], "status 400"), (ANSWERS[1], "status 302")]
-    assert (sink.sent, sink.refused) == (1, 2)
+@pytest.mark.parametrize("heading", [None, Heading("run1", 7, 0)])
+def test_two_alarms_with_one_text_have_two_ids(heading: Heading | None) -> None:
+    """A receiver that drops an id that it has must not drop a second alarm that reads as the first."""
+    receiver = Receiver()
+    deliver(receiver, answers=[ANSWERS[0], ANSWERS[0]], heading=heading)
+    (_, one), (_, two) = receiver.requests
+    assert one.content == two.content
+    assert one.headers["webhook-id"] != two.headers["webhook-id"]
+
+
+def test_what_is_refused_for_good_is_a_dead_letter_and_costs_no_other() -> None:
+    """A receiver that refuses an answer for itself, or says that it is gone for good, loses that one; the next is sent."""
+    letters: list[Rejected] = []
+    sink = deliver(Receiver(400, 410), letters=letters)
+    assert [(item.record, item.reason) for item in letters] == [(ANSWERS[0], "status 400"), (ANSWERS[1], "status 410")]
+    assert (sink.sent, sink.given_up) == (1, 2)
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308, 401, 402, 403, 404, 405, 407, 421])
+def test_an_address_that_is_wrong_is_mended_by_somebody_and_costs_no_alarm(status: int) -> None:
+    """Redirections, refused credentials and a path that is not there are owed: the same answer, until it is taken."""
+    letters: list[Rejected] = []
+    receiver = Receiver(status, status, status)
+    sink = deliver(receiver, letters=letters)
+    assert letters == []
+    assert (sink.sent, sink.attempts, sink.is_connected) == (3, 6, True)
+    assert len({request.headers["webhook-id"] for _, request in receiver.requests[:4]}) == 1
 
 
 def test_attempts_can_be_bounded() -> None:
     """With `attempts`, an answer that is not taken so often is refused."""
     sink = deliver(Receiver(*[500] * 4), Endpoint(URL, retries=Retries(attempts=2)))
-    assert (sink.sent, sink.refused, sink.attempts) == (1, 2, 5)
+    assert (sink.sent, sink.given_up, sink.attempts) == (1, 2, 5)
 
 
 def test_an_address_that_is_none_is_refused() -> None:

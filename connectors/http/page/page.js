@@ -12,6 +12,7 @@ const $ = (selector) => document.querySelector(selector);
 const graph = new Graph($("#graph"));
 const timeline = new Timeline($("#timeline"), (lane, bar) => explain(lane, bar));
 const kept = { lanes: [], letters: [], lanesVersion: -1, lettersVersion: -1 };
+let first = 0; // of what holds now, so many answers come before those that are shown
 let program = new URLSearchParams(location.search).get("program");
 let before = null;
 let state = null;
@@ -38,7 +39,7 @@ async function refresh() {
 }
 
 async function ask() {
-  const asked = new URLSearchParams({ lanes: kept.lanesVersion, letters: kept.lettersVersion });
+  const asked = new URLSearchParams({ lanes: kept.lanesVersion, letters: kept.lettersVersion, first });
   if (program !== null) asked.set("program", program);
   const answer = await fetch(`/api/state?${asked}`, { signal: AbortSignal.timeout(10000) });
   if (answer.status === 401) location.href = "/login";
@@ -62,19 +63,18 @@ function lost() {
 
 function show() {
   timeline.state = state;
-  const held = kept.lanes.flatMap((lane) => lane.bars.filter((bar) => timeline.isOn(bar) || bar[1] === null).slice(-1).map((bar) => ({ lane, bar })));
-  held.sort((one, other) => (other.bar[0] ?? 0) - (one.bar[0] ?? 0));
-  list("#now", held.map(holding), (item) => item.key, nowRow);
+  list("#now", state.holding.rows.map(holding), (item) => item.key, nowRow);
+  pager();
   $("#possible").hidden = state.possible.length === 0 && !("possible" in $("#possible").dataset);
   if (state.possible.length) $("#possible").dataset.possible = "";
-  head(held.length);
+  head(state.holding.count);
   list("#possible", state.possible.map(possible), (item) => item.key, possibleRow);
   list("#sources", state.sources.map(source), (item) => item.name, sourceRow);
   list("#letters", kept.letters.map((item, i) => ({ ...item, key: `${item.at} ${item.place} ${i}` })), (item) => item.key, letterRow);
   list("#violations", state.violations, (item) => `${item.at} ${item.rule}`, violationRow);
   $("#violations").hidden = state.violated === 0;
   $("#letters .count").textContent = state.letters_version ? number(state.letters_version) : "";
-  $("#history .count").textContent = kept.lanes.length ? kept.lanes.length === 1 ? "1 lane" : `${kept.lanes.length} lanes` : "";
+  $("#history .count").textContent = lanesTold();
   $("#history .empty").hidden = kept.lanes.length > 0;
   $("#timeline").hidden = kept.lanes.length === 0;
   timeline.show(state, kept.lanes);
@@ -92,8 +92,8 @@ function head(held) {
   $("#name").textContent = state.program;
   document.title = held ? `(${held}) ${state.program}` : state.program;
   const status = $("#status");
-  status.className = state.ready ? "good" : "";
-  status.textContent = state.ready ? "running" : "not ready";
+  status.className = !state.ready ? "" : state.away.length ? "bad" : "good";
+  status.textContent = !state.ready ? "not ready" : state.away.length ? `away: ${state.away.join(", ")}` : "running";
   $("#sign-in").hidden = !state.locked;
   const figures = [["time", state.present === null ? "–" : when(state, state.present)]];
   if (state.facts !== null) {
@@ -131,9 +131,31 @@ function list(section, items, key, fill) {
   if (count !== null) count.textContent = items.length ? number(items.length) : "";
 }
 
-function holding({ lane, bar }) {
+// Of what holds now there may be many pages.
+function pager() {
+  const { count, rows } = state.holding;
+  first = state.holding.first;
+  $("#now .count").textContent = count ? number(count) : "";
+  $("#now .pages").hidden = count <= rows.length;
+  $("#now .range").textContent = `${number(first + 1)}–${number(first + rows.length)}`;
+  $("#earlier").disabled = first === 0;
+  $("#later").disabled = first + rows.length >= count;
+}
+
+function turn(pages) {
+  first = Math.max(0, first + pages * state.holding.size);
+  refresh();
+}
+
+function lanesTold() {
+  const [lanes, dropped] = [kept.lanes.length, state.lanes_dropped];
+  if (!lanes) return "";
+  return `${lanes === 1 ? "1 lane" : `${lanes} lanes`}${dropped ? `, ${number(dropped)} older ones dropped` : ""}`;
+}
+
+function holding({ bar, ...lane }) {
   const long = bar[0] === null ? "" : span(state, Math.max(0, reference(state) - bar[0]));
-  return { key: lane.text, lane: { name: lane.name, row: lane.row, raw: lane.raw, text: lane.text }, bar, since: when(state, bar[0]), long };
+  return { key: lane.text, lane, bar, since: when(state, bar[0]), long };
 }
 
 function nowRow(item) {
@@ -230,12 +252,16 @@ $("#programs").addEventListener("change", (event) => {
   program = event.target.value;
   history.replaceState(null, "", `?program=${encodeURIComponent(program)}`);
   kept.lanesVersion = kept.lettersVersion = -1;
+  first = 0;
   refresh();
 });
 
 for (const button of document.querySelectorAll("[data-zoom]")) {
   button.addEventListener("click", () => timeline.act(button.dataset.zoom));
 }
+
+$("#earlier").addEventListener("click", () => turn(-1));
+$("#later").addEventListener("click", () => turn(1));
 
 $("#fit").addEventListener("click", () => graph.fit(!graph.place.classList.contains("fit")));
 

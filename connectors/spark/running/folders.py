@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,6 +9,7 @@ from uuid import uuid4
 
 import msgspec
 
+from tidelog.connectors.syncing import make_folder, replace_file
 from tidelog.plans.errors import ConnectorError, SpecError
 
 _CHECKPOINT = "tidelog.json"
@@ -54,10 +54,8 @@ class LocalFolder:
             return None
 
     def write(self, name: str, text: str) -> None:
-        self._path.mkdir(parents=True, exist_ok=True)
-        new = self._path / f".{name}.new"
-        new.write_text(text, "utf-8")
-        os.replace(new, self._path / name)
+        make_folder(self._path)
+        replace_file(self._path / name, text)
 
 
 class RemoteFolder:

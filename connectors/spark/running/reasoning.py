@@ -25,6 +25,7 @@ from tidelog.connectors.spark.running.parcels import FACT
 from tidelog.connectors.spark.running.stream import run_stream
 from tidelog.connectors.spark.running.table_rows import table_rows
 from tidelog.connectors.spark.shipping import prepare_workers
+from tidelog.plans.checks.types import differing_field
 from tidelog.plans.errors import DataError, SpecError
 from tidelog.plans.plan import Plan
 from tidelog.plans.suggestions import suggest
@@ -44,7 +45,7 @@ _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 class Wanted:
     """What the caller of `tidelog.spark.reason` asks for; its docstring tells what each means."""
 
-    output: str | None
+    output: object
     emit: str | None
     start: object
     lateness: object
@@ -90,8 +91,10 @@ def _table(told: DataFrame, name: str, predicate: OutboxPredicate, plan: Plan) -
     return table.select(*fields, *table.columns[1:]) if fields else table
 
 
-def _output(text: str, plan: Plan) -> tuple[str, OutboxPredicate]:
+def _output(text: object, plan: Plan) -> tuple[str, OutboxPredicate]:
     """The output predicate that the caller names, and the fields that it has: those of the program, or those in the text."""
+    if not isinstance(text, str):
+        raise SpecError(f"`output` is text, such as `hot(node: text)`, got {type(text).__name__}")
     name, column = parse_declaration(text) if "(" in text else (text, None)
     if name not in plan.outputs:
         raise SpecError(f"the program has no output `{name}`{suggest(name, plan.outputs)}")
@@ -99,6 +102,10 @@ def _output(text: str, plan: Plan) -> tuple[str, OutboxPredicate]:
     if column is not None:
         if len(column.fields) != told.arity:
             raise SpecError(f"`{name}` has {told.arity} arguments, and `{text}` names {len(column.fields)}")
+        differs = differing_field(plan.program, name, column.types)
+        if differs is not None:
+            field, declared = column.fields[differs], column.types[differs]
+            raise SpecError(f"`output` declares `{field}` of `{name}` as {declared}, which the rules never give it")
         told = OutboxPredicate(told.arity, column.fields, column.types)
     clash = set(told.fields) & {name for name, *_ in interval_columns(PLAIN, dates=False)}
     if clash:

@@ -1,0 +1,170 @@
+"""What a gateway says: of a file that is wrong or most likely not meant, and in its log."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tidelog.cli import main
+from tidelog.gateway.hiding import hide_secrets
+from tidelog.gateway.logs import set_up
+from tidelog.gateway.reading import read_text
+from tidelog.gateway.settings import LogSettings
+from tidelog.plans.errors import ProgramError
+
+BROKER = '[[source]]\nname = "floor"\ntype = "mqtt"\nurl = "mqtt://h"\n'
+
+
+def told(text: str) -> list[tuple[str, str]]:
+    """What is wrong with a file, and the help for it."""
+    with pytest.raises(ProgramError) as caught:
+        read_text(f'program = "a"\n{text}\n', "plant.toml", {})
+    return [(item.message, item.help) for item in caught.value.diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "help"),
+    [
+        ('[[sink]]\nname = "s"\ntype = 5', "`type`: expected text, got a number", "known are mqtt, spec, webhook"),
+        (f'{BROKER}qos = "1"', "`qos`: expected a number, got text", "known are 0, 1"),
+        (f"{BROKER}qos = 1.5", "`qos`: expected a whole number, got one with a fraction", "known are 0, 1"),
+        (f"{BROKER}version = 5", "`version`: expected text, got a number", "known are 3.1.1, 5"),
+        ('[[source]]\nname = "s"\ntype = "mqtt"', "missing key `url` of `source` `s`", ""),
+        ('[[source]]\nname = "s"', "missing key `type` of `source` `s`", "known are mqtt, replay, modbus, opcua, spec"),
+        ('[[source]]\ntype = "mqtt"\nurl = "mqtt://h"', "missing key `name` of `source`", ""),
+        (f'{BROKER}[[source.map]]\ntopic = "x"', "missing key `predicate` of `source.map`", ""),
+    ],
+)
+def test_a_value_of_a_wrong_type_and_a_missing_key_lead_to_what_is_right(text: str, message: str, help: str) -> None:
+    """The values that are allowed, and the table that lacks something, by its name."""
+    assert told(text) == [(message, help)]
+
+
+@pytest.mark.parametrize("key", ["passphrase", "passwd", "api_key", "apikey", "x-API-Key", "private_key", "passwrd"])
+def test_keys_that_hold_secrets_are_hidden(key: str) -> None:
+    """However they are called at other systems, and nearly."""
+    assert hide_secrets(f'{key} = "hunter2"') == f"{key} = *********"
+
+
+@pytest.mark.parametrize("key", ["key", "ca", "url", "topic", "keep_alive", "map", "type"])
+def test_keys_that_hold_none_are_shown(key: str) -> None:
+    """Among them the path of a private key."""
+    assert hide_secrets(f'{key} = "value"') == f'{key} = "value"'
+
+
+def test_a_header_that_is_no_text_says_where_a_secret_is_to_be() -> None:
+    """A header that is called like a secret is one."""
+    sink = '[[sink]]\nname = "s"\ntype = "webhook"\nurl = "http://h"\n'
+    ((message, help),) = told(f"{sink}headers = {{ Authorization = 5 }}")
+    assert message == "`Authorization`: expected text or a table, got a number"
+    assert 'say `{ env = "NAME" }`' in help
+
+
+def checked(folder: Path, text: str, capfd: pytest.CaptureFixture[str]) -> list[str]:
+    """What `--check` warns of in a file that is right."""
+    (folder / "plant.tide").write_text("timeline integer, unit 1 s.\ninput temp(room, celsius).\nhot(R) :- temp(R, _).\n")
+    (folder / "plant.toml").write_text(f'program = "plant.tide"\n{text}')
+    assert main(["gateway", str(folder / "plant.toml"), "--check"]) == 0
+    return [line.partition("warning: ")[2] for line in capfd.readouterr().err.splitlines() if "warning: " in line]
+
+
+SCREEN = '[[sink]]\nname = "screen"\ntype = "spec"\nspec = "-"\n'
+
+
+def test_a_level_that_nothing_reads_is_doubted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A name in a topic that no field has is misspelt, or is to be `+`."""
+    maps = '[[source.map]]\ntopic = "{site}/{room}/{kind}/+"\npredicate = "temp"\nfields.celsius = { topic = "kind" }\n'
+    assert checked(tmp_path, BROKER + maps + SCREEN, capfd) == [
+        "source `floor`: the level `{site}` of `{site}/{room}/{kind}/+` is read by no field of `temp`; "
+        "if none is to read it, write `+`"
+    ]
+    right = maps.replace("{site}", "+")
+    assert checked(tmp_path, BROKER + right + SCREEN, capfd) == []
+
+
+def test_a_file_without_sinks_is_doubted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Alarms that go nowhere are most likely not meant."""
+    maps = '[[source.map]]\ntopic = "{room}"\npredicate = "temp"\n'
+    assert checked(tmp_path, BROKER + maps, capfd) == ["program `plant` has no `[[sink]]`: what it tells is seen by nobody"]
+    assert checked(tmp_path, f"{BROKER}{maps}[http]\n", capfd) == [
+        "program `plant` has no `[[sink]]`: what it tells is seen on the page alone"
+    ]
+    outbox = '[[sink]]\nname = "box"\ntype = "spec"\nspec = "spark+outbox:box"\n'
+    assert checked(tmp_path, f'emit = "intervals"\nstate = "state"\n{BROKER}{maps}{outbox}', capfd) == []
+
+
+def test_a_secret_in_clear_in_a_header_is_doubted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A header may be text; one that is called like a secret should not be."""
+    hook = '[[sink]]\nname = "hook"\ntype = "webhook"\nurl = "http://h"\nheaders = { X-Api-Key = "hunter2", X-A = "7" }\n'
+    maps = '[[source.map]]\ntopic = "{room}"\npredicate = "temp"\n'
+    found = checked(tmp_path, BROKER + maps + hook, capfd)
+    assert found == ['sink `hook`: the header `X-Api-Key` stands in the file: say `{ env = "NAME" }`']
+
+
+@pytest.mark.parametrize("option", ["--in", "--out"])
+@pytest.mark.parametrize("scheme", ["mqtt", "mqtts"])
+def test_a_run_says_where_mqtt_is_read(tmp_path: Path, capfd: pytest.CaptureFixture[str], option: str, scheme: str) -> None:
+    """A broker is named in a gateway's file."""
+    (tmp_path / "p.tide").write_text("q(X) :- p(X).")
+    assert main(["run", str(tmp_path / "p.tide"), option, f"{scheme}://broker:1883"]) == 2
+    said = capfd.readouterr().err
+    assert f"`{scheme}://broker:1883`: MQTT is read and written by `tidelog gateway FILE`" in said
+    assert 'type = "mqtt"' in said
+
+
+def test_a_state_that_is_a_file_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Whoever gives a file to `--state` learns that a folder is wanted, when it is written and when it is read."""
+    (tmp_path / "p.tide").write_text("q(X) :- p(X).")
+    (tmp_path / "facts.txt").write_text("p(1)@1\n")
+    file = tmp_path / "state.db"
+    file.write_text("mine")
+    assert main(["run", str(tmp_path / "p.tide"), "--in", str(tmp_path / "facts.txt"), "--state", str(file)]) != 0
+    assert f"cannot write the state `{file}`: that is a file, and a folder is wanted" in capfd.readouterr().err
+    assert main(["state", str(file)]) != 0
+    assert f"cannot read the state `{file}`: that is a file, and a folder is wanted" in capfd.readouterr().err
+
+
+# --- the log ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def logging_as_before() -> Iterator[None]:
+    """Handlers, levels and what becomes of warnings are those of before when the test has run."""
+    root, own = logging.getLogger(), logging.getLogger("tidelog")
+    handlers, level = list(root.handlers), own.level
+    yield
+    logging.captureWarnings(False)
+    root.handlers[:] = handlers
+    own.setLevel(level)
+
+
+@pytest.mark.usefixtures("logging_as_before")
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_lines_of_libraries_are_in_the_form_of_the_log(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A server's error, an event loop's, a warning of Python: one line each, with the name of who says so."""
+    settings = LogSettings(format="json" if form == "json" else "text")
+    set_up(settings)
+    set_up(settings)  # as a reload does: nothing is said twice
+    logging.getLogger("hypercorn.error").error("it broke: %s", 5)
+    logging.getLogger("httpx").info("HTTP Request: of no interest")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        logging.captureWarnings(False)
+        logging.captureWarnings(True)
+        warnings.warn("old\nthing", stacklevel=1)
+    logging.getLogger("tidelog").info("running")
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    if form == "text":
+        assert lines[0].endswith("error: hypercorn.error: it broke: 5")
+        assert "warning: py.warnings: " in lines[1]
+        assert lines[2].endswith("info: running")
+        return
+    found = [msgspec.json.decode(line) for line in lines]
+    assert [line["level"] for line in found] == ["error", "warning", "info"]
+    assert [line["message"].partition(":")[0] for line in found] == ["hypercorn.error", "py.warnings", "running"]
