@@ -1,7 +1,8 @@
 """The command line: what there is, and what each exit code means.
 
-0 done, 1 the program, the data or the answer is bad, 2 usage, 130 and 143 on SIGINT and SIGTERM after a clean shutdown, 141
-where nobody reads the answers any more. Only answers go to standard output; everything else goes to standard error.
+0 done, 1 the program, the data or the answer is bad, 2 usage, 70 a fault of tidelog itself, 130 and 143 on SIGINT and
+SIGTERM after a clean shutdown, 141 where nobody reads the answers any more. Only answers go to standard output; everything
+else goes to standard error.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
@@ -24,6 +26,8 @@ from tidelog.version import VERSION
 
 UNREAD = 141
 """The exit code where the reader of the answers has gone, as SIGPIPE would give."""
+FAULT = 70
+"""The exit code of a fault of tidelog itself (`EX_SOFTWARE`). It is no answer: 1 would say that something is false."""
 _interrupted: list[Stopped] = []
 """Keeps what an interrupted command held, of which there may be gigabytes: the process ends sooner than it could let go."""
 
@@ -54,6 +58,16 @@ COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     hold_standard_descriptors()
+    try:
+        return _run(arguments)
+    except Exception:  # whatever it is, nothing was decided by it
+        traceback.print_exc()
+        say("error: this is a fault of tidelog, and no answer; please report it with the lines above")
+        return FAULT
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    """Run one command, and say what is wrong with what it was given."""
     try:
         with stopped_by_signals():
             options = command_line().parse_args(arguments)

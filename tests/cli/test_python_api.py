@@ -225,3 +225,15 @@ def test_advance_moves_what_is_ahead() -> None:
     one.push("hot", ["a"], time=110)
     with pytest.raises(DataError, match="more than 10 after 110"):
         one.push("hot", ["a"], time="120.001")
+
+
+def test_a_boolean_in_a_record_is_what_push_makes_of_it() -> None:
+    """`push_records` takes Python's `True` as the constant `true`, and never as the number 1."""
+    session = tidelog.Session(tidelog.compile("timeline integer. q(X, Y) :- p(X, Y)."))
+    session.push_records([("p", (True, 1), 1, 1), ("p", (2, False), 2, 2)])
+    session.push("p", [True, 1], 3)
+    assert [(record[1], record[2]) for record in session.pull_records()] == [
+        (("true", 1), 1),
+        ((2, "false"), 2),
+        (("true", 1), 3),
+    ]

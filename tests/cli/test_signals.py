@@ -19,11 +19,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
 
 from children import WAIT
+from tidelog.commands import signals
 
 TIDELOG = [sys.executable, "-m", "tidelog"]
 PATIENCE = WAIT
@@ -267,3 +269,33 @@ def test_an_ignored_signal_stays_ignored(here: Path) -> None:
 
 def _without_interrupt() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@pytest.mark.parametrize(
+    ("names", "is_ours"),
+    [
+        (["tidelog.runtime.x:work"], True),
+        (["re:match", "tidelog.runtime.x:work", "trio._core:run"], True),
+        (["trio._core:step", "tidelog.runtime.x:work"], False),
+        (["weakref:remove", "tidelog.operators.ltl.formula:make"], False),
+        (["importlib._bootstrap:cb", "tidelog.plans.lazy:find"], False),
+        (["tidelog.connectors.x:close", "tidelog.connectors.x:__del__", "tidelog.runtime.x:work"], False),
+    ],
+)
+def test_nothing_is_interrupted_where_an_exception_would_be_lost(names: list[str], is_ours: bool) -> None:
+    """Not in an event loop, and not where an object goes, nor in what is called from there: Python would print "Exception
+    ignored", and go on."""
+
+    def frames() -> list[bool]:
+        return [signals._is_ours(sys._getframe(1))]
+
+    call: Callable[[], list[bool]] = frames
+    for name in names:
+        module, _, function = name.partition(":")
+        scope: dict[str, Any] = {"__name__": module, "call": call}
+        exec(f"def {function}(): return call()", scope)  # noqa: S102 - a frame of that name
+        call = scope[function]
+    found: list[bool] = []
+    outside = {"__name__": "tests", "call": call, "found": found}
+    exec("found += call()", outside)  # noqa: S102 - as above
+    assert found == [is_ours]

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tidelog.cli import main
-from tidelog.connectors import outgoing
+from tidelog.connectors import giving_up
 from tidelog.connectors.descriptors import Descriptor
 from tidelog.connectors.outbox import OutboxReader
 from tidelog.runtime import ledger, sink_feeds
@@ -71,7 +71,7 @@ def position_before_the_state() -> None:
 
 def no_id() -> None:
     """Lines that are sent have no ids."""
-    outgoing.encode_with_ids = lambda encoder, heading, answers: encoder.encode(answers)
+    giving_up.encode_with_ids = lambda encoder, heading, answers: encoder.encode(answers)
 
 
 MUTANTS: dict[str, Callable[[], None]] = {

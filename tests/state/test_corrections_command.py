@@ -65,6 +65,19 @@ def test_a_corrected_history_is_what_replay_why_verify_and_the_next_run_know(tmp
     assert "older snapshots: as of events " in capfd.readouterr().out
 
 
+def test_what_no_output_needs_is_taken_back_in_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
+) -> None:
+    """A fact of a predicate that the program does not use is passed over, and so is its retraction, after a restart, too."""
+    monkeypatch.setitem(run.__globals__, "PROGRAM", "timeline integer, unit 1 s.\nalarm(P) :- boxminus[0,2] hot(P).\n")
+    facts = ['{"predicate":"hot","args":["p1"],"time":1}', '{"predicate":"other","args":["p1"],"time":2}']
+    back = [text.replace("}", ',"retract":true}') for text in facts]
+    assert run(tmp_path, [*facts, back[1]], *TAKES) == 0
+    assert run(tmp_path, [back[1], back[0], back[0]], *TAKES) == 0
+    refused = [text for text in capfd.readouterr().err.splitlines() if "not retracted" in text]
+    assert [text.partition(": ")[2].rpartition(" ")[2] for text in refused] == ["hot(p1)@1"]
+
+
 def test_what_is_taken_back_is_read_by_another_run(tmp_path: Path, capfd: Captured) -> None:
     """As text, a fact that was told and is taken back is taken back there, too."""
     for folder in ("first", "second"):

@@ -24,7 +24,7 @@ def show_ends(ends: Iterable[Source | Listener | Sink], engine: Running, with_st
     told = engine.sink_statistics()
     for name, statistics in told:
         _show_answers(name, statistics, with_statistics)
-    return not any(statistics.lost or statistics.repeated for _, statistics in told)
+    return not any(statistics.lost or statistics.repeated or statistics.undelivered for _, statistics in told)
 
 
 def show_connections(listener: ServesClients, with_statistics: bool) -> None:
@@ -43,6 +43,8 @@ def _show_answers(name: str, found: SinkStatistics, with_statistics: bool) -> No
         uncertain = [f"up to {count(found.lost, 'answer')} may be lost"] if found.lost else []
         uncertain += [f"up to {count(found.repeated, 'answer')} may be there twice"] if found.repeated else []
         say(f"note: {name}: connection lost {_times(found.breaks)}: {', '.join(uncertain)}")
+    if found.undelivered:
+        say(f"note: {name}: {count(found.undelivered, 'answer')} could not be delivered, and are dead letters")
     if with_statistics and found.breaks:
         say(f"{name}: broken {_times(found.breaks)}; {found.lost} lost, {found.repeated} twice, at most")
 

@@ -17,6 +17,7 @@ from tidelog.connectors.mqtt.settings import BrokerSettings
 from tidelog.connectors.replay import recorded_messages
 from tidelog.connectors.spec import parse_spec
 from tidelog.gateway.building import Unit, build, build_mappers, http_settings
+from tidelog.gateway.doubts import doubts
 from tidelog.gateway.settings import (
     AnySink,
     AnySource,
@@ -42,6 +43,8 @@ def check(settings: GatewaySettings, file: Path, *, with_ends: bool) -> int:
     for unit in units:
         show_diagnostics(unit.plan.warnings, unit.plan.name, unit.plan.program.text)
         write_out(_summary(unit))
+    for line in doubts(settings, units):
+        say(f"warning: {line}")
     check_surroundings(settings, file.parent)
     if settings.http is not None:
         write_out(f"http: {http_settings(settings.http, file.parent).url}\n")

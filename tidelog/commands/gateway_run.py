@@ -127,10 +127,6 @@ class Gateway:
         if not self._settings.state:
             return None
         path = self._file.parent / self._settings.state / unit.settings.name
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise SpecError(f"cannot keep the state in `{path}`: {error.strerror}") from None
         return open_state(str(path), unit.plan, when_changed=self._settings.when_program_changes)
 
     def _tapped(self) -> list[str]:

@@ -19,7 +19,7 @@ from tidelog.plans.visible import visible
 if TYPE_CHECKING:
     from tidelog.plans.plan import Plan
 
-DONE, BAD, USAGE = 0, 1, 2
+DONE, BAD, USAGE, AWAY = 0, 1, 2, 4
 
 
 def load_plan(path: str, *, queries: Iterable[str] | None = None, outputs: bool = True, depth: int | None = None) -> Plan:

@@ -182,14 +182,20 @@ def _handled_by(handler: _Handler) -> Iterator[None]:
 
 def _is_ours(frame: FrameType | None) -> bool:
     """Whether code of ours is at work, or what it calls, and not an event loop, or what that calls."""
+    is_found = False
     while frame is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package in _LOOPS or frame.f_code.co_name == "__del__":  # where an exception would be lost
+        if _loses_exceptions(frame, package) or (package in _LOOPS and not is_found):
             return False
-        if package == "tidelog":
-            return True
+        is_found = is_found or package == "tidelog"
         frame = frame.f_back
     return True
+
+
+def _loses_exceptions(frame: FrameType, package: str) -> bool:
+    """Whether Python calls it where an object goes: it would print an exception from there, and go on."""
+    name = frame.f_code.co_name
+    return name == "__del__" or package == "weakref" or (package == "importlib" and name == "cb")
 
 
 def _say_at_once(text: str) -> None:

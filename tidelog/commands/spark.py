@@ -9,7 +9,7 @@ from contextlib import suppress
 from tidelog.commands import spark_run
 from tidelog.commands.access import access_of, add_access_options
 from tidelog.commands.numbers import positive, seconds
-from tidelog.commands.outcome import DONE
+from tidelog.commands.outcome import AWAY, DONE, say
 from tidelog.commands.signals import noted_signals
 from tidelog.connectors import spark
 from tidelog.connectors.outbox_client import FORM
@@ -54,14 +54,14 @@ def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write tables until a signal asks to stop; with `--once` until there is nothing left."""
+    """Write tables until a signal asks to stop; with `--once` until there is nothing left of those that answer."""
     if is_remote(options.log):
         raise SpecError(f"`--log` is a file of this machine, got `{options.log}`")
     spark.check_requirements()
     fields = dict(map(spark.parse_declaration, options.fields))
     access = access_of(options)
     with spark.Ingestion(
-        options.sources, options.tables, options.checkpoint, rows=options.rows, fields=fields, access=access
+        options.sources, options.tables, options.checkpoint, rows=options.rows, fields=fields, access=access, tell=say
     ) as ingestion:
         try:
             session = spark.spark_session("tidelog ingest", cores=options.cores, log=options.log)
@@ -69,8 +69,10 @@ def run(options: argparse.Namespace) -> int:
             raise SpecError(f"cannot write `{options.log}`: {error.strerror}") from error
         with noted_signals() as arrived:
             try:
-                ingestion.run(session, every=options.every, once=options.once, is_stopped=lambda: bool(arrived))
+                are_all = ingestion.run(session, every=options.every, once=options.once, is_stopped=lambda: bool(arrived))
             finally:
                 with suppress(Exception):  # it may have ended before us, and what is written is written
                     session.stop()
-    return 128 + arrived[0] if arrived else DONE
+    if arrived:
+        return 128 + arrived[0]
+    return DONE if are_all else AWAY

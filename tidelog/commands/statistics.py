@@ -26,7 +26,9 @@ class Running(Protocol):
     """What streams facts through a plan: an engine, or a durable run."""
 
     plan: Plan
-    rejected: int
+
+    @property
+    def rejected(self) -> int: ...
 
     async def run(self) -> None: ...
 

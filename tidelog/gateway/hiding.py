@@ -6,7 +6,10 @@ import re
 
 from tidelog.plans.suggestions import suggest
 
-_SECRETS = ("password", "token", "secret", "authorization")
+_SECRETS = ("password", "passphrase", "token", "secret", "authorization")
+"""What keys are called that hold secrets, or nearly called."""
+_OTHERS = ("passwd", "api_key", "apikey", "private_key")
+"""What else such keys have in their names; `key` alone is that of a file."""
 _KEY = re.compile(r"""([A-Za-z_][\w-]*)["']?[ \t]*=[ \t]*""")
 _PLACE = re.compile(r"""\{\s*(?:env|file|credential)\s*=\s*(?:"[^"\n]*"|'[^'\n]*')\s*\}""")
 _VALUE = re.compile(r'"""(?:.*?"""|.*)' r"|'''(?:.*?'''|.*)" r"|\[[^\]\n]*\n[^\]]*|[^\n]*", re.DOTALL)
@@ -25,16 +28,17 @@ def hide_secrets(text: str) -> str:
     'password = { env = "NAME" }, url = "mqtt://****@host"'
     """
     for key in _KEY.finditer(text):
-        if _is_secret(key[1]) and not _PLACE.match(text, key.end()):
+        if is_secret(key[1]) and not _PLACE.match(text, key.end()):
             value = _VALUE.match(text, key.end())
             end = key.end() if value is None else value.end()
             text = text[: key.end()] + _stars(text[key.end() : end]) + text[end:]
     return _USER.sub(lambda user: _stars(user[0]), text)
 
 
-def _is_secret(name: str) -> bool:
-    name = name.lower()
-    return any(word in name for word in _SECRETS) or bool(suggest(name, _SECRETS))
+def is_secret(name: str) -> bool:
+    """Whether a key is called, or nearly called, like a secret."""
+    name = name.lower().replace("-", "_")
+    return any(word in name for word in (*_SECRETS, *_OTHERS)) or bool(suggest(name, _SECRETS))
 
 
 def _stars(text: str) -> str:

