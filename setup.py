@@ -18,19 +18,23 @@ REPOSITORY = "https://github.com/tidelog/tidelog"
 COMPILED = os.environ.get("TIDELOG_COMPILE") == "1"
 # Not among them: the session, which is the front door; the controls of loops, between whose calls Python hears of signals;
 # what is told of answers, whose options are looked at as they were given.
+ROOMS = ("stores", "standing", "metric", "joins", "grouped", "windows", "loops", "ask", "ask/*")
+COLD = ("__init__", "ask/telling/telling")
 HOT = (
+    "tidelog/operators/operator.py",
     *sorted(
-        {*glob("tidelog/operators/*.py"), *glob("tidelog/operators/ask/*.py")}
-        - {f"tidelog/operators/{name}.py" for name in ("__init__", "ask/__init__", "ask/telling")}
+        path
+        for room in ROOMS
+        for path in glob(f"tidelog/operators/{room}/*.py")
+        if not path.removesuffix(".py").endswith(COLD)
     ),
-    "tidelog/operators/counting/window.py",  # what inherits from a compiled class is compiled
-    *(f"tidelog/operators/sld/{name}.py" for name in ("systems", "values")),
+    "tidelog/operators/grouped/counting/window.py",  # what inherits from a compiled class is compiled
+    *(f"tidelog/operators/sld/comparisons/{name}.py" for name in ("systems", "values")),
+    *(f"tidelog/runtime/emission/{name}.py" for name in ("agenda", "emission", "growing", "points")),
+    *(f"tidelog/runtime/intake/{name}.py" for name in ("admitting", "intake", "source_state", "tracks", "watermarks")),
     *(
-        f"tidelog/runtime/{name}.py"
-        for name in (
-            *("admitting", "agenda", "emission", "graph", "growing", "intake", "network", "outlet", "readers", "showing"),
-            *("prospects", "row_prospects", "source_state", "tracks", "units", "watermarks"),
-        )
+        f"tidelog/runtime/network/{name}.py"
+        for name in ("graph", "network", "outlet", "prospects", "readers", "row_prospects", "units")
     ),
 )
 

@@ -22,7 +22,7 @@ from functools import partial
 import tidelog
 from benchmarks.figures import Figure, show
 from benchmarks.measure import Run, cpu_by_turns, push_all
-from tidelog.plans.facts import Record
+from tidelog.plans.data.facts import Record
 
 READINGS, BATCH, REPEATS = 40_000, 1_000, 3
 GROUPS, AT_ONCE = 10_000, 50

@@ -18,7 +18,7 @@ from itertools import pairwise
 import tidelog
 from benchmarks.figures import Figure, show
 from benchmarks.measure import Run, cpu_by_turns
-from tidelog.plans.facts import Record
+from tidelog.plans.data.facts import Record
 
 TURBINES, TICKS, HIGH = 10_000, 30, 0.01
 LONG_TICKS, LONG_TURBINES = 2_000, 500

@@ -22,8 +22,8 @@ from benchmarks import events, latency
 from benchmarks.figures import Figure, show
 from benchmarks.measure import cpu_by_turns, push_all
 from tidelog import native
-from tidelog.plans.facts import Record
-from tidelog.runtime.session import Session
+from tidelog.plans.data.facts import Record
+from tidelog.runtime.sessions.session import Session
 
 ROOT = Path(__file__).parent.parent
 WHEEL = ROOT / "build" / "compiled" / "wheel"

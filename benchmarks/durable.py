@@ -19,9 +19,9 @@ import tidelog
 from benchmarks.figures import Figure, show
 from benchmarks.shortstop import PROGRAM
 from benchmarks.traffic import SECONDS, as_text, traffic
-from tidelog.connectors.state_store import StateDirectory
-from tidelog.runtime.durability import Changes, Input
-from tidelog.runtime.events import Taken, pack_events
+from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.runtime.journal.events import Taken, pack_events
+from tidelog.runtime.ports.durability import Changes, Input
 
 LEAST = 1 / 0.85
 """With a state, a run takes no longer than this, as a multiple."""

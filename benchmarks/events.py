@@ -19,9 +19,9 @@ import msgspec
 import tidelog
 from benchmarks.figures import Figure, show
 from tidelog.operators.operator import Operator
-from tidelog.plans.facts import Fact
-from tidelog.runtime.interfaces import EmitMode
-from tidelog.runtime.session import Session
+from tidelog.plans.data.facts import Fact
+from tidelog.runtime.ports.interfaces import EmitMode
+from tidelog.runtime.sessions.session import Session
 
 EVENTS, WARM_UP = 3_000, 300
 RULES = (1, 10, 100, 1_000)

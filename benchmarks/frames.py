@@ -17,7 +17,7 @@ from benchmarks.measure import Job, cpu_by_turns
 from tidelog.connectors import JsonDecoder
 from tidelog.runtime.frames.arrow import stream_of
 from tidelog.runtime.frames.reading import read_stream, reader_of
-from tidelog.runtime.intake import Intake
+from tidelog.runtime.intake.intake import Intake
 
 ROWS = 300_000
 CALLS = 20_000

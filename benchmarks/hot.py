@@ -22,8 +22,8 @@ from benchmarks.lars.laser import JOIN
 from benchmarks.lars.sessions import FullWindow, collecting_seldom
 from benchmarks.lars.streams import pairs
 from benchmarks.measure import Run, cpu_by_turns
-from tidelog.plans.plan import Plan
-from tidelog.runtime.emission import emission
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.emission.emission import emission
 
 WINDOW, TICKS, REPEATS = 20, 20, 5
 RATE, THIN = 800, 200

@@ -16,8 +16,8 @@ import anyio
 
 import tidelog
 from benchmarks.figures import Figure, show
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
+from tidelog.plans.data.facts import Record
+from tidelog.plans.plan.plan import Plan
 
 EVENTS, WARM_UP = 2_000, 100
 PAUSE = 0.001

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from tidelog.plans.facts import Record
-from tidelog.runtime.session import Session
+from tidelog.plans.data.facts import Record
+from tidelog.runtime.sessions.session import Session
 
 Run = Callable[[], object]
 Job = Callable[[], Run]

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import tidelog
 from benchmarks.figures import Figure, show
-from tidelog.plans.facts import Record
+from tidelog.plans.data.facts import Record
 
 WINDOWS, WINDOW, ROWS = 1_000, 10, 10
 ALONG_TARGET = 1.1

@@ -12,7 +12,7 @@ from functools import partial
 import tidelog
 from benchmarks.figures import Figure, show
 from benchmarks.measure import Run, cpu_by_turns, push_all
-from tidelog.plans.facts import Record
+from tidelog.plans.data.facts import Record
 
 STORED = 20_000
 TICKS, ROWS = 20, 100

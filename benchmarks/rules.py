@@ -16,8 +16,8 @@ import anyio
 import tidelog
 from benchmarks.figures import Figure, show
 from benchmarks.measure import Job, Run, cpu_by_turns, push_all
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
+from tidelog.plans.data.facts import Record
+from tidelog.plans.plan.plan import Plan
 
 RULES = 100
 TARGET = 1.0

@@ -13,7 +13,7 @@ from functools import partial
 import tidelog
 from benchmarks.figures import Figure, show
 from benchmarks.measure import Run, cpu_by_turns, push_all
-from tidelog.plans.facts import Record, Row
+from tidelog.plans.data.facts import Record, Row
 
 FACTS = 1_000
 SHORT, LONG = 10, 1_000

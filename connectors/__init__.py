@@ -8,30 +8,30 @@ from typing import TYPE_CHECKING
 from tidelog.plans.lazy import exports
 
 if TYPE_CHECKING:
-    from tidelog.connectors.acceptor import ClientLimits
-    from tidelog.connectors.addresses import TcpAddress, UnixAddress
-    from tidelog.connectors.background import load_facts
-    from tidelog.connectors.batch_files import BatchLoader
-    from tidelog.connectors.csv_decoder import CsvDecoder
-    from tidelog.connectors.dead_letters import DeadLetterWriter
-    from tidelog.connectors.decoding import Decoder
-    from tidelog.connectors.file_sink import FileSink
-    from tidelog.connectors.file_source import FileSource
-    from tidelog.connectors.formatting import Encoder
-    from tidelog.connectors.json_decoder import JsonDecoder
-    from tidelog.connectors.json_encoder import JsonEncoder
-    from tidelog.connectors.listener_sink import ListenerSink
-    from tidelog.connectors.listener_source import ListenerSource
+    from tidelog.connectors.files.background import load_facts
+    from tidelog.connectors.files.batch_files import BatchLoader
+    from tidelog.connectors.formats.csv.decoder import CsvDecoder
+    from tidelog.connectors.formats.decoding import Decoder
+    from tidelog.connectors.formats.formatting import Encoder
+    from tidelog.connectors.formats.json.decoder import JsonDecoder
+    from tidelog.connectors.formats.json.encoder import JsonEncoder
+    from tidelog.connectors.formats.text.decoder import TextDecoder
+    from tidelog.connectors.formats.text.encoder import TextEncoder
     from tidelog.connectors.memory import MemorySink, MemorySource, PushSource
-    from tidelog.connectors.modbus import ModbusDevice
-    from tidelog.connectors.opcua import OpcUaServer
-    from tidelog.connectors.socket_sink import SocketSink
-    from tidelog.connectors.socket_source import SocketSource
+    from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
+    from tidelog.connectors.sinks.file_sink import FileSink
+    from tidelog.connectors.sinks.listener_sink import ListenerSink
+    from tidelog.connectors.sinks.socket_sink import SocketSink
+    from tidelog.connectors.sinks.stdout_sink import StdoutSink
+    from tidelog.connectors.sources.file_source import FileSource
+    from tidelog.connectors.sources.listener_source import ListenerSource
+    from tidelog.connectors.sources.modbus import ModbusDevice
+    from tidelog.connectors.sources.opcua import OpcUaServer
+    from tidelog.connectors.sources.socket_source import SocketSource
+    from tidelog.connectors.sources.stdin_source import StdinSource
     from tidelog.connectors.spec import open_sink, open_source, parse_spec
-    from tidelog.connectors.stdin_source import StdinSource
-    from tidelog.connectors.stdout_sink import StdoutSink
-    from tidelog.connectors.text_decoder import TextDecoder
-    from tidelog.connectors.text_encoder import TextEncoder
+    from tidelog.connectors.transport.acceptor import ClientLimits
+    from tidelog.connectors.transport.addresses import TcpAddress, UnixAddress
 
 __all__ = [
     "BatchLoader",
@@ -66,30 +66,30 @@ __all__ = [
 ]
 
 _HOMES = {
-    "acceptor": ("ClientLimits",),
-    "addresses": ("TcpAddress", "UnixAddress"),
-    "background": ("load_facts",),
-    "batch_files": ("BatchLoader",),
-    "csv_decoder": ("CsvDecoder",),
-    "dead_letters": ("DeadLetterWriter",),
-    "decoding": ("Decoder",),
-    "file_sink": ("FileSink",),
-    "file_source": ("FileSource",),
-    "formatting": ("Encoder",),
-    "json_decoder": ("JsonDecoder",),
-    "json_encoder": ("JsonEncoder",),
-    "listener_sink": ("ListenerSink",),
-    "listener_source": ("ListenerSource",),
+    "transport.acceptor": ("ClientLimits",),
+    "transport.addresses": ("TcpAddress", "UnixAddress"),
+    "files.background": ("load_facts",),
+    "files.batch_files": ("BatchLoader",),
+    "formats.csv.decoder": ("CsvDecoder",),
+    "sinks.dead_letters": ("DeadLetterWriter",),
+    "formats.decoding": ("Decoder",),
+    "sinks.file_sink": ("FileSink",),
+    "sources.file_source": ("FileSource",),
+    "formats.formatting": ("Encoder",),
+    "formats.json.decoder": ("JsonDecoder",),
+    "formats.json.encoder": ("JsonEncoder",),
+    "sinks.listener_sink": ("ListenerSink",),
+    "sources.listener_source": ("ListenerSource",),
     "memory": ("MemorySink", "MemorySource", "PushSource"),
-    "modbus": ("ModbusDevice",),
-    "opcua": ("OpcUaServer",),
-    "socket_sink": ("SocketSink",),
-    "socket_source": ("SocketSource",),
+    "sources.modbus": ("ModbusDevice",),
+    "sources.opcua": ("OpcUaServer",),
+    "sinks.socket_sink": ("SocketSink",),
+    "sources.socket_source": ("SocketSource",),
     "spec": ("open_sink", "open_source", "parse_spec"),
-    "stdin_source": ("StdinSource",),
-    "stdout_sink": ("StdoutSink",),
-    "text_decoder": ("TextDecoder",),
-    "text_encoder": ("TextEncoder",),
+    "sources.stdin_source": ("StdinSource",),
+    "sinks.stdout_sink": ("StdoutSink",),
+    "formats.text.decoder": ("TextDecoder",),
+    "formats.text.encoder": ("TextEncoder",),
 }
 
 if not TYPE_CHECKING:  # a checker would take it that every name is there

@@ -8,10 +8,10 @@ from itertools import islice
 import anyio
 import anyio.lowlevel
 
-from tidelog.plans.facts import Record
-from tidelog.plans.questions import HypotheticalAnswer
-from tidelog.runtime.channels import Channel
-from tidelog.runtime.interfaces import AnyAnswer, Batch
+from tidelog.plans.data.facts import Record
+from tidelog.plans.plan.questions import HypotheticalAnswer
+from tidelog.runtime.actors.channels import Channel
+from tidelog.runtime.ports.interfaces import AnyAnswer, Batch
 
 BATCH_RECORDS = 1024
 """How many facts of a `MemorySource` go into one batch."""

@@ -10,24 +10,24 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from urllib.parse import parse_qsl, urlsplit
 
-from tidelog.connectors.acceptor import ClientLimits
-from tidelog.connectors.addresses import Address, TcpAddress, UnixAddress
-from tidelog.connectors.decoding import Decoder
-from tidelog.connectors.dividing import DividingDecoder, positions_of
-from tidelog.connectors.file_sink import FileSink
-from tidelog.connectors.file_source import FileSource
-from tidelog.connectors.formats import FORMATS, format_of_path, make_decoder, make_encoder
-from tidelog.connectors.framing import MAX_LINE
-from tidelog.connectors.listener_sink import ListenerSink
-from tidelog.connectors.listener_source import ListenerSource
-from tidelog.connectors.socket_sink import SocketSink
-from tidelog.connectors.socket_source import SocketSource
-from tidelog.connectors.stdin_source import StdinSource
-from tidelog.connectors.stdout_sink import StdoutSink
-from tidelog.plans.errors import SpecError
-from tidelog.plans.facts import Schema
-from tidelog.plans.suggestions import suggest
-from tidelog.runtime.interfaces import Listener, Sink, Source
+from tidelog.connectors.formats.decoding import Decoder
+from tidelog.connectors.formats.dividing import DividingDecoder, positions_of
+from tidelog.connectors.formats.formats import FORMATS, format_of_path, make_decoder, make_encoder
+from tidelog.connectors.formats.framing import MAX_LINE
+from tidelog.connectors.sinks.file_sink import FileSink
+from tidelog.connectors.sinks.listener_sink import ListenerSink
+from tidelog.connectors.sinks.socket_sink import SocketSink
+from tidelog.connectors.sinks.stdout_sink import StdoutSink
+from tidelog.connectors.sources.file_source import FileSource
+from tidelog.connectors.sources.listener_source import ListenerSource
+from tidelog.connectors.sources.socket_source import SocketSource
+from tidelog.connectors.sources.stdin_source import StdinSource
+from tidelog.connectors.transport.acceptor import ClientLimits
+from tidelog.connectors.transport.addresses import Address, TcpAddress, UnixAddress
+from tidelog.plans.data.facts import Schema
+from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.diagnostics.suggestions import suggest
+from tidelog.runtime.ports.interfaces import Listener, Sink, Source
 
 ACCEPTED = (
     "`-`, a path, `file:PATH`, `tcp://HOST:PORT`, `tcp+listen://HOST:PORT`, `unix:///PATH`, `unix+listen:///PATH`; "
@@ -108,7 +108,7 @@ def open_source(
 
 
 def _open_parquet(spec: Spec, schema: Schema) -> Source:
-    from tidelog.connectors.parquet_source import ParquetSource  # noqa: PLC0415 - only who has Parquet needs pyarrow
+    from tidelog.connectors.sources.parquet_source import ParquetSource  # noqa: PLC0415 - only who has Parquet needs pyarrow
 
     predicate = spec.predicate or PurePath(spec.path).stem
     parts = None if spec.by is None else positions_of(spec.by, schema, predicate, spec.path)
@@ -151,7 +151,7 @@ def open_sink(
 def _open_tables(text: str, spec: Spec, schema: Schema, outputs: Iterable[str]) -> Sink:
     if not spec.is_format_told:
         raise SpecError(f"`{text}`: tables go to a folder, which `parquet:DIR` names")
-    from tidelog.connectors.parquet_sink import ParquetSink  # noqa: PLC0415 - only who has Parquet needs pyarrow
+    from tidelog.connectors.sinks.parquet_sink import ParquetSink  # noqa: PLC0415 - only who has Parquet needs pyarrow
 
     return ParquetSink(spec.path, schema, outputs)
 

@@ -5,10 +5,11 @@ moment between two calls `snapshot` gives its whole state as plain data (lists, 
 
 Facts travel with a **frontier** behind them: a promise that no new coverage at times ≤ frontier will come through that
 port. An operator passes on a promise of its own, `frontier`, computed from those of its ports; a `far_sighted` one promises
-more where it knows that it cannot hold (`plans/analysis/prospects.py`). What goes on holding until further notice is
-announced, or, where it has `pieces`, told anew at each frontier (`operators/open_rows.py`). What a channel carries is
-disjoint: each row at each time is sent at most once. An operator relies on this for its ports and keeps it for its output;
-but what a union passes on (`plans/analysis/repeating.py`) may come again, at ports that take it without harm.
+more where it knows that it cannot hold (`plans/analysis/physical/prospects.py`). What goes on holding until further notice
+is announced, or, where it has `pieces`, told anew at each frontier (`operators/stores/open_rows.py`). What a channel carries
+is disjoint: each row at each time is sent at most once. An operator relies on this for its ports and keeps it for its
+output; but what a union passes on (`plans/analysis/physical/repeating.py`) may come again, at ports that take it without
+harm.
 
 One that can make many facts of few looks at the `room` that there is, and raises NoRoomError where it is too little.
 """
@@ -20,10 +21,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidelog.operators.open_rows import OpenRows, Pieces
-from tidelog.operators.room import Room
-from tidelog.plans.facts import Fact, Row
-from tidelog.plans.timeline import NEG, POS
+from tidelog.operators.stores.open_rows import OpenRows, Pieces
+from tidelog.operators.stores.room import Room
+from tidelog.plans.data.facts import Fact, Row
+from tidelog.plans.data.timeline import NEG, POS
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 The operators run to completion in one task, since tasks on one thread gain nothing from each other. The session takes all
 that waits at once, so batches grow under load; a lone event it takes in the turn of its source, while nothing else waits.
-What it tells goes to the sinks through channels (`runtime/direct.py`), so that a slow sink slows down the sources; or, where
-the run has a state, through a ledger (`runtime/ledger.py`), which stores it, and what has been read, before a sink sees it.
+What it tells goes to the sinks through channels (`runtime/actors/direct.py`), so that a slow sink slows down the sources;
+or, where the run has a state, through a ledger (`runtime/durable/ledger.py`), which stores it, and what has been read,
+before a sink sees it.
 """
 
 from __future__ import annotations
@@ -20,24 +21,35 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.abc import TaskGroup
 
-from tidelog.plans.errors import ConnectorError, StateError
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.plans.questions import Status
-from tidelog.plans.times import TimeLike
-from tidelog.runtime.alignment import Alignment
-from tidelog.runtime.arguments import AtEnd, check_at_end
-from tidelog.runtime.causes import first_cause
-from tidelog.runtime.changing import Becoming
-from tidelog.runtime.channels import CHANNEL_BOUND, Channel
-from tidelog.runtime.clock import NAME, Clock, ahead_of, start_sources
-from tidelog.runtime.direct import Direct
-from tidelog.runtime.durability import Backlog, Keep, StateStore
-from tidelog.runtime.events import Ended, Event, Ignored, Left, Opened, Passed, Taken
-from tidelog.runtime.graph import Hear
-from tidelog.runtime.head import plain_options
-from tidelog.runtime.intake import MAX_LEAD, IntakeStatistics
-from tidelog.runtime.interfaces import (
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.times import TimeLike
+from tidelog.plans.diagnostics.errors import ConnectorError, StateError
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.plan.questions import Status
+from tidelog.runtime.actors.alignment import Alignment
+from tidelog.runtime.actors.causes import first_cause
+from tidelog.runtime.actors.channels import CHANNEL_BOUND, Channel
+from tidelog.runtime.actors.clock import NAME, Clock, ahead_of, start_sources
+from tidelog.runtime.actors.dead_letters import Letters
+from tidelog.runtime.actors.direct import Direct
+from tidelog.runtime.actors.listening import Sources
+from tidelog.runtime.actors.silence import check_seconds
+from tidelog.runtime.actors.supervision import Rest, RestartPolicy, SinkActor, SourceEvent
+from tidelog.runtime.corrections.taking_back import check_corrections, check_takes_back, pieces_of
+from tidelog.runtime.corrections.taking_back import refused as refused_retractions
+from tidelog.runtime.durable.ledger import EVERY, Ledger
+from tidelog.runtime.durable.reloading import Reload, check_reload
+from tidelog.runtime.durable.storing import Ends, Storing
+from tidelog.runtime.emission.violations import Violation
+from tidelog.runtime.intake.arguments import AtEnd, check_at_end
+from tidelog.runtime.intake.intake import MAX_LEAD, IntakeStatistics
+from tidelog.runtime.journal.events import Ended, Event, Ignored, Left, Opened, Passed, Taken
+from tidelog.runtime.journal.manifest import plain_options
+from tidelog.runtime.migration.changing import Becoming
+from tidelog.runtime.network.graph import Hear
+from tidelog.runtime.network.state_bound import MAX_STATE, ON_THE_WAY, Holding
+from tidelog.runtime.ports.durability import Backlog, Keep, StateStore
+from tidelog.runtime.ports.interfaces import (
     AnyAnswer,
     Batch,
     DeadLetters,
@@ -51,23 +63,12 @@ from tidelog.runtime.interfaces import (
     Tick,
     WritesTimes,
 )
-from tidelog.runtime.ledger import EVERY, Ledger
-from tidelog.runtime.letters import Letters
-from tidelog.runtime.listening import Sources
-from tidelog.runtime.reloading import Reload, check_reload
-from tidelog.runtime.session import Session
-from tidelog.runtime.session_statistics import SessionStatistics
-from tidelog.runtime.silence import check_seconds
-from tidelog.runtime.state_bound import MAX_STATE, ON_THE_WAY, Holding
-from tidelog.runtime.storing import Ends, Storing
-from tidelog.runtime.supervision import Rest, RestartPolicy, SinkActor, SourceEvent
-from tidelog.runtime.taking_back import check_corrections, check_takes_back, pieces_of
-from tidelog.runtime.taking_back import refused as refused_retractions
-from tidelog.runtime.violations import Violation
+from tidelog.runtime.sessions.session import Session
+from tidelog.runtime.sessions.statistics import SessionStatistics
 
 if TYPE_CHECKING:
+    from tidelog.runtime.why.evidence.model import Writing
     from tidelog.runtime.why.memory import Known
-    from tidelog.runtime.why.model import Writing
 
 logger = logging.getLogger("tidelog")
 
@@ -95,10 +96,10 @@ class Engine:
     1970): facts are expected at most so far behind it, and at most `max_ahead` ahead of it, which is then the lateness and
     five minutes unless told (`math.inf`: any distance). It needs a program with a unit.
     With `state`, a store such as `tidelog.StateDirectory`, a run that was killed goes on with the next one: no fact is lost
-    that a source can bring again, and no answer; `runtime/durability.py` has what sources and sinks promise. A commit is
-    due `commit_every` seconds after the last one, once something happens. `keep` says how long input stays in the journal,
-    `backlog` how much may wait for sinks. A run goes on with a program that has changed; `reload` says what becomes of
-    state that the program does not take up: `refuse` (SpecError), or `drop`.
+    that a source can bring again, and no answer; `runtime/ports/durability.py` has what sources and sinks promise. A commit
+    is due `commit_every` seconds after the last one, once something happens. `keep` says how long input stays in the
+    journal, `backlog` how much may wait for sinks. A run goes on with a program that has changed; `reload` says what becomes
+    of state that the program does not take up: `refuse` (SpecError), or `drop`.
     A sink that is away is then tried again without end, unless `restarts` says so.
     With `corrections`, facts that are in the journal can be taken back (`Batch.retractions`): what would not have been told
     without them is taken back, too. It needs `emit="changes"`, and sinks that take it; SpecError otherwise.

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from tidelog import MemorySource
-from tidelog.connectors.state_store import StateDirectory
-from tidelog.plans.facts import Record
-from tidelog.runtime.durability import Changes, Kept
-from tidelog.runtime.interfaces import Batch
+from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.plans.data.facts import Record
+from tidelog.runtime.ports.durability import Changes, Kept
+from tidelog.runtime.ports.interfaces import Batch
 
 
 class CrashError(Exception):

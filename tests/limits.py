@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from hypothesis import strategies as st
 
-from tidelog.operators.amortised import LEAST, LIMITS
+from tidelog.operators.stores.amortised import LEAST, LIMITS
 
 
 @contextmanager

@@ -13,10 +13,10 @@ from typing import Literal
 import anyio
 
 from children import WAIT
-from tidelog.plans.facts import Record
-from tidelog.runtime.durability import Heading
-from tidelog.runtime.interfaces import Rejected, Sink, SinkStatistics
-from tidelog.runtime.supervision import Group, RestartPolicy, SinkActor
+from tidelog.plans.data.facts import Record
+from tidelog.runtime.actors.supervision import Group, RestartPolicy, SinkActor
+from tidelog.runtime.ports.durability import Heading
+from tidelog.runtime.ports.interfaces import Rejected, Sink, SinkStatistics
 
 Kind = Literal["too long", "not encodable", "refused for good", "refused for now"]
 KINDS: tuple[Kind, ...] = ("too long", "not encodable", "refused for good", "refused for now")

@@ -13,7 +13,7 @@ from oracle.grid import common_step
 from oracle.notation import at, binary, fact, iv, op, program, runs, solve, term
 from oracle.reach import exact_range, horizon
 from oracle.truth import Violation
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Comparison,
     Conjunction,
     FactStatement,

@@ -12,8 +12,8 @@ from oracle.evaluate import GroundFact, Model, evaluate
 from oracle.lars import inputs_of
 from oracle.notation import fact, runs
 from oracle.reach import Reach, exact_range, horizon, reach
-from tidelog.plans.parser import parse
-from tidelog.plans.syntax import Interval
+from tidelog.plans.language.parser import parse
+from tidelog.plans.tree.syntax import Interval
 
 
 def solve(text: str, facts: Sequence[GroundFact], *, start: int | None = None, low: int = -4, high: int = 20) -> Model:

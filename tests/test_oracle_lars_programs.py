@@ -23,7 +23,7 @@ from oracle.lars_programs import (
     lars_streams,
 )
 from oracle.reach import exact_range, horizon, reach
-from tidelog.plans.syntax import Atom, Formula, Negation, Program, Window
+from tidelog.plans.tree.syntax import Atom, Formula, Negation, Program, Window
 
 FORMS = [EVERY_FORM, RECURSION, replace(HEADS, values=True)]
 

@@ -16,7 +16,7 @@ from oracle.grounding import parts, unsafe_variables
 from oracle.notation import at, fact, op, program
 from oracle.programs import EVERYTHING, FORWARD, NON_RECURSIVE, Features, Kind, programs, shuffled_within, streams
 from oracle.reach import Reach, exact_range, horizon, reach
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Atom,
     Binary,
     Comparison,

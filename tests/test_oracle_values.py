@@ -6,7 +6,7 @@ import pytest
 
 from oracle.notation import at, calc, fact, solve, term
 from oracle.values import Undefined, canonical, evaluate_expression
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Atom,
     Comparison,
     Expression,

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from tidelog.compiling import compile, compile_batch, compile_batch_path, compile_path
     from tidelog.connectors.memory import MemorySink, MemorySource, PushSource
     from tidelog.connectors.spec import open_sink, open_source
-    from tidelog.connectors.state_store import StateDirectory
-    from tidelog.plans.batch import BatchPlan
-    from tidelog.plans.changes import Change
-    from tidelog.plans.errors import (
+    from tidelog.connectors.store.state_store import StateDirectory
+    from tidelog.plans.compiling.batch import BatchPlan
+    from tidelog.plans.data.changes import Change
+    from tidelog.plans.data.facts import Answer
+    from tidelog.plans.diagnostics.errors import (
         ConnectorError,
         DataError,
         Diagnostic,
@@ -27,18 +28,17 @@ if TYPE_CHECKING:
         StateError,
         TidelogError,
     )
-    from tidelog.plans.facts import Answer
-    from tidelog.plans.plan import Plan
-    from tidelog.plans.questions import GroundLiteral, HypotheticalAnswer, Open
-    from tidelog.runtime.batch.decision import Decision
-    from tidelog.runtime.batch.entailment import consistent, entails
+    from tidelog.plans.plan.plan import Plan
+    from tidelog.plans.plan.questions import GroundLiteral, HypotheticalAnswer, Open
+    from tidelog.runtime.actors.supervision import RestartPolicy
+    from tidelog.runtime.batch.decisions.decision import Decision
+    from tidelog.runtime.batch.decisions.entailment import consistent, entails
+    from tidelog.runtime.batch.entry import materialise, read_frame
     from tidelog.runtime.batch.materialisation import Materialisation, MaterialisationStatistics
-    from tidelog.runtime.durability import Backlog, Keep
+    from tidelog.runtime.emission.violations import Violation
     from tidelog.runtime.engine import Engine
-    from tidelog.runtime.frames.entry import materialise, read_frame
-    from tidelog.runtime.session import Session
-    from tidelog.runtime.supervision import RestartPolicy
-    from tidelog.runtime.violations import Violation
+    from tidelog.runtime.ports.durability import Backlog, Keep
+    from tidelog.runtime.sessions.session import Session
 
 __all__ = [
     "Answer",
@@ -88,10 +88,10 @@ _HOMES = {
     "compiling": ("compile", "compile_batch", "compile_batch_path", "compile_path"),
     "connectors.memory": ("MemorySink", "MemorySource", "PushSource"),
     "connectors.spec": ("open_sink", "open_source"),
-    "connectors.state_store": ("StateDirectory",),
-    "plans.batch": ("BatchPlan",),
-    "plans.changes": ("Change",),
-    "plans.errors": (
+    "connectors.store.state_store": ("StateDirectory",),
+    "plans.compiling.batch": ("BatchPlan",),
+    "plans.data.changes": ("Change",),
+    "plans.diagnostics.errors": (
         "ConnectorError",
         "DataError",
         "Diagnostic",
@@ -104,18 +104,18 @@ _HOMES = {
         "StateError",
         "TidelogError",
     ),
-    "plans.facts": ("Answer",),
-    "plans.plan": ("Plan",),
-    "plans.questions": ("GroundLiteral", "HypotheticalAnswer", "Open"),
-    "runtime.batch.decision": ("Decision",),
-    "runtime.batch.entailment": ("consistent", "entails"),
+    "plans.data.facts": ("Answer",),
+    "plans.plan.plan": ("Plan",),
+    "plans.plan.questions": ("GroundLiteral", "HypotheticalAnswer", "Open"),
+    "runtime.batch.decisions.decision": ("Decision",),
+    "runtime.batch.decisions.entailment": ("consistent", "entails"),
     "runtime.batch.materialisation": ("Materialisation", "MaterialisationStatistics"),
-    "runtime.durability": ("Backlog", "Keep"),
+    "runtime.ports.durability": ("Backlog", "Keep"),
     "runtime.engine": ("Engine",),
-    "runtime.frames.entry": ("materialise", "read_frame"),
-    "runtime.session": ("Session",),
-    "runtime.supervision": ("RestartPolicy",),
-    "runtime.violations": ("Violation",),
+    "runtime.batch.entry": ("materialise", "read_frame"),
+    "runtime.sessions.session": ("Session",),
+    "runtime.actors.supervision": ("RestartPolicy",),
+    "runtime.emission.violations": ("Violation",),
 }
 
 if not TYPE_CHECKING:  # a checker would take it that every name is there

@@ -20,8 +20,8 @@ from tidelog.commands.arguments import Parser
 from tidelog.commands.outcome import BAD, USAGE, say, show_diagnostics
 from tidelog.commands.signals import stopped_by_signals
 from tidelog.native import is_compiled
-from tidelog.plans.errors import ConnectorError, ProgramError, SpecError, StateError, TidelogError
-from tidelog.plans.stopping import Stopped
+from tidelog.plans.diagnostics.errors import ConnectorError, ProgramError, SpecError, StateError, TidelogError
+from tidelog.plans.diagnostics.stopping import Stopped
 from tidelog.version import VERSION
 
 UNREAD = 141
@@ -52,7 +52,18 @@ COMMANDS = {
     "completion": "print the script with which a shell completes commands",
     "spark": "with Spark: run a program, write derived facts to tables",
 }
-"""Each command, which is the module of that name in `tidelog.commands`, and what it does."""
+"""Each command, and what it does."""
+_ROOMS = {
+    "batch": ("consistent", "entails", "materialise"),
+    "gateways": ("gateway", "init"),
+    "reasons": ("verify", "why"),
+    "rules": ("check", "completion", "explain", "fmt", "lsp", "plot", "test"),
+    "spark": ("spark",),
+    "stored": ("replay", "state"),
+    "streams": ("ask", "run"),
+}
+_HOMES = {name: f"tidelog.commands.{room}.{name}" for room, names in _ROOMS.items() for name in names}
+"""The module of each command, which is loaded once the command is chosen."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -140,4 +151,4 @@ def command_line() -> Parser:
 
 
 def _add_options(name: str, parser: Parser) -> None:
-    import_module(f"tidelog.commands.{name}").add_options(parser)
+    import_module(_HOMES[name]).add_options(parser)

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 from tidelog import connectors
 from tidelog.plans.checks.check import check_beside
-from tidelog.plans.compile import DEFAULT_RESOLUTION, compile_program
-from tidelog.plans.errors import DataError, Diagnostic, ProgramError, Span
-from tidelog.plans.facts import Record
-from tidelog.plans.parser import MAX_PROGRAM, parse, parse_what_reads
-from tidelog.plans.plan import Plan
-from tidelog.plans.preconditions import Unfolding
-from tidelog.plans.syntax import Ask, Program, Statement
+from tidelog.plans.compiling.compile import DEFAULT_RESOLUTION, compile_program
+from tidelog.plans.data.facts import Record
+from tidelog.plans.diagnostics.errors import DataError, Diagnostic, ProgramError, Span
+from tidelog.plans.language.parser import MAX_PROGRAM, parse, parse_what_reads
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.plan.preconditions import Unfolding
+from tidelog.plans.tree.syntax import Ask, Program, Statement
 
 if TYPE_CHECKING:
-    from tidelog.plans.batch import BatchPlan
+    from tidelog.plans.compiling.batch import BatchPlan
 
 QUERY = "<query>"
 """What a query's own text is called in errors."""
@@ -94,7 +94,7 @@ def compile_batch(
     >>> [step.id for step in plan.steps]
     ['ok', 'safe/1', 'safe']
     """
-    from tidelog.plans import batch  # noqa: PLC0415 - a stream, which has to start at once, has no use for it
+    from tidelog.plans.compiling import batch  # noqa: PLC0415 - a stream, which has to start at once, has no use for it
 
     plan = batch.compile_batch(_parse(text, name), keep, undeclared)
     return replace(plan, facts=(*plan.facts, *_load_background(plan, Path(folder))))

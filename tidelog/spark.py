@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 from tidelog.compiling import compile
 from tidelog.connectors import spark
-from tidelog.connectors.spark.requirements import STREAM_SETTINGS
-from tidelog.plans.errors import SpecError
-from tidelog.plans.plan import Plan
-from tidelog.runtime.staged import open_stage
+from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS
+from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.sessions.staged import open_stage
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from tidelog.plans.timeline import Timeline
+from tidelog.plans.data.timeline import Timeline
 
 STEP = Fraction(1, 2)
 """Endpoints are multiples of this."""

@@ -12,8 +12,8 @@ import random
 from collections.abc import Iterator
 
 from benchmarks.batch.drawing import Drawing
-from tidelog.plans.facts import Record
-from tidelog.plans.timeline import Timeline
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import Timeline
 
 SEED = 1
 INPUTS = 6

@@ -12,9 +12,9 @@ from itertools import accumulate
 from statistics import median
 
 from tidelog.compiling import compile_batch
-from tidelog.plans.batch import BatchPlan
-from tidelog.plans.facts import Record
-from tidelog.plans.timeline import Timeline
+from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import Timeline
 from tidelog.runtime.batch.materialisation import Materialisation, MaterialisationStatistics
 from tidelog.runtime.batch.strategies import StrategyName
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from itertools import count, islice
 
 from benchmarks.batch.drawing import Drawing
-from tidelog.plans.facts import Record
-from tidelog.plans.syntax import Value
-from tidelog.plans.timeline import Timeline
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import Timeline
+from tidelog.plans.tree.syntax import Value
 
 SEED = 1
 LONGEST = 200

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchmarks.batch.drawing import Drawing
-from tidelog.plans.facts import Record
-from tidelog.plans.timeline import NEG, POS, Timeline
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import NEG, POS, Timeline
 
 SEED = 1
 DAYS = 100

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from heapq import heappop, heappush
 
-from tidelog.plans.facts import Record, Row
-from tidelog.plans.syntax import Value
-from tidelog.plans.timeline import POS
+from tidelog.plans.data.facts import Record, Row
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.tree.syntax import Value
 
 Told = tuple[Row, int, int]
 """A row, and the first and the last time at which it holds; POS is a last time that is not known yet."""

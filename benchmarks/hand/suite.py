@@ -16,9 +16,9 @@ import tidelog
 from benchmarks.figures import Figure, show
 from benchmarks.hand.programs import Absence, Disorder, Duration, Hysteresis, Join, Told
 from benchmarks.measure import Run, cpu_by_turns
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.runtime.interfaces import EmitMode
+from tidelog.plans.data.facts import Record
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.ports.interfaces import EmitMode
 
 FACTS, BATCH, REPEATS, TARGET = 6_000, 100, 5, 5.0
 _NAME = "hand"

@@ -18,7 +18,7 @@ from benchmarks.lars.panels import Findings, Panel
 from benchmarks.lars.sessions import FullWindow, cpu_in_both_orders, peak_memory
 from benchmarks.lars.sizes import Sizes
 from benchmarks.lars.streams import Stream, pairs, readings, same, unique
-from tidelog.plans.plan import Plan
+from tidelog.plans.plan.plan import Plan
 
 WINDOW_TARGET, RULES_TARGET = 1.2, 100.0
 

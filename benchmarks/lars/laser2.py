@@ -16,7 +16,7 @@ from benchmarks.lars.panels import Findings, Panel
 from benchmarks.lars.sessions import FromStart, cpu_in_both_orders, peak_memory
 from benchmarks.lars.sizes import Sizes
 from benchmarks.lars.streams import Stream, absent_at, same, together
-from tidelog.plans.plan import Plan
+from tidelog.plans.plan.plan import Plan
 
 WORST_TARGET, BEST_TARGET = 1.05, 0.1
 SHORT, ALWAYS_THERE = (1, 2, 3), (9, 20)

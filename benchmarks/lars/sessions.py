@@ -12,9 +12,9 @@ from statistics import median
 
 from benchmarks.lars.streams import Stream
 from benchmarks.measure import Job, Run, cpu_seconds, push_all
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.runtime.session import Session
+from tidelog.plans.data.facts import Record
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.sessions.session import Session
 
 
 class FullWindow:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from functools import partial
 
-from tidelog.plans.facts import Record, Row
+from tidelog.plans.data.facts import Record, Row
 
 Stream = Callable[[int], list[Record]]
 """The facts of a time point."""

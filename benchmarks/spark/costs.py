@@ -22,14 +22,14 @@ import tidelog
 from benchmarks.spark import by_hand
 from benchmarks.spark.cpu import cpu_seconds
 from benchmarks.spark.readings import readings, write_csv, write_parquet, write_program
-from tidelog.commands.spark_start import LOCAL_CHECKPOINT, history_settings, stream_settings
+from tidelog.commands.spark.start import LOCAL_CHECKPOINT, history_settings, stream_settings
 from tidelog.connectors.spark import spark_session
-from tidelog.connectors.spark.running.delivery import FACTS, Delivery
 from tidelog.connectors.spark.running.history import run_history
-from tidelog.connectors.spark.running.inputs import parse_input, read_input
+from tidelog.connectors.spark.running.inputs.inputs import parse_input, read_input
 from tidelog.connectors.spark.running.job import job_of, stream_buckets
+from tidelog.connectors.spark.running.outputs.delivery import FACTS, Delivery
 from tidelog.connectors.spark.running.stream import run_stream
-from tidelog.runtime.staged import open_stage
+from tidelog.runtime.sessions.staged import open_stage
 
 KEYS, FILES, BUCKETS, CORES = 1000, 4, 4, 2
 LINES = ("history", "history by hand", "stream", "one rule of the stream by hand")

@@ -18,14 +18,14 @@ import msgspec
 import tidelog
 from benchmarks.spark.found import History, Stream
 from tidelog.connectors.spark import spark_session
-from tidelog.connectors.spark.requirements import STREAM_SETTINGS
-from tidelog.connectors.spark.running.delivery import FACTS as TOLD
-from tidelog.connectors.spark.running.delivery import Delivery
+from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS
 from tidelog.connectors.spark.running.history import BUSY, run_history
-from tidelog.connectors.spark.running.inputs import parse_input, read_input
+from tidelog.connectors.spark.running.inputs.inputs import parse_input, read_input
 from tidelog.connectors.spark.running.job import job_of
+from tidelog.connectors.spark.running.outputs.delivery import FACTS as TOLD
+from tidelog.connectors.spark.running.outputs.delivery import Delivery
 from tidelog.connectors.spark.running.stream import run_stream
-from tidelog.runtime.staged import open_stage
+from tidelog.runtime.sessions.staged import open_stage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -20,11 +20,11 @@ import msgspec
 import tidelog
 from benchmarks.spark.cpu import cpu_seconds
 from tidelog.connectors.spark import spark_session
-from tidelog.connectors.spark.requirements import STREAM_SETTINGS
-from tidelog.connectors.spark.running.inputs import parse_input, read_input
+from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS
+from tidelog.connectors.spark.running.inputs.inputs import parse_input, read_input
 from tidelog.connectors.spark.running.job import job_of, stream_buckets
 from tidelog.connectors.spark.running.stream import run_stream
-from tidelog.runtime.staged import open_stage
+from tidelog.runtime.sessions.staged import open_stage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -26,14 +26,14 @@ import msgspec
 import tidelog
 from benchmarks.spark.cpu import cpu_seconds
 from benchmarks.spark.remembered import PROGRAM, write
-from tidelog.commands.spark_start import LOCAL_CHECKPOINT, stream_settings
+from tidelog.commands.spark.start import LOCAL_CHECKPOINT, stream_settings
 from tidelog.connectors.spark import spark_session
-from tidelog.connectors.spark.running.arrivals import FACTS
-from tidelog.connectors.spark.running.inputs import parse_input, read_input
+from tidelog.connectors.spark.running.inputs.arrivals import FACTS
+from tidelog.connectors.spark.running.inputs.inputs import parse_input, read_input
 from tidelog.connectors.spark.running.job import job_of, stream_buckets
 from tidelog.connectors.spark.running.parcels import COUNT
 from tidelog.connectors.spark.running.stream import run_stream
-from tidelog.runtime.staged import open_stage
+from tidelog.runtime.sessions.staged import open_stage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

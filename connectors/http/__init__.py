@@ -31,7 +31,8 @@ calls `observer.committed(seconds)` after each commit, and is told to `watch.att
 /ingest?wait=commit` is answered after the commit behind its facts; without, `wait=taken` is as far as it goes.
 
 `HttpSettings` has the options of `[http]`, each with its meaning; it raises SpecError for what cannot be, such as an address
-beyond this machine without TLS and a token. `load_token` and `load_certificate` of `connectors/credentials.py` read files.
+beyond this machine without TLS and a token. `load_token` and `load_certificate` of `connectors/transport/credentials.py`
+read files.
 """
 
 from typing import TYPE_CHECKING
@@ -41,7 +42,7 @@ from tidelog.plans.lazy import exports
 if TYPE_CHECKING:
     from tidelog.connectors.http.server import HttpServer
     from tidelog.connectors.http.settings import HttpSettings
-    from tidelog.connectors.http.watch import KEPT_FACTS, Watch
+    from tidelog.connectors.http.watching.watch import KEPT_FACTS, Watch
     from tidelog.connectors.http.webhook import Endpoint, Retries, WebhookSink
 
 __all__ = ["KEPT_FACTS", "Endpoint", "HttpServer", "HttpSettings", "Retries", "Watch", "WebhookSink"]
@@ -49,7 +50,7 @@ __all__ = ["KEPT_FACTS", "Endpoint", "HttpServer", "HttpSettings", "Retries", "W
 _HOMES = {
     "server": ("HttpServer",),
     "settings": ("HttpSettings",),
-    "watch": ("KEPT_FACTS", "Watch"),
+    "watching.watch": ("KEPT_FACTS", "Watch"),
     "webhook": ("Endpoint", "Retries", "WebhookSink"),
 }
 

@@ -18,22 +18,22 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
-from tidelog.connectors.formatting import TimeFormatter
-from tidelog.connectors.http.access import COOKIE, Access
-from tidelog.connectors.http.guard import Guard
+from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.http.metrics import Metrics
 from tidelog.connectors.http.outboxes import Outboxes, Taking
-from tidelog.connectors.http.posting import Posting
+from tidelog.connectors.http.requests.access import COOKIE, Access
+from tidelog.connectors.http.requests.guard import Guard
+from tidelog.connectors.http.requests.posting import Posting
 from tidelog.connectors.http.settings import HttpSettings
-from tidelog.connectors.http.state import View
 from tidelog.connectors.http.streams import Streams
-from tidelog.connectors.http.watch import Watch
-from tidelog.connectors.http.watched import Reasons
-from tidelog.plans.errors import TidelogError
-from tidelog.plans.facts import Record, format_record
+from tidelog.connectors.http.watching.state import View
+from tidelog.connectors.http.watching.watch import Watch
+from tidelog.connectors.http.watching.watched import Reasons
+from tidelog.plans.data.facts import Record, format_record
+from tidelog.plans.data.timeline import POS, Timeline
+from tidelog.plans.diagnostics.errors import TidelogError
+from tidelog.plans.explaining.showing.graphs import graph_of
 from tidelog.plans.pictures.graph import draw_graph
-from tidelog.plans.showing.graphs import graph_of
-from tidelog.plans.timeline import POS, Timeline
 
 Action = Callable[[], Awaitable[object]]
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}

@@ -17,12 +17,12 @@ from prometheus_client.core import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from tidelog.connectors.http.measures import Durations
-from tidelog.connectors.http.sources import source_name
-from tidelog.connectors.http.state import View
-from tidelog.connectors.http.watch import Watch
-from tidelog.connectors.http.watched import RunCounts
-from tidelog.plans.timeline import NEG, POS
+from tidelog.connectors.http.watching.measures import Durations
+from tidelog.connectors.http.watching.sources import source_name
+from tidelog.connectors.http.watching.state import View
+from tidelog.connectors.http.watching.watch import Watch
+from tidelog.connectors.http.watching.watched import RunCounts
+from tidelog.plans.data.timeline import NEG, POS
 from tidelog.version import VERSION
 
 MAX_PATHS = 1000

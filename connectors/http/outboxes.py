@@ -20,8 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.http.streams import wait_for_end
-from tidelog.connectors.outbox import OutboxReader
-from tidelog.connectors.outbox_lines import (
+from tidelog.connectors.outbox.lines import (
     FIRST,
     IDENTITY,
     LAST,
@@ -32,8 +31,9 @@ from tidelog.connectors.outbox_lines import (
     Acknowledgement,
     encode_rows,
 )
-from tidelog.plans.errors import ConnectorError, TidelogError
-from tidelog.plans.suggestions import suggest
+from tidelog.connectors.outbox.outbox import OutboxReader
+from tidelog.plans.diagnostics.errors import ConnectorError, TidelogError
+from tidelog.plans.diagnostics.suggestions import suggest
 
 T = TypeVar("T")
 MAX_WAIT = 60

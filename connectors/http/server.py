@@ -22,16 +22,16 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 from hypercorn.utils import wrap_app
 
-from tidelog.connectors.acceptor import Acceptor, ClientLimits
-from tidelog.connectors.addresses import TcpAddress
-from tidelog.connectors.connection import Connection
 from tidelog.connectors.http.app import Action, App
 from tidelog.connectors.http.metrics import Metrics
 from tidelog.connectors.http.outboxes import Outboxes
 from tidelog.connectors.http.settings import HttpSettings
-from tidelog.connectors.http.watch import Watch
-from tidelog.plans.errors import SpecError
-from tidelog.runtime.interfaces import ConnectionStatistics
+from tidelog.connectors.http.watching.watch import Watch
+from tidelog.connectors.transport.acceptor import Acceptor, ClientLimits
+from tidelog.connectors.transport.addresses import TcpAddress
+from tidelog.connectors.transport.connection import Connection
+from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.runtime.ports.interfaces import ConnectionStatistics
 
 _GONE = (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream)
 

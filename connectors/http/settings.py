@@ -5,8 +5,8 @@ from __future__ import annotations
 import ssl
 from dataclasses import dataclass, field
 
-from tidelog.connectors.addresses import TcpAddress
-from tidelog.plans.errors import SpecError
+from tidelog.connectors.transport.addresses import TcpAddress
+from tidelog.plans.diagnostics.errors import SpecError
 
 MAX_BODY = 8 << 20
 """The largest body (bytes) of a request that is read unless told otherwise."""

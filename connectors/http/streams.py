@@ -12,9 +12,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from tidelog.connectors.http.feed import Place
-from tidelog.connectors.http.watch import Watch
-from tidelog.plans.suggestions import suggest
+from tidelog.connectors.http.watching.feed import Place
+from tidelog.connectors.http.watching.watch import Watch
+from tidelog.plans.diagnostics.suggestions import suggest
 
 _RETRY = 2000
 """After how many milliseconds a browser connects again."""

@@ -23,14 +23,14 @@ from urllib.parse import SplitResult, urlsplit
 import anyio
 import httpx
 
-from tidelog.connectors.backoff import pause_before
-from tidelog.connectors.formatting import Encoder, predicate_of
-from tidelog.connectors.giving_up import ENCODING_ERRORS, GivingUp, unencodable
-from tidelog.connectors.json_encoder import JsonEncoder
-from tidelog.plans.errors import SpecError
-from tidelog.plans.facts import Schema
-from tidelog.runtime.durability import Heading, Promise
-from tidelog.runtime.interfaces import AnyAnswer
+from tidelog.connectors.formats.formatting import Encoder, predicate_of
+from tidelog.connectors.formats.json.encoder import JsonEncoder
+from tidelog.connectors.sinks.giving_up import ENCODING_ERRORS, GivingUp, unencodable
+from tidelog.connectors.transport.backoff import pause_before
+from tidelog.plans.data.facts import Schema
+from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.runtime.ports.durability import Heading, Promise
+from tidelog.runtime.ports.interfaces import AnyAnswer
 from tidelog.version import VERSION
 
 logger = logging.getLogger("tidelog")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidelog.plans.arithmetic import COMPUTE
-from tidelog.plans.errors import DataError, ProgramError, SpecError
-from tidelog.plans.numerals import canonical
-from tidelog.plans.parser import parse
-from tidelog.plans.syntax import Arithmetic, Atom, Comparison, Constant, Expression, Rule, Variable
+from tidelog.plans.diagnostics.errors import DataError, ProgramError, SpecError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.tree.arithmetic import COMPUTE
+from tidelog.plans.tree.numerals import canonical
+from tidelog.plans.tree.syntax import Arithmetic, Atom, Comparison, Constant, Expression, Rule, Variable
 
 Number = int | float
 Convert = Callable[[Number], Number]

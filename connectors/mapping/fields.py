@@ -7,15 +7,15 @@ from typing import Any
 
 import msgspec
 
+from tidelog.connectors.formats.values import read_argument
 from tidelog.connectors.mapping.arithmetic import read_conversion
+from tidelog.connectors.mapping.messages import Message
 from tidelog.connectors.mapping.paths import members_of, read_path
 from tidelog.connectors.mapping.settings import FieldSettings, Scalar
-from tidelog.connectors.messages import Message
-from tidelog.connectors.values import read_argument
-from tidelog.plans.errors import DataError, SpecError
-from tidelog.plans.numerals import shorten
-from tidelog.plans.suggestions import suggest
-from tidelog.plans.syntax import FieldType
+from tidelog.plans.diagnostics.errors import DataError, SpecError
+from tidelog.plans.diagnostics.suggestions import suggest
+from tidelog.plans.tree.numerals import shorten
+from tidelog.plans.tree.syntax import FieldType
 
 Levels = Mapping[str, str]
 Get = Callable[[Any, Any, Levels, Message], Any]

@@ -10,9 +10,9 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
-from tidelog.connectors.cache import BoundedCache
-from tidelog.connectors.decoding import Decoder
-from tidelog.connectors.lines import RAW_LIMIT
+from tidelog.connectors.formats.cache import BoundedCache
+from tidelog.connectors.formats.decoding import Decoder
+from tidelog.connectors.formats.lines import RAW_LIMIT
 from tidelog.connectors.mapping.fields import (
     ROOT,
     Get,
@@ -24,16 +24,16 @@ from tidelog.connectors.mapping.fields import (
     path_getter,
     read_members,
 )
+from tidelog.connectors.mapping.messages import Message
 from tidelog.connectors.mapping.moments import arrival, written
 from tidelog.connectors.mapping.paths import is_true
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
 from tidelog.connectors.mapping.topics import TopicPattern
-from tidelog.connectors.messages import Message
-from tidelog.plans.errors import DataError, SpecError
-from tidelog.plans.facts import PredicateSchema, Record, Row, Schema
-from tidelog.plans.row_code import row_maker
-from tidelog.plans.suggestions import suggest
-from tidelog.runtime.interfaces import Batch, Part, Rejected
+from tidelog.plans.data.facts import PredicateSchema, Record, Row, Schema
+from tidelog.plans.data.row_code import row_maker
+from tidelog.plans.diagnostics.errors import DataError, SpecError
+from tidelog.plans.diagnostics.suggestions import suggest
+from tidelog.runtime.ports.interfaces import Batch, Part, Rejected
 
 PayloadFormat = Literal["json", "text"]
 MAX_ELEMENTS = 10_000

@@ -10,10 +10,10 @@ from typing import Literal
 
 import msgspec
 
-from tidelog.plans.errors import DataError, SpecError
-from tidelog.plans.numerals import read_fraction, shorten
-from tidelog.plans.timeline import Timeline
-from tidelog.plans.times import TimeReader, read_iso
+from tidelog.plans.data.timeline import Timeline
+from tidelog.plans.data.times import TimeReader, read_iso
+from tidelog.plans.diagnostics.errors import DataError, SpecError
+from tidelog.plans.tree.numerals import read_fraction, shorten
 
 TimeFormat = Literal["iso", "s", "ms", "us"]
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}

@@ -8,7 +8,7 @@ from typing import Any
 import jmespath
 from jmespath.exceptions import JMESPathError
 
-from tidelog.plans.errors import DataError, SpecError
+from tidelog.plans.diagnostics.errors import DataError, SpecError
 
 Find = Callable[[Any], Any]
 """Finds a value in a document; None where there is none."""

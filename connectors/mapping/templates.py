@@ -13,15 +13,15 @@ from typing import Any
 
 import msgspec
 
-from tidelog.connectors.formatting import Encoder, TimeFormatter
-from tidelog.connectors.json_encoder import JsonEncoder
-from tidelog.plans.changes import ChangeRecord
-from tidelog.plans.errors import SpecError
-from tidelog.plans.facts import Record, Schema
-from tidelog.plans.questions import HypotheticalAnswer
-from tidelog.plans.suggestions import suggest
-from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.interfaces import AnyAnswer
+from tidelog.connectors.formats.formatting import Encoder, TimeFormatter
+from tidelog.connectors.formats.json.encoder import JsonEncoder
+from tidelog.plans.data.changes import ChangeRecord
+from tidelog.plans.data.facts import Record, Schema
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.diagnostics.suggestions import suggest
+from tidelog.plans.plan.questions import HypotheticalAnswer
+from tidelog.runtime.ports.interfaces import AnyAnswer
 
 Values = Mapping[str, Any]
 _PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")

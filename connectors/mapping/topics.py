@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tidelog.plans.errors import SpecError
+from tidelog.plans.diagnostics.errors import SpecError
 
 _NAMED = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}\Z")
 MAX_TOPIC = 65_535

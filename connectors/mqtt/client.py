@@ -28,11 +28,11 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from tidelog.connectors.backoff import pause_before
 from tidelog.connectors.mqtt.buffered import BufferedSocket
 from tidelog.connectors.mqtt.packets import Refusal, Unsendable, check_packet, packet_size
 from tidelog.connectors.mqtt.settings import Broker, BrokerSettings, WillSettings, tls_context
-from tidelog.plans.errors import SpecError
+from tidelog.connectors.transport.backoff import pause_before
+from tidelog.plans.diagnostics.errors import SpecError
 
 logger = logging.getLogger("tidelog")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tidelog.plans.errors import TidelogError
+from tidelog.plans.diagnostics.errors import TidelogError
 
 MAX_TOPIC = 65_535
 """The longest topic, in bytes."""

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from tidelog.connectors.bounds import Positive, UInt16, UInt16From1, UInt32
-from tidelog.connectors.secret import Secret
-from tidelog.plans.errors import SpecError
+from tidelog.connectors.transport.bounds import Positive, UInt16, UInt16From1, UInt32
+from tidelog.connectors.transport.secret import Secret
+from tidelog.plans.diagnostics.errors import SpecError
 
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
 MAX_INFLIGHT = 2_000

@@ -12,14 +12,14 @@ import anyio
 import msgspec
 from paho.mqtt.client import MQTTMessage
 
-from tidelog.connectors.lines import RAW_LIMIT
+from tidelog.connectors.formats.lines import RAW_LIMIT
 from tidelog.connectors.mapping.mapper import Mapper
-from tidelog.connectors.messages import NO_PROPERTIES, Message
+from tidelog.connectors.mapping.messages import NO_PROPERTIES, Message
 from tidelog.connectors.mqtt.catching_up import CatchingUp
 from tidelog.connectors.mqtt.client import ClientStatistics, MqttClient
 from tidelog.connectors.mqtt.taken import Taken
-from tidelog.plans.errors import DataError
-from tidelog.runtime.interfaces import Batch, Rejected
+from tidelog.plans.diagnostics.errors import DataError
+from tidelog.runtime.ports.interfaces import Batch, Rejected
 
 MAX_BATCH = 1024
 """How many messages go into one batch."""

@@ -6,7 +6,7 @@ import struct
 from array import array
 from collections import deque
 
-from tidelog.plans.errors import DataError
+from tidelog.plans.diagnostics.errors import DataError
 
 _NUMBERS = 0x10000
 MOST_TAKEN = _NUMBERS // 2

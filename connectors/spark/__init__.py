@@ -8,15 +8,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tidelog.connectors.spark.requirements import check_requirements
+from tidelog.connectors.spark.cluster.requirements import check_requirements
 
 if TYPE_CHECKING:
     from tidelog.connectors.spark.arguments import parse_declaration, parse_fields
+    from tidelog.connectors.spark.cluster.session import spark_session
     from tidelog.connectors.spark.ingest import Ingestion
     from tidelog.connectors.spark.origins import Access
-    from tidelog.connectors.spark.session import spark_session
     from tidelog.connectors.spark.source import TidelogDataSource, register
-    from tidelog.connectors.spark.tables import table_files
+    from tidelog.connectors.spark.tables.tables import table_files
 
 __all__ = [
     "Access",
@@ -37,8 +37,8 @@ _HOMES = {
     "parse_declaration": "arguments",
     "parse_fields": "arguments",
     "register": "source",
-    "spark_session": "session",
-    "table_files": "tables",
+    "spark_session": "cluster.session",
+    "table_files": "tables.tables",
 }
 
 

@@ -19,9 +19,9 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from tidelog.connectors.outbox_file import OutboxPredicate
-from tidelog.plans.errors import ConnectorError, SpecError
-from tidelog.plans.numerals import shorten
+from tidelog.connectors.outbox.file import OutboxPredicate
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
+from tidelog.plans.tree.numerals import shorten
 
 _TYPES: dict[str, DataType] = {
     "text": StringType(),

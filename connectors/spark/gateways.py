@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tidelog.connectors.backoff import pause_before
-from tidelog.connectors.outbox_file import OutboxSchema
+from tidelog.connectors.outbox.file import OutboxSchema
 from tidelog.connectors.spark.origins import Origin, check_distinct
-from tidelog.plans.errors import ConnectorError
+from tidelog.connectors.transport.backoff import pause_before
+from tidelog.plans.diagnostics.errors import ConnectorError
 
 _TIMEOUT = 5.0
 """How many seconds a gateway has to answer whether it is there."""

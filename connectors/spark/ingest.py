@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING
 import msgspec
 import pyarrow as pa
 
-from tidelog.connectors.outbox_file import OutboxSchema
+from tidelog.connectors.outbox.file import OutboxSchema
 from tidelog.connectors.spark.arguments import PLAIN, ArgumentColumn, agreed, column_of
-from tidelog.connectors.spark.columns import has_dates
+from tidelog.connectors.spark.cluster.queries import run_query
 from tidelog.connectors.spark.gateways import Gateways, unfinished
 from tidelog.connectors.spark.origins import NO_ACCESS, Access, Origin, Reader, place_of, source_options
 from tidelog.connectors.spark.places import on_this_machine
-from tidelog.connectors.spark.queries import run_query
-from tidelog.connectors.spark.segments import Partition, runs_of
 from tidelog.connectors.spark.source import register
-from tidelog.connectors.spark.tables import Manifest, NodeTime, Segment, TableFields, Tables
-from tidelog.connectors.syncing import make_folder, replace_file
-from tidelog.plans.errors import ConnectorError, SpecError
+from tidelog.connectors.spark.tables.columns import has_dates
+from tidelog.connectors.spark.tables.segments import Partition, runs_of
+from tidelog.connectors.spark.tables.tables import Manifest, NodeTime, Segment, TableFields, Tables
+from tidelog.connectors.store.syncing import make_folder, replace_file
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

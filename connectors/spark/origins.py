@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tidelog.connectors.credentials import load_token
-from tidelog.connectors.outbox import OutboxReader
-from tidelog.connectors.outbox_client import FORM, OutboxClient, check_address, is_address
-from tidelog.connectors.outbox_file import OutboxRow, OutboxSchema
+from tidelog.connectors.outbox.client import FORM, OutboxClient, check_address, is_address
+from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
+from tidelog.connectors.outbox.outbox import OutboxReader
 from tidelog.connectors.spark.places import on_this_machine
-from tidelog.plans.errors import SpecError
+from tidelog.connectors.transport.credentials import load_token
+from tidelog.plans.diagnostics.errors import SpecError
 
 
 class Reader(Protocol):

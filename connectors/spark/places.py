@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tidelog.plans.errors import SpecError
+from tidelog.plans.diagnostics.errors import SpecError
 
 _REMOTE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*://")
 
@@ -35,9 +35,9 @@ def uri_of(path: str) -> str:
 def on_this_machine(path: str, what: str) -> str:
     """The absolute path; SpecError for the URI of another file system, and for what names nothing. `what` is what it is for.
 
-    >>> on_this_machine("s3a://plant/box", "outboxes")
+    >>> on_this_machine("s3a://plant/b", "outboxes")
     Traceback (most recent call last):
-    tidelog.plans.errors.SpecError: `s3a://plant/box`: outboxes are in a folder of this machine, not behind `s3a:`
+    tidelog.plans.diagnostics.errors.SpecError: `s3a://plant/b`: outboxes are in a folder of this machine, not behind `s3a:`
     """
     if is_remote(path):
         scheme = path.partition("://")[0]

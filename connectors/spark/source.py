@@ -16,13 +16,13 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from tidelog.connectors.outbox_file import OutboxRow, OutboxSchema
+from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
 from tidelog.connectors.spark.arguments import PLAIN, ArgumentColumn, agreed, column_of, parse_fields
-from tidelog.connectors.spark.columns import FactBatches, fact_type, has_dates
+from tidelog.connectors.spark.cluster.shipping import prepare_workers
 from tidelog.connectors.spark.origins import Origin, read_origins, read_schemas
-from tidelog.connectors.spark.shipping import prepare_workers
-from tidelog.connectors.spark.table_source import Table, TableReader
-from tidelog.plans.errors import ConnectorError, SpecError
+from tidelog.connectors.spark.tables.columns import FactBatches, fact_type, has_dates
+from tidelog.connectors.spark.tables.table_source import Table, TableReader
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,20 +6,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tidelog.operators.ask.answers import Query
-from tidelog.operators.ask.awaited import Awaited, Binding
-from tidelog.operators.ask.lines import Proof
-from tidelog.operators.ask.partials import Answer, Partial
-from tidelog.operators.ask.saving import load_answers, load_batches, save_answers, save_batches
-from tidelog.operators.ask.supports import Comparison
-from tidelog.operators.ask.teller import Teller
-from tidelog.operators.ask.telling import Telling
-from tidelog.operators.ask.waiting import Reminder
-from tidelog.operators.room import NoRoomError
-from tidelog.plans.facts import Record
-from tidelog.plans.preconditions import Unfolding
-from tidelog.plans.questions import NEVER, GroundLiteral, HypotheticalAnswer, Question
-from tidelog.plans.timeline import POS
+from tidelog.operators.ask.pending.answers import Query
+from tidelog.operators.ask.pending.saving import load_answers, load_batches, save_answers, save_batches
+from tidelog.operators.ask.pending.waiting import Reminder
+from tidelog.operators.ask.premises.awaited import Awaited, Binding
+from tidelog.operators.ask.premises.partials import Answer, Partial
+from tidelog.operators.ask.supports.supports import Comparison
+from tidelog.operators.ask.telling.lines import Proof
+from tidelog.operators.ask.telling.teller import Teller
+from tidelog.operators.ask.telling.telling import Telling
+from tidelog.operators.stores.room import NoRoomError
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.plan.preconditions import Unfolding
+from tidelog.plans.plan.questions import NEVER, GroundLiteral, HypotheticalAnswer, Question
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from tidelog.operators.automata.cycles import CycleFinder, unmet
 from tidelog.operators.automata.word import LEFT, RIGHT, Excluded, Word, carried, data_of
 from tidelog.operators.horn.relevance import relevant
 from tidelog.operators.horn.theory import Always, Theory
-from tidelog.plans.errors import MethodError
+from tidelog.plans.diagnostics.errors import MethodError
 
 
 @dataclass(frozen=True, slots=True)

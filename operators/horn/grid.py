@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tidelog.plans.timeline import NEG, POS, Metric, Timeline
+from tidelog.plans.data.timeline import NEG, POS, Metric, Timeline
 
 
 @dataclass(frozen=True, slots=True)

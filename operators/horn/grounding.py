@@ -15,10 +15,10 @@ from tidelog.operators.horn.expand import Expander
 from tidelog.operators.horn.grid import Grid, grid_for
 from tidelog.operators.horn.rows import GroundAtom, Instance, instances
 from tidelog.operators.horn.theory import Clause, Given, Literal, Theory
-from tidelog.plans.batch import BatchPlan
-from tidelog.plans.facts import Record, format_atom
-from tidelog.plans.plan import DilateShape, ErodeShape, JoinShape, PairShape, Step, UnionShape
-from tidelog.plans.shapes import TOP
+from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.plans.data.facts import Record, format_atom
+from tidelog.plans.plan.plan import DilateShape, ErodeShape, JoinShape, PairShape, Step, UnionShape
+from tidelog.plans.plan.shapes import TOP
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ def ground(plan: BatchPlan, facts: Iterable[Record], limits: GroundingLimits = D
     MethodError for what has no such theory (`not`, windows that are stepped or clipped at the stream's start), and for
     one that would be larger than the limits.
 
-    >>> from tidelog.plans.batch import compile_batch
-    >>> from tidelog.plans.parser import parse
+    >>> from tidelog.plans.compiling.batch import compile_batch
+    >>> from tidelog.plans.language.parser import parse
     >>> plan = compile_batch(parse("timeline integer. h(X) :- diamondminus[1,2] p(X). bottom :- h(X), p(X)."))
     >>> theory = ground(plan, [plan.record("p", ["a"], time=5)])
     >>> theory.names, theory.is_dense

@@ -6,11 +6,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tidelog.operators.join import Join
-from tidelog.plans.errors import MethodError
-from tidelog.plans.facts import Row
-from tidelog.plans.numerals import shorten
-from tidelog.plans.plan import (
+from tidelog.operators.joins.join import Join
+from tidelog.plans.data.facts import Row
+from tidelog.plans.diagnostics.errors import MethodError
+from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,
     DilateShape,
@@ -23,7 +22,8 @@ from tidelog.plans.plan import (
     ThresholdShape,
     UnionShape,
 )
-from tidelog.plans.syntax import Arithmetic, Constant, Term, Variable, Wildcard
+from tidelog.plans.tree.numerals import shorten
+from tidelog.plans.tree.syntax import Arithmetic, Constant, Term, Variable, Wildcard
 
 GroundAtom = tuple[str, Row]
 """A step and one of its rows."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tidelog.operators.ltl.formula import TRUE, Formula, Kind
-from tidelog.plans.errors import MethodError
+from tidelog.plans.diagnostics.errors import MethodError
 
 Clause = tuple[tuple[int, int], ...]
 """One of these literals holds, each `(distance ahead, literal)`, sorted; 2·v is the variable v, 2·v+1 its complement."""

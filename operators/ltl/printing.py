@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tidelog.operators.ltl.formula import Formula, Kind
 from tidelog.operators.ltl.translation import Translation
-from tidelog.plans.timeline import format_time
+from tidelog.plans.data.timeline import format_time
 
 _UNARY = frozenset({Kind.NOT, Kind.NEXT, Kind.ALWAYS, Kind.EVENTUALLY})
 _CONSTANTS = frozenset({Kind.TRUE, Kind.FALSE})

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidelog.operators.ltl.clauses import Clause
-from tidelog.plans.errors import MethodError
+from tidelog.plans.diagnostics.errors import MethodError
 
 Known = dict[int, int]
 """For each literal, where it is known to hold."""

@@ -17,7 +17,7 @@ from tidelog.operators.ltl.groups import Components, Group
 from tidelog.operators.ltl.propagation import Effort
 from tidelog.operators.ltl.pruning import prune
 from tidelog.operators.ltl.states import Expansion, State, initial_state
-from tidelog.plans.errors import MethodError
+from tidelog.plans.diagnostics.errors import MethodError
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from tidelog.operators.ltl.formula import (
     negation,
     proposition,
 )
-from tidelog.plans.errors import MethodError
+from tidelog.plans.diagnostics.errors import MethodError
 
 MAX_NODES = 1_000_000
 """The largest formula: as text, some 3 MB."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidelog.plans.errors import Diagnostic, ProgramError, Span
-from tidelog.plans.syntax import Time
+from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError, Span
+from tidelog.plans.tree.syntax import Time
 
 MAX_PRECONDITIONS = 10_000
 """More preconditions, in all queries of an `ask` together, are refused."""

@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tidelog.operators.sld.comparing import settle
-from tidelog.operators.sld.covers import Cover, chains, covers_of, linked
-from tidelog.operators.sld.formulas import NEVER, each, solve
-from tidelog.operators.sld.formulas import call as call_of
-from tidelog.operators.sld.leaves import Absence, Leaf, close
-from tidelog.operators.sld.limits import Budget, is_long
-from tidelog.operators.sld.negation import deny
-from tidelog.operators.sld.repeats import Repeats
-from tidelog.operators.sld.rulebook import Clause, Rulebook, is_unbounded
-from tidelog.operators.sld.tasks import (
+from tidelog.operators.sld.comparisons.comparing import settle
+from tidelog.operators.sld.comparisons.terms import Bindings, Mark, shift
+from tidelog.operators.sld.goals.covers import Cover, chains, covers_of, linked
+from tidelog.operators.sld.goals.formulas import NEVER, each, solve
+from tidelog.operators.sld.goals.formulas import call as call_of
+from tidelog.operators.sld.goals.negation import deny
+from tidelog.operators.sld.goals.repeats import Repeats
+from tidelog.operators.sld.goals.rulebook import Clause, Rulebook, is_unbounded
+from tidelog.operators.sld.goals.tasks import (
     Ancestor,
     Call,
     Deny,
@@ -34,12 +33,13 @@ from tidelog.operators.sld.tasks import (
     Throughout,
     put,
 )
-from tidelog.operators.sld.terms import Bindings, Mark, shift
-from tidelog.operators.sld.writing import relate
-from tidelog.plans.errors import NOWHERE, Diagnostic, ProgramError, Span
-from tidelog.plans.preconditions import Argument, Premise, Slot
-from tidelog.plans.syntax import Comparison, Constant, Variable
-from tidelog.plans.timeline import NEG, POS
+from tidelog.operators.sld.goals.writing import relate
+from tidelog.operators.sld.leaves.leaves import Absence, Leaf, close
+from tidelog.operators.sld.limits import Budget, is_long
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import NOWHERE, Diagnostic, ProgramError, Span
+from tidelog.plans.plan.preconditions import Argument, Premise, Slot
+from tidelog.plans.tree.syntax import Comparison, Constant, Variable
 
 MAX_NESTING = 1_000
 """How often a recursion is unfolded within itself where no depth is given."""

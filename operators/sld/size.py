@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from tidelog.operators.sld.covers import Cover, chains, covers_of
+from tidelog.operators.sld.comparisons.values import holds
+from tidelog.operators.sld.goals.covers import Cover, chains, covers_of
+from tidelog.operators.sld.goals.rulebook import Clause, Rulebook, is_unbounded
+from tidelog.operators.sld.goals.tasks import Call
 from tidelog.operators.sld.limits import MAX_PRECONDITIONS, MAX_PREMISES, Budget, is_long, too_large
-from tidelog.operators.sld.rulebook import Clause, Rulebook, is_unbounded
-from tidelog.operators.sld.tasks import Call
-from tidelog.operators.sld.values import holds
-from tidelog.plans.errors import Span
-from tidelog.plans.normal.names import expression_variables, has_wildcard
-from tidelog.plans.preconditions import Argument, Slot
-from tidelog.plans.syntax import (
+from tidelog.plans.diagnostics.errors import Span
+from tidelog.plans.plan.preconditions import Argument, Slot
+from tidelog.plans.tree.names import expression_variables, has_wildcard
+from tidelog.plans.tree.syntax import (
     Atom,
     Binary,
     Comparison,

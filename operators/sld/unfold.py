@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tidelog.operators.sld.anchors import anchored
-from tidelog.operators.sld.leaves import Leaf, bound_variables, require_bound
+from tidelog.operators.sld.comparisons.terms import shift
+from tidelog.operators.sld.goals.rounds import Rounds
+from tidelog.operators.sld.goals.rulebook import Rulebook
+from tidelog.operators.sld.goals.tasks import Call
+from tidelog.operators.sld.leaves.anchors import anchored
+from tidelog.operators.sld.leaves.leaves import Leaf, bound_variables, require_bound
+from tidelog.operators.sld.leaves.minimal import minimise
+from tidelog.operators.sld.leaves.naming import precondition_of
 from tidelog.operators.sld.limits import Budget
-from tidelog.operators.sld.minimal import minimise
-from tidelog.operators.sld.naming import precondition_of
 from tidelog.operators.sld.resolve import Resolver
-from tidelog.operators.sld.rounds import Rounds
-from tidelog.operators.sld.rulebook import Rulebook
 from tidelog.operators.sld.size import require_size
-from tidelog.operators.sld.tasks import Call
-from tidelog.operators.sld.terms import shift
-from tidelog.plans.analysis.termination import check_termination
-from tidelog.plans.errors import Diagnostic, ProgramError, Span
-from tidelog.plans.facts import Record
-from tidelog.plans.preconditions import Argument, Slot, UnfoldedQuery, Unfolding
-from tidelog.plans.questions import Question
-from tidelog.plans.syntax import Constant, Expression, Variable
+from tidelog.plans.asking.termination import check_termination
+from tidelog.plans.data.facts import Record
+from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError, Span
+from tidelog.plans.plan.preconditions import Argument, Slot, UnfoldedQuery, Unfolding
+from tidelog.plans.plan.questions import Question
+from tidelog.plans.tree.syntax import Constant, Expression, Variable
 
 
 def unfold(question: Question, facts: Sequence[Record] = ()) -> Unfolding:
@@ -29,8 +29,8 @@ def unfold(question: Question, facts: Sequence[Record] = ()) -> Unfolding:
     `facts` are the program's own and its background's, their times encoded. ProgramError for a query that can hold
     without any input, that leaves a column open, that asks for infinitely many facts, or that unfolds into too much.
 
-    >>> from tidelog.plans.parser import parse
-    >>> from tidelog.plans.syntax import Atom, TimePoint
+    >>> from tidelog.plans.language.parser import parse
+    >>> from tidelog.plans.tree.syntax import Atom, TimePoint
     >>> rules = parse("flag(X) :- temp(X,high). cool(X)@T+1 :- flag(X)@T, flag(X)@T+1.").statements
     >>> query = Atom("cool", (Variable("X"),), TimePoint(Variable("T")))
     >>> unfolding = unfold(Question("cool", query, rules, frozenset(["temp"])))

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TypedDict
 
 from tidelog.compiling import compile
-from tidelog.connectors.dividing import DividingDecoder, positions_of
-from tidelog.connectors.text_decoder import TextDecoder
-from tidelog.connectors.text_encoder import TextEncoder
-from tidelog.plans.errors import ProgramError, TidelogError
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.plans.showing.plots import plot
-from tidelog.plans.source import render_diagnostics
-from tidelog.runtime.interfaces import AnyAnswer, EmitMode, Rejected
-from tidelog.runtime.session import Session
+from tidelog.connectors.formats.dividing import DividingDecoder, positions_of
+from tidelog.connectors.formats.text.decoder import TextDecoder
+from tidelog.connectors.formats.text.encoder import TextEncoder
+from tidelog.plans.data.facts import Record
+from tidelog.plans.diagnostics.errors import ProgramError, TidelogError
+from tidelog.plans.diagnostics.source import render_diagnostics
+from tidelog.plans.explaining.showing.plots import plot
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.ports.interfaces import AnyAnswer, EmitMode, Rejected
+from tidelog.runtime.sessions.session import Session
 
 _SOURCE = "facts"
 MAX_STATE = 300_000

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from tidelog.plans import syntax
-from tidelog.plans.checks.walk import atoms, leaves, occurrences, statements_of, subformulas
-from tidelog.plans.errors import Diagnostic, Note
-from tidelog.plans.normal.names import variables
-from tidelog.plans.normal.scopes import bound
-from tidelog.plans.normal.traverse import children
-from tidelog.plans.printing import format_function
+from tidelog.plans.diagnostics.errors import Diagnostic, Note
+from tidelog.plans.language.printing import format_function
+from tidelog.plans.tree import syntax
+from tidelog.plans.tree.names import variables
+from tidelog.plans.tree.scopes import bound
+from tidelog.plans.tree.traverse import children
+from tidelog.plans.tree.walk import atoms, leaves, occurrences, statements_of, subformulas
 
 Held = syntax.Aggregate | syntax.Latest
 

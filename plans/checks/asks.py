@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.plans import syntax
-from tidelog.plans.checks.walk import atoms, derived, statements_of
-from tidelog.plans.errors import Diagnostic
-from tidelog.plans.printing import format_formula
+from tidelog.plans.diagnostics.errors import Diagnostic
+from tidelog.plans.language.printing import format_formula
+from tidelog.plans.tree import syntax
+from tidelog.plans.tree.walk import atoms, derived, statements_of
 
 
 def check_asks(program: syntax.Program) -> Iterator[Diagnostic]:

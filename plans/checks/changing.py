@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tidelog.plans import syntax
-from tidelog.plans.checks.walk import atom_leaves, leaves, statements_of, subformulas
-from tidelog.plans.errors import Diagnostic
-from tidelog.plans.normal.traverse import children
-from tidelog.plans.printing import format_term
+from tidelog.plans.diagnostics.errors import Diagnostic
+from tidelog.plans.language.printing import format_term
+from tidelog.plans.tree import syntax
+from tidelog.plans.tree.traverse import children
+from tidelog.plans.tree.walk import atom_leaves, leaves, statements_of, subformulas
 
 _Fields = Mapping[str, tuple[syntax.Field, ...]]
 _Leaf = syntax.Variable | syntax.Wildcard

@@ -18,10 +18,10 @@ from tidelog.plans.checks.supported import check_supported
 from tidelog.plans.checks.tuple_windows import check_tuple_windows
 from tidelog.plans.checks.types import check_types
 from tidelog.plans.checks.usage import check_singletons, check_usage
-from tidelog.plans.checks.walk import Check, forward_part, statements_of
-from tidelog.plans.errors import Diagnostic, ProgramError
-from tidelog.plans.statements import split_statements
-from tidelog.plans.syntax import Program, TimelineDeclaration
+from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError
+from tidelog.plans.language.statements import split_statements
+from tidelog.plans.tree.syntax import Program, TimelineDeclaration
+from tidelog.plans.tree.walk import Check, forward_part, statements_of
 
 CHECKS: tuple[Check, ...] = (
     check_directives,

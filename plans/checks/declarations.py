@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from tidelog.plans import syntax
-from tidelog.plans.checks.walk import atoms, derived, name_span, statements_of
-from tidelog.plans.checks.walk import subformulas as below
-from tidelog.plans.errors import Diagnostic, Note, Span
+from tidelog.plans.diagnostics.errors import Diagnostic, Note, Span
+from tidelog.plans.tree import syntax
+from tidelog.plans.tree.walk import atoms, derived, name_span, statements_of
+from tidelog.plans.tree.walk import subformulas as below
 
 MAX_CANDIDATES = 2000
 """Among more names than this the nearest is not looked for."""

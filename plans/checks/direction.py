@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tidelog.plans import syntax
-from tidelog.plans.checks.walk import statements_of, subformulas
-from tidelog.plans.errors import Diagnostic, Span
+from tidelog.plans.diagnostics.errors import Diagnostic, Span
+from tidelog.plans.tree import syntax
+from tidelog.plans.tree.walk import statements_of, subformulas
 
 _ONE_BOUND = re.compile(r"(?P<word>always|sometime)\s*\[\s*(?P<time>\d[^,\]]*?)\s*\]", re.IGNORECASE)
 

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-from tidelog.plans import syntax
-from tidelog.plans.checks.walk import statements_of, subformulas
-from tidelog.plans.errors import Diagnostic, Span
-from tidelog.plans.literals import UNIT_SECONDS
-from tidelog.plans.timeline import LIMIT, format_interval, format_time
+from tidelog.plans.data.timeline import LIMIT, format_interval, format_time
+from tidelog.plans.diagnostics.errors import Diagnostic, Span
+from tidelog.plans.tree import syntax
+from tidelog.plans.tree.literals import UNIT_SECONDS
+from tidelog.plans.tree.walk import statements_of, subformulas
 
 _MIRROR = {
     "diamondminus": "diamondplus",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tidelog.plans import syntax
-from tidelog.plans.checks.walk import Occurrence, Role, atom_leaves, leaves, occurrences, statements_of
-from tidelog.plans.checks.walk import subformulas as below
-from tidelog.plans.errors import Diagnostic, Note
-from tidelog.plans.normal.scopes import bound
-from tidelog.plans.normal.traverse import children
+from tidelog.plans.diagnostics.errors import Diagnostic, Note
+from tidelog.plans.tree import syntax
+from tidelog.plans.tree.scopes import bound
+from tidelog.plans.tree.traverse import children
+from tidelog.plans.tree.walk import Occurrence, Role, atom_leaves, leaves, occurrences, statements_of
+from tidelog.plans.tree.walk import subformulas as below
 
 _WHERE: dict[Role, str] = {"negated": "under `not`", "compared": "in a comparison"}
 

@@ -6,12 +6,12 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from tidelog.plans import syntax
-from tidelog.plans.analysis.components import components
-from tidelog.plans.checks.walk import atoms, head_atom, statements_of, subformulas
-from tidelog.plans.errors import Diagnostic, Span
-from tidelog.plans.normal.thresholds import mark_thresholds
-from tidelog.plans.normal.traverse import children
+from tidelog.plans.analysis.recursion.components import components
+from tidelog.plans.diagnostics.errors import Diagnostic, Span
+from tidelog.plans.tree import syntax
+from tidelog.plans.tree.thresholds import mark_thresholds
+from tidelog.plans.tree.traverse import children
+from tidelog.plans.tree.walk import atoms, head_atom, statements_of, subformulas
 
 _Dependencies = Mapping[str, Mapping[str, Span | None]]
 """For each predicate, those that its rules read: with the place of a negated one, None where it is not negated."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.plans import syntax
-from tidelog.plans.checks.walk import statements_of, subformulas
-from tidelog.plans.errors import Diagnostic, Span
+from tidelog.plans.diagnostics.errors import Diagnostic, Span
+from tidelog.plans.tree import syntax
+from tidelog.plans.tree.walk import statements_of, subformulas
 
 Found = tuple[str, Span]
 """What integer timelines alone have, and where."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.plans import syntax
-from tidelog.plans.checks.walk import derived, name_span, statements_of, subformulas
-from tidelog.plans.errors import Diagnostic
-from tidelog.plans.printing import format_predicate
+from tidelog.plans.diagnostics.errors import Diagnostic
+from tidelog.plans.language.printing import format_predicate
+from tidelog.plans.tree import syntax
+from tidelog.plans.tree.walk import derived, name_span, statements_of, subformulas
 
 
 def check_tuple_windows(program: syntax.Program) -> Iterator[Diagnostic]:

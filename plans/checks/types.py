@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from tidelog.plans import syntax
-from tidelog.plans.checks.walk import atoms, leaves, statements_of
-from tidelog.plans.errors import Diagnostic
-from tidelog.plans.normal.traverse import children
-from tidelog.plans.printing import format_formula, format_function, format_term
+from tidelog.plans.diagnostics.errors import Diagnostic
+from tidelog.plans.language.printing import format_formula, format_function, format_term
+from tidelog.plans.tree import syntax
+from tidelog.plans.tree.traverse import children
+from tidelog.plans.tree.walk import atoms, leaves, statements_of
 
 Kind = Literal["text", "number"]
 """What a value is to a comparison: booleans are the texts `true` and `false`."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from tidelog.plans import syntax
-from tidelog.plans.checks.walk import atoms, derived, head_atom, name_span, needed_for, occurrences, statements_of
-from tidelog.plans.errors import NOWHERE, Diagnostic, Span
+from tidelog.plans.diagnostics.errors import NOWHERE, Diagnostic, Span
+from tidelog.plans.tree import syntax
+from tidelog.plans.tree.walk import atoms, derived, head_atom, name_span, needed_for, occurrences, statements_of
 
 
 def check_usage(program: syntax.Program) -> Iterator[Diagnostic]:

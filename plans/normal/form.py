@@ -23,8 +23,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from tidelog.plans.normal.names import atom, variables
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.names import atom, variables
+from tidelog.plans.tree.syntax import (
     Aggregate,
     Atom,
     Binary,

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.rewrite import rewrite_rules
-from tidelog.plans.normal.traverse import conjoin
-from tidelog.plans.syntax import Formula, Rule, Unary, UnaryOperator
+from tidelog.plans.tree.syntax import Formula, Rule, Unary, UnaryOperator
+from tidelog.plans.tree.traverse import conjoin
 
 _SEEN_FROM_THE_HEAD: dict[str, UnaryOperator] = {"boxplus": "diamondminus", "boxminus": "diamondplus"}
 

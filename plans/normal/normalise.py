@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.normal.bind_times import bind_times
-from tidelog.plans.normal.close_scopes import close_scopes
-from tidelog.plans.normal.expand_windows import expand_windows
-from tidelog.plans.normal.flatten import flatten
-from tidelog.plans.normal.leave_to_ask import leave_to_ask
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_program
 from tidelog.plans.normal.lower_heads import lower_heads
-from tidelog.plans.normal.name_constraints import name_constraints
-from tidelog.plans.normal.name_wildcards import name_wildcards
+from tidelog.plans.normal.naming.name_constraints import name_constraints
+from tidelog.plans.normal.naming.name_wildcards import name_wildcards
 from tidelog.plans.normal.program import NormalProgram, as_program, begin
-from tidelog.plans.normal.prune import prune
-from tidelog.plans.normal.resolve_times import resolve_times
-from tidelog.plans.normal.separate_negation import separate_negation
-from tidelog.plans.normal.share import share
-from tidelog.plans.normal.share_joins import share_joins
-from tidelog.plans.normal.simplify import simplify
-from tidelog.plans.normal.split_aggregates import split_aggregates
-from tidelog.plans.normal.split_since import split_since
-from tidelog.plans.normal.split_windows import split_windows
-from tidelog.plans.normal.sustain import sustain
-from tidelog.plans.parser import parse
-from tidelog.plans.printing import format_program
-from tidelog.plans.syntax import Program
+from tidelog.plans.normal.sharing.leave_to_ask import leave_to_ask
+from tidelog.plans.normal.sharing.prune import prune
+from tidelog.plans.normal.sharing.share import share
+from tidelog.plans.normal.sharing.share_joins import share_joins
+from tidelog.plans.normal.sharing.simplify import simplify
+from tidelog.plans.normal.splitting.close_scopes import close_scopes
+from tidelog.plans.normal.splitting.flatten import flatten
+from tidelog.plans.normal.splitting.separate_negation import separate_negation
+from tidelog.plans.normal.splitting.split_aggregates import split_aggregates
+from tidelog.plans.normal.splitting.split_since import split_since
+from tidelog.plans.normal.splitting.split_windows import split_windows
+from tidelog.plans.normal.times.bind_times import bind_times
+from tidelog.plans.normal.times.expand_windows import expand_windows
+from tidelog.plans.normal.times.resolve_times import resolve_times
+from tidelog.plans.normal.times.sustain import sustain
+from tidelog.plans.tree.syntax import Program
 
 Stage = Callable[[NormalProgram], NormalProgram]
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeVar
 
-from tidelog.plans.normal.names import head_predicate, predicates
-from tidelog.plans.normal.traverse import children
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.names import head_predicate, predicates
+from tidelog.plans.tree.syntax import (
     Ask,
     Atom,
     Background,
@@ -26,6 +25,7 @@ from tidelog.plans.syntax import (
     Window,
     WindowSize,
 )
+from tidelog.plans.tree.traverse import children
 
 _T = TypeVar("_T")
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from tidelog.plans.errors import Diagnostic, ProgramError, Span
-from tidelog.plans.normal.names import FreshNames, head_predicate, predicates
+from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError, Span
 from tidelog.plans.normal.program import NormalProgram
-from tidelog.plans.syntax import Formula, Rule
+from tidelog.plans.tree.names import FreshNames, head_predicate, predicates
+from tidelog.plans.tree.syntax import Formula, Rule
 
 RuleRewriting = Callable[[Rule, Callable[[], str]], Iterable[Rule]]
 """One rule into any number of rules; the function beside it hands out fresh predicates."""

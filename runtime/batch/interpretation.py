@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
-from tidelog.operators.coverage import Bounds, Coverage, overlapping
-from tidelog.plans.batch import BatchPlan
-from tidelog.plans.facts import Fact, Record, Row
-from tidelog.plans.places import place_of
-from tidelog.plans.plan import UnionShape
-from tidelog.plans.repeating import Repeating
-from tidelog.plans.shapes import TOP
-from tidelog.plans.timeline import NEG, POS
+from tidelog.operators.stores.coverage import Bounds, Coverage, overlapping
+from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.plans.data.facts import Fact, Record, Row
+from tidelog.plans.data.repeating import Repeating
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.language.places import place_of
+from tidelog.plans.plan.plan import UnionShape
+from tidelog.plans.plan.shapes import TOP
 from tidelog.runtime.batch.folding import Times, fold
 from tidelog.runtime.batch.sides import FUTURE, SIDES, Sides, mirrored
-from tidelog.runtime.state_bound import Holding, StateBound
+from tidelog.runtime.network.state_bound import Holding, StateBound
 
 _PORTION = 65_536
 """So many facts are loaded between two looks at what is held."""

@@ -10,29 +10,29 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tidelog.operators.coverage import Bounds
-from tidelog.plans.analysis.rounds import Component, Stratum
-from tidelog.plans.batch import BatchPlan
-from tidelog.plans.errors import DataError, EndlessError, StateError
-from tidelog.plans.facts import Fact, Record, Row
-from tidelog.plans.repeating import Repeating
-from tidelog.plans.timeline import LIMIT, NEG, POS
-from tidelog.plans.times import TimeLike, TimeReader
-from tidelog.runtime.arguments import records_of, require_batch_plan, require_record
+from tidelog.operators.stores.coverage import Bounds
+from tidelog.plans.analysis.recursion.rounds import Component, Stratum
+from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.plans.data.facts import Fact, Record, Row
+from tidelog.plans.data.repeating import Repeating
+from tidelog.plans.data.timeline import LIMIT, NEG, POS
+from tidelog.plans.data.times import TimeLike, TimeReader
+from tidelog.plans.diagnostics.errors import DataError, EndlessError, StateError
 from tidelog.runtime.batch.interpretation import Interpretation, coalesced
 from tidelog.runtime.batch.sides import Sides
 from tidelog.runtime.batch.strategies import STRATEGIES, StrategyName
 from tidelog.runtime.batch.stratum import StratumRun
 from tidelog.runtime.batch.wiring import Derived
-from tidelog.runtime.state_bound import MAX_STATE_IN_BATCH, StateBound
-from tidelog.runtime.violations import Violation, Violations
+from tidelog.runtime.emission.violations import Violation, Violations
+from tidelog.runtime.intake.arguments import records_of, require_batch_plan, require_record
+from tidelog.runtime.network.state_bound import MAX_STATE_IN_BATCH, StateBound
+from tidelog.runtime.why.absent.why_not import WhyNot
+from tidelog.runtime.why.evidence.model import Model, Writing
 from tidelog.runtime.why.explain import Explainer, Reason
-from tidelog.runtime.why.model import Model, Writing
-from tidelog.runtime.why.why_not import WhyNot
 
 if TYPE_CHECKING:
+    from tidelog.plans.explaining.showing.plots import PlotOptions
     from tidelog.plans.pictures.picture import Picture
-    from tidelog.plans.showing.plots import PlotOptions
 
 MOST_ROUNDS = 10_000
 """How many rounds a recursion is followed that makes values, so that it need not come to an end."""
@@ -70,8 +70,8 @@ class Materialisation:
     Raises TypeError for a plan of a stream, ValueError for a strategy that there is not, DataError for an `until` that the
     timeline cannot hold.
 
-    >>> from tidelog.plans.batch import compile_batch
-    >>> from tidelog.plans.parser import parse
+    >>> from tidelog.plans.compiling.batch import compile_batch
+    >>> from tidelog.plans.language.parser import parse
     >>> plan = compile_batch(parse("boxplus[1,1] p(X) :- p(X)."))
     >>> done = Materialisation(plan, until=3)
     >>> done.load([plan.record("p", ["a"], time=1)])
@@ -195,7 +195,7 @@ class Materialisation:
         predicate whose last argument is a number that changes is drawn as lines, with the numbers that rules compare it to.
         DataError for a time that the timeline cannot hold, ValueError for what makes no picture.
         """
-        from tidelog.plans.showing.plots import plot  # noqa: PLC0415 - few materialisations are drawn
+        from tidelog.plans.explaining.showing.plots import plot  # noqa: PLC0415 - few materialisations are drawn
 
         return plot(self._shown(options.get("end")), self.plan.schema, self.plan.program, predicates, **options)
 
@@ -216,7 +216,7 @@ class Materialisation:
 
     def _repr_html_(self) -> str:
         """A timeline and a table, for notebooks."""
-        from tidelog.plans.showing.plots import facts_table  # noqa: PLC0415 - few materialisations are drawn
+        from tidelog.plans.explaining.showing.plots import facts_table  # noqa: PLC0415 - few materialisations are drawn
 
         return self.plot().svg + facts_table(sorted(self._shown(), key=itemgetter(2)), self.plan.schema)
 
@@ -238,8 +238,8 @@ class Materialisation:
 
         MethodError where the search was stopped, TypeError for what is no record.
 
-        >>> from tidelog.plans.batch import compile_batch
-        >>> from tidelog.plans.parser import parse
+        >>> from tidelog.plans.compiling.batch import compile_batch
+        >>> from tidelog.plans.language.parser import parse
         >>> plan = compile_batch(parse("alarm(X) :- boxminus[0,2] hot(X)."))
         >>> done = Materialisation(plan)
         >>> done.load([plan.record("hot", ["p1"], interval="[1,5]")])

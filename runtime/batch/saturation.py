@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
-from tidelog.operators.coverage import Bounds, Coverage, overlapping
-from tidelog.plans.analysis.reach import Outlook, outlook
-from tidelog.plans.analysis.rounds import Stratum
-from tidelog.plans.batch import BatchPlan
-from tidelog.plans.facts import Fact, Row
-from tidelog.plans.timeline import NEG, POS
+from tidelog.operators.stores.coverage import Bounds, Coverage, overlapping
+from tidelog.plans.analysis.horizons.reach import Outlook, outlook
+from tidelog.plans.analysis.recursion.rounds import Stratum
+from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.plans.data.facts import Fact, Row
+from tidelog.plans.data.timeline import NEG, POS
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.repetition import Range, find_repetition
 from tidelog.runtime.batch.sides import FUTURE, PAST, SIDES, Settled, Sides, mirrored

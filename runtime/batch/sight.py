@@ -10,11 +10,11 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from tidelog.plans.analysis.reach import Outlook, negated_by, outlook
-from tidelog.plans.analysis.rounds import Stratum
-from tidelog.plans.batch import BatchPlan
-from tidelog.plans.errors import MethodError
-from tidelog.plans.timeline import NEG, POS
+from tidelog.plans.analysis.horizons.reach import Outlook, negated_by, outlook
+from tidelog.plans.analysis.recursion.rounds import Stratum
+from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import MethodError
 from tidelog.runtime.batch.folding import Times
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.sides import FUTURE, PAST, SIDES, Sides

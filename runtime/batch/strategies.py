@@ -9,10 +9,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from tidelog.plans.analysis.rounds import Component, Stratum
-from tidelog.plans.batch import BatchPlan
-from tidelog.plans.facts import Fact
-from tidelog.plans.timeline import NEG, POS
+from tidelog.plans.analysis.recursion.rounds import Component, Stratum
+from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.plans.data.facts import Fact
+from tidelog.plans.data.timeline import NEG, POS
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.wiring import Derived, Frame, Wiring
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tidelog.plans.analysis.rounds import Stratum
-from tidelog.plans.batch import BatchPlan
-from tidelog.plans.facts import Fact
+from tidelog.plans.analysis.recursion.rounds import Stratum
+from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.plans.data.facts import Fact
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.saturation import Saturation
 from tidelog.runtime.batch.sides import FUTURE, PAST, Sides

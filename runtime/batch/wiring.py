@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from tidelog.operators.coverage import Coverage
-from tidelog.operators.join import Join
+from tidelog.operators.joins.join import Join
 from tidelog.operators.operator import Operator
-from tidelog.operators.room import NoRoomError
-from tidelog.plans.analysis.rounds import Stratum
-from tidelog.plans.batch import BatchPlan
-from tidelog.plans.errors import OperatorError
-from tidelog.plans.facts import Fact, format_atom
-from tidelog.plans.places import place_of
-from tidelog.plans.plan import Step
-from tidelog.plans.timeline import POS
-from tidelog.runtime.deploy import build_operator
-from tidelog.runtime.state_bound import ON_THE_WAY, Holding, StateBound
+from tidelog.operators.stores.coverage import Coverage
+from tidelog.operators.stores.room import NoRoomError
+from tidelog.plans.analysis.recursion.rounds import Stratum
+from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.plans.data.facts import Fact, format_atom
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.diagnostics.errors import OperatorError
+from tidelog.plans.language.places import place_of
+from tidelog.plans.plan.plan import Step
+from tidelog.runtime.network.deploy import build_operator
+from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding, StateBound
 
 Port = tuple[str, int]
 Message = tuple[int, Sequence[Fact], int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tidelog.plans.errors import ConnectorError, DataError
+from tidelog.plans.diagnostics.errors import ConnectorError, DataError
 
 try:
     import pyarrow as pa

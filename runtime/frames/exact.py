@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from tidelog.plans.errors import ConnectorError
-from tidelog.plans.facts import Fact, Row, format_constant
-from tidelog.plans.syntax import Value
-from tidelog.plans.timeline import NEG, POS, Timeline
+from tidelog.plans.data.facts import Fact, Row, format_constant
+from tidelog.plans.data.timeline import NEG, POS, Timeline
+from tidelog.plans.diagnostics.errors import ConnectorError
+from tidelog.plans.tree.syntax import Value
 from tidelog.runtime.frames.arrow import pa
 
 _EARLIEST, _LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999

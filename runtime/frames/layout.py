@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tidelog.plans.errors import DataError
-from tidelog.plans.facts import PredicateSchema, Schema
-from tidelog.plans.header import match_fields, read_columns
-from tidelog.plans.syntax import FieldType
+from tidelog.plans.data.facts import PredicateSchema, Schema
+from tidelog.plans.data.header import match_fields, read_columns
+from tidelog.plans.diagnostics.errors import DataError
+from tidelog.plans.tree.syntax import FieldType
 from tidelog.runtime.frames.arrow import pa
 
 EXACT = ("start", "end", "start_open", "end_open")

@@ -9,11 +9,11 @@ from itertools import chain, islice
 from operator import gt, itemgetter
 from typing import Any
 
-from tidelog.plans.errors import DataError, LateError
-from tidelog.plans.facts import Schema
+from tidelog.plans.data.facts import Schema
+from tidelog.plans.diagnostics.errors import DataError, LateError
 from tidelog.runtime.frames.arrow import BATCH_ROWS, pa, stream_of
 from tidelog.runtime.frames.reading import reader_of
-from tidelog.runtime.interfaces import Batch, Rejected
+from tidelog.runtime.ports.interfaces import Batch, Rejected
 
 OnRejected = Callable[[Sequence[Rejected]], None]
 """What is told of rows that could not be used."""

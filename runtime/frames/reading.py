@@ -9,15 +9,15 @@ from typing import Any, overload
 
 import msgspec
 
-from tidelog.plans.errors import DataError
-from tidelog.plans.facts import Record, Row, Schema
-from tidelog.plans.timeline import NEG, POS
-from tidelog.plans.times import TimeReader
+from tidelog.plans.data.facts import Record, Row, Schema
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.data.times import TimeReader
+from tidelog.plans.diagnostics.errors import DataError
 from tidelog.runtime.frames.arrow import batches_of, pc, plain, stream_of
 from tidelog.runtime.frames.layout import OPEN, Layout, layout_of
 from tidelog.runtime.frames.times import PointReader
 from tidelog.runtime.frames.values import Problems, ValueReader, nulls, read_json
-from tidelog.runtime.interfaces import Batch, Rejected
+from tidelog.runtime.ports.interfaces import Batch, Rejected
 
 RAW_LIMIT = 500
 """How many bytes of a rejected row are kept."""

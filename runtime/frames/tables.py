@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tidelog.plans.errors import DataError
-from tidelog.plans.facts import Fact, PredicateSchema, Record, Schema
-from tidelog.plans.syntax import FieldType, Value
-from tidelog.plans.timeline import NEG, POS, Timeline
+from tidelog.plans.data.facts import Fact, PredicateSchema, Record, Schema
+from tidelog.plans.data.timeline import NEG, POS, Timeline
+from tidelog.plans.diagnostics.errors import DataError
+from tidelog.plans.tree.syntax import FieldType, Value
 from tidelog.runtime.frames.arrow import pa
 
 _WORD = 1 << 63

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tidelog.plans.errors import DataError
-from tidelog.plans.timeline import LIMIT, NEG, POS, Timeline
-from tidelog.plans.times import TimeReader
+from tidelog.plans.data.timeline import LIMIT, NEG, POS, Timeline
+from tidelog.plans.data.times import TimeReader
+from tidelog.plans.diagnostics.errors import DataError
 from tidelog.runtime.frames.arrow import pa, pc, plain
 from tidelog.runtime.frames.layout import TimeKind
 from tidelog.runtime.frames.values import Problems

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from tidelog.plans.errors import DataError
-from tidelog.plans.facts import TYPE_TESTS, format_constant
-from tidelog.plans.numerals import MAX_INTEGER, canonical, read_number, shorten
-from tidelog.plans.syntax import FieldType, Value
+from tidelog.plans.data.facts import TYPE_TESTS, format_constant
+from tidelog.plans.diagnostics.errors import DataError
+from tidelog.plans.tree.numerals import MAX_INTEGER, canonical, read_number, shorten
+from tidelog.plans.tree.syntax import FieldType, Value
 from tidelog.runtime.frames.arrow import pa, pc, plain
 from tidelog.runtime.frames.layout import ValueKind
 

@@ -6,20 +6,20 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tidelog.plans.facts import Record
-from tidelog.plans.syntax import Program
-from tidelog.plans.timeline import Timeline
-from tidelog.runtime.why.certificate import Certificate, Writer, certificate
-from tidelog.runtime.why.clauses import clauses_of
-from tidelog.runtime.why.lanes import lanes_of
-from tidelog.runtime.why.model import Model, Writing
-from tidelog.runtime.why.picture import draw
-from tidelog.runtime.why.proof import Proof, Prover
-from tidelog.runtime.why.ranges import covers
-from tidelog.runtime.why.search import Search
-from tidelog.runtime.why.tree import tree
-from tidelog.runtime.why.why_not import Refuter, WhyNot
-from tidelog.runtime.why.windows import Windows
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import Timeline
+from tidelog.plans.tree.syntax import Program
+from tidelog.runtime.why.absent.why_not import Refuter, WhyNot
+from tidelog.runtime.why.evidence.clauses import clauses_of
+from tidelog.runtime.why.evidence.model import Model, Writing
+from tidelog.runtime.why.evidence.ranges import covers
+from tidelog.runtime.why.evidence.windows import Windows
+from tidelog.runtime.why.proofs.certificate import Certificate, Writer, certificate
+from tidelog.runtime.why.proofs.lanes import lanes_of
+from tidelog.runtime.why.proofs.picture import draw
+from tidelog.runtime.why.proofs.proof import Proof, Prover
+from tidelog.runtime.why.proofs.search import Search
+from tidelog.runtime.why.proofs.tree import tree
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,20 +14,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
-from tidelog.plans.changes import ChangeRecord
-from tidelog.plans.errors import MethodError
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.intake import Delivery
-from tidelog.runtime.why.certificate import Writer, in_order
+from tidelog.plans.data.changes import ChangeRecord
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import MethodError
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.intake.intake import Delivery
+from tidelog.runtime.why.absent.misses import first_time
+from tidelog.runtime.why.absent.why_not import WhyNot
+from tidelog.runtime.why.evidence.model import Writing
 from tidelog.runtime.why.explain import Explainer, Reason
-from tidelog.runtime.why.misses import first_time
-from tidelog.runtime.why.model import Writing
-from tidelog.runtime.why.proof import PARTS, Proof
-from tidelog.runtime.why.support import Absence
+from tidelog.runtime.why.proofs.certificate import Writer, in_order
+from tidelog.runtime.why.proofs.proof import PARTS, Proof
+from tidelog.runtime.why.proofs.support import Absence
 from tidelog.runtime.why.told import explainer_of, telling_all
-from tidelog.runtime.why.why_not import WhyNot
 
 Answer = TypeVar("Answer", bound=Reason | WhyNot)
 

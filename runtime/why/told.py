@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tidelog.operators.coverage import Bounds, Coverage
-from tidelog.plans.compile import compile_program
-from tidelog.plans.facts import Record, Row
-from tidelog.plans.normal.names import head_predicate
-from tidelog.plans.plan import Plan
-from tidelog.plans.shapes import TOP
-from tidelog.plans.syntax import Ask, Background, Output, Program, Rule
-from tidelog.plans.timeline import NEG, POS
+from tidelog.operators.stores.coverage import Bounds, Coverage
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.facts import Record, Row
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.plan.shapes import TOP
+from tidelog.plans.tree.names import head_predicate
+from tidelog.plans.tree.syntax import Ask, Background, Output, Program, Rule
+from tidelog.runtime.why.evidence.model import Arrival, Model, Writing
 from tidelog.runtime.why.explain import Explainer
-from tidelog.runtime.why.model import Arrival, Model, Writing
 
 
 def telling_all(plan: Plan) -> Plan:

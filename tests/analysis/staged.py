@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from tidelog import Session
-from tidelog.plans.analysis.stages import Stage, stages_of
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.plans.questions import HypotheticalAnswer
-from tidelog.plans.syntax import Value
-from tidelog.runtime.interfaces import StageMode, StageSession
-from tidelog.runtime.staged import open_stage
+from tidelog.plans.data.facts import Record
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.plan.questions import HypotheticalAnswer
+from tidelog.plans.stages.stages import Stage, stages_of
+from tidelog.plans.tree.syntax import Value
+from tidelog.runtime.ports.interfaces import StageMode, StageSession
+from tidelog.runtime.sessions.staged import open_stage
 
 Key = Value | None
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tidelog
-from tidelog.plans.analysis.delay import delays
-from tidelog.plans.analysis.report import analyse, format_analysis
-from tidelog.plans.plan import AggregateShape, LatestShape, ThresholdShape
+from tidelog.plans.analysis.horizons.delay import delays
+from tidelog.plans.explaining.reports.report import analyse, format_analysis
+from tidelog.plans.plan.plan import AggregateShape, LatestShape, ThresholdShape
 
 TEXT = """timeline integer.
 input temp(sensor, value). input fail(sensor, what).

@@ -14,12 +14,12 @@ import tidelog
 from drawing import drawn
 from tests.analysis.staged import StagedRun
 from tidelog import Session
-from tidelog.plans.analysis.stage_report import stage_lines
-from tidelog.plans.analysis.stages import stages_of
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.plans.questions import HypotheticalAnswer
+from tidelog.plans.data.facts import Record
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.explaining.reports.stage_report import stage_lines
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.plan.questions import HypotheticalAnswer
+from tidelog.plans.stages.stages import stages_of
 
 INPUTS = "timeline integer. input p(x). input q(x,y). input n(x)."
 FIRST = ("p(X)", "q(X,_)", "diamondminus[0,2] p(X)", "diamondplus[1,2] q(X,_)", "b(X)")

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import tidelog
-from tidelog.plans.analysis.delay import delays
+from tidelog.plans.analysis.horizons.delay import delays
 
 PAST = "waits for nothing in the future"
 CASES = [

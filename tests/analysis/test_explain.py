@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 import tidelog
 from drawing import drawn
 from oracle.programs import EVERYTHING, Kind, programs
-from tidelog.plans.analysis.report import analyse, analysis_fields, format_analysis
-from tidelog.plans.analysis.shared_stores import shared_stores
-from tidelog.plans.compile import compile_program
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.explain_mermaid import escape
-from tidelog.plans.explain_text import explain
-from tidelog.plans.parser import parse
-from tidelog.plans.plan import Plan
-from tidelog.runtime.graph import Graph
+from tidelog.plans.analysis.physical.shared_stores import shared_stores
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.explaining.mermaid import escape
+from tidelog.plans.explaining.reports.report import analyse, analysis_fields, format_analysis
+from tidelog.plans.explaining.text import explain
+from tidelog.plans.language.parser import parse
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.network.graph import Graph
 
 TEXT = """
 input q(x, y).

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.plans.analysis.forward import obstacles
-from tidelog.plans.parser import parse
+from tidelog.plans.analysis.horizons.forward import obstacles
+from tidelog.plans.language.parser import parse
 
 FORWARD = [
     "p(X) :- boxminus[0,4] diamondminus[0,2] q(X), r(X).",

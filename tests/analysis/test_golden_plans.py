@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import tidelog
-from tidelog.plans.analysis.report import analyse, format_analysis
-from tidelog.plans.explain_text import explain
-from tidelog.plans.plan import Plan
+from tidelog.plans.explaining.reports.report import analyse, format_analysis
+from tidelog.plans.explaining.text import explain
+from tidelog.plans.plan.plan import Plan
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "plans"
 PROGRAMS = sorted(FOLDER.glob("*.tide"))

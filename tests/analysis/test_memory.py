@@ -8,10 +8,10 @@ from fractions import Fraction
 import pytest
 
 import tidelog
-from tidelog.plans.analysis.extent import extent_of
-from tidelog.plans.analysis.memory import MemoryBound, greatest_common_divisor
-from tidelog.plans.analysis.numbers import format_bound
-from tidelog.plans.analysis.report import analyse
+from tidelog.plans.analysis.horizons.extent import extent_of
+from tidelog.plans.analysis.horizons.memory import MemoryBound, greatest_common_divisor
+from tidelog.plans.analysis.horizons.numbers import format_bound
+from tidelog.plans.explaining.reports.report import analyse
 
 NETWORK = """
 Flag(X,Z) :- Monit(X,Z), boxminus[0,4] diamondminus[0,2] Signal(Z).

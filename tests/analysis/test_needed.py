@@ -12,11 +12,11 @@ import tidelog
 from drawing import drawn
 from oracle.agreement import records_of, runs_of
 from oracle.programs import EVERYTHING, programs, streams
-from tidelog.plans.analysis.needed import needed_rows
-from tidelog.plans.compile import compile_program
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.parser import parse
-from tidelog.plans.syntax import Program
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.stages.needed import needed_rows
+from tidelog.plans.tree.syntax import Program
 
 ROWS = [("a", 7), ("a", 31), ("b", 30), ("b", "low"), ("a", "high")]
 

@@ -13,13 +13,13 @@ import tidelog
 from drawing import drawn
 from oracle.evaluate import GroundFact
 from oracle.programs import NON_RECURSIVE, PAST_ONLY, VALUES, Kind, programs, streams
-from tidelog.operators.coverage import Coverage
-from tidelog.plans.analysis.partition import Partition, partitions_of
-from tidelog.plans.compile import compile_program
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.parser import parse
-from tidelog.plans.plan import Plan
-from tidelog.plans.printing import format_statement
+from tidelog.operators.stores.coverage import Coverage
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_statement
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.stages.partition import Partition, partitions_of
 
 COMPARED, WATERMARK = 20, 120
 FRAGMENTS = {"past": PAST_ONLY, "future": NON_RECURSIVE}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import tidelog
-from tidelog.plans.analysis.report import analyse, analysis_fields, format_analysis
+from tidelog.plans.explaining.reports.report import analyse, analysis_fields, format_analysis
 
 RULE = "p(X) :- boxminus[0,2] diamondminus[0,5] q(X)."
 PAST = f"timeline integer. output p. {RULE}"

@@ -15,23 +15,23 @@ from hypothesis import strategies as st
 import tidelog
 from drawing import drawn
 from oracle.programs import EVERYTHING, Kind, programs
-from tidelog.operators.antijoin import AntiJoin
-from tidelog.operators.coverage import Coverage
-from tidelog.operators.dilate import Dilate
-from tidelog.operators.erode import Erode
-from tidelog.operators.join import Join
-from tidelog.operators.latch import Latch
+from tidelog.operators.joins.antijoin import AntiJoin
+from tidelog.operators.joins.join import Join
+from tidelog.operators.metric.dilate import Dilate
+from tidelog.operators.metric.erode import Erode
+from tidelog.operators.metric.latch import Latch
+from tidelog.operators.metric.pairing import PairingOperator
+from tidelog.operators.metric.union import Union
 from tidelog.operators.operator import Operator
-from tidelog.operators.pairing import PairingOperator
-from tidelog.operators.told import DistinctPieces, Told
-from tidelog.operators.union import Union
-from tidelog.plans.analysis.retention import predicate_retention, retention_of
-from tidelog.plans.compile import compile_program
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.plan import LatchShape, Plan
-from tidelog.plans.timeline import POS
-from tidelog.runtime import graph as graph_module
-from tidelog.runtime.graph import Graph
+from tidelog.operators.standing.told import DistinctPieces, Told
+from tidelog.operators.stores.coverage import Coverage
+from tidelog.plans.analysis.horizons.retention import predicate_retention, retention_of
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.plan.plan import LatchShape, Plan
+from tidelog.runtime.network import graph as graph_module
+from tidelog.runtime.network.graph import Graph
 
 WATERMARK = 10_000
 

@@ -32,16 +32,16 @@ from oracle.programs import (
     programs,
     streams,
 )
-from tidelog.plans.analysis.stages import Stage, stages_of
-from tidelog.plans.compile import compile_program
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.facts import Record
-from tidelog.plans.normal.traverse import rebuild
-from tidelog.plans.parser import parse
-from tidelog.plans.plan import Plan
-from tidelog.plans.printing import format_program
-from tidelog.plans.syntax import Atom, Constant, FactStatement, Field, Formula, Input, Program, Rule, Variable, Wildcard
-from tidelog.plans.timeline import POS
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_program
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.stages.stages import Stage, stages_of
+from tidelog.plans.tree.syntax import Atom, Constant, FactStatement, Field, Formula, Input, Program, Rule, Variable, Wildcard
+from tidelog.plans.tree.traverse import rebuild
 
 COMPARED, WATERMARK = 20, 150
 FRAGMENTS = {"past": PAST_ONLY, "future": NON_RECURSIVE, "everything": EVERYTHING}

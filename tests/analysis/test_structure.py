@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import tidelog
-from tidelog.plans.analysis.growth import growth_hints
-from tidelog.plans.analysis.pruned import pruned_rules
-from tidelog.plans.analysis.recursion import recursions_of
-from tidelog.plans.analysis.strata import strata_of
-from tidelog.plans.parser import parse
+from tidelog.plans.analysis.horizons.growth import growth_hints
+from tidelog.plans.analysis.recursion.recursion import recursions_of
+from tidelog.plans.analysis.recursion.strata import strata_of
+from tidelog.plans.explaining.reports.pruned import pruned_rules
+from tidelog.plans.language.parser import parse
 
 
 def strata(text: str) -> list[set[str]]:

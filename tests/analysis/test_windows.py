@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import tidelog
-from tidelog.plans.analysis.delay import delays
-from tidelog.plans.analysis.extent import extent_of
-from tidelog.plans.analysis.partition import partitions_of
-from tidelog.plans.analysis.retention import predicate_retention
-from tidelog.plans.explain_text import explain
-from tidelog.plans.plan import Plan
+from tidelog.plans.analysis.horizons.delay import delays
+from tidelog.plans.analysis.horizons.extent import extent_of
+from tidelog.plans.analysis.horizons.retention import predicate_retention
+from tidelog.plans.explaining.text import explain
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.stages.partition import partitions_of
 
 
 def plan_of(text: str) -> Plan:

@@ -40,13 +40,13 @@ from oracle.worlds import Fact
 from tidelog.operators.ask.asker import Asker
 from tidelog.operators.sld import limits
 from tidelog.operators.sld.unfold import unfold
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.plan import Plan
-from tidelog.plans.preconditions import Slot, Unfolding
-from tidelog.plans.printing import format_program, format_statement
-from tidelog.plans.questions import GroundLiteral, HypotheticalAnswer
-from tidelog.plans.syntax import Arithmetic, Ask, Atom, Comparison, Constant, Input, Program, Value, Variable
-from tidelog.plans.timeline import POS
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.printing import format_program, format_statement
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.plan.preconditions import Slot, Unfolding
+from tidelog.plans.plan.questions import GroundLiteral, HypotheticalAnswer
+from tidelog.plans.tree.syntax import Arithmetic, Ask, Atom, Comparison, Constant, Input, Program, Value, Variable
 
 START = 0
 ANY = 3 * LAST

@@ -9,12 +9,12 @@ import pytest
 
 import tidelog
 from tidelog.operators.ask.asker import Asker
-from tidelog.operators.ask.waiting import WaitingFor
-from tidelog.operators.room import NoRoomError, Room
+from tidelog.operators.ask.pending.waiting import WaitingFor
 from tidelog.operators.sld.unfold import unfold
-from tidelog.plans.facts import Record
-from tidelog.plans.questions import HypotheticalAnswer
-from tidelog.plans.timeline import POS
+from tidelog.operators.stores.room import NoRoomError, Room
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.plan.questions import HypotheticalAnswer
 
 
 def asker_of(text: str) -> Asker:

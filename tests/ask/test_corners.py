@@ -21,10 +21,10 @@ from oracle.hypothetical_programs import ABSENCES, COMPARED, EVERYTHING, LAST, P
 from oracle.hypothetical_streams import as_records
 from oracle.worlds import Fact
 from tidelog import Session
-from tidelog.plans.facts import Record
-from tidelog.plans.parser import parse
-from tidelog.plans.questions import GroundLiteral, HypotheticalAnswer
-from tidelog.plans.syntax import Ask, Input
+from tidelog.plans.data.facts import Record
+from tidelog.plans.language.parser import parse
+from tidelog.plans.plan.questions import GroundLiteral, HypotheticalAnswer
+from tidelog.plans.tree.syntax import Ask, Input
 
 pytestmark = pytest.mark.slow
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 import tidelog
 from drawing import drawn
 from tidelog import Answer, DataError, Engine, LateError, MemorySink, MemorySource, ProgramError, Session
-from tidelog.plans.explain_text import explain
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.emission import EmitMode
-from tidelog.runtime.intake import MOST_POINTS, Intake
-from tidelog.runtime.interfaces import Batch, Rejected
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.explaining.text import explain
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.emission.emission import EmitMode
+from tidelog.runtime.intake.intake import MOST_POINTS, Intake
+from tidelog.runtime.ports.interfaces import Batch, Rejected
 
 INPUTS = "timeline integer. input a(x){}. input b(x){}. input c(x). "
 PROGRAMS = {

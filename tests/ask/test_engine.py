@@ -13,8 +13,8 @@ from ask.turbines import plan_of
 from tidelog import Engine, HypotheticalAnswer, MemorySink, MemorySource, OperatorError, Plan, PushSource, Session
 from tidelog.connectors import JsonEncoder, TextEncoder
 from tidelog.operators.ask.asker import Asker
-from tidelog.plans.facts import Record
-from tidelog.runtime.interfaces import AnyAnswer, Batch
+from tidelog.plans.data.facts import Record
+from tidelog.runtime.ports.interfaces import AnyAnswer, Batch
 
 NEGATED = """\
 timeline integer.

@@ -49,12 +49,12 @@ from oracle.hypothetical_programs import (
 from oracle.hypothetical_streams import Arrival, in_order, out_of_order
 from tidelog import Session
 from tidelog.operators.sld import limits
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.parser import parse
-from tidelog.plans.plan import Plan
-from tidelog.plans.questions import HypotheticalAnswer
-from tidelog.plans.syntax import Atom, TimePoint, Value, Variable
-from tidelog.plans.timeline import POS
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.plan.questions import HypotheticalAnswer
+from tidelog.plans.tree.syntax import Atom, TimePoint, Value, Variable
 
 pytestmark = pytest.mark.slow
 

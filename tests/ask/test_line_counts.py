@@ -10,8 +10,8 @@ import pytest
 import tidelog
 from tidelog import Session
 from tidelog.operators.ask.asker import Asker
-from tidelog.operators.ask.partials import Answer
-from tidelog.plans.facts import Record
+from tidelog.operators.ask.premises.partials import Answer
+from tidelog.plans.data.facts import Record
 
 MOST = 2.0
 """Lines a relevant fact: it makes an answer possible, and that is decided."""

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from tidelog import GroundLiteral, HypotheticalAnswer, Open
 from tidelog.connectors import JsonEncoder, TextEncoder
-from tidelog.plans.facts import Schema
-from tidelog.plans.timeline import Timeline
+from tidelog.plans.data.facts import Schema
+from tidelog.plans.data.timeline import Timeline
 
 SECONDS = Schema(Timeline("integer", unit=Fraction(60)), questions={"late": "T"})
 CAME = GroundLiteral("sent", ("p1", 2.5), 10)

@@ -17,9 +17,9 @@ from oracle.hypothetical_streams import universes
 from oracle.lars_programs import HEADS, STEPPED, lars_programs
 from oracle.programs import NON_RECURSIVE, programs
 from oracle.worlds import Fact, Table, listed, subsets
-from tidelog.plans.parser import parse
-from tidelog.plans.printing import format_program
-from tidelog.plans.syntax import Ask, Atom, Interval, Program
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_program
+from tidelog.plans.tree.syntax import Ask, Atom, Interval, Program
 
 MALFUNCTIONS = """
 timeline integer.

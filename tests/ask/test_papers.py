@@ -11,7 +11,7 @@ from oracle.hypothetical_agreement import is_instance
 from tidelog import HypotheticalAnswer, ProgramError, Session
 from tidelog.operators.ask.asker import Asker
 from tidelog.operators.sld.unfold import unfold
-from tidelog.plans.preconditions import Unfolding
+from tidelog.plans.plan.preconditions import Unfolding
 
 INPUT = "timeline integer.\ninput temp(device, level).\n"
 MALFUNCTIONS = f"""{INPUT}

@@ -10,11 +10,11 @@ import pytest
 
 import tidelog
 from tidelog import Plan, ProgramError, Session
-from tidelog.plans.analysis.report import analyse, analysis_fields, format_analysis
-from tidelog.plans.errors import DataError
-from tidelog.plans.explain_text import explain
-from tidelog.plans.printing import format_formula, format_statement
-from tidelog.plans.source import render
+from tidelog.plans.diagnostics.errors import DataError
+from tidelog.plans.diagnostics.source import render
+from tidelog.plans.explaining.reports.report import analyse, analysis_fields, format_analysis
+from tidelog.plans.explaining.text import explain
+from tidelog.plans.language.printing import format_formula, format_statement
 
 TURBINES = """timeline integer.
 input temp(sensor, level) delay 2.

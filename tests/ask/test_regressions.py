@@ -9,12 +9,12 @@ import pytest
 
 import tidelog
 from tidelog import Session
-from tidelog.operators.ask import witnesses
 from tidelog.operators.ask.asker import Asker
-from tidelog.operators.sld.systems import System
-from tidelog.plans.facts import Record
-from tidelog.plans.questions import HypotheticalAnswer
-from tidelog.plans.syntax import Arithmetic, Comparison, Constant
+from tidelog.operators.ask.telling import witnesses
+from tidelog.operators.sld.comparisons.systems import System
+from tidelog.plans.data.facts import Record
+from tidelog.plans.plan.questions import HypotheticalAnswer
+from tidelog.plans.tree.syntax import Arithmetic, Comparison, Constant
 
 _FACT = re.compile(r"(\w+)(?:\((.*)\))?@\[?(-?\d+)(?:,(-?\d+)\])?")
 

@@ -12,9 +12,9 @@ import tidelog
 from ask.turbines import DEFECTS, TURBINES, feed, plan_of, pulled, shown
 from tidelog import GroundLiteral, HypotheticalAnswer, Open, OperatorError, Session, SnapshotError
 from tidelog.operators.ask.asker import Asker
-from tidelog.plans.facts import Record
-from tidelog.plans.questions import Status
-from tidelog.runtime.interfaces import Batch
+from tidelog.plans.data.facts import Record
+from tidelog.plans.plan.questions import Status
+from tidelog.runtime.ports.interfaces import Batch
 
 FIRST, SECOND, THIRD = (f"temp(wt25,high)@{time}" for time in range(3))
 

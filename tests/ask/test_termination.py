@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 import tidelog
 from drawing import drawn
 from tidelog import ProgramError
-from tidelog.plans.analysis.time_edges import edges_of
-from tidelog.plans.analysis.time_strata import time_strata
-from tidelog.plans.errors import Diagnostic
-from tidelog.plans.parser import parse
-from tidelog.plans.questions import Question
-from tidelog.plans.source import render
-from tidelog.plans.syntax import Rule
+from tidelog.plans.asking.time_edges import edges_of
+from tidelog.plans.asking.time_strata import time_strata
+from tidelog.plans.diagnostics.errors import Diagnostic
+from tidelog.plans.diagnostics.source import render
+from tidelog.plans.language.parser import parse
+from tidelog.plans.plan.questions import Question
+from tidelog.plans.tree.syntax import Rule
 
 INPUTS = "timeline integer. input r(x). input e(x, y). "
 

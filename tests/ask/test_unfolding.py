@@ -6,9 +6,9 @@ import pytest
 
 from ask.unfolded import count_comparisons, lines, question_of, unfolded, unfolding_of
 from tidelog.operators.sld.unfold import unfold
-from tidelog.plans.errors import Diagnostic, ProgramError
-from tidelog.plans.printing import format_formula
-from tidelog.plans.syntax import Atom
+from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError
+from tidelog.plans.language.printing import format_formula
+from tidelog.plans.tree.syntax import Atom
 
 TURBINES = """
 flag(X)@T :- temp(X,high)@T.

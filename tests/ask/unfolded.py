@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.operators.sld.subsumption import Entry
-from tidelog.operators.sld.terms import shift
+from tidelog.operators.sld.comparisons.terms import shift
+from tidelog.operators.sld.leaves.subsumption import Entry
 from tidelog.operators.sld.unfold import unfold
-from tidelog.plans.facts import Record, format_constant
+from tidelog.plans.data.facts import Record, format_constant
+from tidelog.plans.data.timeline import NEG, POS, Timeline
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_formula
 from tidelog.plans.normal.program import begin
-from tidelog.plans.normal.resolve_times import resolve_times
-from tidelog.plans.parser import parse
-from tidelog.plans.preconditions import Argument, Precondition, Premise, Slot, UnfoldedQuery, Unfolding
-from tidelog.plans.printing import format_formula
-from tidelog.plans.questions import Question
-from tidelog.plans.syntax import Ask, Constant, FactStatement
-from tidelog.plans.timeline import NEG, POS, Timeline
+from tidelog.plans.normal.times.resolve_times import resolve_times
+from tidelog.plans.plan.preconditions import Argument, Precondition, Premise, Slot, UnfoldedQuery, Unfolding
+from tidelog.plans.plan.questions import Question
+from tidelog.plans.tree.syntax import Ask, Constant, FactStatement
 
 
 def question_of(text: str, depth: int | None = None) -> tuple[Question, list[Record]]:

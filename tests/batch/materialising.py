@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tidelog.connectors.text_decoder import TextDecoder
-from tidelog.plans.batch import BatchPlan, compile_batch
-from tidelog.plans.facts import Record, format_record
-from tidelog.plans.parser import parse
-from tidelog.plans.times import TimeLike
+from tidelog.connectors.formats.text.decoder import TextDecoder
+from tidelog.plans.compiling.batch import BatchPlan, compile_batch
+from tidelog.plans.data.facts import Record, format_record
+from tidelog.plans.data.times import TimeLike
+from tidelog.plans.language.parser import parse
 from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.batch.strategies import StrategyName
 

@@ -14,9 +14,9 @@ from oracle.agreement import records_of
 from oracle.lars_programs import AGGREGATES, COUNTED, HELD, lars_programs, lars_streams
 from oracle.programs import streams
 from tidelog.compiling import compile_batch as compile_text
-from tidelog.plans.batch import compile_batch
-from tidelog.plans.parser import parse
-from tidelog.runtime.batch.entailment import entails
+from tidelog.plans.compiling.batch import compile_batch
+from tidelog.plans.language.parser import parse
+from tidelog.runtime.batch.decisions.entailment import entails
 from tidelog.runtime.batch.strategies import StrategyName
 
 

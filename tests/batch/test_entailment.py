@@ -15,18 +15,18 @@ from batch.materialising import plan_of, records
 from oracle.agreement import records_of
 from oracle.programs import EVERYTHING, Kind, programs, streams
 from oracle.recursive_programs import CONSTANTS, Tiny, few_facts, predicates_of, times, tiny_programs
-from tidelog.plans.batch import compile_batch
-from tidelog.plans.errors import MethodError, ProgramError
-from tidelog.plans.facts import Record, format_record
-from tidelog.plans.parser import parse
-from tidelog.plans.printing import format_program
-from tidelog.plans.syntax import Statement
-from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.batch import entailment
-from tidelog.runtime.batch.decision import METHODS, Decision, Method
-from tidelog.runtime.batch.entailment import consistent, entails
+from tidelog.plans.compiling.batch import compile_batch
+from tidelog.plans.data.facts import Record, format_record
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import MethodError, ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_program
+from tidelog.plans.tree.syntax import Statement
+from tidelog.runtime.batch.decisions import entailment
+from tidelog.runtime.batch.decisions.decision import METHODS, Decision, Method
+from tidelog.runtime.batch.decisions.entailment import consistent, entails
+from tidelog.runtime.batch.decisions.race import Finish
 from tidelog.runtime.batch.materialisation import Materialisation
-from tidelog.runtime.batch.race import Finish
 
 
 def moved(fact: Record, begin: int, end: int) -> Record:

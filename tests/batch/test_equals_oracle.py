@@ -20,13 +20,14 @@ from oracle.grounding import head_atom
 from oracle.programs import EVERYTHING, FORWARD, NON_RECURSIVE, Features, Kind, programs, streams
 from oracle.reach import exact_range, horizon
 from tidelog.compiling import compile_batch as compile_text
-from tidelog.plans.batch import BatchPlan, compile_batch
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.facts import Record
-from tidelog.plans.normal.traverse import children, rebuild
-from tidelog.plans.parser import parse
-from tidelog.plans.printing import format_program
-from tidelog.plans.syntax import (
+from tidelog.plans.compiling.batch import BatchPlan, compile_batch
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.data.times import TimeReader
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_program
+from tidelog.plans.tree.syntax import (
     Atom,
     Binary,
     Constant,
@@ -41,11 +42,10 @@ from tidelog.plans.syntax import (
     Value,
     Window,
 )
-from tidelog.plans.timeline import NEG, POS
-from tidelog.plans.times import TimeReader
-from tidelog.runtime.batch.entailment import entails
+from tidelog.plans.tree.traverse import children, rebuild
+from tidelog.runtime.batch.decisions.entailment import entails
+from tidelog.runtime.batch.decisions.relevance import relevant_part
 from tidelog.runtime.batch.materialisation import Materialisation
-from tidelog.runtime.batch.relevance import relevant_part
 from tidelog.runtime.batch.strategies import StrategyName
 
 ROUNDS = 40

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 import tidelog
-from tidelog.connectors.batch_files import BatchLoader, parse_batch_spec
-from tidelog.connectors.fact_columns import FactColumns
-from tidelog.plans.errors import DataError, SpecError
-from tidelog.plans.facts import Schema, format_record
-from tidelog.plans.refining import RefiningTimeline, read_exactly, refine_begin, refine_end
-from tidelog.plans.timeline import NEG, POS, Timeline
-from tidelog.plans.times import TimeReader
+from tidelog.connectors.files.batch_files import BatchLoader, parse_batch_spec
+from tidelog.connectors.files.fact_columns import FactColumns
+from tidelog.plans.data.facts import Schema, format_record
+from tidelog.plans.data.refining import RefiningTimeline, read_exactly, refine_begin, refine_end
+from tidelog.plans.data.timeline import NEG, POS, Timeline
+from tidelog.plans.data.times import TimeReader
+from tidelog.plans.diagnostics.errors import DataError, SpecError
 
 COARSE = Schema(Timeline("rational", Fraction(1)))
 

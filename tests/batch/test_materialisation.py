@@ -8,11 +8,11 @@ import pytest
 
 from batch.materialising import derived, loaded, plan_of, records, shown
 from batch.worked import UNARY
-from tidelog.plans.analysis.ends import Ending
-from tidelog.plans.batch import compile_batch
-from tidelog.plans.compile import compile_program
-from tidelog.plans.errors import DataError, EndlessError, ProgramError
-from tidelog.plans.parser import parse
+from tidelog.plans.analysis.recursion.ends import Ending
+from tidelog.plans.compiling.batch import compile_batch
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.diagnostics.errors import DataError, EndlessError, ProgramError
+from tidelog.plans.language.parser import parse
 from tidelog.runtime.batch.materialisation import MOST_ROUNDS, Materialisation
 
 # --- operators ----------------------------------------------------------------------------------------------------------

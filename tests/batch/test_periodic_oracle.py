@@ -19,11 +19,11 @@ from oracle.periodic import PeriodicModel, UnsettledError, periodic_model
 from oracle.programs import FORWARD, NON_RECURSIVE, PAST_ONLY, Kind, programs, streams
 from oracle.reach import exact_range, horizon
 from oracle.recursive_programs import Tiny, compiled, few_facts, tiny_programs
-from tidelog.plans.batch import BatchPlan, compile_batch
-from tidelog.plans.facts import Record, format_record
-from tidelog.plans.parser import parse
-from tidelog.plans.printing import format_program
-from tidelog.plans.syntax import Interval
+from tidelog.plans.compiling.batch import BatchPlan, compile_batch
+from tidelog.plans.data.facts import Record, format_record
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_program
+from tidelog.plans.tree.syntax import Interval
 from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.batch.strategies import StrategyName
 

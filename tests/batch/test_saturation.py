@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from batch.materialising import STRATEGIES, loaded, records, shown
-from tidelog.plans.errors import EndlessError, MethodError
-from tidelog.plans.repeating import format_repeating
+from tidelog.plans.data.repeating import format_repeating
+from tidelog.plans.diagnostics.errors import EndlessError, MethodError
 from tidelog.runtime.batch import materialisation, sight
 from tidelog.runtime.batch.folding import fold
 from tidelog.runtime.batch.materialisation import Materialisation

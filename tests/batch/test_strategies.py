@@ -14,12 +14,12 @@ from oracle.agreement import records_of
 from oracle.evaluate import GroundFact, rules_of
 from oracle.grounding import head_atom
 from oracle.programs import EVERYTHING, Kind, programs, streams
-from tidelog.plans.batch import BatchPlan, compile_batch
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.facts import Record
-from tidelog.plans.normal.traverse import children, rebuild
-from tidelog.plans.printing import format_program
-from tidelog.plans.syntax import Binary, Formula, Interval, Program, Rule, Unary, Window
+from tidelog.plans.compiling.batch import BatchPlan, compile_batch
+from tidelog.plans.data.facts import Record
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.printing import format_program
+from tidelog.plans.tree.syntax import Binary, Formula, Interval, Program, Rule, Unary, Window
+from tidelog.plans.tree.traverse import children, rebuild
 from tidelog.runtime.batch.materialisation import Materialisation, MaterialisationStatistics
 from tidelog.runtime.batch.strategies import StrategyName
 

@@ -13,7 +13,7 @@ import pytest
 import tidelog
 from tidelog import DataError, Engine, LateError, MemorySink, MemorySource, RestartPolicy, Session
 from tidelog.connectors import TextEncoder
-from tidelog.runtime.intake import IntakeStatistics
+from tidelog.runtime.intake.intake import IntakeStatistics
 
 PLAN = tidelog.compile("timeline rational, unit 1 s, resolution 1 ms. input hot(p: text). seen(X) :- hot(X). output seen.")
 BARE = tidelog.compile("timeline integer. seen(X) :- hot(X).")

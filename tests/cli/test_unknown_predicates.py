@@ -9,8 +9,8 @@ import pytest
 
 import tidelog
 from tidelog.cli import main
-from tidelog.commands.unused import unused_note
-from tidelog.runtime.interfaces import MOST_NAMES
+from tidelog.commands.streams.unused import unused_note
+from tidelog.runtime.ports.interfaces import MOST_NAMES
 
 DECLARED = """timeline integer.
 input temp(sensor, value).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 
 from tidelog.connectors import ListenerSource
-from tidelog.runtime.interfaces import Batch, Source
+from tidelog.runtime.ports.interfaces import Batch, Source
 
 
 class Audience(ListenerSource):

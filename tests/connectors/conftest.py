@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from tidelog.plans.facts import PredicateSchema, Schema
-from tidelog.plans.timeline import Timeline
+from tidelog.plans.data.facts import PredicateSchema, Schema
+from tidelog.plans.data.timeline import Timeline
 
 PREDICATES = {
     "temp": PredicateSchema("temp", 2, ("sensor", "value"), ("text", "number")),

@@ -19,13 +19,13 @@ from anyio.abc import SocketListener, SocketStream
 from audience import Audience
 from children import WAIT
 from tidelog.connectors import ClientLimits, ListenerSink, ListenerSource, TcpAddress, TextDecoder, TextEncoder, UnixAddress
-from tidelog.connectors import acceptor as acceptor_module
-from tidelog.connectors.acceptor import Acceptor
-from tidelog.connectors.addresses import Address, Listening
-from tidelog.connectors.connection import Connection
-from tidelog.plans.errors import SpecError
-from tidelog.plans.facts import Record, Schema
-from tidelog.runtime.interfaces import ConnectionStatistics
+from tidelog.connectors.transport import acceptor as acceptor_module
+from tidelog.connectors.transport.acceptor import Acceptor
+from tidelog.connectors.transport.addresses import Address, Listening
+from tidelog.connectors.transport.connection import Connection
+from tidelog.plans.data.facts import Record, Schema
+from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.runtime.ports.interfaces import ConnectionStatistics
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 

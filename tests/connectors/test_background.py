@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tidelog.connectors import load_facts
-from tidelog.plans.errors import DataError
-from tidelog.plans.facts import Schema
-from tidelog.plans.timeline import NEG, POS
+from tidelog.plans.data.facts import Schema
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import DataError
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,15 @@ import pytest
 from children import WAIT
 from tidelog import Engine, MemorySource, RestartPolicy
 from tidelog.compiling import compile as compile_program
-from tidelog.connectors import FileSink, ListenerSink, SocketSink, TcpAddress, TextEncoder, UnixAddress, media
-from tidelog.connectors.addresses import Address
-from tidelog.connectors.backlog import Backlog
-from tidelog.connectors.descriptors import Descriptor
-from tidelog.connectors.outgoing import OutgoingSink
-from tidelog.plans.errors import SnapshotError
-from tidelog.plans.facts import Schema
-from tidelog.runtime.interfaces import Interrupted, Sink, SinkStatistics
+from tidelog.connectors import FileSink, ListenerSink, SocketSink, TcpAddress, TextEncoder, UnixAddress
+from tidelog.connectors.sinks.backlog import Backlog
+from tidelog.connectors.sinks.outgoing import OutgoingSink
+from tidelog.connectors.transport import media
+from tidelog.connectors.transport.addresses import Address
+from tidelog.connectors.transport.descriptors import Descriptor
+from tidelog.plans.data.facts import Schema
+from tidelog.plans.diagnostics.errors import SnapshotError
+from tidelog.runtime.ports.interfaces import Interrupted, Sink, SinkStatistics
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 

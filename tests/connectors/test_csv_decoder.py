@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tidelog.connectors import CsvDecoder
-from tidelog.plans.errors import DataError
-from tidelog.plans.facts import PredicateSchema, Record, Schema
-from tidelog.plans.timeline import NEG, POS, Timeline
+from tidelog.plans.data.facts import PredicateSchema, Record, Schema
+from tidelog.plans.data.timeline import NEG, POS, Timeline
+from tidelog.plans.diagnostics.errors import DataError
 
 
 def read(schema: Schema, name: str, *lines: str) -> list[Record]:

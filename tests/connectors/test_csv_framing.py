@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.connectors import BatchLoader, CsvDecoder, FileSource, load_facts
-from tidelog.connectors.csv_decoder import split_row
-from tidelog.connectors.csv_framer import CsvFramer
-from tidelog.connectors.framing import LineReader
-from tidelog.plans.errors import DataError, SnapshotError
-from tidelog.plans.facts import PredicateSchema, Record, Schema
-from tidelog.plans.timeline import NEG, POS, Timeline
-from tidelog.runtime.interfaces import Rejected
+from tidelog.connectors.formats.csv.decoder import split_row
+from tidelog.connectors.formats.csv.framer import CsvFramer
+from tidelog.connectors.formats.framing import LineReader
+from tidelog.plans.data.facts import PredicateSchema, Record, Schema
+from tidelog.plans.data.timeline import NEG, POS, Timeline
+from tidelog.plans.diagnostics.errors import DataError, SnapshotError
+from tidelog.runtime.ports.interfaces import Rejected
 
 SCHEMA = Schema(Timeline("integer"), {"log": PredicateSchema("log", 2, ("text", "value"), ("text", "number"))})
 HEADER = b"text,value,time\n"

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.connectors import JsonDecoder, JsonEncoder, TextDecoder, TextEncoder
-from tidelog.plans.changes import ChangeRecord, format_change
-from tidelog.plans.errors import SpecError
-from tidelog.plans.facts import Record, Schema, format_record
-from tidelog.plans.numerals import canonical
-from tidelog.plans.questions import HypotheticalAnswer
-from tidelog.plans.timeline import LIMIT, NEG, POS, Timeline
+from tidelog.plans.data.changes import ChangeRecord, format_change
+from tidelog.plans.data.facts import Record, Schema, format_record
+from tidelog.plans.data.timeline import LIMIT, NEG, POS, Timeline
+from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.plan.questions import HypotheticalAnswer
+from tidelog.plans.tree.numerals import canonical
 
 TIMELINES = st.sampled_from(
     [

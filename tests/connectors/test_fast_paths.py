@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.connectors import JsonDecoder, TextDecoder
-from tidelog.connectors.decoding import Admission
-from tidelog.connectors.json_exact import ExactJson
-from tidelog.plans.errors import DataError
-from tidelog.plans.facts import PredicateSchema, Record, Schema
-from tidelog.plans.timeline import Timeline
-from tidelog.plans.times import TimeReader
+from tidelog.connectors.formats.decoding import Admission
+from tidelog.connectors.formats.json.exact import ExactJson
+from tidelog.plans.data.facts import PredicateSchema, Record, Schema
+from tidelog.plans.data.timeline import Timeline
+from tidelog.plans.data.times import TimeReader
+from tidelog.plans.diagnostics.errors import DataError
 
 SCHEMA = Schema(
     Timeline("integer"),

@@ -13,9 +13,9 @@ import pytest
 from children import WAIT
 from tidelog.connectors import DeadLetterWriter, FileSink, FileSource, StdinSource, StdoutSink, TextDecoder, TextEncoder
 from tidelog.connectors.spec import open_sink, open_source
-from tidelog.plans.errors import ConnectorError
-from tidelog.plans.facts import Record, Schema
-from tidelog.runtime.interfaces import Rejected, Source
+from tidelog.plans.data.facts import Record, Schema
+from tidelog.plans.diagnostics.errors import ConnectorError
+from tidelog.runtime.ports.interfaces import Rejected, Source
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 

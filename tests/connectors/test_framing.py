@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.connectors.lines import LineFramer
-from tidelog.runtime.interfaces import Rejected
+from tidelog.connectors.formats.lines import LineFramer
+from tidelog.runtime.ports.interfaces import Rejected
 
 PIECES = st.lists(st.sampled_from([b"a", b"bb", b"\n", b"\r\n", b"\r", b"", b"ccccccccc", b"\xef\xbb\xbf"]), max_size=20)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tidelog.connectors import JsonDecoder
-from tidelog.plans.facts import Record, Schema
-from tidelog.plans.timeline import NEG
+from tidelog.plans.data.facts import Record, Schema
+from tidelog.plans.data.timeline import NEG
 
 
 def read(schema: Schema, *lines: str) -> list[Record]:

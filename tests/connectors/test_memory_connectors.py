@@ -6,8 +6,8 @@ import anyio
 import pytest
 
 from tidelog.connectors import MemorySink, MemorySource, PushSource
-from tidelog.plans.facts import Record
-from tidelog.runtime.interfaces import Batch, Rejected
+from tidelog.plans.data.facts import Record
+from tidelog.runtime.ports.interfaces import Batch, Rejected
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 

@@ -25,17 +25,17 @@ from poison import GOOD, KINDS, UNENCODABLE, check_owed, check_poison, deliver, 
 import tidelog
 from children import WAIT
 from tidelog.connectors import FileSink, JsonEncoder, ListenerSink, SocketSink, TextEncoder, UnixAddress
-from tidelog.connectors.formatting import Encoder
+from tidelog.connectors.formats.formatting import Encoder
 from tidelog.connectors.http.webhook import Endpoint, Retries, WebhookSink
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.mqtt.client import MqttClient
 from tidelog.connectors.mqtt.settings import BrokerSettings
 from tidelog.connectors.mqtt.sink import MqttSink
-from tidelog.connectors.outbox import Outbox, OutboxReader
-from tidelog.connectors.outbox_sink import OutboxSink
-from tidelog.connectors.parquet_sink import ParquetSink
-from tidelog.connectors.stdout_sink import StdoutSink
-from tidelog.plans.facts import Record
+from tidelog.connectors.outbox.outbox import Outbox, OutboxReader
+from tidelog.connectors.outbox.sink import OutboxSink
+from tidelog.connectors.sinks.parquet_sink import ParquetSink
+from tidelog.connectors.sinks.stdout_sink import StdoutSink
+from tidelog.plans.data.facts import Record
 
 pytestmark = pytest.mark.anyio
 ONE_LOOP = pytest.mark.parametrize("anyio_backend", ["asyncio"])

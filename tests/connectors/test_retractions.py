@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.connectors.formats import make_decoder, make_encoder
-from tidelog.connectors.framing import is_empty
-from tidelog.plans.changes import Change, ChangeRecord, RetractedChange
-from tidelog.plans.facts import PredicateSchema, Schema
-from tidelog.plans.timeline import POS, Timeline
-from tidelog.runtime.interfaces import Batch, Retraction
-from tidelog.runtime.told import Group, pack_told, unpack_told
+from tidelog.connectors.formats.formats import make_decoder, make_encoder
+from tidelog.connectors.formats.framing import is_empty
+from tidelog.plans.data.changes import Change, ChangeRecord, RetractedChange
+from tidelog.plans.data.facts import PredicateSchema, Schema
+from tidelog.plans.data.timeline import POS, Timeline
+from tidelog.runtime.journal.changelog import Group, pack_told, unpack_told
+from tidelog.runtime.ports.interfaces import Batch, Retraction
 
 SCHEMA = Schema(
     Timeline("integer"),

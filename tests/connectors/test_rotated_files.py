@@ -13,8 +13,8 @@ import pytest
 
 from children import WAIT
 from tidelog.connectors import CsvDecoder, FileSource, TextDecoder
-from tidelog.plans.errors import SnapshotError
-from tidelog.plans.facts import Schema
+from tidelog.plans.data.facts import Schema
+from tidelog.plans.diagnostics.errors import SnapshotError
 
 pytestmark = pytest.mark.anyio
 

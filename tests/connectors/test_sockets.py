@@ -25,9 +25,9 @@ from tidelog.connectors import (
     TextEncoder,
     UnixAddress,
 )
-from tidelog.connectors.addresses import Address
-from tidelog.plans.facts import Record, Schema
-from tidelog.runtime.interfaces import Rejected, Source
+from tidelog.connectors.transport.addresses import Address
+from tidelog.plans.data.facts import Record, Schema
+from tidelog.runtime.ports.interfaces import Rejected, Source
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 

@@ -22,8 +22,8 @@ from tidelog.connectors import (
     parse_spec,
 )
 from tidelog.connectors.spec import ACCEPTED, Spec
-from tidelog.plans.errors import SpecError
-from tidelog.plans.facts import Schema
+from tidelog.plans.data.facts import Schema
+from tidelog.plans.diagnostics.errors import SpecError
 
 
 @pytest.mark.parametrize(

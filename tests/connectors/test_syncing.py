@@ -14,13 +14,13 @@ import pytest
 import tidelog
 from tidelog import Engine, MemorySource
 from tidelog.connectors import FileSink, TextEncoder
-from tidelog.connectors.outbox import Outbox
-from tidelog.connectors.spark.stores import LocalStore
-from tidelog.connectors.state_store import StateDirectory
-from tidelog.connectors.syncing import make_folder, replace_file
-from tidelog.plans.errors import ConnectorError, SpecError
-from tidelog.runtime.durability import Changes
-from tidelog.runtime.interfaces import Batch
+from tidelog.connectors.outbox.outbox import Outbox
+from tidelog.connectors.spark.tables.stores import LocalStore
+from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.connectors.store.syncing import make_folder, replace_file
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
+from tidelog.runtime.ports.durability import Changes
+from tidelog.runtime.ports.interfaces import Batch
 
 PLAN = tidelog.compile("timeline integer. seen(X) :- p(X).")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tidelog.connectors import TextDecoder
-from tidelog.plans.facts import Record, Schema
-from tidelog.plans.timeline import NEG, POS
+from tidelog.plans.data.facts import Record, Schema
+from tidelog.plans.data.timeline import NEG, POS
 
 
 def read(schema: Schema, *lines: str | bytes) -> list[Record]:

@@ -20,9 +20,9 @@ from tidelog.operators.automata.procedure import AutomatonLimits, has_model
 from tidelog.operators.automata.word import Side
 from tidelog.operators.horn.grounding import ground
 from tidelog.operators.horn.theory import Always, Clause, Given, Theory
-from tidelog.plans.batch import compile_batch
-from tidelog.plans.errors import MethodError
-from tidelog.plans.syntax import Rule, Truth
+from tidelog.plans.compiling.batch import compile_batch
+from tidelog.plans.diagnostics.errors import MethodError
+from tidelog.plans.tree.syntax import Rule, Truth
 from tidelog.runtime.batch.materialisation import Materialisation
 
 

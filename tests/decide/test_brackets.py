@@ -22,9 +22,9 @@ from decide.bracket_cases import (
 )
 from oracle.evaluate import GroundFact
 from oracle.periodic import periodic_model
-from tidelog.plans.batch import BatchPlan
-from tidelog.runtime.batch.decision import Method
-from tidelog.runtime.batch.entailment import entails
+from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.runtime.batch.decisions.decision import Method
+from tidelog.runtime.batch.decisions.entailment import entails
 
 METHODS: tuple[Method, ...] = ("materialise", "automata", "ltl")
 DENSE = [*UNARY, *LINKS, *HEADS, *UNBOUNDED]

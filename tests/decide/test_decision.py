@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.plans.errors import MethodError
-from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.batch.decision import Decision, heard, told, undecided
-from tidelog.runtime.violations import Violation
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import MethodError
+from tidelog.runtime.batch.decisions.decision import Decision, heard, told, undecided
+from tidelog.runtime.emission.violations import Violation
 
 
 @pytest.mark.parametrize(

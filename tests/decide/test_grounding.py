@@ -13,8 +13,8 @@ from oracle.evaluate import evaluate
 from tidelog.operators.horn.grounding import GroundingLimits, ground
 from tidelog.operators.horn.relevance import relevant
 from tidelog.operators.horn.theory import Given, Theory
-from tidelog.plans.errors import MethodError
-from tidelog.plans.parser import parse
+from tidelog.plans.diagnostics.errors import MethodError
+from tidelog.plans.language.parser import parse
 
 # --- operators, worked by hand ------------------------------------------------------------------------------------------
 

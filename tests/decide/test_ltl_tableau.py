@@ -25,7 +25,7 @@ from tidelog.operators.ltl.formula import (
 from tidelog.operators.ltl.printing import to_text
 from tidelog.operators.ltl.tableau import TableauLimits, satisfiable
 from tidelog.operators.ltl.translation import translate
-from tidelog.plans.errors import MethodError
+from tidelog.plans.diagnostics.errors import MethodError
 
 P, Q, R = map(proposition, "pqr")
 

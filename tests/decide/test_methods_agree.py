@@ -15,12 +15,12 @@ from oracle.evaluate import GroundFact
 from oracle.periodic import PeriodicModel, UnsettledError, periodic_model
 from oracle.programs import Kind
 from oracle.recursive_programs import CONSTANTS, Tiny, compiled, few_facts, predicates_of, times, tiny_programs
-from tidelog.plans.batch import BatchPlan
-from tidelog.plans.facts import Record, format_record
-from tidelog.plans.printing import format_program
-from tidelog.plans.syntax import Program
-from tidelog.runtime.batch.decision import Method
-from tidelog.runtime.batch.entailment import consistent, entails
+from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.plans.data.facts import Record, format_record
+from tidelog.plans.language.printing import format_program
+from tidelog.plans.tree.syntax import Program
+from tidelog.runtime.batch.decisions.decision import Method
+from tidelog.runtime.batch.decisions.entailment import consistent, entails
 
 KINDS: tuple[Kind, ...] = ("rational", "integer")
 TINY = Tiny(constraints=True, rules=3, largest=3, facts=4)

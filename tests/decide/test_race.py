@@ -14,8 +14,8 @@ from typing import NoReturn
 import pytest
 
 from children import WAIT, child
-from tidelog.plans.errors import MethodError
-from tidelog.runtime.batch.race import Finish, can_race, race
+from tidelog.plans.diagnostics.errors import MethodError
+from tidelog.runtime.batch.decisions.race import Finish, can_race, race
 
 
 def forever() -> NoReturn:
@@ -179,8 +179,8 @@ def test_no_fork_beside_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 RACING = """
 import os, time
 from tidelog.commands.signals import stopped_by_signals
-from tidelog.runtime.batch.race import race
-from tidelog.plans.stopping import Stopped
+from tidelog.runtime.batch.decisions.race import race
+from tidelog.plans.diagnostics.stopping import Stopped
 
 def busy():
     os.write(1, b".")

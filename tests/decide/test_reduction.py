@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from oracle.agreement import records_of
 from oracle.programs import EVERYTHING, Kind, programs, streams
-from tidelog.plans.batch import BatchPlan, compile_batch
-from tidelog.plans.errors import MethodError, ProgramError
-from tidelog.plans.facts import Record, format_record
-from tidelog.plans.printing import format_program, format_statement
-from tidelog.plans.timeline import NEG, POS
+from tidelog.plans.compiling.batch import BatchPlan, compile_batch
+from tidelog.plans.data.facts import Record, format_record
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import MethodError, ProgramError
+from tidelog.plans.language.printing import format_program, format_statement
+from tidelog.runtime.batch.decisions.reduction import reduce_to_inconsistency, without_constraints, without_rules
 from tidelog.runtime.batch.materialisation import Materialisation
-from tidelog.runtime.batch.reduction import reduce_to_inconsistency, without_constraints, without_rules
 
 BRACKETS = [f"{left}{{}},{{}}{right}" for left in "[(" for right in ")]"]
 ENDS = [("1", "4"), ("-inf", "4"), ("1", "inf"), ("-inf", "inf"), ("-1/2", "1/3"), ("0", "1/6")]

@@ -17,8 +17,8 @@ from children import WAIT
 from tidelog import plans
 from tidelog.editing.highlighting import TideLexer
 from tidelog.editing.words import WORDS
-from tidelog.plans.formatting.program import tokens_of
-from tidelog.plans.statements import split_statements
+from tidelog.plans.language.formatting.program import tokens_of
+from tidelog.plans.language.statements import split_statements
 
 ROOT = Path(__file__).parents[2]
 EXTENSION = ROOT / "editors" / "vscode"

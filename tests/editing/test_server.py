@@ -14,7 +14,7 @@ import pytest
 
 from children import WAIT, child
 from editing.protocol import Client, ServerError, client
-from tidelog.plans.formatting.program import format_text
+from tidelog.plans.language.formatting.program import format_text
 
 PROGRAM = """\
 timeline integer.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tidelog.runtime import loop_control
+from tidelog.runtime.network import loop_control
 
 
 @pytest.fixture(autouse=True, scope="module")

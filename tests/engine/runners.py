@@ -12,10 +12,10 @@ import pytest
 
 from engine.running import DeadLetterList
 from tidelog import Engine, MemorySink
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.runtime.durability import Changes, Input, Kept, Told
-from tidelog.runtime.interfaces import Listener, Source
+from tidelog.plans.data.facts import Record
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.ports.durability import Changes, Input, Kept, Told
+from tidelog.runtime.ports.interfaces import Listener, Source
 
 KINDS = ["engine", "durable"]
 

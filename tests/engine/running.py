@@ -12,9 +12,9 @@ from trio.testing import MockClock
 
 import tidelog
 from tidelog import Engine, MemorySink, MemorySource, Session
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.runtime.interfaces import Batch, Rejected, Source
+from tidelog.plans.data.facts import Record
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.ports.interfaces import Batch, Rejected, Source
 
 T = TypeVar("T")
 BACKENDS = ["asyncio", "trio"]

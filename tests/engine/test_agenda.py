@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from limits import limits
 
-from tidelog.runtime.agenda import Agenda
+from tidelog.runtime.emission.agenda import Agenda
 
 STEPS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 30), st.booleans()), max_size=60)
 

@@ -20,13 +20,13 @@ from oracle.agreement import differences, records_of, runs_of
 from oracle.lars_programs import AGGREGATES, COUNTED, HELD, Forms, lars_programs, lars_streams
 from oracle.programs import shuffled_within, streams
 from tidelog import Session
-from tidelog.plans.compile import compile_program
-from tidelog.plans.facts import Record
-from tidelog.plans.parser import parse
-from tidelog.plans.plan import Plan
-from tidelog.plans.printing import format_program
-from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.emission import EmitMode
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_program
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.emission.emission import EmitMode
 
 pytestmark = pytest.mark.slow
 

@@ -20,15 +20,15 @@ from engine.test_session_equals_oracle import compiled, unfused
 from oracle.agreement import records_of
 from oracle.programs import EVERYTHING, programs, shuffled_within, streams
 from tidelog import Session
-from tidelog.operators.arrangement import Arranged, Arrangement, with_own_stores
-from tidelog.operators.join import Join
-from tidelog.operators.join_code import write_join
-from tidelog.plans.facts import Fact, Record
-from tidelog.plans.parser import parse
-from tidelog.plans.plan import JoinShape, Plan
-from tidelog.plans.syntax import Variable
-from tidelog.runtime import graph
-from tidelog.runtime.interfaces import EmitMode
+from tidelog.operators.joins.arrangement import Arranged, Arrangement, with_own_stores
+from tidelog.operators.joins.join import Join
+from tidelog.operators.joins.join_code import write_join
+from tidelog.plans.data.facts import Fact, Record
+from tidelog.plans.language.parser import parse
+from tidelog.plans.plan.plan import JoinShape, Plan
+from tidelog.plans.tree.syntax import Variable
+from tidelog.runtime.network import graph
+from tidelog.runtime.ports.interfaces import EmitMode
 
 WINDOWS = """
 timeline integer. input p(a, b). input q(a, b). input r(a).

@@ -19,12 +19,12 @@ from engine.test_session_equals_oracle import FRAGMENTS, compiled, show, unfused
 from oracle.agreement import differences, records_of, runs_of
 from oracle.programs import EVERYTHING, NON_RECURSIVE, programs, shuffled_within, streams
 from tidelog import Change, Session
-from tidelog.plans.changes import ChangeRecord
-from tidelog.plans.facts import Fact, Record, format_atom
-from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime import outlet
-from tidelog.runtime.emission import Changes
-from tidelog.runtime.interfaces import EmitMode
+from tidelog.plans.data.changes import ChangeRecord
+from tidelog.plans.data.facts import Fact, Record, format_atom
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.runtime.emission.emission import Changes
+from tidelog.runtime.network import outlet
+from tidelog.runtime.ports.interfaces import EmitMode
 
 SEEN = "timeline integer. seen(X) :- p(X). output seen."
 

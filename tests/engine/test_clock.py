@@ -15,14 +15,14 @@ import tidelog
 from engine.running import BACKENDS, DeadLetterList, SlowSource, plan_of, run, shown
 from engine.test_sources import TimedSink
 from tidelog import Engine, MemorySink, MemorySource, PushSource
-from tidelog.connectors.formatting import TimeFormatter
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.plans.timeline import Timeline
-from tidelog.runtime import clock as clocks
-from tidelog.runtime.clock import Clock
-from tidelog.runtime.interfaces import Batch, Tick
-from tidelog.runtime.supervision import SourceActor
+from tidelog.connectors.formats.formatting import TimeFormatter
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import Timeline
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.actors import clock as clocks
+from tidelog.runtime.actors.clock import Clock
+from tidelog.runtime.actors.supervision import SourceActor
+from tidelog.runtime.ports.interfaces import Batch, Tick
 
 BEGIN = 1_700_000_000
 SILENT = """timeline integer, unit 1 s. input temp(sensor). output silent.

@@ -13,8 +13,8 @@ from engine.running import plan_of
 from engine.running import run as in_virtual_time
 from engine.test_sources import TimedSink
 from tidelog import Engine, PushSource
-from tidelog.connectors.state_store import StateDirectory
-from tidelog.plans.plan import Plan
+from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.plans.plan.plan import Plan
 
 BEGIN = 1_700_000_000
 HELD = """timeline integer, unit 1 s. input temp(sensor, value). input off(sensor). output alarm. output silent.

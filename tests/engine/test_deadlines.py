@@ -22,12 +22,12 @@ from oracle.lars_programs import EVERY_FORM, lars_programs, lars_streams
 from oracle.programs import EVERYTHING, programs, shuffled_within, streams
 from tidelog import Session
 from tidelog.operators.operator import Operator, shift
-from tidelog.plans.changes import ChangeRecord
-from tidelog.plans.facts import Fact, Record
-from tidelog.plans.parser import parse
-from tidelog.plans.plan import ErodeShape, LatchShape, PairShape, Plan, ToldShape
-from tidelog.plans.syntax import Program
-from tidelog.runtime.interfaces import Batch, EmitMode
+from tidelog.plans.data.changes import ChangeRecord
+from tidelog.plans.data.facts import Fact, Record
+from tidelog.plans.language.parser import parse
+from tidelog.plans.plan.plan import ErodeShape, LatchShape, PairShape, Plan, ToldShape
+from tidelog.plans.tree.syntax import Program
+from tidelog.runtime.ports.interfaces import Batch, EmitMode
 
 MODES = [mode for mode in get_args(EmitMode) if mode != "intervals"]  # which tells in pieces, cut as they become known
 

@@ -7,11 +7,11 @@ import pytest
 import tidelog
 from engine.running import BACKENDS, engine_answers, plan_of, records, session_answers, shown
 from tidelog import MemorySource, Session
-from tidelog.operators.open_rows import OPEN, SHUT
-from tidelog.plans.plan import Announced
-from tidelog.plans.timeline import POS
-from tidelog.runtime.agenda import Agenda
-from tidelog.runtime.emission import Final
+from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.plan.plan import Announced
+from tidelog.runtime.emission.agenda import Agenda
+from tidelog.runtime.emission.emission import Final
 
 
 def test_points_are_answered_where_only_background_holds() -> None:

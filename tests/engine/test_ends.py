@@ -19,8 +19,8 @@ from engine.test_session_equals_oracle import compiled, show
 from oracle.agreement import records_of
 from oracle.programs import EVERYTHING, programs, streams
 from tidelog import Engine, MemorySink, MemorySource, Session
-from tidelog.operators.coverage import Coverage
-from tidelog.plans.facts import Record
+from tidelog.operators.stores.coverage import Coverage
+from tidelog.plans.data.facts import Record
 
 QUIET = "timeline integer. quiet(X) :- hot(X), not cold(X). held(X) :- diamondminus[0,3] hot(X)."
 

@@ -17,9 +17,9 @@ from oracle.agreement import differences, records_of, runs_of
 from oracle.evaluate import GroundFact
 from oracle.programs import EVERYTHING, FORWARD, NON_RECURSIVE, programs, streams
 from tidelog import MemorySource, Session
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.runtime.interfaces import EmitMode, Source
+from tidelog.plans.data.facts import Record
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.ports.interfaces import EmitMode, Source
 
 FRAGMENTS = {"forward": FORWARD, "non-recursive": NON_RECURSIVE, "everything": EVERYTHING}
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import tidelog
 from drawing import drawn
-from tidelog.plans.facts import Record
-from tidelog.plans.timeline import NEG
-from tidelog.runtime.intake import Delivery, Intake
-from tidelog.runtime.interfaces import Batch
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import NEG
+from tidelog.runtime.intake.intake import Delivery, Intake
+from tidelog.runtime.ports.interfaces import Batch
 
 PROGRAM = "input p(x). input q(x). r(X) :- p(X), q(X)."
 PLANS = [tidelog.compile(f"{timeline} {PROGRAM}") for timeline in ("timeline integer.", "timeline rational, resolution 1.")]

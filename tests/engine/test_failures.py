@@ -8,11 +8,11 @@ import pytest
 
 from engine.running import BACKENDS, engine_answers, plan_of, records, run
 from tidelog import Engine, MemorySink, MemorySource, Session
-from tidelog.operators.dilate import Dilate
-from tidelog.operators.erode import Erode
-from tidelog.plans.errors import OperatorError
-from tidelog.plans.facts import Fact
-from tidelog.runtime import loop_control
+from tidelog.operators.metric.dilate import Dilate
+from tidelog.operators.metric.erode import Erode
+from tidelog.plans.data.facts import Fact
+from tidelog.plans.diagnostics.errors import OperatorError
+from tidelog.runtime.network import loop_control
 
 TEXT = "timeline integer.\ninput p(x).\na(X) :- diamondminus[0,5] p(X).\nb(X) :- boxminus[0,1] a(X).\n"
 

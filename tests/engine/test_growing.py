@@ -16,10 +16,10 @@ from engine.test_session_equals_oracle import answers_of, compiled, show, until
 from oracle.agreement import differences, records_of
 from oracle.programs import NON_RECURSIVE, programs, streams
 from tidelog import Engine, MemorySink, MemorySource, PushSource, Session, compile
-from tidelog.operators.open_rows import OPEN, SHUT
-from tidelog.plans.facts import Fact
-from tidelog.plans.plan import Feed
-from tidelog.runtime.growing import Growing
+from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.plans.data.facts import Fact
+from tidelog.plans.plan.plan import Feed
+from tidelog.runtime.emission.growing import Growing
 
 MANY = "timeline integer. input p(x). input n(x). m(X) :- p(X), not n(X)."
 

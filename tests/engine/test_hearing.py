@@ -15,14 +15,14 @@ from engine.running import plan_of
 from engine.running import run as in_virtual_time
 from engine.test_sources import TimedSink
 from tidelog import Engine, PushSource
-from tidelog.connectors.state_store import StateDirectory
-from tidelog.plans.analysis.absences import absences
-from tidelog.plans.plan import Plan
-from tidelog.plans.timeline import POS
-from tidelog.runtime.clock import Clock
-from tidelog.runtime.hearing import PATIENCE, Ears
-from tidelog.runtime.interfaces import Batch, Hearing, Tick
-from tidelog.runtime.session import Session
+from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.plans.analysis.horizons.absences import absences
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.actors.clock import Clock
+from tidelog.runtime.actors.hearing import PATIENCE, Ears
+from tidelog.runtime.ports.interfaces import Batch, Hearing, Tick
+from tidelog.runtime.sessions.session import Session
 
 BEGIN = 1_700_000_000
 SILENT = """timeline integer, unit 1 s. input beat(device). output silent.

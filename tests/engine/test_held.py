@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import tidelog
 from drawing import drawn
-from tidelog.plans.timeline import POS
-from tidelog.runtime.held import Held
-from tidelog.runtime.interfaces import EmitMode
+from tidelog.plans.data.timeline import POS
+from tidelog.runtime.emission.held import Held
+from tidelog.runtime.ports.interfaces import EmitMode
 
 MODES: tuple[EmitMode, ...] = ("intervals", "final", "changes", "points")
 TEXT = """timeline integer.

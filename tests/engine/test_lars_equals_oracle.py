@@ -29,13 +29,13 @@ from oracle.lars_programs import (
 from oracle.programs import shuffled_within
 from oracle.reach import reach
 from tidelog import Session
-from tidelog.plans.compile import compile_program
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.plans.printing import format_program
-from tidelog.plans.syntax import Program
-from tidelog.runtime.emission import EmitMode
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.facts import Record
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.printing import format_program
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.syntax import Program
+from tidelog.runtime.emission.emission import EmitMode
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ import pytest
 import tidelog
 from engine.running import BACKENDS, engine_answers, plan_of, records, session_answers, shown
 from tidelog import MemorySource, OperatorError, Session
-from tidelog.plans.analysis.delay import delays
+from tidelog.plans.analysis.horizons.delay import delays
 
 INTEGER = "timeline integer. output h. "
 

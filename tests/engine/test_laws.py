@@ -16,13 +16,13 @@ from engine.test_session_equals_oracle import compiled, show
 from oracle.agreement import Runs, records_of, runs_of
 from oracle.programs import EVERYTHING, NON_RECURSIVE, PAST_ONLY, intervals, programs, streams
 from tidelog import Session
-from tidelog.plans.compile import compile_program
-from tidelog.plans.facts import Record, Row
-from tidelog.plans.parser import parse
-from tidelog.plans.plan import Plan
-from tidelog.plans.printing import format_program
-from tidelog.plans.syntax import Constant, Interval, Program, Value
-from tidelog.plans.timeline import NEG, POS, format_interval
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.facts import Record, Row
+from tidelog.plans.data.timeline import NEG, POS, format_interval
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_program
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.syntax import Constant, Interval, Program, Value
 
 pytestmark = pytest.mark.slow
 

@@ -14,9 +14,9 @@ from engine.runners import KINDS, MemoryLog, Runner, no_threads  # noqa: F401 - 
 from engine.running import BACKENDS, plan_of, run
 from tidelog import MemorySource, PushSource
 from tidelog.connectors import ListenerSource, TcpAddress, TextDecoder
-from tidelog.plans.errors import ConnectorError
-from tidelog.runtime.interfaces import Batch, Source
-from tidelog.runtime.supervision import RestartPolicy
+from tidelog.plans.diagnostics.errors import ConnectorError
+from tidelog.runtime.actors.supervision import RestartPolicy
+from tidelog.runtime.ports.interfaces import Batch, Source
 
 pytestmark = pytest.mark.usefixtures("no_threads")
 

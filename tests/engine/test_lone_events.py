@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import tidelog
 from drawing import drawn
-from tidelog.plans.errors import DataError, TidelogError
-from tidelog.plans.facts import Record
-from tidelog.plans.records import RecordMaker, make_record
-from tidelog.plans.times import TimeReader
-from tidelog.runtime.intake import Intake
-from tidelog.runtime.interfaces import Batch
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.records import RecordMaker, make_record
+from tidelog.plans.data.times import TimeReader
+from tidelog.plans.diagnostics.errors import DataError, TidelogError
+from tidelog.runtime.intake.intake import Intake
+from tidelog.runtime.ports.interfaces import Batch
 
 TYPED = "timeline {}. input t(a: text, b: number, c: integer, d: boolean). input u(a, b). q(X) :- t(X,_,_,_), u(X,_)."
 VALUES = st.one_of(

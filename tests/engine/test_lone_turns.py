@@ -12,9 +12,9 @@ import pytest
 
 from engine.running import BACKENDS, DeadLetterList, plan_of, run
 from tidelog import Engine, MemorySink, PushSource
-from tidelog.plans.facts import Record
-from tidelog.runtime.interfaces import Batch
-from tidelog.runtime.violations import Violation
+from tidelog.plans.data.facts import Record
+from tidelog.runtime.emission.violations import Violation
+from tidelog.runtime.ports.interfaces import Batch
 
 PLAN = plan_of("timeline integer. seen(X) :- p(X). bottom :- q(X).")
 

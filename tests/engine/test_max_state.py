@@ -6,9 +6,9 @@ import anyio
 import pytest
 
 import tidelog
-from tidelog.operators.room import UNBOUNDED
-from tidelog.plans.facts import Record
-from tidelog.runtime.state_bound import MAX_STATE, StateBound
+from tidelog.operators.stores.room import UNBOUNDED
+from tidelog.plans.data.facts import Record
+from tidelog.runtime.network.state_bound import MAX_STATE, StateBound
 
 BACKENDS = pytest.mark.parametrize("backend", ["trio", "asyncio"])
 JOIN = "timeline integer.\ninput p(x).\n\nq(X,Y,Z) :- p(X), p(Y), p(Z).\n"

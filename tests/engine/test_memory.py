@@ -10,8 +10,8 @@ from limits import limits
 
 from engine.running import plan_of
 from tidelog import Session
-from tidelog.plans.facts import Record
-from tidelog.runtime.emission import EmitMode
+from tidelog.plans.data.facts import Record
+from tidelog.runtime.emission.emission import EmitMode
 
 WINDOW = 3
 TICKS = 1_000 * WINDOW

@@ -14,9 +14,9 @@ import pytest
 
 from engine.test_session_equals_oracle import unfused
 from tidelog import Session
-from tidelog.plans.compile import compile_program
-from tidelog.plans.parser import parse
-from tidelog.plans.plan import Plan
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.language.parser import parse
+from tidelog.plans.plan.plan import Plan
 
 pytestmark = [pytest.mark.pure, pytest.mark.slow]
 

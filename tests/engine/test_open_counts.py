@@ -15,8 +15,8 @@ from engine.test_lars_equals_oracle import answers_of
 from oracle.agreement import differences
 from oracle.programs import shuffled_within, streams
 from tidelog import Session
-from tidelog.plans.compile import compile_program
-from tidelog.plans.parser import parse
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.language.parser import parse
 
 GIVEN = "timeline integer. input on(s, z). input off(s). input b(s). m(S,Z) :- not off(S) since on(S,Z). "
 RULES = {

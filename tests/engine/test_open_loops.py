@@ -11,9 +11,9 @@ from drawing import drawn
 from engine.test_deadlines import Calls, assert_announcements_change_nothing
 from engine.test_session_equals_oracle import compiled
 from tidelog import OperatorError, Session
-from tidelog.plans.explain_text import explain
-from tidelog.plans.parser import parse
-from tidelog.plans.plan import Plan
+from tidelog.plans.explaining.text import explain
+from tidelog.plans.language.parser import parse
+from tidelog.plans.plan.plan import Plan
 
 M = "m(X,Y) :- not q(X) since r(X,Y)."
 RECURSIVE = [

@@ -24,14 +24,14 @@ from oracle.evaluate import GroundFact
 from oracle.open_programs import open_programs, open_streams
 from oracle.programs import Kind, shuffled_within
 from tidelog import Session
-from tidelog.plans.compile import compile_program
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.facts import Record
-from tidelog.plans.parser import parse
-from tidelog.plans.plan import Plan
-from tidelog.plans.syntax import Interval, Program
-from tidelog.plans.timeline import LIMIT, NEG, POS
-from tidelog.runtime.interfaces import EmitMode
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import LIMIT, NEG, POS
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.syntax import Interval, Program
+from tidelog.runtime.ports.interfaces import EmitMode
 
 MODES: tuple[EmitMode, ...] = get_args(EmitMode)
 BATCHES = st.sampled_from([1, 1, 1, 2, 5, 1000])

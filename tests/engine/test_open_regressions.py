@@ -9,7 +9,7 @@ import pytest
 from engine.running import plan_of, records, shown
 from engine.test_open_programs import told
 from tidelog import Session
-from tidelog.runtime.interfaces import EmitMode
+from tidelog.runtime.ports.interfaces import EmitMode
 
 WAYS: tuple[EmitMode, ...] = ("intervals", "final", "changes")
 

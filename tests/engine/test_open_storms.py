@@ -19,17 +19,17 @@ from engine.test_open_programs import MODES, compiled, points_of, told
 from oracle.agreement import Expected, records_of
 from oracle.evaluate import GroundFact
 from tidelog import Session
-from tidelog.operators.amortised import LEAST
-from tidelog.operators.antijoin import AntiJoin
-from tidelog.operators.coverage import Coverage
-from tidelog.operators.open_since import OpenSince
-from tidelog.operators.open_threshold import _Levels
-from tidelog.operators.since import Since
-from tidelog.operators.spells import Spells
-from tidelog.operators.time_index import TimeIndex
-from tidelog.plans.errors import OperatorError
-from tidelog.plans.syntax import Interval
-from tidelog.runtime.interfaces import EmitMode
+from tidelog.operators.grouped.open_threshold import _Levels
+from tidelog.operators.joins.antijoin import AntiJoin
+from tidelog.operators.metric.open_since import OpenSince
+from tidelog.operators.metric.since import Since
+from tidelog.operators.standing.spells import Spells
+from tidelog.operators.stores.amortised import LEAST
+from tidelog.operators.stores.coverage import Coverage
+from tidelog.operators.stores.time_index import TimeIndex
+from tidelog.plans.diagnostics.errors import OperatorError
+from tidelog.plans.tree.syntax import Interval
+from tidelog.runtime.ports.interfaces import EmitMode
 
 Method = Callable[..., Any]
 

@@ -6,7 +6,7 @@ import pytest
 
 from engine.running import BACKENDS, engine_answers, plan_of, records, session_answers, shown
 from tidelog import MemorySource, Session
-from tidelog.operators.amortised import LIMITS
+from tidelog.operators.stores.amortised import LIMITS
 
 METEOR = """
 R1(X,Y) :- Boxminus[1,1]R1(X,Y)

@@ -14,9 +14,9 @@ import pytest
 from engine.runners import KINDS, Runner, no_threads  # noqa: F401 - a fixture
 from engine.running import SlowSource, plan_of, run
 from tidelog import MemorySource, Session
-from tidelog.plans.timeline import NEG
-from tidelog.runtime import source_state
-from tidelog.runtime.interfaces import Batch, Part
+from tidelog.plans.data.timeline import NEG
+from tidelog.runtime.intake import source_state
+from tidelog.runtime.ports.interfaces import Batch, Part
 
 pytestmark = pytest.mark.usefixtures("no_threads")
 

@@ -16,13 +16,13 @@ from oracle.agreement import records_of, runs_of
 from oracle.evaluate import GroundFact
 from oracle.programs import EVERYTHING, NON_RECURSIVE, programs, shuffled_within, streams
 from tidelog import MemorySource, Session, SnapshotError, compile
-from tidelog.operators.amortised import LIMITS
-from tidelog.plans.analysis import prospects
-from tidelog.plans.facts import Record
-from tidelog.plans.parser import parse
-from tidelog.plans.plan import Plan
-from tidelog.plans.syntax import Program
-from tidelog.runtime.session_statistics import SessionStatistics
+from tidelog.operators.stores.amortised import LIMITS
+from tidelog.plans.analysis.physical import prospects
+from tidelog.plans.data.facts import Record
+from tidelog.plans.language.parser import parse
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.syntax import Program
+from tidelog.runtime.sessions.statistics import SessionStatistics
 
 BEST_CASE = """timeline integer.
 output m.

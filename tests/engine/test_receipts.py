@@ -8,7 +8,7 @@ import pytest
 
 from engine.running import BACKENDS, plan_of, records, run
 from tidelog import Engine, MemorySink, MemorySource
-from tidelog.runtime.interfaces import Batch
+from tidelog.runtime.ports.interfaces import Batch
 
 
 class ReceiptSource(MemorySource):

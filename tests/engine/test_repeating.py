@@ -17,10 +17,10 @@ from engine.test_session_equals_oracle import compiled
 from oracle.agreement import records_of
 from oracle.programs import EVERYTHING, programs, shuffled_within, streams
 from tidelog import Session
-from tidelog.plans.analysis.identity import bridges_less
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan, UnionShape
-from tidelog.runtime.interfaces import EmitMode
+from tidelog.plans.analysis.physical.identity import bridges_less
+from tidelog.plans.data.facts import Record
+from tidelog.plans.plan.plan import Plan, UnionShape
+from tidelog.runtime.ports.interfaces import EmitMode
 
 
 def passing(text: str) -> set[str]:
@@ -70,7 +70,7 @@ def test_passing_on_changes_no_answer(data: st.DataObject) -> None:
     facts += data.draw(st.lists(st.sampled_from(facts), max_size=6)) if facts else []
     shuffled = data.draw(shuffled_within(facts, lateness))
     plan = compiled(program)
-    with patch("tidelog.plans.compile.pass_on", lambda steps, *_: steps):
+    with patch("tidelog.plans.compiling.compile.pass_on", lambda steps, *_: steps):
         keeping = compiled(program)
     records = records_of(plan, shuffled)
     cut, batch = data.draw(st.integers(0, len(records))), data.draw(st.integers(1, 5))

@@ -11,14 +11,14 @@ import pytest
 
 import tidelog
 from tidelog import Session
-from tidelog.operators.antijoin import AntiJoin
-from tidelog.plans.analysis.stages import stages_of
-from tidelog.plans.errors import SnapshotError
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.plans.saved import seal, unseal
-from tidelog.runtime.interfaces import Batch, StageMode
-from tidelog.runtime.staged import open_stage
+from tidelog.operators.joins.antijoin import AntiJoin
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.saved import seal, unseal
+from tidelog.plans.diagnostics.errors import SnapshotError
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.stages.stages import stages_of
+from tidelog.runtime.ports.interfaces import Batch, StageMode
+from tidelog.runtime.sessions.staged import open_stage
 
 PROGRAMS = {
     "metric": """

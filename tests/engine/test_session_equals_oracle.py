@@ -16,13 +16,13 @@ from oracle.agreement import differences, records_of, runs_of
 from oracle.evaluate import GroundFact
 from oracle.programs import EVERYTHING, FORWARD, NON_RECURSIVE, PAST_ONLY, programs, shuffled_within, streams
 from tidelog import Session
-from tidelog.plans.compile import compile_program
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.facts import Record
-from tidelog.plans.parser import parse
-from tidelog.plans.plan import Plan
-from tidelog.plans.printing import format_program
-from tidelog.plans.syntax import Program
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.facts import Record
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_program
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.syntax import Program
 
 FRAGMENTS = {
     "forward": FORWARD,
@@ -58,7 +58,7 @@ def compiled(program: Program) -> Plan:
 
 def unfused(program: Program) -> Plan:
     """The plan with a step for each rule of the normal form."""
-    with patch("tidelog.plans.compile.fuse", lambda steps, *_: steps):
+    with patch("tidelog.plans.compiling.compile.fuse", lambda steps, *_: steps):
         return compiled(program)
 
 

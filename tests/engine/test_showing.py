@@ -9,7 +9,7 @@ from limits import limits
 
 from engine.running import plan_of
 from tidelog import Session
-from tidelog.runtime.showing import Showing, Shown
+from tidelog.runtime.emission.points import Showing, Shown
 
 
 @given(st.lists(st.tuples(st.text("ab", max_size=3), st.integers(0, 50)), max_size=60))

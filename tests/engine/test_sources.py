@@ -9,8 +9,8 @@ import pytest
 
 from engine.running import BACKENDS, DeadLetterList, SlowSource, engine_answers, plan_of, records, run, shown
 from tidelog import Engine, MemorySink, MemorySource
-from tidelog.plans.facts import Record
-from tidelog.runtime.interfaces import Batch
+from tidelog.plans.data.facts import Record
+from tidelog.runtime.ports.interfaces import Batch
 
 BOTH = "timeline integer. quiet(X) :- hot(X), not cold(X)."
 

@@ -14,13 +14,15 @@ from children import WAIT
 from crashing import CrashError, CrashingDirectory, ReplayableSource
 from engine.running import plan_of, records
 from tidelog import ConnectorError, Engine, MemorySink, MemorySource, RestartPolicy, Session, SpecError
-from tidelog.connectors.state_store import StateDirectory
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.runtime import channels, ledger, owed
-from tidelog.runtime.durability import Backlog, Kept, Told
-from tidelog.runtime.interfaces import AnyAnswer
-from tidelog.runtime.told import Group, pack_told, unpack_told
+from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.plans.data.facts import Record
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.actors import channels
+from tidelog.runtime.durable import ledger
+from tidelog.runtime.journal import delivery_queue as owed
+from tidelog.runtime.journal.changelog import Group, pack_told, unpack_told
+from tidelog.runtime.ports.durability import Backlog, Kept, Told
+from tidelog.runtime.ports.interfaces import AnyAnswer
 
 PROGRAM = """
 timeline integer.

@@ -11,11 +11,11 @@ import pytest
 
 from engine.running import BACKENDS, SlowSource, plan_of, run, shown
 from tidelog import Engine, MemorySink, MemorySource, PushSource
-from tidelog.plans.errors import ConnectorError
-from tidelog.plans.facts import Record
-from tidelog.runtime.channels import CHANNEL_BOUND
-from tidelog.runtime.interfaces import Batch, Interrupted, SinkStatistics
-from tidelog.runtime.supervision import RestartPolicy
+from tidelog.plans.data.facts import Record
+from tidelog.plans.diagnostics.errors import ConnectorError
+from tidelog.runtime.actors.channels import CHANNEL_BOUND
+from tidelog.runtime.actors.supervision import RestartPolicy
+from tidelog.runtime.ports.interfaces import Batch, Interrupted, SinkStatistics
 
 PLAN = plan_of("timeline integer. seen(X) :- p(X).")
 ONCE = RestartPolicy(attempts=3, delay=0)

@@ -12,9 +12,9 @@ import pytest
 
 from engine.running import plan_of
 from tidelog import Session
-from tidelog.plans.facts import Record
-from tidelog.runtime.interfaces import Batch
-from tidelog.runtime.tracks import MAJORITY, MOST_HELD
+from tidelog.plans.data.facts import Record
+from tidelog.runtime.intake.tracks import MAJORITY, MOST_HELD
+from tidelog.runtime.ports.interfaces import Batch
 
 PLAN = plan_of("timeline integer. seen(X) :- p(X).")
 NOW = 1_700_000_000

@@ -14,9 +14,9 @@ import pytest
 import tidelog
 from tidelog.cli import main
 from tidelog.connectors import open_sink, open_source
-from tidelog.connectors.folders import parse_sources
-from tidelog.plans.errors import ConnectorError, DataError, SnapshotError, SpecError
-from tidelog.runtime.interfaces import Batch
+from tidelog.connectors.files.folders import parse_sources
+from tidelog.plans.diagnostics.errors import ConnectorError, DataError, SnapshotError, SpecError
+from tidelog.runtime.ports.interfaces import Batch
 
 PROGRAM = (
     "timeline rational, unit 1 s, resolution 1 ms.\ninput temp(sensor: text, value: number).\n"
@@ -191,7 +191,7 @@ def test_devices_in_a_file_have_watermarks_of_their_own(folder: Path, capfd: pyt
 
 def test_a_source_goes_on_behind_its_position(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a later run a file is read on from where a batch ended; one that is another by now is refused."""
-    monkeypatch.setattr("tidelog.connectors.parquet_source.BATCH_ROWS", 2)
+    monkeypatch.setattr("tidelog.connectors.sources.parquet_source.BATCH_ROWS", 2)
     schema = tidelog.compile(PROGRAM).schema
 
     async def read(position: dict[str, object] | None = None) -> Sequence[Batch]:

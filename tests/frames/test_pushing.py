@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import tidelog
-from tidelog.plans.errors import DataError, LateError
+from tidelog.plans.diagnostics.errors import DataError, LateError
 from tidelog.runtime.frames import arrow
-from tidelog.runtime.interfaces import Rejected
+from tidelog.runtime.ports.interfaces import Rejected
 
 PROGRAM = (
     "timeline integer, unit 1 s. input temp(sensor: text, value: number). input door(room: text). "

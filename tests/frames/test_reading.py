@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import tidelog
 from drawing import drawn
-from tidelog.plans.errors import DataError
+from tidelog.plans.diagnostics.errors import DataError
 from tidelog.runtime.frames.arrow import stream_of
 from tidelog.runtime.frames.reading import read_stream, reader_of
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tidelog
 from drawing import drawn
-from tidelog.plans.errors import DataError
+from tidelog.plans.diagnostics.errors import DataError
 
 INPUTS = "input temp(sensor: text, value: number). "
 

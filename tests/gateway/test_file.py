@@ -17,13 +17,13 @@ from children import WAIT
 from tidelog.cli import main
 from tidelog.commands.outcome import show_diagnostics
 from tidelog.connectors.mqtt.settings import Broker
-from tidelog.connectors.secret import Secret
+from tidelog.connectors.transport.secret import Secret
+from tidelog.gateway.file.reading import read_text
+from tidelog.gateway.file.settings import GatewaySettings, MqttSourceSettings
 from tidelog.gateway.logs import JsonFormatter, RateLimit, TextFormatter, letter_line, letter_logged
-from tidelog.gateway.reading import read_text
-from tidelog.gateway.settings import GatewaySettings, MqttSourceSettings
 from tidelog.gateway.systemd import Notifier
-from tidelog.plans.errors import ProgramError, SpecError
-from tidelog.runtime.interfaces import Rejected
+from tidelog.plans.diagnostics.errors import ProgramError, SpecError
+from tidelog.runtime.ports.interfaces import Rejected
 
 MQTT = """program = "plant.tide"
 [[source]]

@@ -10,13 +10,13 @@ import pytest
 import tidelog
 from tidelog.connectors.mapping.arithmetic import read_conversion
 from tidelog.connectors.mapping.mapper import MapMapper
+from tidelog.connectors.mapping.messages import Message, read_recorded, write_recorded
 from tidelog.connectors.mapping.settings import MapSettings
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.mapping.topics import TopicPattern
-from tidelog.connectors.messages import Message, read_recorded, write_recorded
-from tidelog.plans.changes import ChangeRecord
-from tidelog.plans.errors import DataError, SpecError
-from tidelog.plans.timeline import POS
+from tidelog.plans.data.changes import ChangeRecord
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.diagnostics.errors import DataError, SpecError
 
 PLAN = tidelog.compile(
     """timeline integer, unit 1 s, round down.

@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from tidelog.cli import main
-from tidelog.gateway.hiding import hide_secrets
+from tidelog.gateway.file.hiding import hide_secrets
+from tidelog.gateway.file.reading import read_text
+from tidelog.gateway.file.settings import LogSettings
 from tidelog.gateway.logs import set_up
-from tidelog.gateway.reading import read_text
-from tidelog.gateway.settings import LogSettings
-from tidelog.plans.errors import ProgramError
+from tidelog.plans.diagnostics.errors import ProgramError
 
 BROKER = '[[source]]\nname = "floor"\ntype = "mqtt"\nurl = "mqtt://h"\n'
 

@@ -25,9 +25,9 @@ from tidelog.connectors.mqtt.client import MqttClient
 from tidelog.connectors.mqtt.settings import BrokerSettings, WillSettings
 from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.mqtt.source import MqttSource
-from tidelog.connectors.secret import Secret
-from tidelog.plans.facts import Record
-from tidelog.runtime.interfaces import Rejected
+from tidelog.connectors.transport.secret import Secret
+from tidelog.plans.data.facts import Record
+from tidelog.runtime.ports.interfaces import Rejected
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 

@@ -14,12 +14,12 @@ import pytest
 
 from brokers import free_port
 from children import WAIT, child
-from tidelog.connectors.dead_letters import DeadLetterWriter
+from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
 from tidelog.gateway.building import build
 from tidelog.gateway.engines import Running
-from tidelog.gateway.reading import read_settings
+from tidelog.gateway.file.reading import read_settings
 from tidelog.gateway.taps import Taps
-from tidelog.plans.errors import ProgramError, SpecError
+from tidelog.plans.diagnostics.errors import ProgramError, SpecError
 
 PROGRAM = """timeline integer.
 input temp(machine: text, celsius: number).

@@ -19,10 +19,10 @@ from brokers import free_port
 from children import WAIT
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
-from tidelog.connectors.modbus import ModbusDevice
-from tidelog.connectors.opcua import OpcUaServer
-from tidelog.connectors.polled import NodeSettings, Polled, PolledSource, RegisterSettings
-from tidelog.runtime.interfaces import Batch
+from tidelog.connectors.sources.modbus import ModbusDevice
+from tidelog.connectors.sources.opcua import OpcUaServer
+from tidelog.connectors.sources.polled import NodeSettings, Polled, PolledSource, RegisterSettings
+from tidelog.runtime.ports.interfaces import Batch
 
 pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 

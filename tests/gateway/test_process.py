@@ -128,6 +128,6 @@ def test_nobody_to_listen_to(tmp_path: Path) -> None:
 
 def test_what_is_not_used_is_not_loaded() -> None:
     """Without `[http]` and webhooks, a gateway does not load what HTTP needs, which is a third of its memory."""
-    code = "import sys, tidelog.commands.gateway_run; print(*sys.modules)"
+    code = "import sys, tidelog.commands.gateways.running; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=WAIT).stdout
     assert not {"httpx", "starlette", "hypercorn", "prometheus_client"} & set(loaded.split())

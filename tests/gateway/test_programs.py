@@ -15,7 +15,7 @@ import pytest
 from brokers import free_port
 from children import WAIT, child
 from tidelog.cli import main
-from tidelog.connectors.state_store import StateDirectory
+from tidelog.connectors.store.state_store import StateDirectory
 
 PLANT = (
     "timeline integer, unit 1 s. input temp(room: text, celsius: number). output warm. warm(R) :- temp(R, C), C > {limit}."

@@ -13,7 +13,7 @@ import pytest
 import tidelog
 from children import WAIT
 from tidelog import Session
-from tidelog.connectors.formatting import TimeFormatter
+from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.gateway.step_taps import StepTaps
 from tidelog.gateway.taps import MAX_PIECE, MAX_WAITING, Taps, TapServer
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import tidelog
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.parser import parse
-from tidelog.plans.printing import format_statement
-from tidelog.plans.syntax import Rule
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_statement
+from tidelog.plans.tree.syntax import Rule
 
 READ = [
     ("a(S, A) :- A = avg(V) over t(S, V) in [5] by S.", "a(S, A) :- A = avg(V) over t(S, V) in [5] by S."),

@@ -3,8 +3,8 @@
 import pytest
 
 from tidelog.plans.checks import check, require
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.parser import parse
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
 
 
 def codes(text: str) -> list[str]:

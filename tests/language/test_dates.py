@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tidelog
-from tidelog.plans.times import TimeReader
+from tidelog.plans.data.times import TimeReader
 
 
 @pytest.mark.parametrize("timeline", ["timeline integer, unit 1 min.", "timeline rational, unit 1 h."])

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tidelog.plans.checks.check import check, check_beside
-from tidelog.plans.parser import parse_what_reads
-from tidelog.plans.source import render_diagnostics
+from tidelog.plans.diagnostics.source import render_diagnostics
+from tidelog.plans.language.parser import parse_what_reads
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "errors"
 PROGRAMS = sorted(FOLDER.glob("*.tide"))

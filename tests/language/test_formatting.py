@@ -13,11 +13,11 @@ import tidelog
 from drawing import drawn
 from oracle.lars_programs import lars_programs
 from oracle.programs import EVERYTHING, programs
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.formatting.layout import WIDTH
-from tidelog.plans.formatting.program import format_text
-from tidelog.plans.parser import parse
-from tidelog.plans.printing import format_program
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.formatting.layout import WIDTH
+from tidelog.plans.language.formatting.program import format_text
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_program
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted([*ROOT.glob("examples/*/*.tide"), *ROOT.glob("tests/fixtures/plans/*.tide")])

@@ -1,4 +1,4 @@
-"""The parser's tables in `plans/grammar.json` are those of `plans/grammar.lark`.
+"""The parser's tables in `plans/language/grammar.json` are those of `plans/language/grammar.lark`.
 
 TIDELOG_GOLDEN=write writes the file anew.
 """
@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from lark import Lark
 
-from tidelog.plans import grammar_table, parser
-from tidelog.plans.grammar_table import load_grammar, make_table
-from tidelog.plans.tree_builder import TreeBuilder
+from tidelog.plans.language import grammar_table, parser
+from tidelog.plans.language.grammar_table import load_grammar, make_table
+from tidelog.plans.language.tree_builder import TreeBuilder
 
 TABLE = Path(parser.__file__).with_name("grammar.json")
 RULE = "boxplus[0,1] p(X) :- q(X, Y), not (r(Y) since[0,2] s@T), Y >= -2"

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.hints import HINTS, Hint
-from tidelog.plans.parser import parse
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.hints import HINTS, Hint
+from tidelog.plans.language.parser import parse
 
 
 @pytest.mark.parametrize("hint", HINTS, ids=lambda hint: hint.example)

@@ -5,10 +5,10 @@ import time
 import pytest
 
 from tidelog.plans.checks import check
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.parser import MAX_DIAGNOSTICS, MAX_PROGRAM, MAX_STATEMENTS, parse
-from tidelog.plans.source import render, to_fields
-from tidelog.plans.statements import MAX_STATEMENT
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.diagnostics.source import render, to_fields
+from tidelog.plans.language.parser import MAX_DIAGNOSTICS, MAX_PROGRAM, MAX_STATEMENTS, parse
+from tidelog.plans.language.statements import MAX_STATEMENT
 
 SECONDS = 10
 """Seconds of CPU, far more than each needs: a limit against what never ends, not a measure of speed."""

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from tidelog.plans.errors import NOWHERE, ProgramError
-from tidelog.plans.parser import parse
-from tidelog.plans.syntax import (
+from tidelog.plans.diagnostics.errors import NOWHERE, ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.tree.syntax import (
     EVER,
     Arithmetic,
     Ask,

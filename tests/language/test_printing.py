@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.plans.formatting.program import format_text
-from tidelog.plans.parser import parse
-from tidelog.plans.printing import format_formula, format_program, format_statement, format_term
-from tidelog.plans.syntax import (
+from tidelog.plans.language.formatting.program import format_text
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_formula, format_program, format_statement, format_term
+from tidelog.plans.tree.syntax import (
     Arithmetic,
     Ask,
     Atom,

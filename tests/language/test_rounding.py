@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tidelog
-from tidelog.connectors.batch_files import BatchLoader
-from tidelog.connectors.formats import make_decoder
-from tidelog.plans.analysis.stages import stages_of
-from tidelog.plans.explain_text import explain, explain_plan
-from tidelog.plans.plan import Plan
-from tidelog.plans.times import TimeReader
+from tidelog.connectors.files.batch_files import BatchLoader
+from tidelog.connectors.formats.formats import make_decoder
+from tidelog.plans.data.times import TimeReader
+from tidelog.plans.explaining.text import explain, explain_plan
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.stages.stages import stages_of
 
 TIMES = st.fractions(-50, 50, max_denominator=1000)
 WAYS = ["down", "nearest", "up"]

@@ -1,8 +1,8 @@
 """Showing diagnostics: lines, carets, notes, and the same as plain data."""
 
-from tidelog.plans.errors import Diagnostic, Note, ProgramError, Span
-from tidelog.plans.parser import parse
-from tidelog.plans.source import Source, render, render_diagnostics, to_fields
+from tidelog.plans.diagnostics.errors import Diagnostic, Note, ProgramError, Span
+from tidelog.plans.diagnostics.source import Source, render, render_diagnostics, to_fields
+from tidelog.plans.language.parser import parse
 
 
 def shown(text: str, span: Span, *notes: Note, label: str = "here") -> list[str]:

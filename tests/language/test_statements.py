@@ -2,9 +2,9 @@
 
 import pytest
 
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.parser import parse
-from tidelog.plans.printing import format_program
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_program
 
 
 def lines(text: str) -> list[str]:

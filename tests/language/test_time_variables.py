@@ -7,8 +7,8 @@ from textwrap import dedent
 import pytest
 
 import tidelog
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.source import render_diagnostics
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.diagnostics.source import render_diagnostics
 
 MESSAGES = [
     (

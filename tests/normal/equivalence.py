@@ -8,10 +8,9 @@ from fractions import Fraction
 from oracle.evaluate import GroundFact, Model, evaluate, head_atom, is_dense, rules_of
 from oracle.reach import exact_range, horizon
 from tidelog.plans.normal.form import form_of
-from tidelog.plans.normal.names import variables
 from tidelog.plans.normal.program import NormalProgram
-from tidelog.plans.normal.traverse import rebuild
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.names import variables
+from tidelog.plans.tree.syntax import (
     Atom,
     Binary,
     Expression,
@@ -24,6 +23,7 @@ from tidelog.plans.syntax import (
     Value,
     Variable,
 )
+from tidelog.plans.tree.traverse import rebuild
 
 Holds = set[tuple[str, tuple[Value, ...], Fraction]]
 """Which rows of which predicates hold at which times."""

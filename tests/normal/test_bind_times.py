@@ -6,9 +6,9 @@ from textwrap import dedent
 
 import pytest
 
-from tidelog.plans.errors import ProgramError
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
 from tidelog.plans.normal.normalise import normalise, text_after
-from tidelog.plans.parser import parse
 
 CASES = {
     "temporal datalog": ("h(X)@T+1 :- p(X)@T, p(X)@T+1.", "h(X) :- diamondminus[1,1] p(X), p(X)."),

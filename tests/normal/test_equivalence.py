@@ -12,11 +12,11 @@ from drawing import drawn
 from normal.equivalence import differences
 from oracle.evaluate import head_atom, rules_of
 from oracle.programs import EVERYTHING, FORWARD, NON_RECURSIVE, PAST_ONLY, Features, Kind, programs, streams
-from tidelog.plans.errors import ProgramError
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
 from tidelog.plans.normal.normalise import normalise
 from tidelog.plans.normal.program import NormalProgram
-from tidelog.plans.parser import parse
-from tidelog.plans.syntax import Program, TimelineDeclaration
+from tidelog.plans.tree.syntax import Program, TimelineDeclaration
 
 FRAGMENTS = {
     "forward": FORWARD,

@@ -6,12 +6,12 @@ from textwrap import dedent
 
 import pytest
 
-from tidelog.plans.errors import ProgramError
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_statement
 from tidelog.plans.normal.normalise import normalise
 from tidelog.plans.normal.program import as_program
-from tidelog.plans.parser import parse
-from tidelog.plans.printing import format_statement
-from tidelog.plans.syntax import Rule
+from tidelog.plans.tree.syntax import Rule
 
 
 def normal_rules(text: str) -> str:

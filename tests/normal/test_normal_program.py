@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 import tidelog.plans.normal
 from drawing import drawn
 from oracle.programs import EVERYTHING, programs
-from tidelog.plans.errors import ProgramError
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_program
 from tidelog.plans.normal.form import is_normal
-from tidelog.plans.normal.names import head_predicate
 from tidelog.plans.normal.normalise import STAGES, normalise, run_stages
 from tidelog.plans.normal.program import as_program
-from tidelog.plans.parser import parse
-from tidelog.plans.printing import format_program
-from tidelog.plans.syntax import Program, Rule
+from tidelog.plans.tree.names import head_predicate
+from tidelog.plans.tree.syntax import Program, Rule
 
 NETWORK = """
 input Signal(name).

@@ -6,10 +6,10 @@ from textwrap import dedent
 
 import pytest
 
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_statement
 from tidelog.plans.normal.form import is_normal
 from tidelog.plans.normal.normalise import normalise
-from tidelog.plans.parser import parse
-from tidelog.plans.printing import format_statement
 
 CASES = {
     "visits are joined before what has left is taken away": (

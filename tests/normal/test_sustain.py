@@ -13,13 +13,13 @@ from drawing import drawn
 from oracle.agreement import differences, records_of
 from oracle.evaluate import GroundFact
 from tidelog import Session
-from tidelog.plans.changes import ChangeRecord
-from tidelog.plans.compile import compile_program
-from tidelog.plans.facts import Record
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.changes import ChangeRecord
+from tidelog.plans.data.facts import Record
+from tidelog.plans.language.parser import parse
 from tidelog.plans.normal.normalise import normalise
-from tidelog.plans.normal.sustain import sustain
-from tidelog.plans.parser import parse
-from tidelog.plans.syntax import Binary, Interval, Program
+from tidelog.plans.normal.times.sustain import sustain
+from tidelog.plans.tree.syntax import Binary, Interval, Program
 
 Emit = Literal["intervals", "final", "changes"]
 

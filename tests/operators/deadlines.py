@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from tidelog.operators.grouped import Grouped
-from tidelog.plans.timeline import LIMIT
+from tidelog.operators.grouped.grouped import Grouped
+from tidelog.plans.data.timeline import LIMIT
 
 
 def check_deadline(operator: Grouped, build: Callable[[], Grouped]) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from operators.driving import FIRST, LAST
-from tidelog.plans.timeline import POS, Metric
+from tidelog.plans.data.timeline import POS, Metric
 
 Holds = Callable[[int], bool]
 """Whether something holds at an encoded time."""

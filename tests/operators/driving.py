@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from tidelog.operators.operator import Operator
-from tidelog.plans.facts import Fact, Row
-from tidelog.plans.timeline import NEG, POS
+from tidelog.plans.data.facts import Fact, Row
+from tidelog.plans.data.timeline import NEG, POS
 
 FIRST, LAST = -40, 60
 """The encoded times at which results are compared; what is drawn lies in 0 … 20."""

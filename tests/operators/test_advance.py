@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import tidelog
 from drawing import drawn
-from tidelog.operators.coverage import Coverage
-from tidelog.runtime.deploy import build_operator
+from tidelog.operators.stores.coverage import Coverage
+from tidelog.runtime.network.deploy import build_operator
 
 RULES = {
     "union": "o(X) :- p(X). o(X) :- q(X).",

@@ -15,12 +15,12 @@ from drawing import drawn
 from operators.deadlines import check_deadline
 from operators.driving import FIRST, LAST, Driver, histories
 from oracle.aggregates import result_of
-from tidelog.operators.aggregate import Aggregate
-from tidelog.operators.open_rows import OPEN, SHUT, Pieces
-from tidelog.plans import syntax
-from tidelog.plans.facts import Fact, Row
-from tidelog.plans.plan import AggregateShape
-from tidelog.plans.timeline import NEG, POS
+from tidelog.operators.grouped.aggregate import Aggregate
+from tidelog.operators.stores.open_rows import OPEN, SHUT, Pieces
+from tidelog.plans.data.facts import Fact, Row
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.plan.plan import AggregateShape
+from tidelog.plans.tree import syntax
 
 FUNCTIONS: tuple[syntax.AggregateFunction, ...] = get_args(syntax.AggregateFunction)
 ROWS: list[Row] = [("a", 1, 0), ("a", 4, 0), ("a", 4, 1), ("b", 0.1, 0), ("b", 0.7, 0), ("a", "x", 0)]

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.driving import Driver, histories, points_of
-from tidelog.operators.antijoin import NEGATIVE, POSITIVE, AntiJoin
-from tidelog.operators.open_rows import OPEN, SHUT
-from tidelog.plans.facts import Row
-from tidelog.plans.plan import Announced, AntiJoinShape, Feed, Step
-from tidelog.plans.syntax import Constant, Term, Variable, Wildcard
-from tidelog.plans.timeline import NEG, POS, Timeline
-from tidelog.runtime.deploy import build_operator
+from tidelog.operators.joins.antijoin import NEGATIVE, POSITIVE, AntiJoin
+from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.plans.data.facts import Row
+from tidelog.plans.data.timeline import NEG, POS, Timeline
+from tidelog.plans.plan.plan import Announced, AntiJoinShape, Feed, Step
+from tidelog.plans.tree.syntax import Constant, Term, Variable, Wildcard
+from tidelog.runtime.network.deploy import build_operator
 
 X, Y = Variable("X"), Variable("Y")
 POSITIVES = [("a", 1), ("a", 2), ("b", 1)]

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from limits import limits
 
 from operators.driving import Driver, History, histories, points_of
-from tidelog.operators.amortised import LIMITS
-from tidelog.operators.bind import Bind
-from tidelog.plans.facts import Fact
-from tidelog.plans.timeline import NEG, POS
+from tidelog.operators.stores.amortised import LIMITS
+from tidelog.operators.windows.bind import Bind
+from tidelog.plans.data.facts import Fact
+from tidelog.plans.data.timeline import NEG, POS
 
 A, B = ("a",), (1,)
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.driving import points_of
-from tidelog.operators.amortised import LIMITS
-from tidelog.operators.buckets import Buckets
-from tidelog.operators.coverage import Coverage, merge
-from tidelog.plans.facts import Fact
-from tidelog.plans.timeline import NEG, POS
+from tidelog.operators.stores.amortised import LIMITS
+from tidelog.operators.stores.buckets import Buckets
+from tidelog.operators.stores.coverage import Coverage, merge
+from tidelog.plans.data.facts import Fact
+from tidelog.plans.data.timeline import NEG, POS
 
 A, B = ("a",), ("b", 1)
 

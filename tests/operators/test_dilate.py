@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from operators.definitions import CLOCKS, metrics, sometime, times_where
 from operators.driving import FIRST, LAST, Driver, histories
-from tidelog.operators.dilate import Dilate
-from tidelog.operators.union import Union
-from tidelog.plans.timeline import NEG, POS, Metric
+from tidelog.operators.metric.dilate import Dilate
+from tidelog.operators.metric.union import Union
+from tidelog.plans.data.timeline import NEG, POS, Metric
 
 A, B = ("a",), (1,)
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from operators.definitions import CLOCKS, always, always_since_start, metrics, times_where
 from operators.driving import Driver, Message, histories
-from tidelog.operators.erode import Erode
-from tidelog.plans.timeline import NEG, POS, Metric
+from tidelog.operators.metric.erode import Erode
+from tidelog.plans.data.timeline import NEG, POS, Metric
 
 A, B = ("a",), (1,)
 

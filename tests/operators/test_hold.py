@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.driving import Driver, histories, points_of
-from tidelog.operators.hold import Hold
+from tidelog.operators.loops.hold import Hold
 
 A, B = ("a",), (1,)
 

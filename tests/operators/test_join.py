@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.driving import Driver, History, Points, histories
-from tidelog.operators.join import Join
-from tidelog.plans.errors import DataError
-from tidelog.plans.facts import Row
-from tidelog.plans.numerals import canonical
-from tidelog.plans.plan import JoinShape
-from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, Term, Value, Variable, Wildcard
-from tidelog.plans.timeline import NEG, POS
+from tidelog.operators.joins.join import Join
+from tidelog.plans.data.facts import Row
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import DataError
+from tidelog.plans.plan.plan import JoinShape
+from tidelog.plans.tree.numerals import canonical
+from tidelog.plans.tree.syntax import Arithmetic, Comparison, Constant, Expression, Term, Value, Variable, Wildcard
 
 X, Y, Z, W = map(Variable, "XYZW")
 ONE, TEXT = Constant(1), Constant("a")

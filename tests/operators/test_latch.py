@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from operators.definitions import CLOCKS, Clock, paired, times_where
 from operators.driving import History, histories, points_of
-from tidelog.operators.latch import NEGATIVE, RIGHT, Latch
-from tidelog.operators.open_rows import OPEN, SHUT
-from tidelog.plans.facts import Fact, Row
-from tidelog.plans.plan import Announced, Feed, LatchShape, Step
-from tidelog.plans.syntax import Term, Variable, Wildcard
-from tidelog.plans.timeline import NEG, POS, Metric, Timeline
-from tidelog.runtime.deploy import build_operator
+from tidelog.operators.metric.latch import NEGATIVE, RIGHT, Latch
+from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.plans.data.facts import Fact, Row
+from tidelog.plans.data.timeline import NEG, POS, Metric, Timeline
+from tidelog.plans.plan.plan import Announced, Feed, LatchShape, Step
+from tidelog.plans.tree.syntax import Term, Variable, Wildcard
+from tidelog.runtime.network.deploy import build_operator
 
 X = Variable("X")
 A, B = ("a",), ("b",)

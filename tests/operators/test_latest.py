@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from drawing import drawn
 from operators.deadlines import check_deadline
 from operators.driving import FIRST, LAST, Driver, Points, histories, points_of
-from tidelog.operators.latest import Latest
-from tidelog.operators.open_rows import OPEN, SHUT, Pieces
-from tidelog.plans.facts import Fact, Row
-from tidelog.plans.timeline import POS
+from tidelog.operators.grouped.latest import Latest
+from tidelog.operators.stores.open_rows import OPEN, SHUT, Pieces
+from tidelog.plans.data.facts import Fact, Row
+from tidelog.plans.data.timeline import POS
 
 ROWS: list[Row] = [("a", 1), ("a", 2), ("b", 1)]
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.driving import Driver, histories
-from tidelog.operators.move import Move
-from tidelog.plans.facts import Row
-from tidelog.plans.timeline import NEG, POS
+from tidelog.operators.windows.move import Move
+from tidelog.plans.data.facts import Row
+from tidelog.plans.data.timeline import NEG, POS
 
 BACK = 4
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from tidelog.operators.open_aggregate import OpenAggregate
-from tidelog.operators.open_rows import OPEN, SHUT
-from tidelog.operators.open_threshold import OpenThreshold
-from tidelog.plans.plan import AggregateShape, ThresholdShape
+from tidelog.operators.grouped.open_aggregate import OpenAggregate
+from tidelog.operators.grouped.open_threshold import OpenThreshold
+from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.plans.plan.plan import AggregateShape, ThresholdShape
 
 A, B = ("a", 3), ("b", 5)
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from operators.definitions import CLOCKS, Clock, metrics, paired, times_where
 from operators.driving import Driver, histories
-from tidelog.operators.pairing import LEFT, RIGHT, RowPairing, without_left
-from tidelog.operators.since import Since
-from tidelog.plans.plan import Feed, PairShape, Step
-from tidelog.plans.timeline import NEG, POS, Metric, Timeline
-from tidelog.runtime.deploy import build_operator
+from tidelog.operators.metric.pairing import LEFT, RIGHT, RowPairing, without_left
+from tidelog.operators.metric.since import Since
+from tidelog.plans.data.timeline import NEG, POS, Metric, Timeline
+from tidelog.plans.plan.plan import Feed, PairShape, Step
+from tidelog.runtime.network.deploy import build_operator
 
 A = ("a",)
 

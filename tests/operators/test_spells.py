@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from tidelog.operators.open_rows import OPEN, SHUT
-from tidelog.operators.spells import Spells
-from tidelog.plans.timeline import POS
+from tidelog.operators.standing.spells import Spells
+from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.plans.data.timeline import POS
 
 A, B = ("a",), ("b",)
 

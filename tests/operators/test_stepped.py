@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.driving import Driver, histories
-from tidelog.operators.stepped import Stepped
-from tidelog.plans.facts import Fact
-from tidelog.plans.timeline import NEG, POS
+from tidelog.operators.windows.stepped import Stepped
+from tidelog.plans.data.facts import Fact
+from tidelog.plans.data.timeline import NEG, POS
 
 A, B = ("a",), (1,)
 

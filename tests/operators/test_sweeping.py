@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import TypeVar
 
-from tidelog.operators.open_antijoin import OpenAntiJoin
-from tidelog.operators.open_erode import OpenErode
-from tidelog.operators.open_join import OpenJoin
-from tidelog.operators.open_rows import OPEN, SHUT
-from tidelog.plans.facts import Fact
-from tidelog.plans.plan import JoinShape
-from tidelog.plans.syntax import Comparison, Variable
-from tidelog.plans.timeline import NEG, POS, Metric
+from tidelog.operators.joins.open_antijoin import OpenAntiJoin
+from tidelog.operators.joins.open_join import OpenJoin
+from tidelog.operators.metric.open_erode import OpenErode
+from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.plans.data.facts import Fact
+from tidelog.plans.data.timeline import NEG, POS, Metric
+from tidelog.plans.plan.plan import JoinShape
+from tidelog.plans.tree.syntax import Comparison, Variable
 
 T = TypeVar("T", OpenJoin, OpenAntiJoin, OpenErode)
 X, Y = Variable("X"), Variable("Y")

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from drawing import drawn
 from operators.driving import FIRST, LAST, Driver, Points, histories, points_of
-from tidelog.operators.threshold import Threshold
-from tidelog.operators.weighing import ranges_over
-from tidelog.plans.facts import Row
-from tidelog.plans.plan import ThresholdShape
-from tidelog.plans.timeline import NEG, POS
+from tidelog.operators.grouped.threshold import Threshold
+from tidelog.operators.grouped.weighing import ranges_over
+from tidelog.plans.data.facts import Row
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.plan.plan import ThresholdShape
 
 ROWS: list[Row] = [("a", 1, 0), ("a", 2, 0), ("a", 0.5, 1), ("b", 3, 0), ("b", 0, 0), ("a", "x", 0)]
 

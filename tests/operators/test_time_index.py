@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.driving import points_of
-from tidelog.operators.amortised import LIMITS
-from tidelog.operators.buckets import Buckets
-from tidelog.operators.time_index import TimeIndex
-from tidelog.plans.facts import Fact
-from tidelog.plans.timeline import NEG, POS
+from tidelog.operators.stores.amortised import LIMITS
+from tidelog.operators.stores.buckets import Buckets
+from tidelog.operators.stores.time_index import TimeIndex
+from tidelog.plans.data.facts import Fact
+from tidelog.plans.data.timeline import NEG, POS
 
 ENDS = st.one_of(st.integers(0, 40), st.sampled_from([NEG, POS]))
 FACTS = st.lists(

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from operators.driving import LAST, Driver, Message, Points
 from tidelog.operators.operator import Operator
-from tidelog.operators.tuple_points import TuplePoints
-from tidelog.operators.tuple_window import TupleWindow
-from tidelog.plans.facts import Fact, Row
-from tidelog.plans.plan import Feed, Step, TupleShape
-from tidelog.plans.syntax import Constant, Term, Variable, Wildcard
-from tidelog.plans.timeline import NEG, POS, Timeline
-from tidelog.runtime.deploy import build_operator
+from tidelog.operators.windows.tuple_points import TuplePoints
+from tidelog.operators.windows.tuple_window import TupleWindow
+from tidelog.plans.data.facts import Fact, Row
+from tidelog.plans.data.timeline import NEG, POS, Timeline
+from tidelog.plans.plan.plan import Feed, Step, TupleShape
+from tidelog.plans.tree.syntax import Constant, Term, Variable, Wildcard
+from tidelog.runtime.network.deploy import build_operator
 
 X, Y = Variable("X"), Variable("Y")
 Columns = Callable[[Row], Row | None]

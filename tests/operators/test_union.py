@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.driving import Driver, histories, points_of
-from tidelog.operators.amortised import LIMITS
-from tidelog.operators.union import Union
-from tidelog.plans.timeline import POS
+from tidelog.operators.metric.union import Union
+from tidelog.operators.stores.amortised import LIMITS
+from tidelog.plans.data.timeline import POS
 
 A, B = ("a",), ("a", 1)
 

@@ -10,7 +10,7 @@ from typing import get_args
 from hypothesis import strategies as st
 
 from oracle.grounding import bound_variables
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Aggregate,
     AggregateFunction,
     Atom,

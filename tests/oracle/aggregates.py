@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from oracle.grounding import Reached, Row, expression_variables, parts, variables, without_wildcards
 from oracle.values import BOUND, Undefined, compare, evaluate_expression
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Aggregate,
     Atom,
     Comparison,

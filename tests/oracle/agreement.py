@@ -8,10 +8,10 @@ from fractions import Fraction
 
 from oracle.evaluate import GroundFact, Model, evaluate
 from oracle.reach import exact_range, horizon
-from tidelog.plans.compile import compile_program
-from tidelog.plans.facts import Record, Row
-from tidelog.plans.plan import Plan
-from tidelog.plans.syntax import Program
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.facts import Record, Row
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.syntax import Program
 
 Runs = dict[tuple[str, Row], list[tuple[int, int]]]
 

@@ -44,7 +44,7 @@ from oracle.lars import (
 )
 from oracle.truth import Evaluation, Violation
 from oracle.values import canonical, evaluate_expression
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Aggregate,
     Binary,
     FactStatement,

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from tidelog.plans.syntax import Interval, Time
+from tidelog.plans.tree.syntax import Interval, Time
 
 Cells = frozenset[int]
 """A set of cells of the horizon."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count, product
 
 from oracle.values import Undefined, canonical, evaluate_expression
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Aggregate,
     Arithmetic,
     Atom,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from oracle.grounding import Row
 from oracle.values import canonical
 from oracle.worlds import Fact, Table, listed, subsets
-from tidelog.plans.syntax import Atom, Constant, Program, Value, Variable
+from tidelog.plans.tree.syntax import Atom, Constant, Program, Value, Variable
 
 Answer = tuple[Value, ...]
 """θ: the values of the query's columns."""

@@ -9,9 +9,9 @@ from oracle.grounding import expression_variables
 from oracle.hypothetical import Answer, Supported, answers, columns_of
 from oracle.values import Undefined, compare, evaluate_expression
 from oracle.worlds import Fact, Table, listed
-from tidelog.plans.preconditions import START, Argument, Precondition, Premise, Slot
-from tidelog.plans.questions import GroundLiteral, HypotheticalAnswer, Open
-from tidelog.plans.syntax import Atom, Comparison, Program, Value, Variable
+from tidelog.plans.plan.preconditions import START, Argument, Precondition, Premise, Slot
+from tidelog.plans.plan.questions import GroundLiteral, HypotheticalAnswer, Open
+from tidelog.plans.tree.syntax import Atom, Comparison, Program, Value, Variable
 
 Pattern = tuple[Value | None, ...]
 """An answer with None where a column is open."""

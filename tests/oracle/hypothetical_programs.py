@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from oracle.grounding import atoms, bound_variables, unsafe_variables
 from oracle.lars import anchored_variables
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Arithmetic,
     Atom,
     Binary,

@@ -12,7 +12,7 @@ from oracle.evaluate import program_facts, rules_of
 from oracle.grounding import Row, atoms, constants
 from oracle.hypothetical_programs import INPUTS, LAST, VALUES
 from oracle.worlds import Fact
-from tidelog.plans.syntax import Atom, Comparison, Program
+from tidelog.plans.tree.syntax import Atom, Comparison, Program
 
 
 def _chance(draw: st.DrawFn, of: int) -> bool:

@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import Literal
 
 from oracle.grounding import atoms, expression_variables, generators, parts
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Atom,
     Background,
     Comparison,

@@ -20,7 +20,7 @@ from oracle.evaluate import GroundFact
 from oracle.grounding import bound_variables, variables
 from oracle.lars import anchored_variables
 from oracle.programs import VALUES, begin, intervals
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Arithmetic,
     Atom,
     Comparison,

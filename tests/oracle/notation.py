@@ -9,7 +9,7 @@ from typing import Literal
 
 from oracle.evaluate import GroundFact, Model, evaluate
 from oracle.programs import Kind
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Arithmetic,
     Atom,
     Binary,

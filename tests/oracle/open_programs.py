@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from oracle.evaluate import GroundFact
 from oracle.programs import Kind
-from tidelog.plans.syntax import Interval
+from tidelog.plans.tree.syntax import Interval
 
 CONSTANTS = ("k1", "k2", "k3")
 UNARY = ("a", "b", "on", "off")

@@ -33,7 +33,7 @@ from oracle.grounding import Row, constants, head_atom, is_bottom
 from oracle.tracks import PAST, Frame, Reading, Track, ones, operators
 from oracle.truth import OTHER
 from oracle.values import Undefined, canonical, evaluate_expression
-from tidelog.plans.syntax import Atom, Conjunction, Interval, Program, Rule, Time, Unary, Value
+from tidelog.plans.tree.syntax import Atom, Conjunction, Interval, Program, Rule, Time, Unary, Value
 
 Ground = tuple[str, Row]
 Tracks = dict[Ground, Track]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from oracle.evaluate import GroundFact, is_dense, rules_of
 from oracle.grounding import atoms, bound_variables, constants, head_atom
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Arithmetic,
     Atom,
     Binary,

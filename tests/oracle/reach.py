@@ -28,7 +28,7 @@ from fractions import Fraction
 from oracle.evaluate import GroundFact, is_dense, make_grid, program_facts, rules_of
 from oracle.grounding import head_atom, is_bottom, parts
 from oracle.rule_times import RuleTimes, bounds_of_values, span_of, times_of
-from tidelog.plans.syntax import Aggregate, Atom, Binary, Formula, Interval, Latest, Program, Time, Unary, Window
+from tidelog.plans.tree.syntax import Aggregate, Atom, Binary, Formula, Interval, Latest, Program, Time, Unary, Window
 
 START = "\0start"
 """A name for the stream's start among the predicates: clipped windows depend on it."""

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from oracle.evaluate import GroundFact
 from oracle.programs import Kind
-from tidelog.plans.batch import BatchPlan, compile_batch
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.syntax import (
+from tidelog.plans.compiling.batch import BatchPlan, compile_batch
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.tree.syntax import (
     Atom,
     Binary,
     Conjunction,

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from oracle.grounding import Row, atoms, constants, parts
 from oracle.lars import anchored_variables, head_time, linked_equations, time_variables
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Arithmetic,
     Atom,
     Comparison,

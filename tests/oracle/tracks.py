@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from oracle.grounding import Row, parts, substitutions, variables
 from oracle.values import compare, evaluate_expression
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Atom,
     Binary,
     Comparison,

@@ -13,7 +13,7 @@ from oracle.grid import FUTURE, PAST, Cells, Grid
 from oracle.grounding import Row, generators, head_atom, substitutions, variables
 from oracle.lars import Arrival, Substream, tuple_window, window_end
 from oracle.values import Undefined, compare, evaluate_expression
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Atom,
     Binary,
     Comparison,

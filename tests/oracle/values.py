@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 
-from tidelog.plans.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable
+from tidelog.plans.tree.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable
 
 Binding = Mapping[str, Value]
 """A substitution: the values of variables by name."""

@@ -20,7 +20,7 @@ from oracle.lars import window_end
 from oracle.reach import horizon
 from oracle.truth import OTHER
 from oracle.values import Undefined, canonical, compare, evaluate_expression
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Atom,
     Binary,
     Comparison,

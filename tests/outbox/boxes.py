@@ -11,14 +11,14 @@ from typing import Any
 import anyio
 
 import tidelog
-from tidelog.connectors.outbox import Outbox, OutboxReader, OutboxRow
-from tidelog.connectors.outbox_sink import OutboxSink
-from tidelog.connectors.state_store import StateDirectory
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
+from tidelog.connectors.outbox.outbox import Outbox, OutboxReader, OutboxRow
+from tidelog.connectors.outbox.sink import OutboxSink
+from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.plans.data.facts import Record
+from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.engine import Engine
-from tidelog.runtime.head import fingerprint
-from tidelog.runtime.interfaces import Source
+from tidelog.runtime.journal.manifest import fingerprint
+from tidelog.runtime.ports.interfaces import Source
 
 PROGRAM = """
 timeline integer.

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable
 
 import tidelog
-from tidelog.connectors.outbox import Outbox, OutboxReader
-from tidelog.connectors.outbox_file import OutboxFile
+from tidelog.connectors.outbox.file import OutboxFile
+from tidelog.connectors.outbox.outbox import Outbox, OutboxReader
 
 PLAN = tidelog.compile("timeline integer. alarm(X) :- hot(X).")
 

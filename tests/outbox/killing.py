@@ -18,10 +18,10 @@ import time
 import anyio
 
 from tidelog.cli import main
-from tidelog.connectors.descriptors import Descriptor
-from tidelog.connectors.outbox import OutboxReader, OutboxRow
-from tidelog.plans.errors import SpecError
-from tidelog.runtime import ledger
+from tidelog.connectors.outbox.outbox import OutboxReader, OutboxRow
+from tidelog.connectors.transport.descriptors import Descriptor
+from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.runtime.durable import ledger
 
 LONGEST = 0.02
 """How many seconds a run lives at most, once it has got ahead, before it is killed."""

@@ -18,19 +18,20 @@ import tidelog
 from children import WAIT
 from outbox.boxes import durable, held, opened, run_durably, source
 from tidelog import PushSource
-from tidelog.connectors import outbox_sink
-from tidelog.connectors.descriptors import Descriptor
-from tidelog.connectors.file_source import FileSource
-from tidelog.connectors.outbox import Outbox, OutboxReader, OutboxRow
-from tidelog.connectors.outbox_file import FILE
-from tidelog.connectors.state_store import StateDirectory
-from tidelog.connectors.stored_lock import lock_of
-from tidelog.plans.errors import ConnectorError, SnapshotError, SpecError, TidelogError
-from tidelog.plans.plan import Plan
-from tidelog.runtime import channels, ledger
-from tidelog.runtime.causes import first_cause
-from tidelog.runtime.head import fingerprint
-from tidelog.runtime.interfaces import Batch
+from tidelog.connectors.outbox import sink as outbox_sink
+from tidelog.connectors.outbox.file import FILE
+from tidelog.connectors.outbox.outbox import Outbox, OutboxReader, OutboxRow
+from tidelog.connectors.sources.file_source import FileSource
+from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.connectors.store.stored_lock import lock_of
+from tidelog.connectors.transport.descriptors import Descriptor
+from tidelog.plans.diagnostics.errors import ConnectorError, SnapshotError, SpecError, TidelogError
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.actors import channels
+from tidelog.runtime.actors.causes import first_cause
+from tidelog.runtime.durable import ledger
+from tidelog.runtime.journal.manifest import fingerprint
+from tidelog.runtime.ports.interfaces import Batch
 
 LOCK = lock_of("outbox")
 PROGRAM = """

@@ -15,19 +15,20 @@ from children import WAIT
 from crashing import CrashError, CrashingDirectory
 from outbox.boxes import PROGRAM, durable, held, opened, run_durably, source, untimed, write_csv
 from tidelog import Engine, MemorySink, MemorySource, OperatorError, PushSource
-from tidelog.connectors.descriptors import Descriptor
-from tidelog.connectors.outbox import Outbox, OutboxReader
-from tidelog.connectors.state_store import StateDirectory
-from tidelog.operators.dilate import Dilate
-from tidelog.plans.changes import ChangeRecord
-from tidelog.plans.errors import ConnectorError, SnapshotError, SpecError
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.runtime import channels, ledger
-from tidelog.runtime.durability import Backlog, Changes
-from tidelog.runtime.head import fingerprint
-from tidelog.runtime.interfaces import Batch, Source
-from tidelog.runtime.supervision import RestartPolicy
+from tidelog.connectors.outbox.outbox import Outbox, OutboxReader
+from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.connectors.transport.descriptors import Descriptor
+from tidelog.operators.metric.dilate import Dilate
+from tidelog.plans.data.changes import ChangeRecord
+from tidelog.plans.data.facts import Record
+from tidelog.plans.diagnostics.errors import ConnectorError, SnapshotError, SpecError
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.actors import channels
+from tidelog.runtime.actors.supervision import RestartPolicy
+from tidelog.runtime.durable import ledger
+from tidelog.runtime.journal.manifest import fingerprint
+from tidelog.runtime.ports.durability import Backlog, Changes
+from tidelog.runtime.ports.interfaces import Batch, Source
 
 TIMES = 500
 

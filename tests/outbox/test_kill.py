@@ -13,8 +13,8 @@ import tidelog
 from children import WAIT
 from outbox.boxes import PROGRAM, held, run_durably, source, untimed, write_csv
 from outbox.killing import PIECE
-from tidelog.connectors.descriptors import Descriptor
-from tidelog.connectors.outbox import OutboxReader, OutboxRow
+from tidelog.connectors.outbox.outbox import OutboxReader, OutboxRow
+from tidelog.connectors.transport.descriptors import Descriptor
 
 KILLING, CUTTING = (Path(__file__).parent / name for name in ("killing.py", "cutting.py"))
 

@@ -13,14 +13,14 @@ import pytest
 
 import tidelog
 from outbox.boxes import PROGRAM, alarm, held
-from tidelog.connectors import outbox_file
-from tidelog.connectors.outbox import Outbox, OutboxReader, OutboxRow
-from tidelog.connectors.outbox_file import OutboxPredicate
-from tidelog.connectors.stored_lock import WriterLock, commits_noted, lock_of
-from tidelog.plans.changes import ChangeRecord
-from tidelog.plans.errors import ConnectorError, SpecError
-from tidelog.plans.plan import Plan
-from tidelog.plans.timeline import NEG, POS
+from tidelog.connectors.outbox import file as outbox_file
+from tidelog.connectors.outbox.file import OutboxPredicate
+from tidelog.connectors.outbox.outbox import Outbox, OutboxReader, OutboxRow
+from tidelog.connectors.store.stored_lock import WriterLock, commits_noted, lock_of
+from tidelog.plans.data.changes import ChangeRecord
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
+from tidelog.plans.plan.plan import Plan
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_reading_is_bounded(tmp_path: Path, plan: Plan) -> None:
 
 def test_acknowledged_facts_are_gone(tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are deleted, asking for them is an error and not a gap; acknowledging less changes nothing, more is refused."""
-    monkeypatch.setattr("tidelog.connectors.outbox._DELETED_AT_ONCE", 2)
+    monkeypatch.setattr("tidelog.connectors.outbox.outbox._DELETED_AT_ONCE", 2)
     with Outbox(str(tmp_path), plan, "f") as box, OutboxReader(str(tmp_path)) as reader:
         fill(box, range(10))
         reader.acknowledge(7)
@@ -164,7 +164,7 @@ def test_room_is_what_has_been_acknowledged(tmp_path: Path, plan: Plan) -> None:
 
 def test_there_is_one_writer(tmp_path: Path, plan: Plan) -> None:
     """A second writer is refused as long as the first lives, in this process and in another; then it may."""
-    script = "import tidelog; from tidelog.connectors.outbox import Outbox;"
+    script = "import tidelog; from tidelog.connectors.outbox.outbox import Outbox;"
     script += f"Outbox({str(tmp_path)!r}, tidelog.compile('p :- q.'), 'f')"
     with Outbox(str(tmp_path), plan, "f"):
         with pytest.raises(SpecError, match="one writer at a time"):

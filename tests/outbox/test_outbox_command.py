@@ -19,10 +19,10 @@ import tidelog
 from children import WAIT
 from outbox.boxes import PROGRAM, held, run_durably, source, untimed, write_csv
 from tidelog.cli import main
-from tidelog.connectors.outbox import MAX_BYTES, OutboxReader
-from tidelog.connectors.outbox_client import OutboxClient
-from tidelog.connectors.outbox_spec import OutboxSpec, parse_outbox
-from tidelog.plans.errors import ConnectorError, SpecError
+from tidelog.connectors.outbox.client import OutboxClient
+from tidelog.connectors.outbox.outbox import MAX_BYTES, OutboxReader
+from tidelog.connectors.outbox.spec import OutboxSpec, parse_outbox
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
 
 @pytest.fixture

@@ -22,14 +22,16 @@ import pytest
 import tidelog
 from children import WAIT
 from outbox.boxes import PROGRAM, alarm
-from tidelog.connectors import outbox_client, outbox_lines
-from tidelog.connectors.addresses import TcpAddress
-from tidelog.connectors.credentials import load_certificate, load_token
-from tidelog.connectors.http import HttpServer, HttpSettings, guard, outboxes
-from tidelog.connectors.outbox import Outbox, OutboxReader, OutboxRow
-from tidelog.connectors.outbox_client import OutboxClient, check_address
-from tidelog.connectors.outbox_lines import FIRST, IDENTITY, LAST, decode_rows, encode_rows
-from tidelog.plans.errors import ConnectorError, SpecError
+from tidelog.connectors.http import HttpServer, HttpSettings, outboxes
+from tidelog.connectors.http.requests import guard
+from tidelog.connectors.outbox import client as outbox_client
+from tidelog.connectors.outbox import lines as outbox_lines
+from tidelog.connectors.outbox.client import OutboxClient, check_address
+from tidelog.connectors.outbox.lines import FIRST, IDENTITY, LAST, decode_rows, encode_rows
+from tidelog.connectors.outbox.outbox import Outbox, OutboxReader, OutboxRow
+from tidelog.connectors.transport.addresses import TcpAddress
+from tidelog.connectors.transport.credentials import load_certificate, load_token
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
 T = TypeVar("T")
 HERE = Path(__file__).parent

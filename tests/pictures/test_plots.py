@@ -10,11 +10,11 @@ import pytest
 
 import tidelog
 from tidelog.cli import main
+from tidelog.plans.explaining.showing.order import shown_order
+from tidelog.plans.explaining.showing.thresholds import thresholds_of
+from tidelog.plans.explaining.showing.timelines import Choice, timeline_of
 from tidelog.plans.pictures.graph import Box, Edge, Graph, draw_graph
 from tidelog.plans.pictures.lanes import BarLane, Note, Threshold, Timeline, ValueLane
-from tidelog.plans.showing.order import shown_order
-from tidelog.plans.showing.thresholds import thresholds_of
-from tidelog.plans.showing.timelines import Choice, timeline_of
 
 PUMP = """
 timeline integer, unit 1 s.

@@ -10,7 +10,7 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from tidelog.connectors.spark import s3_store
+from tidelog.connectors.spark.tables import s3_store
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tidelog
-from tidelog.connectors.outbox import Outbox
+from tidelog.connectors.outbox.outbox import Outbox
 from tidelog.connectors.spark import register, spark_session
-from tidelog.plans.facts import Record
+from tidelog.plans.data.facts import Record
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

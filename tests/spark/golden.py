@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tidelog.connectors.outbox import OutboxRow
+from tidelog.connectors.outbox.outbox import OutboxRow
 
 FAR = 4000
 """Beyond every time of the tests, as a number of half ticks: it stands for no end."""

@@ -12,12 +12,12 @@ import pytest
 from pyspark.sql.types import DoubleType, LongType, StringType, StructType
 
 import tidelog
-from tidelog.connectors.spark.running.inputs import read_input
+from tidelog.connectors.spark.running.inputs.inputs import read_input
+from tidelog.connectors.spark.running.inputs.locations import Input
+from tidelog.connectors.spark.running.inputs.whole_files import FilesOfTask
 from tidelog.connectors.spark.running.job import job_of
-from tidelog.connectors.spark.running.locations import Input
 from tidelog.connectors.spark.running.parcels import FACT, LETTER, facts_of, letter_of
-from tidelog.connectors.spark.running.whole_files import FilesOfTask
-from tidelog.plans.errors import SpecError
+from tidelog.plans.diagnostics.errors import SpecError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,15 +17,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidelog.cli import main
-from tidelog.connectors.outbox import OutboxReader, OutboxRow
-from tidelog.connectors.outbox_file import OutboxPredicate, OutboxSchema
+from tidelog.connectors.outbox.file import OutboxPredicate, OutboxSchema
+from tidelog.connectors.outbox.outbox import OutboxReader, OutboxRow
 from tidelog.connectors.spark import Ingestion, parse_fields, table_files
 from tidelog.connectors.spark.arguments import PLAIN
 from tidelog.connectors.spark.ingest import check_order, layout_of
-from tidelog.connectors.spark.stores import open_store
-from tidelog.connectors.spark.tables import Manifest, NodeTime, TableFields, newest
-from tidelog.plans.errors import ConnectorError, SpecError
-from tidelog.plans.facts import Record
+from tidelog.connectors.spark.tables.stores import open_store
+from tidelog.connectors.spark.tables.tables import Manifest, NodeTime, TableFields, newest
+from tidelog.plans.data.facts import Record
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
 from .buckets import bucket
 from .conftest import Fill

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from tidelog.connectors.addresses import TcpAddress
 from tidelog.connectors.http import HttpServer, HttpSettings
-from tidelog.connectors.outbox import OutboxReader
+from tidelog.connectors.outbox.outbox import OutboxReader
 from tidelog.connectors.spark import Access, Ingestion
 from tidelog.connectors.spark.gateways import unfinished
-from tidelog.plans.errors import ConnectorError, SpecError
+from tidelog.connectors.transport.addresses import TcpAddress
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
 from .conftest import Fill
 from .golden import golden

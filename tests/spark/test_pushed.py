@@ -14,10 +14,10 @@ import pytest
 
 import tidelog
 from tidelog.connectors.spark.running.history import run_history
-from tidelog.connectors.spark.running.inputs import parse_input, read_input
+from tidelog.connectors.spark.running.inputs.inputs import parse_input, read_input
 from tidelog.connectors.spark.running.job import Job, job_of
 from tidelog.connectors.spark.running.parcels import FACT, LETTER, facts_of, letter_of
-from tidelog.runtime.staged import open_stage
+from tidelog.runtime.sessions.staged import open_stage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

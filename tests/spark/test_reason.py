@@ -10,8 +10,8 @@ import pytest
 
 import tidelog
 from children import WAIT
-from tidelog.plans.errors import ProgramError, SpecError
-from tidelog.plans.facts import format_record
+from tidelog.plans.data.facts import format_record
+from tidelog.plans.diagnostics.errors import ProgramError, SpecError
 from tidelog.spark import STREAM_SETTINGS, reason
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from tidelog.commands.signals import noted_signals
-from tidelog.connectors.spark import requirements
+from tidelog.connectors.spark.cluster import requirements
 from tidelog.connectors.spark.origins import Access, Origin, read_origins
-from tidelog.plans.errors import ConnectorError
+from tidelog.plans.diagnostics.errors import ConnectorError
 
 
 @pytest.fixture(autouse=True)

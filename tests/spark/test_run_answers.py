@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 import tidelog
 from oracle.agreement import records_of, runs_of
 from oracle.programs import NON_RECURSIVE, programs, streams
-from tidelog.connectors.batch_files import BatchLoader
-from tidelog.connectors.formats import make_decoder
-from tidelog.connectors.spark.requirements import STREAM_SETTINGS
-from tidelog.connectors.spark.running.delivery import Delivery
-from tidelog.connectors.spark.running.folders import LocalFolder
+from tidelog.connectors.files.batch_files import BatchLoader
+from tidelog.connectors.formats.formats import make_decoder
+from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS
 from tidelog.connectors.spark.running.history import run_history
-from tidelog.connectors.spark.running.inputs import parse_input, read_input
+from tidelog.connectors.spark.running.inputs.inputs import parse_input, read_input
 from tidelog.connectors.spark.running.job import Job, job_of
+from tidelog.connectors.spark.running.outputs.delivery import Delivery
+from tidelog.connectors.spark.running.outputs.folders import LocalFolder
 from tidelog.connectors.spark.running.parcels import (
     FACT,
     LETTER,
@@ -38,14 +38,14 @@ from tidelog.connectors.spark.running.parcels import (
 )
 from tidelog.connectors.spark.running.reached import Reached
 from tidelog.connectors.spark.running.stream import run_stream
-from tidelog.plans.analysis.stages import stages_of
-from tidelog.plans.compile import compile_program
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.facts import Record, format_atom, format_record
-from tidelog.plans.plan import Plan
-from tidelog.plans.syntax import Program
-from tidelog.runtime.interfaces import Batch, StageMode
-from tidelog.runtime.staged import open_stage
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.facts import Record, format_atom, format_record
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.stages.stages import stages_of
+from tidelog.plans.tree.syntax import Program
+from tidelog.runtime.ports.interfaces import Batch, StageMode
+from tidelog.runtime.sessions.staged import open_stage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession

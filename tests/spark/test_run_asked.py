@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import tidelog
-from tidelog.plans.errors import SpecError
+from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.spark import reason
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]

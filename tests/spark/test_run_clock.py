@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from tidelog.connectors.spark.running.clock import ORIGIN, Clock
-from tidelog.connectors.spark.running.frame_rows import Times
-from tidelog.plans.timeline import LIMIT, Timeline
+from tidelog.connectors.spark.running.inputs.frame_rows import Times
+from tidelog.plans.data.timeline import LIMIT, Timeline
 
 SECOND = Fraction(1)
 

@@ -12,19 +12,20 @@ from pyspark.errors import PySparkException
 import tidelog
 from children import WAIT
 from tidelog.cli import main
-from tidelog.commands.spark_run import shared
-from tidelog.commands.spark_start import described, interruptible, stream_settings
-from tidelog.connectors.spark import Ingestion, requirements
+from tidelog.commands.spark.run import shared
+from tidelog.commands.spark.start import described, interruptible, stream_settings
+from tidelog.connectors.spark import Ingestion
+from tidelog.connectors.spark.cluster import requirements
+from tidelog.connectors.spark.cluster.queries import reason, why
 from tidelog.connectors.spark.places import held_alone, is_remote, on_this_machine, uri_of
-from tidelog.connectors.spark.queries import reason, why
-from tidelog.connectors.spark.running.folders import LocalFolder, claim_checkpoint, claim_tables
+from tidelog.connectors.spark.running.inputs.locations import Input
 from tidelog.connectors.spark.running.job import job_of
-from tidelog.connectors.spark.running.locations import Input
-from tidelog.connectors.spark.running.sinks import Lines, Tables, parse_sinks
-from tidelog.connectors.spark.tables import Tables as IngestTables
-from tidelog.plans.errors import ConnectorError, SpecError
-from tidelog.plans.facts import Schema
-from tidelog.plans.timeline import Timeline
+from tidelog.connectors.spark.running.outputs.folders import LocalFolder, claim_checkpoint, claim_tables
+from tidelog.connectors.spark.running.outputs.sinks import Lines, Tables, parse_sinks
+from tidelog.connectors.spark.tables.tables import Tables as IngestTables
+from tidelog.plans.data.facts import Schema
+from tidelog.plans.data.timeline import Timeline
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
 PROGRAM = "timeline rational, resolution 1.\nhot(S) :- temp(S, V), V > 2.\n"
 CLIPPED = "timeline integer.\nhot(S) :- always temp(S) in [3].\n"
@@ -178,7 +179,7 @@ def test_spark_is_missing(folder: Path, capfd: pytest.CaptureFixture[str], monke
     [
         ("[PATH_NOT_FOUND] no such path\n== SQL ==", "[PATH_NOT_FOUND] no such path"),
         ("[X] failed\nTraceback (most recent call last):\n  File\nKeyError: 'a'\n\tat java", "KeyError: 'a'"),
-        ("Traceback (most recent call last):\ntidelog.plans.errors.SpecError: no\npy4j.Py4JError: b", "no"),
+        ("Traceback (most recent call last):\ntidelog.plans.diagnostics.errors.SpecError: no\npy4j.Py4JError: b", "no"),
         (
             "[X] Message: Traceback (most recent call last):\nPy4JError: An error occurred while calling o1.x.\n: b.C: d",
             "b.C: d",
@@ -302,7 +303,7 @@ def test_a_checkpoint_is_that_of_one_process(
 ) -> None:
     """A second run with the same checkpoint is refused before it starts Spark; once the first has ended, it may run."""
     monkeypatch.setattr("tidelog.connectors.spark.check_requirements", lambda: None)
-    monkeypatch.setattr("tidelog.commands.spark_start.start", lambda *_: 0)
+    monkeypatch.setattr("tidelog.commands.spark.start.start", lambda *_: 0)
     with held_alone("c", "checkpoint"):
         code, said = told(capfd, *STREAM, source="facts+in")
     assert (code, "another process writes the checkpoint in" in said) == (2, True), said

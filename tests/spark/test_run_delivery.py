@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tidelog
+from tidelog.connectors.spark.cluster.queries import run_query
 from tidelog.connectors.spark.places import uri_of
-from tidelog.connectors.spark.queries import run_query
-from tidelog.connectors.spark.running.delivery import FACTS, LETTERS, VIOLATIONS, Delivery
-from tidelog.connectors.spark.running.folders import RemoteFolder, claim_tables
+from tidelog.connectors.spark.running.outputs.delivery import FACTS, LETTERS, VIOLATIONS, Delivery
+from tidelog.connectors.spark.running.outputs.folders import RemoteFolder, claim_tables
 from tidelog.connectors.spark.running.parcels import COLUMNS, OUT, Parcels
-from tidelog.plans.errors import ConnectorError, SpecError
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.interfaces import Rejected, Told
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.ports.interfaces import Rejected, Told
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -107,7 +107,7 @@ def test_lines_as_iso(spark: SparkSession, capfd: pytest.CaptureFixture[str]) ->
 
 def test_lines_in_parts(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is too much for the driver at once comes in parts, in the same order."""
-    monkeypatch.setattr("tidelog.connectors.spark.running.lines.PART_BYTES", 100_000)
+    monkeypatch.setattr("tidelog.connectors.spark.running.outputs.lines.PART_BYTES", 100_000)
     file = tmp_path / "lines"
     records: list[Record] = [("hot", (f"s{place % 7}", place), 0, 2 * (place * 7919 % 10_007)) for place in range(10_007)]
     Said([os.fspath(file)]).delivery.deliver(frame(spark, facts(records)))

@@ -19,20 +19,20 @@ from pyspark.errors import PythonException
 from pyspark.sql import types as T
 
 import tidelog
-from tidelog.connectors.formats import make_decoder
-from tidelog.connectors.framing import MAX_LINE, LineReader
+from tidelog.connectors.formats.formats import make_decoder
+from tidelog.connectors.formats.framing import MAX_LINE, LineReader
 from tidelog.connectors.spark import Ingestion, parse_fields
-from tidelog.connectors.spark.running.arrivals import BATCH, FACTS, UNUSED, Arrivals, unused_names
-from tidelog.connectors.spark.running.blocks import BLOCK, BlocksOfTask, Header
-from tidelog.connectors.spark.running.frame_rows import EXACT, Layout, RowReader, RowsOfTask
-from tidelog.connectors.spark.running.frames import layout_of
-from tidelog.connectors.spark.running.inputs import Input, check_streamed, parse_input, read_input
+from tidelog.connectors.spark.running.inputs.arrivals import BATCH, FACTS, UNUSED, Arrivals, unused_names
+from tidelog.connectors.spark.running.inputs.blocks import BLOCK, BlocksOfTask, Header
+from tidelog.connectors.spark.running.inputs.frame_rows import EXACT, Layout, RowReader, RowsOfTask
+from tidelog.connectors.spark.running.inputs.frames import layout_of
+from tidelog.connectors.spark.running.inputs.inputs import Input, check_streamed, parse_input, read_input
 from tidelog.connectors.spark.running.job import Job, job_of
 from tidelog.connectors.spark.running.parcels import COUNT, FACT, LETTER, PACK, SPAN, letter_of
-from tidelog.plans.errors import DataError, SpecError
-from tidelog.plans.facts import Record
-from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.interfaces import Rejected
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import DataError, SpecError
+from tidelog.runtime.ports.interfaces import Rejected
 
 from .conftest import Fill
 

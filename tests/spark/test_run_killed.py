@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelog
-from tidelog.connectors.formats import make_decoder
-from tidelog.plans.plan import Plan
+from tidelog.connectors.formats.formats import make_decoder
+from tidelog.plans.plan.plan import Plan
 
 PROGRAM = """
 timeline integer.

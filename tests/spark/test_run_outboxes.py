@@ -21,21 +21,21 @@ from outbox.test_outbox_server import CERTIFICATE, KEY
 
 import tidelog
 from children import WAIT
-from tidelog.commands.spark_start import described
-from tidelog.connectors.addresses import TcpAddress
-from tidelog.connectors.credentials import load_certificate
+from tidelog.commands.spark.start import described
 from tidelog.connectors.http import HttpServer, HttpSettings
-from tidelog.connectors.outbox import OutboxReader
-from tidelog.connectors.outbox_file import OutboxSchema
+from tidelog.connectors.outbox.file import OutboxSchema
+from tidelog.connectors.outbox.outbox import OutboxReader
 from tidelog.connectors.spark.origins import NO_ACCESS, Access, Origin, read_origins, source_options
-from tidelog.connectors.spark.running.arrivals import FACTS
-from tidelog.connectors.spark.running.inputs import Input, parse_input, read_input
+from tidelog.connectors.spark.running.inputs.arrivals import FACTS
+from tidelog.connectors.spark.running.inputs.inputs import Input, parse_input, read_input
+from tidelog.connectors.spark.running.inputs.outbox_rows import FACT, FactReader, FactsOfTask
+from tidelog.connectors.spark.running.inputs.outboxes import acknowledge, check_outboxes, scale_of
 from tidelog.connectors.spark.running.job import Job, job_of
-from tidelog.connectors.spark.running.outbox_rows import FACT, FactReader, FactsOfTask
-from tidelog.connectors.spark.running.outboxes import acknowledge, check_outboxes, scale_of
-from tidelog.plans.errors import ConnectorError, SpecError
-from tidelog.plans.facts import Record
-from tidelog.plans.timeline import NEG, POS, Timeline
+from tidelog.connectors.transport.addresses import TcpAddress
+from tidelog.connectors.transport.credentials import load_certificate
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import NEG, POS, Timeline
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
 from .conftest import Fill
 from .test_run_command import told

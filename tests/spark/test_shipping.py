@@ -15,11 +15,11 @@ from zipfile import ZipFile
 import pytest
 
 from children import WAIT
+from tidelog.connectors.spark.cluster.queries import why
+from tidelog.connectors.spark.cluster.session import _own_python_as
+from tidelog.connectors.spark.cluster.shipping import is_pure, pack
 from tidelog.connectors.spark.places import environment
-from tidelog.connectors.spark.queries import why
-from tidelog.connectors.spark.session import _own_python_as
-from tidelog.connectors.spark.shipping import is_pure, pack
-from tidelog.plans.errors import SpecError
+from tidelog.plans.diagnostics.errors import SpecError
 
 from .cluster import bare_python, cluster
 
@@ -135,7 +135,7 @@ def test_a_zip_holds_sources_and_data(tmp_path: Path) -> None:
     """Python imports tidelog from it, and compiles a program; nothing compiled is in it."""
     path = pack(["tidelog", "lark", "anyio", "typing_extensions"], os.fspath(tmp_path / "tidelog.zip"))
     names = ZipFile(path).namelist()
-    assert {"tidelog/plans/grammar.json", "tidelog/connectors/spark/source.py", "typing_extensions.py"} < set(names)
+    assert {"tidelog/plans/language/grammar.json", "tidelog/connectors/spark/source.py", "typing_extensions.py"} < set(names)
     assert not [name for name in names if name.endswith((".so", ".pyc"))]
     assert (is_pure("lark"), is_pure("typing_extensions"), is_pure("msgspec")) == (True, True, False)
     code = f"import sys; sys.path.insert(0, {path!r}); import tidelog as t; print(t.compile('p(X) :- q(X).').outputs, t)"

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql.datasource import CaseInsensitiveDict
 
-from tidelog.connectors.outbox import OutboxReader
+from tidelog.connectors.outbox.outbox import OutboxReader
 from tidelog.connectors.spark import TidelogDataSource
 from tidelog.connectors.spark.origins import Origin
 from tidelog.connectors.spark.source import OutboxStreamReader, Reading, share
-from tidelog.plans.errors import ConnectorError, SpecError
-from tidelog.plans.timeline import NEG, POS
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
 from .conftest import Fill
 

@@ -13,10 +13,10 @@ from tidelog.connectors.spark.running.job import Job, job_of, stream_buckets
 from tidelog.connectors.spark.running.kept_state import unpack_state
 from tidelog.connectors.spark.running.parcels import COUNT, FACT, LETTER, Parcels, Routes, facts_of, letter_of
 from tidelog.connectors.spark.running.stream import StageProcessor, needs_quiet_batches, works_from_the_start
-from tidelog.plans.facts import Record
-from tidelog.plans.timeline import NEG
-from tidelog.runtime.interfaces import StageMode
-from tidelog.runtime.staged import open_stage
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import NEG
+from tidelog.runtime.ports.interfaces import StageMode
+from tidelog.runtime.sessions.staged import open_stage
 
 SILENT = """
 timeline integer.

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark import cloudpickle
 
-from tidelog.connectors.spark import s3_store
-from tidelog.connectors.spark.stores import Store, open_store
-from tidelog.connectors.spark.tables import KEPT, Manifest, Tables, newest
-from tidelog.plans.errors import ConnectorError, SpecError
+from tidelog.connectors.spark.tables import s3_store
+from tidelog.connectors.spark.tables.stores import Store, open_store
+from tidelog.connectors.spark.tables.tables import KEPT, Manifest, Tables, newest
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
 from .buckets import bucket
 from .test_tables import BATCHES, expected, write

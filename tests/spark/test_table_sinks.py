@@ -17,9 +17,9 @@ import pytest
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 
 from tests.spark.test_run_delivery import TOLD, Said, facts, frame
-from tidelog.connectors.spark.running.sinks import Tables
-from tidelog.connectors.spark.running.table_sinks import IcebergTables, table_sink
-from tidelog.plans.errors import SpecError
+from tidelog.connectors.spark.running.outputs.sinks import Tables
+from tidelog.connectors.spark.running.outputs.table_sinks import IcebergTables, table_sink
+from tidelog.plans.diagnostics.errors import SpecError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -91,7 +91,7 @@ def test_delta_has_a_batch_once(spark: SparkSession, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("delta")
 def test_delta_has_history_in_new_tables(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """History is no transaction of a stream's, and is refused where a table is there."""
-    monkeypatch.setattr("tidelog.connectors.spark.running.table_sinks._check_class", lambda *_: None)
+    monkeypatch.setattr("tidelog.connectors.spark.running.outputs.table_sinks._check_class", lambda *_: None)
     said = Said([f"delta:{tmp_path}/tables"])
     said.delivery.open(spark)
     said.delivery.deliver(frame(spark, facts(TOLD)))

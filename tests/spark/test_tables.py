@@ -11,14 +11,14 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tidelog.connectors.spark import segments as segments_module
 from tidelog.connectors.spark.arguments import PLAIN
-from tidelog.connectors.spark.intervals import Run, coalesce
-from tidelog.connectors.spark.segments import Partition
-from tidelog.connectors.spark.stores import LocalStore
-from tidelog.connectors.spark.table_source import Table, TableReader
-from tidelog.connectors.spark.tables import KEPT, Manifest, NodeTime, TableFields, Tables, newest, table_files
-from tidelog.plans.errors import ConnectorError, SpecError
+from tidelog.connectors.spark.tables import segments as segments_module
+from tidelog.connectors.spark.tables.intervals import Run, coalesce
+from tidelog.connectors.spark.tables.segments import Partition
+from tidelog.connectors.spark.tables.stores import LocalStore
+from tidelog.connectors.spark.tables.table_source import Table, TableReader
+from tidelog.connectors.spark.tables.tables import KEPT, Manifest, NodeTime, TableFields, Tables, newest, table_files
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
 NO_FIELDS = TableFields((), ())
 Facts = Mapping[tuple[str, str], Sequence[Run]]

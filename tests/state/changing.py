@@ -11,13 +11,13 @@ import anyio
 
 from crashing import CrashError, ReplayableSource
 from tidelog import Engine, MemorySink
-from tidelog.plans.facts import Record
-from tidelog.plans.parser import parse
-from tidelog.plans.plan import Plan
-from tidelog.plans.printing import format_program
-from tidelog.plans.syntax import Program, Rule, Variable
-from tidelog.runtime.arguments import AtEnd
-from tidelog.runtime.durability import Changes, Input, Keep, Kept, Told
+from tidelog.plans.data.facts import Record
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_program
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.syntax import Program, Rule, Variable
+from tidelog.runtime.intake.arguments import AtEnd
+from tidelog.runtime.ports.durability import Changes, Input, Keep, Kept, Told
 
 KEEP = Keep(seconds=1e9)
 

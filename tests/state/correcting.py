@@ -14,11 +14,11 @@ import anyio
 import tidelog
 from crashing import CrashError, CrashingDirectory
 from tidelog import Engine, Keep, Session
-from tidelog.connectors.formats import make_encoder
-from tidelog.plans.facts import Record, format_record
-from tidelog.plans.plan import Plan
-from tidelog.runtime.cutting import without
-from tidelog.runtime.interfaces import Rejected, Source
+from tidelog.connectors.formats.formats import make_encoder
+from tidelog.plans.data.facts import Record, format_record
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.corrections.retractions import without
+from tidelog.runtime.ports.interfaces import Rejected, Source
 
 Step = tuple[bool, Record]
 """A line of a stream: whether it takes the record back, and the record."""

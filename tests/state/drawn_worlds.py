@@ -9,9 +9,9 @@ import anyio.lowlevel
 from engine.runners import MemoryStore
 
 from tidelog import MemorySource
-from tidelog.plans.facts import Record
-from tidelog.runtime.durability import Changes, Heading, Kept, Promise
-from tidelog.runtime.interfaces import AnyAnswer, Batch
+from tidelog.plans.data.facts import Record
+from tidelog.runtime.ports.durability import Changes, Heading, Kept, Promise
+from tidelog.runtime.ports.interfaces import AnyAnswer, Batch
 
 T = TypeVar("T")
 

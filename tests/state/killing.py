@@ -17,11 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tidelog.cli import main
-from tidelog.connectors import giving_up
-from tidelog.connectors.descriptors import Descriptor
-from tidelog.connectors.outbox import OutboxReader
-from tidelog.runtime import ledger, sink_feeds
-from tidelog.runtime.head import SinkStanding
+from tidelog.connectors.outbox.outbox import OutboxReader
+from tidelog.connectors.sinks import giving_up
+from tidelog.connectors.transport.descriptors import Descriptor
+from tidelog.runtime.durable import ledger, sink_feeds
+from tidelog.runtime.journal.manifest import SinkStanding
 
 MODES = ("before", "after", "torn", "io", "space")
 PROGRAM = """

@@ -14,8 +14,8 @@ from engine.test_listeners import Door, fact
 
 from children import WAIT
 from tidelog import Engine, MemorySink, MemorySource
-from tidelog.plans.facts import Record
-from tidelog.runtime.interfaces import Batch, Rejected
+from tidelog.plans.data.facts import Record
+from tidelog.runtime.ports.interfaces import Batch, Rejected
 
 pytestmark = pytest.mark.usefixtures("no_threads")
 

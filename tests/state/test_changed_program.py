@@ -25,17 +25,17 @@ from oracle.programs import EVERYTHING, programs, streams
 from state.changing import KEEP, Memory, half, rewritten
 from tidelog import SpecError
 from tidelog.cli import main
-from tidelog.plans.analysis.identity import identify
-from tidelog.plans.changes import ChangeRecord
-from tidelog.plans.compile import compile_program
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.facts import Record
-from tidelog.plans.normal.names import head_predicate
-from tidelog.plans.parser import parse
-from tidelog.plans.plan import Plan
-from tidelog.plans.printing import format_program
-from tidelog.plans.syntax import Atom, Formula, Interval, Program, Rule, Unary
-from tidelog.plans.timeline import POS
+from tidelog.plans.analysis.physical.identity import identify
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.changes import ChangeRecord
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_program
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.names import head_predicate
+from tidelog.plans.tree.syntax import Atom, Formula, Interval, Program, Rule, Unary
 
 FORMS = {"groups": GROUPS, "recursion": RECURSION, "tuples": TUPLES}
 

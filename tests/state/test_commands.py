@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tidelog.cli import main
-from tidelog.connectors.state_store import FILE
+from tidelog.connectors.store.state_store import FILE
 
 
 @pytest.fixture

@@ -24,16 +24,16 @@ from oracle.lars_programs import lars_programs, lars_streams
 from oracle.programs import EVERYTHING, programs, streams
 from state.correcting import Letters, corrected, expected, in_sum, run, some_taken_back, write
 from tidelog import Engine, Keep, MemorySink, MemorySource, SpecError, StateDirectory
-from tidelog.connectors.descriptors import Descriptor
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.runtime import ledger
-from tidelog.runtime.durability import Changes, Kept
-from tidelog.runtime.events import Retracted, unpack_events
-from tidelog.runtime.interfaces import AnyAnswer, Batch, Rejected, Retraction
-from tidelog.runtime.ledger import Ledger
-from tidelog.runtime.replaying import head_of
-from tidelog.runtime.taking_back import pieces_of
+from tidelog.connectors.transport.descriptors import Descriptor
+from tidelog.plans.data.facts import Record
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.corrections.taking_back import pieces_of
+from tidelog.runtime.durable import ledger
+from tidelog.runtime.durable.ledger import Ledger
+from tidelog.runtime.durable.replaying import head_of
+from tidelog.runtime.journal.events import Retracted, unpack_events
+from tidelog.runtime.ports.durability import Changes, Kept
+from tidelog.runtime.ports.interfaces import AnyAnswer, Batch, Rejected, Retraction
 
 BEYOND = "not retracted: beyond the journal (`--keep`): of `{}` only what begins after {} can be taken back"
 

@@ -25,11 +25,12 @@ from oracle.lars_programs import EVERY_FORM, lars_programs, lars_streams
 from oracle.programs import EVERYTHING, NON_RECURSIVE, programs, streams
 from state.drawn_worlds import Disk, KeepingSink, KilledError, Machine, NumberingSink, Readable
 from tidelog import Engine
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.plans.syntax import Program, TimelineDeclaration
-from tidelog.runtime import channels, ledger
-from tidelog.runtime.interfaces import EmitMode
+from tidelog.plans.data.facts import Record
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.syntax import Program, TimelineDeclaration
+from tidelog.runtime.actors import channels
+from tidelog.runtime.durable import ledger
+from tidelog.runtime.ports.interfaces import EmitMode
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("no_threads", "often")]
 

@@ -6,10 +6,10 @@ import pytest
 from engine.running import plan_of, records
 
 from tidelog import Session
-from tidelog.plans.timeline import NEG
-from tidelog.runtime.events import Taken
-from tidelog.runtime.interfaces import Batch
-from tidelog.runtime.marks import Marks
+from tidelog.plans.data.timeline import NEG
+from tidelog.runtime.journal.events import Taken
+from tidelog.runtime.journal.marks import Marks
+from tidelog.runtime.ports.interfaces import Batch
 
 
 @pytest.mark.parametrize("goes_on", [False, True])

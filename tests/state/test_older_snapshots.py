@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from drawing import drawn
 from tidelog import ConnectorError, Keep, StateDirectory
-from tidelog.runtime.correcting import thinned
-from tidelog.runtime.durability import Changes, Input
+from tidelog.runtime.corrections.correcting import thinned
+from tidelog.runtime.ports.durability import Changes, Input
 
 
 def commit(

@@ -13,11 +13,11 @@ import trio
 
 import tidelog
 from children import WAIT
-from tidelog.connectors.addresses import TcpAddress
 from tidelog.connectors.http import HttpServer, HttpSettings, Watch
-from tidelog.connectors.http.watch import KEPT_FACTS
+from tidelog.connectors.http.watching.watch import KEPT_FACTS
 from tidelog.connectors.memory import PushSource
-from tidelog.runtime.interfaces import Batch, Rejected
+from tidelog.connectors.transport.addresses import TcpAddress
+from tidelog.runtime.ports.interfaces import Batch, Rejected
 
 NOW = 1_767_614_400  # 2026-01-05, 12:00 in UTC
 TOKEN = "the-token-of-the-plant"  # noqa: S105 - of these tests

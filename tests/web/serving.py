@@ -13,11 +13,11 @@ import httpx
 
 import tidelog
 from children import WAIT
-from tidelog.connectors.addresses import TcpAddress
 from tidelog.connectors.http import HttpServer, HttpSettings, Watch
-from tidelog.connectors.http.watch import KEPT_FACTS
+from tidelog.connectors.http.watching.watch import KEPT_FACTS
 from tidelog.connectors.memory import MemorySink
-from tidelog.runtime.interfaces import Listener, Sink, Source
+from tidelog.connectors.transport.addresses import TcpAddress
+from tidelog.runtime.ports.interfaces import Listener, Sink, Source
 
 PROGRAM = """
 timeline integer, unit 1 s.

@@ -11,10 +11,10 @@ import anyio
 import pytest
 
 import tidelog
-from tidelog.connectors.addresses import TcpAddress
-from tidelog.connectors.credentials import load_certificate
 from tidelog.connectors.http import HttpServer, HttpSettings, Watch
-from tidelog.plans.errors import SpecError
+from tidelog.connectors.transport.addresses import TcpAddress
+from tidelog.connectors.transport.credentials import load_certificate
+from tidelog.plans.diagnostics.errors import SpecError
 from web.serving import PROGRAM, fact, serving, until
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from tidelog.connectors.http import HttpSettings
-from tidelog.connectors.http.ingest import Ingest, Posted
+from tidelog.connectors.http.watching.ingest import Ingest, Posted
 from tidelog.connectors.memory import PushSource
 from web.serving import fact, serving, until
 

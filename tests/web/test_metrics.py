@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tidelog.connectors.http.lanes import MAX_BARS, MAX_LANES, Lanes
-from tidelog.connectors.http.possible import Possible
-from tidelog.connectors.http.sources import MAX_FACTS, Heard
+from tidelog.connectors.http.watching.lanes import MAX_BARS, MAX_LANES, Lanes
+from tidelog.connectors.http.watching.possible import Possible
+from tidelog.connectors.http.watching.sources import MAX_FACTS, Heard
 from tidelog.connectors.memory import MemorySink, PushSource
-from tidelog.plans.changes import ChangeRecord
-from tidelog.plans.errors import TidelogError
-from tidelog.plans.questions import HypotheticalAnswer
-from tidelog.plans.timeline import POS
-from tidelog.runtime.interfaces import AnyAnswer, Rejected, TakeLetters
+from tidelog.plans.data.changes import ChangeRecord
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.diagnostics.errors import TidelogError
+from tidelog.plans.plan.questions import HypotheticalAnswer
+from tidelog.runtime.ports.interfaces import AnyAnswer, Rejected, TakeLetters
 from tidelog.version import VERSION
 from web.serving import PROGRAM, Serving, fact, serving, until
 

@@ -16,9 +16,9 @@ from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, Ping, RejectConnection, Request, TextMessage
 
 from children import WAIT
-from tidelog.connectors.formatting import TimeFormatter
+from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.http import HttpSettings
-from tidelog.connectors.http.feed import Feed, Place
+from tidelog.connectors.http.watching.feed import Feed, Place
 from web.serving import PROGRAM, Serving, fact, serving, until
 
 pytestmark = pytest.mark.anyio

@@ -16,9 +16,9 @@ from trio.testing import MockClock
 import tidelog
 from tidelog.connectors.http import Endpoint, WebhookSink
 from tidelog.connectors.http.webhook import Retries, sign
-from tidelog.plans.errors import SpecError
-from tidelog.runtime.durability import Heading
-from tidelog.runtime.interfaces import AnyAnswer, Rejected
+from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.runtime.ports.durability import Heading
+from tidelog.runtime.ports.interfaces import AnyAnswer, Rejected
 
 PLAN = tidelog.compile("timeline integer. input p(x). q(X) :- p(X).")
 ANSWERS: list[AnyAnswer] = [("q", (i,), i, i) for i in range(3)]

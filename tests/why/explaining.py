@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tidelog.connectors.text_decoder import TextDecoder
-from tidelog.plans.batch import compile_batch
-from tidelog.plans.compile import compile_program
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.facts import Record, Schema
-from tidelog.plans.parser import parse
+from tidelog.connectors.formats.text.decoder import TextDecoder
+from tidelog.plans.compiling.batch import compile_batch
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.facts import Record, Schema
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
 from tidelog.runtime.batch.materialisation import Materialisation
+from tidelog.runtime.sessions.explained import explainer_of_stream
+from tidelog.runtime.why.absent.why_not import WhyNot
 from tidelog.runtime.why.explain import Explainer, Reason
-from tidelog.runtime.why.streamed import explainer_of_stream
 from tidelog.runtime.why.told import telling_all
-from tidelog.runtime.why.why_not import WhyNot
 from tidelog.verifier.certificate import Verifier
 from tidelog.verifier.times import Refused
 

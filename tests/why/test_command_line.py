@@ -9,7 +9,7 @@ from typing import NoReturn
 import pytest
 
 from tidelog.cli import FAULT, main
-from tidelog.runtime.why import search
+from tidelog.runtime.why.proofs import search
 
 PROGRAM = "timeline integer, unit 1 s.\ninput hot(pump).\nalarm(X) :- boxminus[0,2] hot(X), not ok(X).\nok(X) :- seen(X).\n"
 PROGRAM += 'input seen(pump).\nbackground zone from "zone.csv".\nbad(X) :- alarm(X), zone(X, north).\nbottom :- bad(p9).\n'
@@ -174,7 +174,7 @@ def test_a_fault_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     def fail(*_: object) -> NoReturn:
         raise KeyError("X")
 
-    monkeypatch.setattr("tidelog.commands.why._of_files", fail)
+    monkeypatch.setattr("tidelog.commands.reasons.why._of_files", fail)
     (tmp_path / "p.tide").write_text("b :- a.")
     (tmp_path / "f.txt").write_text("a@1")
     assert main(["why", str(tmp_path / "p.tide"), str(tmp_path / "f.txt"), "--fact", "b@1"]) == FAULT == 70

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tidelog.runtime.why.absent.why_not import WhyNot
 from tidelog.runtime.why.explain import Reason
-from tidelog.runtime.why.why_not import WhyNot
 from why.explaining import explainer, records, refusal, verifier
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "why"

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.parser import parse
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
 from why.corpus import CASES
 from why.explaining import refusal, verifier, why
 

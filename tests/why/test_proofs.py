@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tidelog.plans.errors import MethodError
-from tidelog.runtime.why import matching
+from tidelog.plans.diagnostics.errors import MethodError
+from tidelog.runtime.why.evidence import matching
 from tidelog.runtime.why.explain import Reason
 from why.corpus import CASES
 from why.explaining import explainer, records, refusal, verifier, why

@@ -10,7 +10,7 @@ import pytest
 import tidelog
 from tidelog import Session
 from tidelog.cli import main
-from tidelog.plans.errors import MethodError
+from tidelog.plans.diagnostics.errors import MethodError
 from tidelog.runtime.why.memory import ExplainedChange
 
 PLAN = tidelog.compile(

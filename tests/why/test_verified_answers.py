@@ -21,13 +21,13 @@ from oracle.evaluate import GroundFact, rules_of
 from oracle.grounding import head_atom
 from oracle.lars_programs import AGGREGATES, COUNTED, HELD, lars_programs, lars_streams
 from oracle.programs import Features, Kind
-from tidelog.plans.errors import MethodError
-from tidelog.plans.facts import Record
-from tidelog.plans.printing import format_program
-from tidelog.plans.syntax import Program
-from tidelog.plans.timeline import NEG, POS
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import MethodError
+from tidelog.plans.language.printing import format_program
+from tidelog.plans.tree.syntax import Program
+from tidelog.runtime.sessions.explained import explainer_of_stream
 from tidelog.runtime.why.explain import Explainer, Reason
-from tidelog.runtime.why.streamed import explainer_of_stream
 from tidelog.runtime.why.told import telling_all
 from tidelog.verifier.certificate import Verifier
 from why.explaining import refusal

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog.runtime.why import following
-from tidelog.runtime.why.why_not import Attempt, WhyNot
+from tidelog.runtime.why.absent.why_not import Attempt, WhyNot
+from tidelog.runtime.why.evidence import following
 from why.explaining import why
 
 READINGS = ("t(p1,99.7)@1", "t(p1,80)@1", "t(p1,102)@[2,9]", "t(p2,98.25)@5")

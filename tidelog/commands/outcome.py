@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import tidelog
 from tidelog.commands.numbers import positive
-from tidelog.connectors.terminals import write_all
-from tidelog.plans.errors import ConnectorError, Diagnostic, SpecError
-from tidelog.plans.source import render_diagnostics
-from tidelog.plans.visible import visible
+from tidelog.connectors.transport.terminals import write_all
+from tidelog.plans.diagnostics.errors import ConnectorError, Diagnostic, SpecError
+from tidelog.plans.diagnostics.source import render_diagnostics
+from tidelog.plans.diagnostics.visible import visible
 
 if TYPE_CHECKING:
-    from tidelog.plans.plan import Plan
+    from tidelog.plans.plan.plan import Plan
 
 DONE, BAD, USAGE, AWAY = 0, 1, 2, 4
 

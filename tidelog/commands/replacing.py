@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from tidelog.plans.errors import SpecError
+from tidelog.plans.diagnostics.errors import SpecError
 
 
 def replace_file(path: str, text: str) -> None:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from tidelog.plans.stopping import Stopped
+from tidelog.plans.diagnostics.stopping import Stopped
 
 GRACE = 1.0
 """How many seconds an event loop has to bring to an end what is in flight."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import re
 
-from tidelog.connectors.outbox_spec import parse_bytes
-from tidelog.plans.literals import UNIT_SECONDS
-from tidelog.runtime.durability import Keep
+from tidelog.connectors.outbox.spec import parse_bytes
+from tidelog.plans.tree.literals import UNIT_SECONDS
+from tidelog.runtime.ports.durability import Keep
 
 
 def size(text: str) -> int:

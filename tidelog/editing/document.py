@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tidelog.compiling import compile
-from tidelog.plans.analysis.delay import delays
-from tidelog.plans.analysis.notation import decode_distance
-from tidelog.plans.analysis.retention import predicate_retention
+from tidelog.plans.analysis.horizons.delay import delays
+from tidelog.plans.analysis.horizons.notation import decode_distance
+from tidelog.plans.analysis.horizons.retention import predicate_retention
 from tidelog.plans.checks.check import check_beside
-from tidelog.plans.compile import compile_program
-from tidelog.plans.errors import NOWHERE, DataError, Diagnostic, ProgramError, TidelogError
-from tidelog.plans.parser import parse_what_reads
-from tidelog.plans.plan import Plan
-from tidelog.plans.timeline import format_time
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.timeline import format_time
+from tidelog.plans.diagnostics.errors import NOWHERE, DataError, Diagnostic, ProgramError, TidelogError
+from tidelog.plans.language.parser import parse_what_reads
+from tidelog.plans.plan.plan import Plan
 
 
 class Findings:

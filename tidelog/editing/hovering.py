@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from tidelog.editing.document import Findings
 from tidelog.editing.names import Mention, Names
 from tidelog.editing.words import WORDS
-from tidelog.plans import syntax
-from tidelog.plans.errors import Span
-from tidelog.plans.printing import format_predicate, format_statement
+from tidelog.plans.diagnostics.errors import Span
+from tidelog.plans.language.printing import format_predicate, format_statement
+from tidelog.plans.tree import syntax
 
 _MOST_RULES = 5
 """How many rules of a predicate are shown."""

@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 from lark import Token
 
-from tidelog.plans import syntax
-from tidelog.plans.checks.walk import head_atom
-from tidelog.plans.errors import Span
-from tidelog.plans.formatting.program import tokens_of
-from tidelog.plans.parser import MAX_STATEMENTS, parse_what_reads
-from tidelog.plans.statements import RawStatement, StatementKind, split_statements
+from tidelog.plans.diagnostics.errors import Span
+from tidelog.plans.language.formatting.program import tokens_of
+from tidelog.plans.language.parser import MAX_STATEMENTS, parse_what_reads
+from tidelog.plans.language.statements import RawStatement, StatementKind, split_statements
+from tidelog.plans.tree import syntax
+from tidelog.plans.tree.walk import head_atom
 
 Role = Literal["input", "background", "fact", "head", "body", "output", "ask", "window", "variable"]
 DEFINING: tuple[Role, ...] = ("input", "background", "fact", "head")

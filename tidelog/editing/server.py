@@ -18,8 +18,8 @@ from tidelog.editing.hovering import hover_text
 from tidelog.editing.names import DEFINING, Mention, Names
 from tidelog.editing.positions import Positions
 from tidelog.editing.renaming import RenameError, rename
-from tidelog.plans.errors import Diagnostic, ProgramError, Span, TidelogError
-from tidelog.plans.formatting.program import format_text
+from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError, Span, TidelogError
+from tidelog.plans.language.formatting.program import format_text
 from tidelog.version import VERSION
 
 _PAUSE = 0.15

@@ -12,10 +12,7 @@ import msgspec
 from tidelog import connectors  # loads what it needs once it is used
 from tidelog.compiling import compile_path
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
-from tidelog.connectors.acceptor import ClientLimits
-from tidelog.connectors.addresses import parse_host_port
-from tidelog.connectors.credentials import check_token, load_certificate
-from tidelog.connectors.formats import make_decoder
+from tidelog.connectors.formats.formats import make_decoder
 from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.mapping.mapper import LineMapper, MapMapper, Mapper
 from tidelog.connectors.mapping.templates import Template, TemplateEncoder, TopicTemplate
@@ -23,12 +20,14 @@ from tidelog.connectors.mapping.topics import TopicPattern
 from tidelog.connectors.mqtt.client import FIRST_PAUSE, MqttClient
 from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.mqtt.source import MqttSource
-from tidelog.connectors.outbox_spec import OutboxSpec, is_outbox
-from tidelog.connectors.polled import Polled, PolledSource
-from tidelog.connectors.replay import ReplaySource
+from tidelog.connectors.outbox.spec import OutboxSpec, is_outbox
+from tidelog.connectors.sources.polled import Polled, PolledSource
+from tidelog.connectors.sources.replay import ReplaySource
 from tidelog.connectors.spec import open_sink, open_source, parse_spec
-from tidelog.gateway.outboxes import read_outbox
-from tidelog.gateway.settings import (
+from tidelog.connectors.transport.acceptor import ClientLimits
+from tidelog.connectors.transport.addresses import parse_host_port
+from tidelog.connectors.transport.credentials import check_token, load_certificate
+from tidelog.gateway.file.settings import (
     AnySink,
     AnySource,
     GatewaySettings,
@@ -44,11 +43,12 @@ from tidelog.gateway.settings import (
     SpecSinkSettings,
     WebhookSinkSettings,
 )
-from tidelog.plans.errors import DataError, SpecError
-from tidelog.plans.plan import Plan
-from tidelog.plans.times import TimeReader
-from tidelog.runtime.clock import read_max_ahead
-from tidelog.runtime.interfaces import Listener, Sink, Source
+from tidelog.gateway.outboxes import read_outbox
+from tidelog.plans.data.times import TimeReader
+from tidelog.plans.diagnostics.errors import DataError, SpecError
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.actors.clock import read_max_ahead
+from tidelog.runtime.ports.interfaces import Listener, Sink, Source
 
 
 @dataclass(slots=True)

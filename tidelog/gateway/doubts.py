@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from tidelog.connectors.mapping.mapper import unread_levels
 from tidelog.gateway.building import Unit
-from tidelog.gateway.hiding import is_secret
-from tidelog.gateway.settings import GatewaySettings, MessageSource, WebhookSinkSettings
+from tidelog.gateway.file.hiding import is_secret
+from tidelog.gateway.file.settings import GatewaySettings, MessageSource, WebhookSinkSettings
 
 
 def doubts(settings: GatewaySettings, units: Sequence[Unit]) -> Iterator[str]:

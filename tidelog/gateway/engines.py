@@ -10,24 +10,24 @@ from typing import Any
 import anyio
 from anyio.abc import TaskStatus
 
-from tidelog.connectors.dead_letters import DeadLetterWriter
-from tidelog.connectors.formatting import TimeFormatter
-from tidelog.connectors.http.watch import KEPT_FACTS, Watch
-from tidelog.connectors.messages import HearsMessages, Message, write_recorded
-from tidelog.connectors.outbox import Outbox
-from tidelog.connectors.outbox_sink import OutboxSink
-from tidelog.connectors.state_store import StateDirectory
+from tidelog.connectors.formats.formatting import TimeFormatter
+from tidelog.connectors.http.watching.watch import KEPT_FACTS, Watch
+from tidelog.connectors.mapping.messages import HearsMessages, Message, write_recorded
+from tidelog.connectors.outbox.outbox import Outbox
+from tidelog.connectors.outbox.sink import OutboxSink
+from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
+from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.gateway.building import Unit
+from tidelog.gateway.file.settings import GatewaySettings
 from tidelog.gateway.observing import Observers, TapObserver
 from tidelog.gateway.outboxes import close_outboxes
-from tidelog.gateway.settings import GatewaySettings
 from tidelog.gateway.step_taps import StepTaps
 from tidelog.gateway.taps import Taps
-from tidelog.runtime.clock import read_max_ahead
-from tidelog.runtime.durability import Backlog, Keep
+from tidelog.runtime.actors.clock import read_max_ahead
+from tidelog.runtime.actors.supervision import RestartPolicy
+from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.engine import GRACE, Engine
-from tidelog.runtime.supervision import RestartPolicy
-from tidelog.runtime.violations import Violation
+from tidelog.runtime.ports.durability import Backlog, Keep
 
 logger = logging.getLogger("tidelog")
 

@@ -10,10 +10,10 @@ from typing import TextIO
 
 import msgspec
 
-from tidelog.connectors.dead_letters import text_of
-from tidelog.gateway.settings import LogSettings
-from tidelog.plans.visible import visible
-from tidelog.runtime.interfaces import Rejected
+from tidelog.connectors.sinks.dead_letters import text_of
+from tidelog.gateway.file.settings import LogSettings
+from tidelog.plans.diagnostics.visible import visible
+from tidelog.runtime.ports.interfaces import Rejected
 
 MAX_KINDS = 1000
 """So many kinds of messages are counted; then counting begins anew."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tidelog.connectors.formatting import predicate_of
-from tidelog.connectors.json_encoder import JsonEncoder
+from tidelog.connectors.formats.formatting import predicate_of
+from tidelog.connectors.formats.json.encoder import JsonEncoder
 from tidelog.gateway.taps import Taps
-from tidelog.plans.plan import Plan
-from tidelog.runtime.interfaces import AnyAnswer, Batch, Observer, Rejected
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.ports.interfaces import AnyAnswer, Batch, Observer, Rejected
 
 
 class Observers:

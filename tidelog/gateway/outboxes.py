@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tidelog.connectors.outbox import Outbox
-from tidelog.connectors.outbox_spec import OutboxSpec, parse_outbox
-from tidelog.gateway.settings import GatewaySettings, SpecSinkSettings
-from tidelog.plans.errors import SpecError
-from tidelog.plans.plan import Plan
-from tidelog.runtime.head import fingerprint
+from tidelog.connectors.outbox.outbox import Outbox
+from tidelog.connectors.outbox.spec import OutboxSpec, parse_outbox
+from tidelog.gateway.file.settings import GatewaySettings, SpecSinkSettings
+from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.journal.manifest import fingerprint
 
 
 def read_outbox(sink: SpecSinkSettings, plan: Plan, settings: GatewaySettings, folder: Path) -> OutboxSpec:

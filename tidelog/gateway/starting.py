@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from tidelog.plans.errors import SpecError
+from tidelog.plans.diagnostics.errors import SpecError
 
 PROGRAM = """\
 % A cold store: what is too warm, which door stands open, which sensor says nothing. `tidelog test .` tests it.

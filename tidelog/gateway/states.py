@@ -7,10 +7,10 @@ import os
 import time
 from typing import Literal
 
-from tidelog.connectors.state_store import PRIVATE, StateDirectory
-from tidelog.connectors.syncing import make_folder
-from tidelog.plans.plan import Plan
-from tidelog.runtime.head import fingerprint, unpack_head
+from tidelog.connectors.store.state_store import PRIVATE, StateDirectory
+from tidelog.connectors.store.syncing import make_folder
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.journal.manifest import fingerprint, unpack_head
 
 logger = logging.getLogger("tidelog")
 

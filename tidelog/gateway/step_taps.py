@@ -7,13 +7,13 @@ from functools import partial
 
 import msgspec
 
-from tidelog.connectors.formatting import TimeFormatter
+from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.gateway.taps import Taps
-from tidelog.operators.open_rows import OPEN, SHUT
-from tidelog.plans.facts import Fact
-from tidelog.plans.plan import Plan
-from tidelog.plans.timeline import NEG
-from tidelog.runtime.graph import Hear
+from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.plans.data.facts import Fact
+from tidelog.plans.data.timeline import NEG
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.network.graph import Hear
 
 Listen = Callable[[str, Hear | None], None]
 """Lets somebody hear what a step of a running program takes and sends; with None, nobody any more."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tidelog.connectors.mqtt.settings import Broker, BrokerSettings, tls_context
-from tidelog.gateway.settings import GatewaySettings, OpcUaSourceSettings
-from tidelog.plans.errors import SpecError
+from tidelog.gateway.file.settings import GatewaySettings, OpcUaSourceSettings
+from tidelog.plans.diagnostics.errors import SpecError
 
 
 def check_surroundings(settings: GatewaySettings, folder: Path) -> None:

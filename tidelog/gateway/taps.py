@@ -17,12 +17,12 @@ from typing import TypeVar
 import anyio
 import msgspec
 
-from tidelog.connectors.acceptor import Acceptor, ClientLimits
-from tidelog.connectors.addresses import UnixAddress
-from tidelog.connectors.connection import Connection
-from tidelog.gateway.settings import GatewaySettings
-from tidelog.plans.errors import ConnectorError
-from tidelog.plans.suggestions import suggest
+from tidelog.connectors.transport.acceptor import Acceptor, ClientLimits
+from tidelog.connectors.transport.addresses import UnixAddress
+from tidelog.connectors.transport.connection import Connection
+from tidelog.gateway.file.settings import GatewaySettings
+from tidelog.plans.diagnostics.errors import ConnectorError
+from tidelog.plans.diagnostics.suggestions import suggest
 
 MAX_TAPS = 8
 MAX_WAITING = 4 << 20

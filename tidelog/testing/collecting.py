@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tidelog.plans.errors import DataError, ProgramError, SpecError
-from tidelog.plans.source import render
+from tidelog.plans.diagnostics.errors import DataError, ProgramError, SpecError
+from tidelog.plans.diagnostics.source import render
 from tidelog.testing.files import RuleTest, read_suite
 from tidelog.testing.reports import failure_lines
 from tidelog.testing.running import SuiteRunner

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tidelog.connectors.text_decoder import TextDecoder
-from tidelog.connectors.text_encoder import TextEncoder
-from tidelog.plans.changes import ChangeRecord
-from tidelog.plans.errors import DataError
-from tidelog.plans.facts import PredicateSchema, Record, Schema
-from tidelog.plans.suggestions import suggest
-from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.interfaces import EmitMode
+from tidelog.connectors.formats.text.decoder import TextDecoder
+from tidelog.connectors.formats.text.encoder import TextEncoder
+from tidelog.plans.data.changes import ChangeRecord
+from tidelog.plans.data.facts import PredicateSchema, Record, Schema
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import DataError
+from tidelog.plans.diagnostics.suggestions import suggest
+from tidelog.runtime.ports.interfaces import EmitMode
 from tidelog.testing.files import Lines
 
 VIOLATED = "bottom"

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tidelog.operators.operator import OperatorStatistics
-from tidelog.plans.normal.names import head_predicate
-from tidelog.plans.plan import Plan
-from tidelog.plans.printing import format_statement
-from tidelog.plans.source import Source
-from tidelog.plans.syntax import Rule
+from tidelog.plans.diagnostics.source import Source
+from tidelog.plans.language.printing import format_statement
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.names import head_predicate
+from tidelog.plans.tree.syntax import Rule
 
 
 @dataclass(frozen=True, slots=True)

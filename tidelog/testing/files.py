@@ -14,9 +14,9 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from tidelog.plans.errors import DataError, Diagnostic, ProgramError, Span
-from tidelog.plans.suggestions import suggest
-from tidelog.runtime.interfaces import EmitMode
+from tidelog.plans.diagnostics.errors import DataError, Diagnostic, ProgramError, Span
+from tidelog.plans.diagnostics.suggestions import suggest
+from tidelog.runtime.ports.interfaces import EmitMode
 from tidelog.testing.toml_places import Entry, find_entries
 
 MAX_FILE = 16 * 1024 * 1024

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tidelog.plans.changes import ChangeRecord
-from tidelog.plans.errors import TidelogError
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.plans.timeline import POS
+from tidelog.plans.data.changes import ChangeRecord
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.diagnostics.errors import TidelogError
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.sessions.explained import explainer_of_stream
+from tidelog.runtime.why.absent.misses import first_time
+from tidelog.runtime.why.absent.why_not import WhyNot
 from tidelog.runtime.why.explain import Explainer, Reason
-from tidelog.runtime.why.misses import first_time
-from tidelog.runtime.why.proof import PARTS
-from tidelog.runtime.why.streamed import explainer_of_stream
+from tidelog.runtime.why.proofs.proof import PARTS
 from tidelog.runtime.why.told import telling_all
-from tidelog.runtime.why.why_not import WhyNot
 from tidelog.testing.comparing import VIOLATED, Difference
 
 MOST_REASONS = 10

@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Sequence
 
-from tidelog.plans.visible import visible
+from tidelog.plans.diagnostics.visible import visible
 from tidelog.testing.comparing import Difference
 from tidelog.testing.coverage import RuleCoverage
 from tidelog.testing.files import TestSuite

@@ -11,18 +11,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tidelog.compiling import compile_path
-from tidelog.connectors.json_encoder import JsonEncoder
-from tidelog.connectors.text_decoder import TextDecoder
-from tidelog.connectors.text_encoder import TextEncoder
-from tidelog.plans.errors import DataError, SpecError, TidelogError
-from tidelog.plans.facts import Record
-from tidelog.plans.plan import Plan
-from tidelog.plans.questions import HypotheticalAnswer
-from tidelog.plans.suggestions import suggest
-from tidelog.plans.times import TimeReader
-from tidelog.runtime.interfaces import Batch, EmitMode, Rejected
-from tidelog.runtime.session import Session
-from tidelog.runtime.violations import Violation
+from tidelog.connectors.formats.json.encoder import JsonEncoder
+from tidelog.connectors.formats.text.decoder import TextDecoder
+from tidelog.connectors.formats.text.encoder import TextEncoder
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.times import TimeReader
+from tidelog.plans.diagnostics.errors import DataError, SpecError, TidelogError
+from tidelog.plans.diagnostics.suggestions import suggest
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.plan.questions import HypotheticalAnswer
+from tidelog.runtime.emission.violations import Violation
+from tidelog.runtime.ports.interfaces import Batch, EmitMode, Rejected
+from tidelog.runtime.sessions.session import Session
 from tidelog.testing.comparing import VIOLATED, Difference, Expectations, coalesced, compare, compare_texts, line_of
 from tidelog.testing.coverage import fired_rules
 from tidelog.testing.files import Lines, RuleTest, TestSuite

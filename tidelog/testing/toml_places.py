@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tidelog.plans.errors import Span
+from tidelog.plans.diagnostics.errors import Span
 
 Path = tuple[str | int, ...]
 """Where a value stands in the data: keys, and places in arrays of tables: `("test", 0, "at", "5")`."""

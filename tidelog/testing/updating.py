@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tidelog.plans.errors import DataError
+from tidelog.plans.diagnostics.errors import DataError
 from tidelog.testing.files import TestSuite
 from tidelog.testing.running import Outcome
 from tidelog.testing.toml_places import Path, find_entries

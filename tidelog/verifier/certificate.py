@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.parser import parse
-from tidelog.plans.syntax import (
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.tree.syntax import (
     Aggregate,
     Comparison,
     Conjunction,
@@ -44,7 +44,7 @@ class Verifier:
     """Checks certificates for one program and its facts. `check` returns nothing, or raises Refused.
 
     >>> from fractions import Fraction
-    >>> from tidelog.plans.syntax import Interval
+    >>> from tidelog.plans.tree.syntax import Interval
     >>> verifier = Verifier("b :- diamondminus[0,2] a.", [("a", (), Interval(Fraction(1), Fraction(1)))])
     >>> given = {"fact": "a@1", "by": "input", "premises": []}
     >>> proof = {"fact": "b@[1,3]", "by": "b :- diamondminus[0,2] a.", "premises": [given]}

@@ -10,7 +10,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Aggregate,
     Comparison,
     ComparisonOperator,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from tidelog.plans.syntax import Aggregate, Atom, Comparison, Constant, Formula, Value, Variable, Wildcard
+from tidelog.plans.tree.syntax import Aggregate, Atom, Comparison, Constant, Formula, Value, Variable, Wildcard
 from tidelog.verifier.terms import OTHER, Binding, Row, Undefined, binding_parts, names_in, plain, value_of, variables
 from tidelog.verifier.times import Refused, Times
 from tidelog.verifier.world import World

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from tidelog.plans.syntax import (
+from tidelog.plans.tree.syntax import (
     Aggregate,
     Arithmetic,
     Atom,

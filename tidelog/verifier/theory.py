@@ -7,9 +7,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.parser import parse
-from tidelog.plans.syntax import Atom, Conjunction, FactStatement, Formula, Interval, Rule, Time, Unary, Value, WindowSize
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.tree.syntax import (
+    Atom,
+    Conjunction,
+    FactStatement,
+    Formula,
+    Interval,
+    Rule,
+    Time,
+    Unary,
+    Value,
+    WindowSize,
+)
 from tidelog.verifier.counting import with_thresholds
 from tidelog.verifier.evaluation import Evaluator
 from tidelog.verifier.matching import substitutions, unified, whole_times

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from operator import itemgetter
 
-from tidelog.plans.syntax import Interval, Program, Time, TimelineDeclaration
+from tidelog.plans.tree.syntax import Interval, Program, Time, TimelineDeclaration
 
 Cut = tuple[Time, int]
 """A place between times: right before a time (0), or right behind it (1)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tidelog.plans.syntax import Aggregate, Atom, Constant, Formula, Value, Wildcard
+from tidelog.plans.tree.syntax import Aggregate, Atom, Constant, Formula, Value, Wildcard
 from tidelog.verifier.terms import ANY, Row
 from tidelog.verifier.times import Times, complement, union
 

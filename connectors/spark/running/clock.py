@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from tidelog.plans.timeline import Timeline
+from tidelog.plans.data.timeline import Timeline
 
 ORIGIN = 1 << 52
 """Where Spark's time has our 0. It can follow as far in both directions."""
@@ -53,7 +53,7 @@ class Clock:
     def watermark(self, milliseconds: int) -> int | None:
         """The encoded watermark that Spark's stands for; None where there is none yet.
 
-        A fact that begins at the last begin less the lateness is not late (`runtime.intake`).
+        A fact that begins at the last begin less the lateness is not late (`runtime.intake.intake`).
         """
         return (milliseconds - ORIGIN) * self.unit - 1 if milliseconds > 0 else None
 

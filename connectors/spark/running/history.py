@@ -31,12 +31,12 @@ from tidelog.connectors.spark.running.parcels import (
     needs_places,
 )
 from tidelog.connectors.spark.running.workers import begin_task
-from tidelog.plans.analysis.stages import Stage
-from tidelog.plans.errors import ConnectorError
-from tidelog.plans.facts import Record
-from tidelog.plans.syntax import Value
-from tidelog.plans.timeline import NEG, POS
-from tidelog.runtime.interfaces import OpenStage, StageSession
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import ConnectorError
+from tidelog.plans.stages.stages import Stage
+from tidelog.plans.tree.syntax import Value
+from tidelog.runtime.ports.interfaces import OpenStage, StageSession
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

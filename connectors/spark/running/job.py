@@ -8,15 +8,15 @@ from functools import lru_cache
 
 import msgspec
 
-from tidelog.plans.analysis.needed import Needed, needed_rows
-from tidelog.plans.analysis.stages import Stage, StageInput, stages_of
-from tidelog.plans.compile import compile_program
-from tidelog.plans.errors import ProgramError
-from tidelog.plans.facts import Record
-from tidelog.plans.parser import parse
-from tidelog.plans.plan import Plan
-from tidelog.plans.printing import format_program
-from tidelog.runtime.interfaces import StageMode
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.facts import Record
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_program
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.stages.needed import Needed, needed_rows
+from tidelog.plans.stages.stages import Stage, StageInput, stages_of
+from tidelog.runtime.ports.interfaces import StageMode
 
 _decode_facts = msgspec.msgpack.Decoder(list[tuple[str, tuple[str | int | float, ...], int, int]]).decode
 _GROUPS, _GROUP = 32, 16

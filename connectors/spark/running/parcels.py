@@ -17,14 +17,14 @@ from zlib import crc32
 import msgspec
 import pyarrow as pa
 
-from tidelog.connectors.cache import BoundedCache
-from tidelog.plans.analysis.needed import needed_rows
-from tidelog.plans.analysis.stages import Stage
-from tidelog.plans.facts import Record, Row
-from tidelog.plans.questions import HypotheticalAnswer
-from tidelog.plans.syntax import Value
-from tidelog.runtime.interfaces import Rejected, Told
-from tidelog.runtime.told import plain_hypothetical, read_hypothetical
+from tidelog.connectors.formats.cache import BoundedCache
+from tidelog.plans.data.facts import Record, Row
+from tidelog.plans.plan.questions import HypotheticalAnswer
+from tidelog.plans.stages.needed import needed_rows
+from tidelog.plans.stages.stages import Stage
+from tidelog.plans.tree.syntax import Value
+from tidelog.runtime.journal.changelog import plain_hypothetical, read_hypothetical
+from tidelog.runtime.ports.interfaces import Rejected, Told
 
 OUT = 0
 """The address of what is for users; stages are numbered from 1."""

@@ -14,9 +14,9 @@ import msgspec
 import pyarrow as pa
 
 from tidelog.connectors.spark.places import uri_of
-from tidelog.connectors.spark.running.folders import Folder
+from tidelog.connectors.spark.running.outputs.folders import Folder
 from tidelog.connectors.spark.running.parcels import COLUMNS, Parcels
-from tidelog.plans.errors import SpecError
+from tidelog.plans.diagnostics.errors import SpecError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -11,26 +11,26 @@ import msgspec
 from pyspark.sql import functions as F
 from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 
-from tidelog.connectors.outbox_file import OutboxPredicate, describe
+from tidelog.connectors.outbox.file import OutboxPredicate, describe
 from tidelog.connectors.spark.arguments import PLAIN, parse_declaration
-from tidelog.connectors.spark.columns import interval_columns
-from tidelog.connectors.spark.requirements import STREAM_SETTINGS
-from tidelog.connectors.spark.running.answer_rows import answer_rows, refuse_problems
+from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS
+from tidelog.connectors.spark.cluster.shipping import prepare_workers
 from tidelog.connectors.spark.running.clock import Clock
-from tidelog.connectors.spark.running.frames import rows_as_parcels
 from tidelog.connectors.spark.running.history import run_history
+from tidelog.connectors.spark.running.inputs.frames import rows_as_parcels
+from tidelog.connectors.spark.running.inputs.locations import Input
 from tidelog.connectors.spark.running.job import Job, job_of, stream_buckets
-from tidelog.connectors.spark.running.locations import Input
+from tidelog.connectors.spark.running.outputs.answer_rows import answer_rows, refuse_problems
+from tidelog.connectors.spark.running.outputs.table_rows import table_rows
 from tidelog.connectors.spark.running.parcels import FACT
 from tidelog.connectors.spark.running.stream import run_stream
-from tidelog.connectors.spark.running.table_rows import table_rows
-from tidelog.connectors.spark.shipping import prepare_workers
+from tidelog.connectors.spark.tables.columns import interval_columns
 from tidelog.plans.checks.types import differing_field
-from tidelog.plans.errors import DataError, SpecError
-from tidelog.plans.plan import Plan
-from tidelog.plans.suggestions import suggest
-from tidelog.plans.times import TimeReader
-from tidelog.runtime.interfaces import OpenStage, StageMode
+from tidelog.plans.data.times import TimeReader
+from tidelog.plans.diagnostics.errors import DataError, SpecError
+from tidelog.plans.diagnostics.suggestions import suggest
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.ports.interfaces import OpenStage, StageMode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

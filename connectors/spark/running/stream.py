@@ -26,9 +26,9 @@ from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.kept_state import pack_state, unpack_state
 from tidelog.connectors.spark.running.parcels import COLUMNS, FACT, SCHEMA, SPAN, InOrder, Parcels, Routes, needs_places
 from tidelog.connectors.spark.running.workers import begin_task
-from tidelog.plans.analysis.stages import Stage
-from tidelog.plans.facts import Record, format_record
-from tidelog.runtime.interfaces import OpenStage, Rejected, StageSession
+from tidelog.plans.data.facts import Record, format_record
+from tidelog.plans.stages.stages import Stage
+from tidelog.runtime.ports.interfaces import OpenStage, Rejected, StageSession
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, GroupedData

@@ -1,0 +1,1 @@
+"""Whole files for batch commands, and folders of them."""

@@ -1,0 +1,1 @@
+"""Formats: from bytes to facts, and from answers to bytes."""

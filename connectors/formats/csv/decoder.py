@@ -1,0 +1,145 @@
+"""Facts as CSV (RFC 4180): a header that names the fields, and one fact a row.
+
+A quoted field may hold commas, quotes and line ends: what is a row is told by `csv_framer`, what is in it by the standard
+library's reader.
+"""
+
+from __future__ import annotations
+
+import copy
+import csv
+import re
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from tidelog.connectors.formats.cache import BoundedCache
+from tidelog.connectors.formats.csv.framer import CsvFramer
+from tidelog.connectors.formats.decoding import Admission, Collector, as_text
+from tidelog.connectors.formats.values import read_argument
+from tidelog.plans.data.facts import Record, Row, Schema
+from tidelog.plans.data.header import Columns, read_columns
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.data.times import TimeReader
+from tidelog.plans.diagnostics.errors import DataError
+from tidelog.plans.tree.syntax import Interval, Value
+from tidelog.runtime.ports.interfaces import Batch
+
+_SPACES = " \t"
+"""What does not count around a value, outside quotes."""
+_BOOLEANS: dict[str, Value] = {"true": "true", "false": "false", "1": "true", "0": "false"}
+"""What is written for a boolean, in small letters: pandas and Python write `True`, Excel `TRUE`, databases `1`."""
+_CELL = re.compile(r' *("(?:[^"]|"")*"|[^,]*)(?:,|\Z)')
+"""A cell of a row that is strict CSV; behind the last one it finds an empty one, too."""
+
+
+class CsvDecoder:
+    """Reads CSV rows as facts of one predicate: the one told, else the one that the file is named after.
+
+    The columns are the predicate's fields (in any order where it declares them, else in the order of its arguments),
+    and `time`, or `from` and `to`: the closed interval between them. With `timeless` there is no time column. Spaces
+    around values do not count. In a column of type boolean, `True`, `TRUE` and `1` are `true`. `decode` raises DataError
+    where the header is wrong.
+    """
+
+    framer = CsvFramer
+
+    def __init__(self, schema: Schema, name: str, predicate: str | None = None, *, timeless: bool = False) -> None:
+        self.name = name
+        self._schema = schema
+        self._predicate = predicate or PurePath(name).stem
+        self._timeless = timeless
+        self._admission = Admission(schema)
+        self._reader = TimeReader(schema.timeline)
+        self._points: BoundedCache[str, int] = BoundedCache(self._reader.read_point, _length)
+        self._values: BoundedCache[str, Value] = BoundedCache(_value, _length)
+        known = schema.predicates.get(self._predicate)
+        self._booleans = [i for i, kind in enumerate(known.types) if kind == "boolean"] if known is not None else []
+        self._columns: Columns | None = None
+        self.header: bytes | None = None
+
+    def for_stream(self, name: str) -> CsvDecoder:
+        twin = copy.copy(self)
+        twin.name = name
+        twin._columns = twin.header = None
+        return twin
+
+    def decode(self, lines: Sequence[bytes], first_line: int) -> Batch:
+        collector = Collector(self.name, first_line)
+        for line in lines:
+            if not line.strip():
+                collector.skip()
+            elif self._columns is None:
+                self._columns = self._read_header(line, collector.place)
+                self.header = line
+                collector.skip()
+            else:
+                self._decode_row(line, self._columns, collector)
+        return collector.batch()
+
+    def _decode_row(self, line: bytes, columns: Columns, collector: Collector) -> None:
+        try:
+            collector.records.append(self._read_row(line, columns))
+        except DataError as error:
+            collector.reject(error.reason, line)
+
+    def _read_row(self, line: bytes, columns: Columns) -> Record:
+        cells = split_row(line)
+        if len(cells) != columns.count:
+            raise DataError(f"expected {columns.count} columns, got {len(cells)}")
+        read = self._values
+        values = tuple([cells[column] if text else read[cells[column]] for column, text in columns.arguments])
+        if self._booleans:
+            values = self._with_booleans(values)
+        lo, hi = self._range(cells, columns)
+        return self._predicate, self._admission.canonical_row(self._predicate, values), lo, hi
+
+    def _with_booleans(self, values: Row) -> Row:
+        """The row with the constants that stand for what is written in columns of type boolean."""
+        row = list(values)
+        for place in self._booleans:
+            row[place] = _BOOLEANS.get(str(row[place]).lower(), row[place])
+        return tuple(row)
+
+    def _range(self, cells: list[str], columns: Columns) -> tuple[int, int]:
+        if columns.time is not None:
+            point = self._points[cells[columns.time]]
+            return point, point
+        if columns.bounds is None:
+            return NEG, POS
+        low, high = cells[columns.bounds[0]], cells[columns.bounds[1]]
+        if "inf" in low.lower() or "inf" in high.lower():
+            return self._reader.read_interval(f"[{low},{high}]")
+        lo, hi = self._points[low], self._points[high]
+        if lo > hi:
+            interval = Interval(self._schema.timeline.decode_point(lo), self._schema.timeline.decode_point(hi))
+            return self._schema.timeline.encode_interval(interval)
+        return lo, hi
+
+    def _read_header(self, line: bytes, place: str) -> Columns:
+        try:
+            return read_columns(self._schema, self._predicate, split_row(line), timeless=self._timeless)
+        except DataError as error:
+            raise DataError(error.reason, place) from None
+
+
+def _value(cell: str) -> Value:
+    number = read_argument(cell)
+    return cell if number is None else number
+
+
+def _length(key: str, _: object) -> int:
+    return len(key)
+
+
+def split_row(line: bytes) -> list[str]:
+    """The cells of one CSV row, without the spaces around them, outside quotes; DataError if it is not strict CSV."""
+    text = as_text(line)
+    if '"' not in text and "\r" not in text:
+        return [cell.strip(_SPACES) for cell in text.split(",")]
+    try:
+        cells = next(csv.reader((text,), strict=True, skipinitialspace=True))
+    except csv.Error as error:
+        reason = "a carriage return stands outside quotes" if "new-line" in str(error) else str(error)
+        raise DataError(f"not valid CSV: {reason}") from None
+    quoted = (match[1].startswith('"') for match in _CELL.finditer(text))
+    return [cell if is_quoted else cell.strip(_SPACES) for cell, is_quoted in zip(cells, quoted, strict=False)]

@@ -1,0 +1,52 @@
+"""The formats by name: which there are, which one a file's ending means, and who reads and writes them."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from tidelog.connectors.formats.csv.decoder import CsvDecoder
+from tidelog.connectors.formats.decoding import Decoder
+from tidelog.connectors.formats.formatting import Encoder
+from tidelog.connectors.formats.json.decoder import JsonDecoder
+from tidelog.connectors.formats.json.encoder import JsonEncoder
+from tidelog.connectors.formats.text.decoder import TextDecoder
+from tidelog.connectors.formats.text.encoder import TextEncoder
+from tidelog.plans.data.facts import Schema
+from tidelog.plans.diagnostics.errors import SpecError
+
+FORMATS = ("facts", "jsonl", "csv", "parquet", "text")
+"""Text facts, JSON lines, CSV and Parquet (for reading), and sentences (for writing alone)."""
+ROWS_OF_ONE = ("csv", "parquet")
+"""The formats whose rows are facts of one predicate, which they do not name."""
+
+_ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+
+
+def format_of_path(path: str) -> str:
+    """The format that a file's ending means: `.jsonl .ndjson .csv .parquet`, else text facts."""
+    return _ENDINGS.get(PurePath(path).suffix.lower(), "facts")
+
+
+def make_decoder(
+    kind: str, schema: Schema, name: str, predicate: str | None, hint: str = "", *, retracts: bool = False
+) -> Decoder:
+    """The decoder of a format; `hint` is what `JsonDecoder` adds where a line is not JSON at all. SpecError for `text`.
+
+    With `retracts`, facts may be taken back, in all but CSV, which has no form for it.
+    """
+    if kind == "text":
+        raise SpecError("text is for people to read: facts come as facts, jsonl or csv")
+    if kind == "csv":
+        return CsvDecoder(schema, name, predicate)
+    if kind == "jsonl":
+        return JsonDecoder(schema, name, predicate, hint=hint, retracts=retracts)
+    return TextDecoder(schema, name, predicate, retracts=retracts)
+
+
+def make_encoder(kind: str, schema: Schema, iso: bool) -> Encoder:
+    """The encoder of `facts`, `jsonl` or `text`; SpecError for `csv`, and for `iso` without a unit."""
+    if kind == "csv":
+        raise SpecError("csv can be read, not written: use facts or jsonl")
+    if kind == "jsonl":
+        return JsonEncoder(schema, iso=iso)
+    return TextEncoder(schema, iso=iso, sentences=kind == "text")

@@ -1,0 +1,1 @@
+"""Facts and answers as text."""

@@ -1,0 +1,1 @@
+"""Requests: who may make them, and what their bodies say."""

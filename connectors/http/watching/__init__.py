@@ -1,0 +1,1 @@
+"""What the page and the streams know of a program that runs."""

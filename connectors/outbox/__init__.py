@@ -1,0 +1,1 @@
+"""The outbox: numbered answers in a directory, kept until they are acknowledged."""

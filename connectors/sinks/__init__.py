@@ -1,0 +1,1 @@
+"""Sinks: where answers go, and what becomes of those that cannot be delivered."""

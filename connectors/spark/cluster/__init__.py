@@ -1,0 +1,1 @@
+"""Spark itself: what it needs, how it is started, and what its workers get."""

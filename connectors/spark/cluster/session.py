@@ -1,0 +1,103 @@
+"""How Spark is started: silent, and on this machine with this interpreter in its workers, on loopback."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # the name of a node is text, even if it reads like a number
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+    # the default is a form that others read as nanoseconds, which end in the year 2262
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+_ATTEMPTS = 4
+"""How often a task is tried, as on a cluster: on a busy machine a worker may start too late, or be killed."""
+_FIRST_COMPILER_ONLY = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+"""On one machine Spark plans and moves rows, and Python computes: to compile that once more, and better, costs more than the
+run gains by it in its first minutes."""
+_WORKERS = {"spark.python.daemon.module": "tidelog.connectors.spark.cluster.worker_daemon"}
+"""Workers of this machine are forked from a process that has loaded what they need; a cluster may have no tidelog yet."""
+_LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+
+
+def spark_session(
+    name: str = "tidelog",
+    *,
+    cores: int = 2,
+    master: str | None = None,
+    log: str = os.devnull,
+    settings: Mapping[str, str] | None = None,
+    python: str | None = None,
+) -> SparkSession:
+    """The Spark session of this process, started on `cores` cores of this machine if there is none yet.
+
+    Its workers run this Python. It listens on loopback only, its time zone is UTC, and what it logs goes to the file `log`.
+    `settings` are further ones of Spark's own; they win. With the `master` of a cluster, which has cores of its own, it
+    listens as Spark does, and its workers run `python`, or what `PYSPARK_PYTHON` says, if not that of this path.
+    """
+    chosen = {**_SETTINGS}
+    if master is None or master.startswith("local"):
+        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+        # a batch has few groups: one task for each core is enough
+        chosen |= {**_LOOPBACK, **_FIRST_COMPILER_ONLY, **_WORKERS, "spark.sql.shuffle.partitions": str(cores)}
+    else:
+        os.environ["PYSPARK_PYTHON"] = python or os.environ.get("PYSPARK_PYTHON") or sys.executable
+        os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master(master or f"local[{cores},{_ATTEMPTS}]").appName(name)
+    for key, value in (chosen | dict(settings or {})).items():
+        builder = builder.config(key, value)
+    with _standard_error_in(log), _own_python_as(python):  # the JVM inherits it, and with it all that Spark says
+        return builder.getOrCreate()
+
+
+@contextmanager
+def _own_python_as(python: str | None) -> Iterator[None]:
+    """Start the JVM where a relative path of the workers' Python leads to this one: Spark runs it on this machine, too."""
+    if python is None or os.path.isabs(python):
+        yield
+        return
+    folder = tempfile.mkdtemp(prefix="tidelog-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder, python)
+    path.parent.mkdir(parents=True)
+    path.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', "utf-8")
+    path.chmod(0o700)
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+@contextmanager
+def _standard_error_in(path: str) -> Iterator[None]:
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        before = os.dup(2)
+    except OSError:  # it is closed
+        before = None
+    os.dup2(log, 2)
+    os.close(log)
+    try:
+        yield
+    finally:
+        if before is None:
+            os.close(2)
+        else:
+            os.dup2(before, 2)
+            os.close(before)

@@ -1,0 +1,153 @@
+"""Parquet files that may be damaged: each is read as a whole before any fact of it counts; one that cannot be is a letter.
+
+Spark itself ends a run at such a file, or passes over what it cannot read without a word. So here it brings the bytes of
+each file, and workers read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import DataType, StructType
+
+from tidelog.connectors.spark.running.inputs.blocks import plain_path
+from tidelog.connectors.spark.running.inputs.frame_rows import RowsOfTask
+from tidelog.connectors.spark.running.inputs.frames import layout_of
+from tidelog.connectors.spark.running.inputs.locations import FILES, Input, escape, location
+from tidelog.connectors.spark.running.job import Job
+from tidelog.connectors.spark.running.parcels import COLUMNS, Parcels
+from tidelog.plans.diagnostics.errors import DataError, SpecError
+from tidelog.runtime.ports.interfaces import Rejected
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_READ = ("path", "content")
+
+
+def read_whole_files(spark: SparkSession, item: Input, job: Job, *, streaming: bool, files: int = FILES) -> DataFrame:
+    """The parcels of Parquet files; a batch of a stream has so many `files` at most. Each file has to fit into a worker.
+
+    SpecError where no file tells the columns, or they are not those of the predicate's facts, or are in no file.
+    """
+    path = location(item, resolved=not streaming)
+    kinds = _columns(spark, item, path)
+    reader = spark.readStream.option("maxFilesPerTrigger", files) if streaming else spark.read
+    found = (reader.schema(_schema(spark, path)) if streaming else reader).format("binaryFile").load(path)
+    files_of = FilesOfTask(item, job, kinds, {*found.columns} - _BINARY)
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:  # Spark wants a function, not an object
+        return files_of.read(batches)
+
+    return found.select(*_READ).mapInArrow(read, COLUMNS)
+
+
+def _columns(spark: SparkSession, item: Input, path: str) -> StructType:
+    """The columns of the first file, by name, that tells any; SpecError where none does."""
+    for file in sorted(spark.read.format("binaryFile").load(path).inputFiles())[:_FIRST_FILES]:
+        name = plain_path(file)
+        with suppress(PySparkException, Py4JError):  # it is damaged, as the worker will find, too
+            return spark.read.parquet(escape(f"file://{name}" if name.startswith("/") else name)).schema
+    raise SpecError(f"cannot read `{item.path}`: it holds no Parquet file that would tell its columns")
+
+
+_FIRST_FILES = 100
+"""So many files are looked at for their columns."""
+_BINARY = {"path", "modificationTime", "length", "content"}
+
+
+def _schema(spark: SparkSession, path: str) -> StructType:
+    return spark.read.format("binaryFile").load(path).schema
+
+
+class FilesOfTask:
+    """What a worker does with files as bytes: columns `path` and `content`. Made on the driver, and sent."""
+
+    def __init__(self, item: Input, job: Job, kinds: StructType, folders: Iterable[str]) -> None:
+        self._item, self._job = item, job
+        try:
+            self._layout, paths = layout_of(kinds, item.predicate or "", job.plan.schema)
+        except DataError as error:
+            raise SpecError(f"cannot read `{item.path}`: {error.reason}") from None
+        self._paths = [[part.strip("`").replace("``", "`") for part in _parts(path)] for path in paths]
+        self._kinds = [_kind_at(kinds, path) for path in self._paths]
+        named = sorted({path[0] for path in self._paths} & set(folders))
+        if named:
+            told = f"its column `{named[0]}` is in names of folders, and not in the files"
+            raise SpecError(f"cannot read `{item.path}` with `--skip-damaged`: {told}")
+
+    def read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The parcels of these files."""
+        rows, damaged = RowsOfTask(self._item, self._job, self._layout), Parcels()
+        yield from rows.read(self._tables(batches, damaged))
+        if len(damaged):
+            yield damaged.take()
+
+    def _tables(self, batches: Iterable[pa.RecordBatch], damaged: Parcels) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for place in range(batch.num_rows):
+                uri = batch.column("path")[place].as_py()
+                try:
+                    table = self._table(batch.column("content")[place].as_buffer())
+                except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+                    said = str(error).strip().partition("\n")[0]
+                    damaged.letters([Rejected(plain_path(uri), f"the file is damaged: {said}", b"")])
+                    continue
+                yield from self._with_origin(table, uri)
+
+    def _table(self, content: pa.Buffer) -> pa.Table:
+        """The columns of a file, all of them read."""
+        file = pq.ParquetFile(pa.BufferReader(content))
+        wanted = {path[0] for path in self._paths}
+        table = file.read(columns=[name for name in file.schema_arrow.names if name in wanted])
+        number = file.metadata.num_rows
+        pairs = zip(self._paths, self._kinds, strict=True)
+        columns = [_column(table, path, to_arrow_type(kind), number) for path, kind in pairs]
+        return pa.table(columns, names=[f"c{i}" for i in range(len(columns))])
+
+    @staticmethod
+    def _with_origin(table: pa.Table, uri: str) -> Iterator[pa.RecordBatch]:
+        for batch in table.to_batches():
+            number = batch.num_rows
+            origin = {"file_path": pa.array([uri] * number), "file_block_start": pa.array([0] * number, pa.int64())}
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            yield pa.RecordBatch.from_pydict(columns | origin)
+
+
+def _parts(path: str) -> list[str]:
+    """A path of Spark's in its parts: `arguments.` with a quoted name, or one name."""
+    head, dot, rest = path.partition(".`")
+    return [head, f"`{rest}"] if dot and not head.startswith("`") else [path]
+
+
+def _kind_at(kinds: StructType, path: Sequence[str]) -> DataType:
+    kind: DataType = kinds
+    for name in path:
+        if isinstance(kind, StructType):
+            kind = kind[name].dataType
+    return kind
+
+
+def _column(table: pa.Table, path: Sequence[str], wanted: pa.DataType, number: int) -> pa.ChunkedArray:
+    """A column of a file, of the type that all files are to have; NULL where this file lacks it."""
+    if path[0] not in table.column_names:
+        return pa.chunked_array([pa.nulls(number, wanted)])
+    column = table.column(path[0])
+    for name in path[1:]:
+        column = pa.chunked_array([chunk.field(name) for chunk in column.chunks], column.type.field(name).type)
+    if _is_text(column.type) != _is_text(wanted):  # what is a number in one file is none as a text of another
+        raise ValueError(f"column `{'.'.join(path)}` is of type {column.type}, and in other files of type {wanted}")
+    return column if column.type == wanted else column.cast(wanted)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind))

@@ -1,0 +1,1 @@
+"""Where a program on Spark writes."""

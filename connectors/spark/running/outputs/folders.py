@@ -1,0 +1,150 @@
+"""Folders that Spark writes, here or far away, and the small file by which a run knows its own again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
+
+import msgspec
+
+from tidelog.connectors.store.syncing import make_folder, replace_file
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
+
+_CHECKPOINT = "tidelog.json"
+_TABLES = "_tidelog.json"  # what begins so is no table to readers
+
+
+class Folder(Protocol):
+    """A folder that may not be there yet. OSError or Spark's own errors where it cannot be read or written."""
+
+    place: str
+
+    def is_empty(self) -> bool:
+        """Whether nothing but hidden files is in it; also where it is not there."""
+        ...
+
+    def read(self, name: str) -> str | None:
+        """The text of a file; None where there is none."""
+        ...
+
+    def write(self, name: str, text: str) -> None:
+        """Make a file, all of it or nothing, and the folder, if it is not there."""
+        ...
+
+
+class LocalFolder:
+    """A folder of this machine's file system."""
+
+    def __init__(self, path: str) -> None:
+        self.place = path
+        self._path = Path(path)
+
+    def is_empty(self) -> bool:
+        try:
+            return all(each.name.startswith(".") for each in self._path.iterdir())
+        except FileNotFoundError:
+            return True
+
+    def read(self, name: str) -> str | None:
+        try:
+            return (self._path / name).read_text("utf-8")
+        except FileNotFoundError:
+            return None
+
+    def write(self, name: str, text: str) -> None:
+        make_folder(self._path)
+        replace_file(self._path / name, text)
+
+
+class RemoteFolder:
+    """A folder that Spark reaches by the scheme of its URI, such as `s3a://bucket/folder`."""
+
+    def __init__(self, spark: Any, uri: str) -> None:
+        self.place = uri
+        self._java = spark.sparkContext._jvm
+        self._path = self._to("")
+        self._files = self._path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+
+    def _to(self, name: str) -> Any:
+        return self._java.org.apache.hadoop.fs.Path(f"{self.place}/{name}" if name else self.place)
+
+    def is_empty(self) -> bool:
+        if not self._files.exists(self._path):
+            return True
+        return all(each.getPath().getName().startswith(".") for each in self._files.listStatus(self._path))
+
+    def read(self, name: str) -> str | None:
+        if not self._files.exists(self._to(name)):
+            return None
+        stream = self._files.open(self._to(name))
+        try:
+            return str(self._java.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+    def write(self, name: str, text: str) -> None:
+        new = self._to(f".{name}.new")
+        stream = self._files.create(new, True)
+        try:
+            stream.write(bytearray(text.encode()))
+        finally:
+            stream.close()
+        if not self._files.rename(new, self._to(name)):
+            raise ConnectorError(f"cannot write `{self.place}/{name}`")
+
+
+class _Checkpoint(msgspec.Struct, frozen=True):
+    """Which checkpoint it is, and of what run."""
+
+    id: str
+    run: dict[str, str]
+
+
+def claim_checkpoint(folder: Folder, run: Mapping[str, str]) -> str:
+    """What tells this checkpoint from every other; SpecError where it belongs to another run than that of these options.
+
+    `run` tells what must stay the same, each by what users call it.
+    """
+    try:
+        text = folder.read(_CHECKPOINT)
+        if text is None:
+            if not folder.is_empty():
+                raise _foreign(folder)
+            made = _Checkpoint(uuid4().hex, dict(run))
+            folder.write(_CHECKPOINT, msgspec.json.encode(made).decode())
+            return made.id
+        found = msgspec.json.decode(text, type=_Checkpoint)
+    except msgspec.MsgspecError:
+        raise _foreign(folder) from None
+    except OSError as error:
+        raise SpecError(f"cannot write the checkpoint `{folder.place}`: {error.strerror}") from None
+    differing = [name for name in {**found.run, **run} if found.run.get(name) != run.get(name)]
+    if differing:
+        names = ", ".join(differing)
+        raise SpecError(f"the checkpoint `{folder.place}` is that of a run with another {names}: choose another folder")
+    return found.id
+
+
+def _foreign(folder: Folder) -> SpecError:
+    return SpecError(f"`{folder.place}` holds something else than a checkpoint of `spark run`: choose another folder")
+
+
+def claim_tables(folder: Folder, checkpoint: str) -> None:
+    """Let a folder of tables be that of the stream with this checkpoint, or, where that is empty, of one run over history.
+
+    A stream's batches are counted anew with each checkpoint, so those of two would replace each other. SpecError where there
+    is something else.
+    """
+    try:
+        owner = folder.read(_TABLES)
+        if owner is None and folder.is_empty():
+            if checkpoint:
+                folder.write(_TABLES, checkpoint)
+        elif not checkpoint:
+            raise SpecError(f"`{folder.place}` is not empty: choose another folder")
+        elif owner != checkpoint:
+            raise SpecError(f"`{folder.place}` holds something else than tables of this checkpoint: choose another folder")
+    except OSError as error:
+        raise SpecError(f"cannot write tables to `{folder.place}`: {error.strerror}") from None

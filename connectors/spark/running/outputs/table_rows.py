@@ -1,0 +1,45 @@
+"""Facts as rows of a table, one table a predicate: the columns that the tables of `ingest` have, but for whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from tidelog.connectors.outbox.file import OutboxSchema
+from tidelog.connectors.spark.arguments import column_of
+from tidelog.connectors.spark.running.parcels import facts_of
+from tidelog.connectors.spark.tables.columns import has_dates, interval_columns, row_type
+from tidelog.plans.data.timeline import Timeline
+from tidelog.runtime.frames.exact import StoredFacts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+
+def table_type(schema: OutboxSchema, predicate: str) -> StructType:
+    """The columns of a predicate's table."""
+    return row_type(interval_columns(column_of(schema.predicates[predicate]), has_dates([schema])))
+
+
+def table_rows(facts: DataFrame, predicate: str, schema: OutboxSchema, timeline: Timeline) -> DataFrame:
+    """These parcels of facts, all of one predicate, as rows of its table."""
+
+    def convert(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return map(_TableRows(predicate, schema, timeline).batch, batches)
+
+    return facts.select("row").mapInArrow(convert, table_type(schema, predicate))
+
+
+class _TableRows:
+    """What a worker does with the facts of one predicate."""
+
+    def __init__(self, predicate: str, schema: OutboxSchema, timeline: Timeline) -> None:
+        known = schema.predicates[predicate]
+        self._facts = StoredFacts(predicate, known.fields, known.types, timeline)
+
+    def batch(self, facts: pa.RecordBatch) -> pa.RecordBatch:
+        """These facts; ConnectorError where one is not as its program declares it."""
+        return self._facts.batch([fact[1:] for fact in facts_of(facts.column("row").to_pylist())])

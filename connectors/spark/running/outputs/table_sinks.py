@@ -1,0 +1,159 @@
+"""Tables of a run, one a predicate, in the formats that it writes; a stream's batch that comes again counts once in each.
+
+Delta and Iceberg come with jars of their own, which the user brings. Both commit a table's rows at once, and keep with them
+which checkpoint and which batch they are of: Delta by `txnAppId` and `txnVersion`, by which it passes over what it has,
+Iceberg in the summary of the snapshot, in which it is looked for before a batch is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
+
+from pyspark.sql import functions as F
+
+from tidelog.connectors.files.folders import folder_of
+from tidelog.connectors.spark.places import is_remote, uri_of
+from tidelog.connectors.spark.running.outputs.folders import LocalFolder, RemoteFolder, claim_tables
+from tidelog.connectors.spark.running.outputs.sinks import Tables
+from tidelog.plans.diagnostics.errors import SpecError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+DELTA_SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+"""What Spark is set to where tables of Delta are written."""
+
+_CHECKPOINT, _BATCH = "tidelog.checkpoint", "tidelog.batch"
+"""What a snapshot of Iceberg says of the batch that it has added."""
+
+
+class TableSink(Protocol):
+    """One table a predicate. Over history tables are new, and `batch` is None; a stream adds its batches, in their order."""
+
+    def open(self, spark: SparkSession, predicates: Iterable[str]) -> None:
+        """Look at what only Spark reaches; SpecError where tables of these predicates cannot be written."""
+        ...
+
+    def write(self, rows: DataFrame, predicate: str, batch: int | None) -> None:
+        """Add rows to a predicate's table."""
+        ...
+
+
+def table_sink(tables: Tables, checkpoint: str) -> TableSink:
+    """The sink of these tables; `checkpoint` is what tells the stream from all others, nothing over history.
+
+    SpecError where a folder of this machine holds something else.
+    """
+    if tables.format == "iceberg":
+        return IcebergTables(tables.path, checkpoint)
+    if tables.format == "delta":
+        return DeltaTables(tables.path, checkpoint)
+    return ParquetTables(tables.path, checkpoint)
+
+
+class ParquetTables:
+    """Plain files. A batch is a folder, `batch=17`, which replaces itself, so a folder of tables is one stream's alone."""
+
+    def __init__(self, path: str, checkpoint: str) -> None:
+        self._path, self._checkpoint = path, checkpoint
+        if not is_remote(path):
+            claim_tables(LocalFolder(path), checkpoint)
+
+    def open(self, spark: SparkSession, predicates: Iterable[str]) -> None:
+        """SpecError where a folder that only Spark reaches holds something else."""
+        if is_remote(self._path):
+            claim_tables(RemoteFolder(spark, self._path), self._checkpoint)
+
+    def write(self, rows: DataFrame, predicate: str, batch: int | None) -> None:
+        """Write a table, or the folder of a batch."""
+        table = f"{uri_of(self._path)}/{folder_of(predicate)}"
+        if batch is None:
+            rows.write.mode("error").parquet(table)
+        else:
+            rows.write.mode("overwrite").parquet(f"{table}/batch={batch}")
+
+
+class DeltaTables:
+    """Tables of Delta Lake in a folder. Several streams, and others, may add to one table."""
+
+    def __init__(self, path: str, checkpoint: str) -> None:
+        self._folder, self._checkpoint = uri_of(path), checkpoint
+
+    def open(self, spark: SparkSession, predicates: Iterable[str]) -> None:
+        """SpecError where Delta's jars are missing, or a run over history would add to a table."""
+        _check_class(spark, DELTA_SETTINGS["spark.sql.extensions"], "`--packages io.delta:delta-spark_4.1_2.13:VERSION`")
+        for predicate in () if self._checkpoint else predicates:
+            if not RemoteFolder(spark, self._table(predicate)).is_empty():
+                raise _is_there(self._table(predicate))
+
+    def write(self, rows: DataFrame, predicate: str, batch: int | None) -> None:
+        """Add rows; Delta passes over a batch that the table has."""
+        writer = rows.write.format("delta").mode("append")
+        if batch is not None:
+            writer = writer.option("txnAppId", self._checkpoint).option("txnVersion", batch)
+        writer.save(self._table(predicate))
+
+    def _table(self, predicate: str) -> str:
+        return f"{self._folder}/{folder_of(predicate)}"
+
+
+class IcebergTables:
+    """Tables of Apache Iceberg in a namespace of a catalog. Several streams, and others, may add to one table."""
+
+    def __init__(self, namespace: str, checkpoint: str) -> None:
+        self._catalog, *self._namespace = namespace.split(".")
+        self._checkpoint = checkpoint
+
+    def open(self, spark: SparkSession, predicates: Iterable[str]) -> None:
+        """SpecError where Spark does not know the catalog, or its jar is missing, or history would add to a table."""
+        setting = f"spark.sql.catalog.{self._catalog}"
+        jar = "`--packages org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:VERSION`"
+        catalog = spark.conf.get(setting, None)
+        if catalog is None:
+            raise SpecError(
+                f"Spark knows no catalog `{self._catalog}`: name it with "
+                f"`--conf {setting}=org.apache.iceberg.spark.SparkCatalog`, and its jar with {jar}"
+            )
+        _check_class(spark, catalog, jar)
+        for predicate in () if self._checkpoint else predicates:
+            if spark.catalog.tableExists(self._table(predicate)):
+                raise _is_there(self._table(predicate))
+
+    def write(self, rows: DataFrame, predicate: str, batch: int | None) -> None:
+        """Add rows, unless the table has this batch; the table is made with the first."""
+        spark, table = rows.sparkSession, self._table(predicate)
+        if batch is None:
+            rows.writeTo(table).using("iceberg").create()
+            return
+        if not spark.catalog.tableExists(table):
+            rows.limit(0).writeTo(table).using("iceberg").create()
+        elif self._last(spark, table) >= batch:
+            return
+        writer = rows.writeTo(table).option(f"snapshot-property.{_CHECKPOINT}", self._checkpoint)
+        writer.option(f"snapshot-property.{_BATCH}", str(batch)).append()
+
+    def _last(self, spark: SparkSession, table: str) -> int:
+        """The last batch of this stream that a table has; -1 for none."""
+        said = F.col("summary")
+        own = spark.table(f"{table}.`snapshots`").where(said[_CHECKPOINT] == self._checkpoint)
+        [last] = own.agg(F.max(said[_BATCH].cast("bigint"))).collect()[0]
+        return -1 if last is None else int(last)
+
+    def _table(self, predicate: str) -> str:
+        names = (self._catalog, *self._namespace, predicate)
+        return ".".join(f"`{name.replace('`', '``')}`" for name in names)
+
+
+def _check_class(spark: SparkSession, name: str, jar: str) -> None:
+    """SpecError where the JVM has no such class."""
+    jvm = spark.sparkContext._jvm
+    if jvm is not None and not jvm.org.apache.spark.util.Utils.classIsLoadable(name):
+        raise SpecError(f"a jar with the class {name} is missing: name its package, {jar}")
+
+
+def _is_there(table: str) -> SpecError:
+    return SpecError(f"the table {table} is there already: history goes to a new one")

@@ -1,0 +1,1 @@
+"""What a durable run stores in a directory, in SQLite."""

@@ -1,0 +1,1 @@
+"""How bytes travel: addresses, connections, descriptors, credentials."""

@@ -1,0 +1,1 @@
+"""The premises of preconditions, and the partial answers that rest on them."""

@@ -1,0 +1,360 @@
+"""Preconditions made ready for facts to come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import combinations, product
+
+from tidelog.operators.ask.premises.awaited import Awaited, Binding, sum_of
+from tidelog.operators.ask.premises.conditions import Conditions
+from tidelog.operators.ask.premises.layout import layout_of
+from tidelog.operators.ask.premises.runs import Run, lasting, own_variables, runs_of
+from tidelog.plans.data.facts import Row
+from tidelog.plans.data.timeline import NEG
+from tidelog.plans.plan.preconditions import START, Argument, Precondition, Premise, Slot, UnfoldedQuery
+from tidelog.plans.plan.questions import NEVER, GroundLiteral, Question
+from tidelog.plans.tree.syntax import Comparison, Value
+
+MOST_TIMES = 64
+"""Where a premise can still come at more times than these, it is not asked at which of them it can come no more."""
+_KEPT_CONDITIONS = 64
+"""For so many values of its variables a pattern keeps what has to hold of the others: each is asked for several times."""
+
+
+class Pattern:
+    """A precondition, its premises in the order of their deadlines: a set of premises is a number, bit i for premise i.
+
+    `asked` gives the auxiliary queries, each with how long after an answer's time it may be decided.
+    """
+
+    __slots__ = (
+        *(
+            "_absences",
+            "_clash_bits",
+            "_open_conditions",
+            "_run_of",
+            "_twin_bits",
+            "_upper",
+            "all",
+            "all_negated",
+            "answer",
+            "asks_start",
+            "came",
+            "clashes",
+            "conditions",
+        ),
+        *(
+            "deadlines",
+            "excluding",
+            "first",
+            "is_connected",
+            "last",
+            "lasting",
+            "layout",
+            "names",
+            "negated",
+            "number",
+            "own",
+            "passed",
+        ),
+        *("premises", "query", "rivals", "runs", "start", "stretches", "time", "times", "twins"),
+    )
+
+    def __init__(
+        self,
+        query: str,
+        number: int,
+        source: Precondition,
+        question: Question,
+        asked: Mapping[str, tuple[UnfoldedQuery, int]],
+    ) -> None:
+        self.query, self.number = query, number
+        self.names = source.variables
+        self.answer = source.answer
+        awaited = [Awaited(premise, question.delay(premise.predicate)) for premise in source.premises]
+        self.premises = sorted(awaited, key=lambda item: item.offset + item.delay)
+        self.negated = [_absent(premise, question, asked) for premise in source.negated]
+        self._absences = [*enumerate(self.negated)]
+        self.all, self.all_negated = (1 << len(self.premises)) - 1, (1 << len(self.negated)) - 1
+        last = self.answer[-1] if self.answer else None
+        self.time = last.variable if isinstance(last, Slot) else None
+        self.is_connected = self.time is not None and all(item.time == self.time for item in self.premises)
+        self.first, self.last = self._ends(last)
+        self.deadlines = [item.offset + item.delay for item in self.premises]
+        self.excluding: dict[int | None, list[Awaited]] = {}
+        """The inputs that must not come at a time of a premise that is open until that fact comes."""
+        for item in self.negated:
+            if item.asked is None and any(each.time == item.time is not None for each in self.premises):
+                self.excluding.setdefault(item.time, []).append(item)
+        self.stretches = [item for item in self.negated if item.width]
+        self.runs = runs_of(self.premises)
+        self.own = own_variables(source)
+        self.lasting = lasting(self.premises, self.own)
+        self.layout = layout_of(self.time, self.premises, self.negated, self.runs)
+        self._run_of = {i: run for run in self.runs for i in run.places.values()}
+        times = {item.time for item in (*self.premises, *self.negated) if item.time is not None}
+        self.conditions = Conditions(source.comparisons, [self.names[i] for i in times | {self.time} if i is not None])
+        self.asks_start = self.conditions.asks_start
+        order = (*(item.time for item in self.premises), self.time, *(item.time for item in self.negated))
+        self.times = [variable for variable in dict.fromkeys(order) if variable is not None]
+        self._upper = self._upper_bounds()
+        self.twins = [pair for pair in self._pairs() if self._may_be_one(*pair)]
+        self.clashes = list(self._clashes())
+        self._twin_bits = _bits(i for pair in self.twins for i in pair)
+        self._clash_bits = _bits(i for i, _ in self.clashes)
+        self._open_conditions = lru_cache(_KEPT_CONDITIONS)(self._where)
+        self.rivals: list[Pattern] = []
+        self.passed: Callable[[Awaited], int] = _never
+        """Up to when it is known what has come of an input; whoever knows that says so."""
+        self.came: Callable[[str, Row, int], bool] = _not_come
+        """Whether a fact has come, likewise."""
+        self.start: Callable[[], int | None] = _unknown
+        """The stream's start, once it is known."""
+
+    def lead(self, i: int) -> int:
+        """By how much the watermark has to lie behind a fact with which an answer begins, that has come for premise i.
+
+        All others still have to come then, the first of them at the earliest. Where times are open it does not matter.
+        """
+        if not self.is_connected or len(self.premises) == 1:
+            return -NEVER
+        return self.premises[i].offset - self.deadlines[0 if i else 1]
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether an answer leaves anything of it open: a variable, or what an auxiliary query decides."""
+        bound = {term.variable for term in self.answer if isinstance(term, Slot)}
+        return len(bound) < len(self.names) or self.asks_others(self.all_negated)
+
+    def run_of(self, i: int, binding: Binding) -> Run | None:
+        """The run with which a premise is waited for, if it is."""
+        run = self._run_of.get(i)
+        return run if run is not None and run.is_fixed(binding) else None
+
+    def divided(self, bits: int, binding: Binding) -> tuple[list[Run], int]:
+        """The runs of which premises are in a set, and the rest of it: premises that are waited for by themselves."""
+        found = [run for run in self.runs if run.mask & bits and run.is_fixed(binding)] if self.runs else []
+        for run in found:
+            bits &= ~run.mask
+        return found, bits
+
+    def is_closed(self, binding: Binding) -> bool:
+        """Whether nothing is open, in the premises or in what is compared."""
+        return None not in binding
+
+    def own_time(self, binding: Binding) -> Value | None:
+        """The value of the variable in the answer's time; None while that is open, or where there is none."""
+        return None if self.time is None else binding[self.time]
+
+    def _ends(self, own: Argument | None) -> tuple[int, int]:
+        """How long after the answer's time the first premise is decided, and the last; NEVER where that is open."""
+        if not self.is_connected or not isinstance(own, Slot):
+            return NEVER, NEVER
+        ends = [item.offset + item.delay - own.offset for item in self.premises]
+        absences = [
+            item.offset + item.width + item.delay - own.offset if item.time == own.variable and item.delay < NEVER else NEVER
+            for item in self.negated
+        ]
+        return min(ends, default=NEVER), max([*ends, *absences], default=NEVER)
+
+    def _pairs(self) -> Iterator[tuple[int, int]]:
+        """The pairs of premises of one predicate whose times may be the same, without a look at all others."""
+        groups: dict[str, dict[int | None, dict[int, list[int]]]] = {}
+        for i, item in enumerate(self.premises):
+            groups.setdefault(item.premise.predicate, {}).setdefault(item.time, {}).setdefault(item.offset, []).append(i)
+        for times in groups.values():
+            for offsets in times.values():
+                for together in offsets.values():
+                    yield from combinations(together, 2)
+            apart = [[i for together in offsets.values() for i in together] for offsets in times.values()]
+            for some, others in combinations(apart, 2):
+                yield from product(some, others)
+
+    def _may_be_one(self, i: int, j: int) -> bool:
+        """Whether two premises whose times may be the same could become one fact."""
+        one, other = self.premises[i], self.premises[j]
+        return all(other.constants.get(at, value) == value for at, value in one.constants.items())
+
+    def has_one_twice(self, binding: Binding, missing: int) -> bool:
+        """Whether two premises that are missing have become the same fact, which another precondition stands for."""
+        return bool(missing & self._twin_bits) and any(
+            missing >> i & 1 and missing >> j & 1 and self._literal(i, binding) == self._literal(j, binding)
+            for i, j in self.twins
+        )
+
+    def _literal(self, i: int, binding: Binding) -> GroundLiteral:
+        return self.premises[i].literal(binding, self.names)
+
+    def contradicts_itself(self, binding: Binding, missing: int) -> bool:
+        """Whether a fact that is missing must not come."""
+        return bool(missing & self._clash_bits) and any(
+            missing >> i & 1
+            and self.premises[i].is_ground(binding)
+            and item.is_ground(binding)
+            and item.denies(*self.premises[i].fact(binding), binding)
+            for i, item in self.clashes
+        )
+
+    def _clashes(self) -> Iterator[tuple[int, Awaited]]:
+        """The premises that could be the very fact that an absence denies."""
+        for item in self.negated:
+            for i, premise in enumerate(self.premises):
+                if premise.premise.predicate == item.premise.predicate and all(
+                    item.constants.get(at, value) == value for at, value in premise.constants.items()
+                ):
+                    yield i, item
+
+    def _upper_bounds(self) -> dict[int, list[tuple[int | None, int]]]:
+        """For each time what it is at most: a variable (0 if None), and a distance."""
+        number = {name: i for i, name in enumerate(self.names)}
+        return {
+            number[name]: [
+                (None if other is None else number[other], k) for other, k in found if other is None or other in number
+            ]
+            for name, found in self.conditions.upper.items()
+            if name in number
+        }
+
+    def settle(self, binding: Binding, start: int | None) -> bool:
+        """Decide the comparisons as far as the values go, and compute what they give; False if not all of them can hold."""
+        if not self.conditions:
+            return True
+        values = self._values(binding, start)
+        before = len(values)
+        if not self.conditions.settle(values):
+            return False
+        if len(values) > before:
+            binding[:] = [values.get(name) for name in self.names]
+        return True
+
+    def where(self, binding: Binding, start: int | None = None) -> list[Comparison]:
+        """What has to hold of the variables that are open, with the values that are known put in."""
+        return [*self._open_conditions((*binding,), start)] if self.conditions else []
+
+    def _where(self, binding: tuple[Value | None, ...], start: int | None) -> list[Comparison]:
+        return self.conditions.open(self._values(binding, start))
+
+    def _values(self, binding: Sequence[Value | None], start: int | None) -> dict[str, Value]:
+        values = {name: value for name, value in zip(self.names, binding, strict=True) if value is not None}
+        return values if start is None else {**values, START: start}
+
+    def row(self, binding: Binding) -> tuple[Value | None, ...]:
+        """The answer's columns, None where one is open; the time last."""
+        return tuple(
+            term if not isinstance(term, Slot) else None if binding[term.variable] is None else self._value(term, binding)
+            for term in self.answer
+        )
+
+    def _value(self, term: Slot, binding: Binding) -> Value:
+        return sum_of(binding[term.variable], term.offset)
+
+    def binding_of(self, row: Sequence[Value | None], known: Sequence[Value | None] = ()) -> Binding | None:
+        """What an answer says of the variables, beside what is known; None where this precondition cannot give it."""
+        binding: Binding = list(known) or [None] * len(self.names)
+        for term, value in zip(self.answer, row, strict=True):
+            if value is None:
+                continue
+            if not isinstance(term, Slot):
+                if term != value:
+                    return None
+                continue
+            if term.offset:
+                if not isinstance(value, int):
+                    return None
+                value -= term.offset
+            if binding[term.variable] not in (None, value):
+                return None
+            binding[term.variable] = value
+        return binding
+
+    def deadline(self, item: Awaited, binding: Binding) -> int:
+        """The watermark at which a premise is decided; NEVER while nothing bounds its time."""
+        time = item.at(binding)
+        if time is None:
+            time = self.latest(item, binding)
+        return NEVER if time >= NEVER or item.delay >= NEVER else time + item.width + item.delay
+
+    def first_deadline(self, binding: Binding, missing: int) -> int:
+        """The watermark at which the first of these premises is decided."""
+        if self.is_connected and missing:
+            own = self.own_time(binding)
+            return own + self.deadlines[(missing & -missing).bit_length() - 1] if isinstance(own, int) else NEVER
+        return min((self.deadline(item, binding) for _, item in self.missing(missing)), default=NEVER)
+
+    def asks_others(self, pending: int) -> bool:
+        """Whether some of these absences are of what auxiliary queries ask."""
+        return any(item.asked is not None for _, item in self.pending(pending))
+
+    def latest(self, item: Awaited, binding: Binding) -> int:
+        """How far comparisons let an open time go, and the facts that have come: where one excludes a time, it is none."""
+        found = self._bound(item, binding)
+        if found >= NEVER or item.time is None:
+            return found
+        first = self.passed(item) + 1
+        while first <= found < first + MOST_TIMES and self._is_excluded(item, binding, found - item.offset):
+            found -= 1
+        return found
+
+    def _is_excluded(self, item: Awaited, binding: Binding, value: int) -> bool:
+        """Whether a value of an open time is none: what must not come has come, or the fact itself, for another answer."""
+        own = () if item.negated else (item,)
+        for other in (*own, *self.excluding.get(item.time, ())):
+            if any(binding[variable] is None for _, variable, _ in other.where):
+                continue
+            row, first = other.row(binding), value + other.offset
+            if any(self.came(other.premise.predicate, row, time) for time in range(first, first + other.width + 1)):
+                return True
+        return False
+
+    def _bound(self, item: Awaited, binding: Binding) -> int:
+        found = NEVER
+        if item.time is None:
+            return found
+        if not self.conditions.is_linear:
+            _, high = self.left(item.time, binding, self.start())
+            return NEVER if high >= NEVER else high + item.offset
+        for other, distance in self._upper.get(item.time, ()):
+            value = 0 if other is None else binding[other]
+            if isinstance(value, int):
+                found = min(found, value + distance + item.offset)
+        return found
+
+    def left(self, variable: int, binding: Binding, start: int | None) -> tuple[int, int]:
+        """The least and the greatest time that comparisons leave to a variable; the least is greater if there is none."""
+        return self.conditions.left(self.names[variable], self._values(binding, start))
+
+    def missing(self, bits: int) -> Iterator[tuple[int, Awaited]]:
+        """The premises of a set."""
+        while bits:
+            low = bits & -bits
+            i = low.bit_length() - 1
+            yield i, self.premises[i]
+            bits ^= low
+
+    def pending(self, bits: int) -> Sequence[tuple[int, Awaited]]:
+        """The negated premises of a set."""
+        if bits == self.all_negated:
+            return self._absences
+        return [(i, item) for i, item in self._absences if bits >> i & 1] if bits else ()
+
+
+def _bits(numbers: Iterable[int]) -> int:
+    return sum(1 << i for i in {*numbers})
+
+
+def _never(_: Awaited) -> int:
+    return NEG
+
+
+def _unknown() -> int | None:
+    return None
+
+
+def _not_come(_predicate: str, _row: Row, _time: int) -> bool:
+    return False
+
+
+def _absent(premise: Premise, question: Question, asked: Mapping[str, tuple[UnfoldedQuery, int]]) -> Awaited:
+    query, horizon = asked.get(premise.predicate, (None, question.delay(premise.predicate)))
+    return Awaited(premise, horizon, negated=True, asked=query)

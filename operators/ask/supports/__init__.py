@@ -1,0 +1,1 @@
+"""Supports of answers: which of them are minimal."""

@@ -1,0 +1,86 @@
+"""For which values of what is open a partial answer is none: its hypotheses are different facts, that can still come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidelog.operators.ask.premises.awaited import Awaited, Binding, fill
+from tidelog.operators.ask.premises.patterns import MOST_TIMES, Pattern
+from tidelog.operators.sld.comparisons.values import compare
+from tidelog.plans.plan.questions import NEVER, Open
+from tidelog.plans.tree.syntax import Arithmetic, Comparison, ComparisonOperator, Constant, Expression, Value, Variable
+
+Case = list[Comparison]
+"""Comparisons that hold together where a partial answer is none."""
+
+
+def void_cases(pattern: Pattern, binding: Binding, missing: int) -> Iterator[Case]:
+    """Two premises are one fact, which another precondition stands for; a premise has come, or is what must not."""
+    for i, j in pattern.twins:
+        if missing >> i & 1 and missing >> j & 1:
+            yield from _same(pattern.premises[i], pattern.premises[j], binding, pattern)
+    for i, absent in pattern.clashes:
+        if missing >> i & 1:
+            yield from _denied(pattern.premises[i], absent, binding, pattern)
+    for _, item in pattern.missing(missing):
+        if item.time is not None and binding[item.time] is None:
+            yield from _come(item, binding, pattern)
+
+
+def has_void_cases(pattern: Pattern, binding: Binding, missing: int) -> bool:
+    """Whether there are such values."""
+    return not pattern.is_closed(binding) and any(True for _ in void_cases(pattern, binding, missing))
+
+
+def _same(one: Awaited, other: Awaited, binding: Binding, pattern: Pattern) -> Iterator[Case]:
+    case = _rows(one, other, binding, pattern)
+    times = [fill(item.premise.time, binding, pattern.names) for item in (one, other)]
+    if case is not None and _relate(case, times[0], "=", times[1]):
+        yield case
+
+
+def _denied(item: Awaited, absent: Awaited, binding: Binding, pattern: Pattern) -> Iterator[Case]:
+    case = _rows(item, absent, binding, pattern)
+    if case is None:
+        return
+    time, first = (fill(each.premise.time, binding, pattern.names) for each in (item, absent))
+    last = Open(first.name, first.offset + absent.width) if isinstance(first, Open) else first
+    last = last + absent.width if isinstance(last, int) else last
+    if _relate(case, time, ">=", first) and _relate(case, time, "<=", last):
+        yield case
+
+
+def _rows(one: Awaited, other: Awaited, binding: Binding, pattern: Pattern) -> Case | None:
+    """What makes the rows of two premises the same; None if they never are."""
+    case: Case = []
+    for left, right in zip(one.premise.arguments, other.premise.arguments, strict=True):
+        if not _relate(case, fill(left, binding, pattern.names), "=", fill(right, binding, pattern.names)):
+            return None
+    return case
+
+
+def _relate(case: Case, left: Value | Open, operator: ComparisonOperator, right: Value | Open) -> bool:
+    """Ask for two terms to compare so; False if they are constants that do not."""
+    if not isinstance(left, Open) and not isinstance(right, Open):
+        return compare(operator, left, right)
+    case.append(Comparison(operator, _expression(left), _expression(right)))
+    return True
+
+
+def _come(item: Awaited, binding: Binding, pattern: Pattern) -> Iterator[Case]:
+    """The times, of those left for a premise, at which its fact has come already."""
+    last, first = pattern.latest(item, binding), pattern.passed(item) + 1
+    if last >= NEVER or last - first >= MOST_TIMES or any(binding[variable] is None for _, variable, _ in item.where):
+        return
+    row = item.row(binding)
+    for time in range(first, last + 1):
+        if item.time is not None and pattern.came(item.premise.predicate, row, time):
+            yield [Comparison("=", Variable(pattern.names[item.time]), Constant(time - item.offset))]
+
+
+def _expression(term: Value | Open) -> Expression:
+    if not isinstance(term, Open):
+        return Constant(term)
+    if not term.offset:
+        return Variable(term.name)
+    return Arithmetic("+" if term.offset > 0 else "-", (Variable(term.name), Constant(abs(term.offset))))

@@ -1,0 +1,1 @@
+"""Which hypothetical answers are told, and how."""

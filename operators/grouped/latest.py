@@ -1,0 +1,162 @@
+"""Latest: a value is held until the next one of its group comes, or until it is too old."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from operator import itemgetter
+from typing import Any
+
+from tidelog.operators.grouped.grouped import Group, Grouped
+from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.plans.data.facts import Fact, Row
+from tidelog.plans.data.timeline import NEG, POS
+
+
+class Latest(Grouped["HeldValue"]):
+    """`M' ← latest M by G in [n]`.
+
+    Intervals: M's own at once; and what held where M of this group held last, from there on, for n at most, until M of this
+    group holds again. That is known as far as the frontier, since M may still hold before. State: for each group, facts that
+    have not begun, and the last end with the rows that had it; a group goes when that is older than n. Final: as far as the
+    port.
+
+    >>> op = Latest(lambda row: row[:1], 10)
+    >>> from tidelog.operators.stores.open_rows import Pieces
+    >>> op.pieces = Pieces()
+    >>> op.receive(0, [(("a", 1), 2, 2), (("a", 2), 6, 6)], 7), op.receive(0, [], 20)
+    ([(('a', 1), 2, 2), (('a', 2), 6, 6), (('a', 1), 3, 5), (('a', 2), 7, 7)], [(('a', 2), 8, 16)])
+    """
+
+    __slots__ = ("_size",)
+
+    def __init__(self, key: Callable[[Row], Row], size: int) -> None:
+        super().__init__(key)
+        self._size = size
+
+    def make(self, key: Row) -> HeldValue:
+        return HeldValue(key, self._size)
+
+    def revive(self, key: Row, state: list[Any]) -> HeldValue:
+        group = HeldValue(key, self._size)
+        group.load(*state)
+        return group
+
+    def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        take, groups = self._key, self.groups
+        for fact in facts:
+            key = take(fact[0])
+            group = groups.get(key) or self.group(key)
+            group.add(fact)
+            if fact[1] < group.fresh:
+                self.note(group, fact[1])
+        return list(facts)
+
+
+class HeldValue(Group):
+    """One group of `latest`: its coverage so far ends at `end`, where `rows` held.
+
+    That they are held has been told before `since`; from there on it is `announced`, or nothing has been told of it. While
+    there are rows that go on holding, `opened`, nothing is held beyond its end.
+    """
+
+    __slots__ = ("_announced", "_count", "_opened", "_since", "_size", "_waiting", "end", "rows")
+
+    def __init__(self, key: Row, size: int) -> None:
+        super().__init__(key)
+        self._size = size
+        self._waiting: list[tuple[int, int, Fact]] | None = None  # not begun, by begin
+        self._count = 0  # facts that begin together come in order of arrival; rows need not be comparable
+        self.end = self._since = NEG
+        self.rows: list[Row] = []
+        self._announced = False
+        self._opened: list[Row] | None = None
+
+    def add(self, fact: Fact) -> None:
+        """Take a fact that begins behind the frontier."""
+        self._count += 1
+        if self._waiting is None:
+            self._waiting = [(fact[1], self._count, fact)]
+        else:
+            heappush(self._waiting, (fact[1], self._count, fact))
+
+    def close(self, row: Row, hi: int) -> None:
+        """A row that has gone on as far as the frontier ends at `hi`."""
+        opened = self._opened or []
+        opened.remove(row)
+        self._opened = opened or None
+        self._enter(row, hi)
+
+    def _enter(self, row: Row, hi: int) -> None:
+        if hi > self.end or not self.rows:
+            self.end, self.rows, self._since = hi, [row], hi + 1
+        elif hi == self.end:
+            self.rows.append(row)
+
+    def _last(self) -> int:
+        """Until when the rows are held, if nothing comes."""
+        if not self.rows:
+            return NEG
+        return POS if self._size >= POS or self.end >= POS else self.end + self._size
+
+    def look(self, known: int, until: int, out: list[Fact]) -> None:
+        waiting = self._waiting
+        while waiting and waiting[0][0] <= known:
+            row, lo, hi = heappop(waiting)[2]
+            if (hi > self.end or not self.rows) and not self._opened:
+                self._tell(min(self._last(), lo - 1), out)
+            if hi != OPEN:
+                self._enter(row, hi)
+            elif self._opened is None:
+                self._opened = [row]
+            else:
+                self._opened.append(row)
+        if not waiting:
+            self._waiting = None
+        if self._opened:
+            return
+        last = self._last()
+        if known >= min(last, POS):
+            self._tell(last, out)
+        elif self.end < known and not self._announced:
+            self._announced = True
+            out += [(row, self._since, OPEN) for row in self.rows]
+
+    def _tell(self, until: int, out: list[Fact]) -> None:
+        """Tell what is held as far as `until`; what was announced of it is taken back."""
+        since = self._since
+        if self._announced:
+            out += [(row, since, SHUT) for row in self.rows]
+            self._announced = False
+        if since <= until:
+            out += [(row, since, until) for row in self.rows]
+            self._since = until + 1
+
+    def announced_rows(self) -> list[tuple[Row, int]]:
+        return [(row, self._since) for row in self.rows] if self._announced else []
+
+    def following(self, known: int) -> int:
+        begin = self._waiting[0][0] if self._waiting else POS
+        last = self._last()
+        if last > known and self.end < POS and not self._opened:
+            begin = min(begin, last if known > self.end else self.end + 1)
+        return begin
+
+    def is_empty(self, known: int) -> bool:
+        return not self._waiting and not self._opened and self._last() <= known
+
+    def entries(self) -> int:
+        return len(self._waiting or ()) + len(self._opened or ()) + len(self.rows)
+
+    def state(self) -> list[Any]:
+        waiting = [[list(row), lo, hi] for _, _, (row, lo, hi) in sorted(self._waiting or (), key=itemgetter(0, 1))]
+        opened = [list(row) for row in self._opened or ()]
+        return [self.end, self._since, self._announced, [list(row) for row in self.rows], opened, waiting]
+
+    def load(self, end: int, since: int, is_announced: bool, rows: list[Any], opened: list[Any], waiting: list[Any]) -> None:
+        """Take over what `state` gave."""
+        self._opened = [tuple(row) for row in opened] or None
+        self.end, self._since, self._announced = end, since, is_announced
+        self.rows = [tuple(row) for row in rows]
+        for row, lo, hi in waiting:
+            self.add((tuple(row), lo, hi))

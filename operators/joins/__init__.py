@@ -1,0 +1,1 @@
+"""Joins of rows that hold together, and negation."""

@@ -1,0 +1,237 @@
+"""Anti-join: stratified negation, as far as it is known what does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from tidelog.operators.operator import Operator, matched
+from tidelog.operators.stores.amortised import LIMITS
+from tidelog.operators.stores.by_time import ByTime
+from tidelog.operators.stores.coverage import Coverage, overlapping
+from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.operators.stores.presuming import presumed
+from tidelog.operators.stores.room import NoRoomError
+from tidelog.plans.data.facts import Fact, Row
+from tidelog.plans.data.timeline import NEG, POS
+
+POSITIVE, NEGATIVE = 0, 1
+
+
+class AntiJoin(Operator):
+    """`M' ← M ∧ not N`.
+
+    Intervals: M's, less N's, up to N's frontier: behind it, N can no longer come to hold. Port 0 is M, port 1 is N. `key`
+    takes from a row of M what the negated atom mentions; `match` takes the same from a row of N, or None where its
+    constants differ. State: M beyond N's frontier, N beyond M's. Final: as far as both ports.
+
+    A fact of M that has begun and goes on is **open**: it holds until further notice. It is announced where it begins, and
+    where it ends (`operators/stores/open_rows.py`); in between nothing is done about it.
+
+    >>> op = AntiJoin(key=lambda row: row, match=lambda row: row)
+    >>> from tidelog.operators.stores.open_rows import Pieces
+    >>> op.pieces = Pieces()
+    >>> op.receive(0, [(("a",), 1, 9)], 9), op.receive(1, [(("a",), 3, 4)], 5)
+    ([], [(('a',), 1, 2), (('a',), 5, 5)])
+    """
+
+    __slots__ = ("_count", "_ends", "_key", "_match", "_opened", "announced", "negative", "waiting")
+
+    settles_by_port = False
+
+    def __init__(self, key: Callable[[Row], Row], match: Callable[[Row], Row | None]) -> None:
+        super().__init__(2)
+        self._key = key
+        self._match = match
+        self._count = 0  # rows need not be comparable
+        self.waiting: ByTime[Fact] = ByTime()  # not begun, by begin
+        self.announced: dict[Row, list[tuple[Row, int, int, bool]]] = {}  # begun; announced, or kept from holding, by key
+        self._opened = 0
+        self._ends: list[tuple[int, int, Row]] = []
+        self.negative = Coverage()
+
+    def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        if port == NEGATIVE:
+            negated = matched(self._match, facts)
+            self.negative.insert(negated)
+            if self.announced:
+                for row, lo, _ in negated:
+                    if row in self.announced:
+                        self._count += 1
+                        heappush(self._ends, (lo, self._count, row))
+            return []
+        out: list[Fact] = []
+        known, waiting = self.frontiers[NEGATIVE], self.waiting
+        at, begun = waiting.at, list[Fact]()
+        whole: Sequence[Any] = facts  # as in `Coverage.insert`
+        for fact in whole:
+            taken: Fact = fact
+            _, lo, hi = taken
+            if hi <= known or NEG < known >= lo:
+                begun.append(fact)
+            elif lo in at:
+                at[lo].append(fact)
+            else:
+                waiting.add(lo, fact)
+        if begun:
+            self._decide(begun, out)
+        return out
+
+    def _decide(self, facts: Sequence[Fact], out: list[Fact]) -> None:
+        """Send the part that is decided of positive facts that have begun, and keep the rest."""
+        known, key_of, rows = self.frontiers[NEGATIVE], self._key, self.negative.rows
+        whole: Sequence[Any] = facts
+        for fact in whole:
+            taken: Fact = fact
+            row, lo, hi = taken
+            if hi > known:
+                self._announce(fact, None, out)
+                continue
+            bounds = rows.get(key_of(row))
+            if not bounds or bounds[-1] < lo or bounds[0] > hi:
+                out.append(fact)
+            elif bounds[0] > lo or bounds[1] < hi:
+                self._subtract(row, lo, hi, out)
+        if len(out) > self.room.rows:
+            raise NoRoomError(len(out))
+
+    def _announce(self, fact: Fact, told: int | None, out: list[Fact]) -> None:
+        """Send what is decided of a fact, but announce what goes on; `told` is since when it is announced already."""
+        row, lo, hi = fact
+        known = self.frontiers[NEGATIVE]
+        pieces: list[Fact] = []
+        self._subtract(row, lo, min(hi, known), pieces)
+        begin = pieces[-1][1] if pieces and pieces[-1][2] == known < hi else None
+        if told is None or told != begin:
+            if told is not None:
+                out.append((row, told, SHUT))
+            out += pieces if begin is None else pieces[:-1]
+            if begin is not None:
+                out.append((row, begin, OPEN))
+        if hi > known:
+            key = self._key(row)
+            lo = self._freed(key, known) if begin is None else begin
+            if lo <= hi:
+                self.announced.setdefault(key, []).append((row, lo, hi, begin is not None))
+                self._opened += 1
+                self._schedule(key, lo, hi, is_open=begin is not None)
+
+    def _freed(self, key: Row, known: int) -> int:
+        """From when on what is kept from holding may hold: what keeps it is forgotten before it is looked at again."""
+        bounds = self.negative.rows.get(key)
+        if not bounds:
+            return known + 1
+        return max([known, *(bounds[i + 1] for i in overlapping(bounds, known, known))]) + 1
+
+    def _schedule(self, key: Row, lo: int, hi: int, *, is_open: bool) -> None:
+        """Look at the facts of a key again when something happens to them; entries that are void do not pile up.
+
+        What is kept from holding is looked at where what keeps it was to end by what was known when it was looked at last,
+        though that may have been lengthened since: further back it is forgotten what has kept it.
+        """
+        due = self._next(key, hi) if is_open else lo
+        if due < POS:
+            self._count += 1
+            heappush(self._ends, (due, self._count, key))
+        if len(self._ends) > 2 * self._opened + LIMITS.spare:
+            dues = [
+                (self._next(key, hi) if is_open else lo, key)
+                for key, facts in self.announced.items()
+                for _, lo, hi, is_open in facts
+            ]
+            self._ends = [(due, self._count + i, key) for i, (due, key) in enumerate(dues) if due < POS]
+            self._count += len(dues)
+            heapify(self._ends)
+
+    def _next(self, key: Row, hi: int) -> int:
+        """When an open fact that holds until `hi` ends, or the negated atom begins to hold behind its frontier."""
+        bounds = self.negative.rows.get(key, [])
+        return next((bounds[i] for i in overlapping(bounds, self.frontiers[NEGATIVE] + 1, hi)), hi)
+
+    def _tell_announced(self, known: int, out: list[Fact]) -> None:
+        """Look at the facts at which something happens by now."""
+        keys: dict[Row, None] = {}
+        while self._ends and self._ends[0][0] <= known:
+            keys[heappop(self._ends)[2]] = None
+        for key in tuple(self.announced) if known >= POS else keys:
+            facts = self.announced.pop(key, [])
+            self._opened -= len(facts)
+            for row, lo, hi, is_open in facts:
+                if lo <= known:
+                    self._announce((row, lo, hi), lo if is_open else None, out)
+                else:
+                    self.announced.setdefault(key, []).append((row, lo, hi, is_open))
+                    self._opened += 1
+                    self._schedule(key, lo, hi, is_open=is_open)
+
+    def _subtract(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
+        bounds = self.negative.rows.get(self._key(row))
+        if bounds:
+            for i in overlapping(bounds, lo, hi):
+                if bounds[i] > lo:
+                    out.append((row, lo, bounds[i] - 1))
+                lo = bounds[i + 1] + 1
+        if lo <= hi:
+            out.append((row, lo, hi))
+        if len(out) > self.room.rows:
+            raise NoRoomError(len(out))
+
+    def settle(self, port: int) -> list[Fact]:
+        out: list[Fact] = []
+        positive, known = self.frontiers
+        if known >= POS or (self._ends and self._ends[0][0] <= known):
+            self._tell_announced(known, out)  # what ends comes before what goes on where it ended
+        if known > NEG and (begun := self.waiting.reached(known)):
+            self._decide(begun, out)
+        self.frontier = min(positive, known)
+        self.negative.forget(self.frontier)
+        return out
+
+    def presume(self, until: int) -> None:
+        """What of N is known to hold behind its frontier does so without a gap, up to `until`."""
+        self.negative.insert(presumed(self.negative, self.frontiers[NEGATIVE], until))
+
+    def known(self) -> int:
+        return self.frontiers[NEGATIVE]
+
+    def deadline(self) -> tuple[int, int] | None:
+        begin = self.waiting.first()
+        due = POS if begin is None else begin
+        due = min(due, self._ends[0][0]) if self._ends else due
+        if self.pieces is not None and self.pieces.open:
+            due = min(due, self.frontiers[NEGATIVE] + 1)
+        return (NEGATIVE, due) if due < POS else None
+
+    def announced_rows(self) -> list[tuple[Row, int]]:
+        return [(row, lo) for facts in self.announced.values() for row, lo, _, is_open in facts if is_open]
+
+    def entries(self) -> int:
+        return len(self.waiting) + self._opened + self.negative.entries()
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "waiting": [_plain(fact) for _, facts in self.waiting.in_order() for fact in facts],
+            "negative": self.negative.snapshot(),
+            "announced": [
+                [list(row), lo, hi, is_open] for facts in self.announced.values() for row, lo, hi, is_open in facts
+            ],
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.waiting.clear()
+        for row, lo, hi in state["waiting"]:
+            self.waiting.add(lo, (tuple(row), lo, hi))
+        self._opened, self._ends = 0, []
+        self.negative.restore(state["negative"])
+        self.announced.clear()
+        for row, lo, hi, is_open in state["announced"]:
+            key = self._key(tuple(row))
+            self.announced.setdefault(key, []).append((tuple(row), lo, hi, is_open))
+            self._opened += 1
+            self._schedule(key, lo, hi, is_open=is_open)
+
+
+def _plain(fact: Fact) -> list[Any]:
+    row, lo, hi = fact
+    return [list(row), lo, hi]

@@ -1,0 +1,62 @@
+"""Anti-join where one of its sides is told with announcements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidelog.operators.standing.sweeping import Place, Sweeping
+from tidelog.operators.stores.coverage import Bounds
+from tidelog.plans.data.facts import Fact, Row
+
+POSITIVE, NEGATIVE = 0, 1
+_NOW: Bounds = []
+
+
+class OpenAntiJoin(Sweeping):
+    """`M' ← M ∧ not N`, with announcements at its ports and in what it sends.
+
+    Intervals: those of `AntiJoin`, as far as both ports are known. Port 0 is M, port 1 is N; `key` and `match` as there. A
+    row of M is announced when it has begun and nothing speaks against it, and taken back when it has ended or something
+    does. State, beyond that of `Sweeping`: the rows of M that hold now, by key. Final: as far as both ports.
+    """
+
+    __slots__ = ("_key", "_match", "_positive")
+
+    def __init__(self, key: Callable[[Row], Row], match: Callable[[Row], Row | None], slowest: int) -> None:
+        super().__init__(2, slowest)
+        self._key = key
+        self._match = match
+        self._positive: dict[Row, dict[Row, None]] = {}
+
+    def narrow(self, port: int, fact: Fact) -> Row | None:
+        return fact[0] if port == POSITIVE else self._match(fact[0])
+
+    def presume(self, until: int) -> None:
+        """What of N holds behind what has been gone through does so without a gap, up to `until`."""
+        self.lengthen(NEGATIVE, until)
+
+    def begin(self, place: Place, held: dict[Row, bool]) -> None:
+        port, row = place
+        self.holding[port][row] = _NOW
+        if port == NEGATIVE:
+            for other in self._positive.get(row, ()):
+                self.lose(other, held)
+            return
+        key = self._key(row)
+        self._positive.setdefault(key, {})[row] = None
+        if key not in self.holding[NEGATIVE]:
+            self.gain(row, held)
+
+    def end(self, place: Place, held: dict[Row, bool]) -> None:
+        port, row = place
+        del self.holding[port][row]
+        if port == NEGATIVE:
+            for other in self._positive.get(row, ()):
+                self.gain(other, held)
+            return
+        key = self._key(row)
+        del self._positive[key][row]
+        if not self._positive[key]:
+            del self._positive[key]
+        if key not in self.holding[NEGATIVE]:
+            self.lose(row, held)

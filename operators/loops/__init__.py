@@ -1,0 +1,1 @@
+"""Recursion: where a loop closes."""

@@ -1,0 +1,1 @@
+"""Metric operators: ◇, □, since, until, and unions of coverage."""

@@ -1,0 +1,1 @@
+"""Terms and comparisons: unification, bounds, and whether comparisons can hold together."""

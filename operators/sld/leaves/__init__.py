@@ -1,0 +1,1 @@
+"""What derivations end with, and which of that is minimal."""

@@ -1,0 +1,1 @@
+"""What goes on holding until further notice, where it is announced."""

@@ -1,0 +1,1 @@
+"""Tuple windows, stepped windows, and times as values."""

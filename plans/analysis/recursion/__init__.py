@@ -1,0 +1,1 @@
+"""Which predicates depend on each other: components, strata, loops and rounds."""

@@ -1,0 +1,1 @@
+"""What `ask` asks: the rules behind a question, and whether their unfolding ends."""

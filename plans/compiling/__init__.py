@@ -1,0 +1,1 @@
+"""From a normal form to a plan."""

@@ -1,0 +1,1 @@
+"""Facts, records and their times: what programs compute with."""

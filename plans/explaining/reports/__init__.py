@@ -1,0 +1,1 @@
+"""Reports: what `tidelog check -v` tells of a plan."""

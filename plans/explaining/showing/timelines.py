@@ -1,0 +1,167 @@
+"""Facts as a timeline: one lane a row, or, where a predicate has values that change, one line a row on a common scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tidelog.plans.data.facts import Fact, PredicateSchema, Record, Row, Schema, format_atom, format_constant, format_record
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.data.timeline import Timeline as Times
+from tidelog.plans.explaining.showing.thresholds import Place
+from tidelog.plans.pictures.lanes import Bar, BarLane, Lane, Note, Sample, Series, Threshold, Timeline, ValueLane
+
+MOST_ROWS = 12
+"""How many rows of a predicate are drawn unless told otherwise."""
+FIRST_DATE = 10 * 365 * 86400
+"""Times before 1980 are drawn as numbers: a program that counts from 0 has no dates."""
+_PAD = 0.02
+_MOST_LINES = 8
+"""How many lines one scale has at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What to draw: these predicates (in this order), or all, those of `order` first; between these encoded times, or as far
+    as facts reach."""
+
+    predicates: Sequence[str] | None = None
+    order: Sequence[str] = ()
+    begin: int | None = None
+    end: int | None = None
+    rows: int = MOST_ROWS
+    title: str = ""
+
+
+def timeline_of(
+    records: Iterable[Record], schema: Schema, choice: Choice, thresholds: Mapping[Place, Sequence[Threshold]]
+) -> Timeline:
+    """The timeline of these facts."""
+    facts: dict[str, list[Fact]] = {name: [] for name in choice.predicates or ()}
+    for predicate, row, lo, hi in records:
+        if choice.predicates is None or predicate in facts:
+            facts.setdefault(predicate, []).append((row, lo, hi))
+    if choice.predicates is None:
+        place = {name: i for i, name in enumerate(choice.order)}
+        facts = {name: facts[name] for name in sorted(facts, key=lambda name: (place.get(name, len(place)), name))}
+    clock = _Clock(schema.timeline)
+    begin, end = clock.range((fact for own in facts.values() for fact in own), choice)
+    lanes: list[Lane] = []
+    for tone, (predicate, own) in enumerate(facts.items()):
+        lanes += _Lanes(predicate, sorted(own, key=lambda fact: fact[1]), schema, clock, choice.rows, tone).lanes(thresholds)
+    return Timeline(lanes, begin, end, clock.is_date(begin), choice.title, clock.is_whole)
+
+
+class _Clock:
+    """Encoded times as floats: seconds since 1970 where a unit is declared, else the program's numbers."""
+
+    def __init__(self, times: Times) -> None:
+        self._times = times
+        self._tick = float(1 if times.is_integer else times.resolution)
+        self._unit = 1.0 if times.unit is None else float(times.unit)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a time is a whole number."""
+        return self._times.is_integer and self._unit.is_integer()
+
+    def begin(self, lo: int) -> float:
+        """Where a range begins."""
+        return -math.inf if lo == NEG else (lo if self._times.is_integer else lo >> 1) * self._tick * self._unit
+
+    def end(self, hi: int) -> float:
+        """Where a range ends."""
+        return math.inf if hi == POS else (hi if self._times.is_integer else (hi + 1) >> 1) * self._tick * self._unit
+
+    def range(self, facts: Iterable[Fact], choice: Choice) -> tuple[float, float]:
+        """From when to when a picture goes: a little further than facts reach."""
+        known = [time for _, lo, hi in facts for time in (self.begin(lo), self.end(hi)) if math.isfinite(time)]
+        begin = min(known, default=0.0) if choice.begin is None else self.begin(choice.begin)
+        end = max(known, default=begin + 1.0) if choice.end is None else self.end(choice.end)
+        pad = (end - begin) * _PAD if end > begin else self._tick * self._unit
+        return begin - (pad if choice.begin is None else 0.0), end + (pad if choice.end is None or end <= begin else 0.0)
+
+    def is_date(self, begin: float) -> bool:
+        """Whether times are those of the calendar."""
+        return self._times.unit is not None and begin >= FIRST_DATE
+
+
+class _Lanes:
+    """The lanes of one predicate, whose facts come in the order of their begins."""
+
+    def __init__(self, predicate: str, facts: Sequence[Fact], schema: Schema, clock: _Clock, rows: int, tone: int) -> None:
+        self._predicate, self._facts, self._clock = predicate, facts, clock
+        self._schema, self._rows, self._tone = schema, rows, tone
+
+    def lanes(self, thresholds: Mapping[Place, Sequence[Threshold]]) -> Iterator[Lane]:
+        """A scale where the last argument is a value that changes, else one lane a row; a note where there is nothing."""
+        if not self._facts:
+            yield Note(f"no {format_atom(self._predicate, ())}")
+            return
+        position = self._value_position()
+        if position is None:
+            yield from self._bars()
+        else:
+            yield from self._values(position, thresholds.get((self._predicate, position), ()))
+
+    def _value_position(self) -> int | None:
+        """Which argument is a value over time: the last, if it is a number in all rows, and changes in some."""
+        known = self._schema.predicates.get(self._predicate)
+        position = len(self._facts[0][0]) - 1
+        if position < 0 or not _may_be_value(known, position):
+            return None
+        seen: dict[Row, object] = {}
+        changes = False
+        for row, _, _ in self._facts:
+            value = row[position] if len(row) == position + 1 else ""
+            if isinstance(value, str):
+                return None
+            changes = changes or seen.setdefault(row[:position], value) != value
+        return position if changes else None
+
+    def _values(self, position: int, thresholds: Sequence[Threshold]) -> Iterator[Lane]:
+        samples: dict[Row, list[Sample]] = {}
+        for row, lo, hi in self._facts:
+            value = row[position]
+            if not isinstance(value, str):
+                sample = Sample(self._clock.begin(lo), self._clock.end(hi), float(value))
+                samples.setdefault(row[:position], []).append(sample)
+        keys = sorted(samples, key=_name)
+        shown = keys[: min(self._rows, _MOST_LINES)]
+        series = [Series(_name(key), samples[key], i) for i, key in enumerate(shown)]
+        yield ValueLane(self._title(position), series, thresholds)
+        if len(keys) > len(shown):
+            yield Note(f"and {len(keys) - len(shown):,} more lines of {self._predicate}")
+
+    def _title(self, position: int) -> str:
+        known = self._schema.predicates.get(self._predicate)
+        field = known.fields[position] if known is not None and position < len(known.fields) else ""
+        return f"{self._predicate}: {field}" if field else self._predicate
+
+    def _bars(self) -> Iterator[Lane]:
+        rows: dict[Row, list[Bar]] = {}
+        for row, lo, hi in self._facts:
+            text = format_record((self._predicate, row, lo, hi), self._schema.timeline)
+            rows.setdefault(row, []).append(Bar(self._clock.begin(lo), self._clock.end(hi), text))
+        names = {row: format_atom(self._predicate, row) for row in rows}
+        ordered = sorted(rows, key=names.__getitem__)
+        lasting = [row for row in ordered if rows[row][0].begin == -math.inf and rows[row][0].end == math.inf]
+        passing = [row for row in ordered if row not in set(lasting)]
+        for row in passing[: self._rows]:
+            yield BarLane(names[row], rows[row], self._tone)
+        if len(passing) > self._rows:
+            yield Note(f"and {len(passing) - self._rows:,} more rows of {self._predicate}")
+        if lasting:
+            yield Note("at all times: " + "  ".join(names[row] for row in lasting[: self._rows]) + self._others(lasting))
+
+    def _others(self, rows: Sequence[Row]) -> str:
+        return f"  and {len(rows) - self._rows:,} more" if len(rows) > self._rows else ""
+
+
+def _may_be_value(known: PredicateSchema | None, position: int) -> bool:
+    return known is None or position >= len(known.types) or known.types[position] in ("number", "integer", "any")
+
+
+def _name(key: Row) -> str:
+    return ", ".join(map(format_constant, key))

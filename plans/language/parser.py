@@ -1,0 +1,111 @@
+"""From a program's text to its syntax tree: split it, parse each statement alone, report every independent mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import fields
+from functools import cache
+from itertools import islice
+from typing import Any, cast
+
+from lark import Lark, TextSlice
+from lark.exceptions import UnexpectedInput
+
+from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError, Span
+from tidelog.plans.language.drafts import too_deep
+from tidelog.plans.language.grammar_table import load_grammar
+from tidelog.plans.language.measures import lift
+from tidelog.plans.language.statements import MAX_DEPTH, RawStatement, split_statements
+from tidelog.plans.language.syntax_errors import explain
+from tidelog.plans.language.tree_builder import TreeBuilder
+from tidelog.plans.tree import syntax
+from tidelog.plans.tree.literals import Refusal
+
+MAX_PROGRAM = 4 * 1024 * 1024
+"""The most bytes, as UTF-8, that a program may have."""
+MAX_STATEMENTS = 20_000
+"""The most statements that a program may have: reading and checking one takes about a millisecond."""
+MAX_DIAGNOSTICS = 100
+"""After so many syntax errors the rest of the text is not read."""
+
+
+@cache
+def grammar() -> Lark:
+    """The parser's tables, made once in a process."""
+    return load_grammar(TreeBuilder())
+
+
+def parse(text: str, name: str = "<program>") -> syntax.Program:
+    """The syntax tree of a program; `name` is its file's, for messages.
+
+    Raises ProgramError with a diagnostic for each statement that cannot be read; spans are offsets in `text`.
+    """
+    program, problems = parse_what_reads(text, name)
+    if problems:
+        raise ProgramError(problems, name, program.text)
+    return program
+
+
+def parse_what_reads(text: str, name: str = "<program>") -> tuple[syntax.Program, list[Diagnostic]]:
+    """The statements of a program that can be read, and a diagnostic for each of the others."""
+    if len(text) > MAX_PROGRAM or len(text.encode("utf-8", "surrogatepass")) > MAX_PROGRAM:
+        problem = Diagnostic("program-too-long", f"a program has more than {MAX_PROGRAM} bytes", Span(0, 0))
+        return syntax.Program((), name), [problem]
+    pieces = list(islice(split_statements(text), MAX_STATEMENTS + 1))
+    if len(pieces) > MAX_STATEMENTS:
+        where = Span(pieces[MAX_STATEMENTS].start, pieces[MAX_STATEMENTS].start)
+        message = f"a program has more than {MAX_STATEMENTS} statements"
+        problem = Diagnostic("program-too-long", message, where, help="load facts with `background`")
+        return syntax.Program((), name, text), [problem]
+    statements: list[syntax.Statement] = []
+    problems: list[Diagnostic] = []
+    for raw in pieces:
+        parsed = _parse_statement(text, raw)
+        if not isinstance(parsed, tuple):
+            statements.append(parsed)
+            continue
+        problems += parsed
+        if len(problems) >= MAX_DIAGNOSTICS:
+            break
+    return syntax.Program(tuple(statements), name, text), problems[:MAX_DIAGNOSTICS]
+
+
+def _parse_statement(text: str, raw: RawStatement) -> syntax.Statement | tuple[Diagnostic, ...]:
+    if raw.problem is not None:
+        return (raw.problem,)
+    try:
+        piece = TextSlice(text, raw.start, raw.end)
+        statement = cast(syntax.Statement, grammar().parse(cast(Any, piece), start=raw.kind))
+        _check_depth(statement)
+        return lift(statement) if isinstance(statement, syntax.Rule) else statement
+    except Refusal as refusal:
+        return refusal.diagnostics
+    except UnexpectedInput as error:
+        return (explain(text, raw, error),)
+
+
+def _check_depth(statement: syntax.Statement) -> None:
+    """Bound the tree's depth, so that every later pass may recurse over it."""
+    level: list[Any] = [statement]
+    for _ in range(MAX_DEPTH + 1):
+        level = [child for node in level for child in _children(node)]
+        if not level:
+            return
+    raise too_deep(level[0].span)
+
+
+def _children(node: Any) -> Iterator[Any]:
+    for name in _child_fields(cast(Hashable, type(node))):
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            yield from value
+        elif value is not None:
+            yield value
+
+
+_INNER = frozenset(["head", "body", "operand", "left", "right", "parts", "operands", "arguments", "argument", "atom"])
+
+
+@cache
+def _child_fields(kind: Hashable) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(cast(Any, kind)) if item.name in _INNER)

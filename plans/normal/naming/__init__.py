@@ -1,0 +1,1 @@
+"""Passes that name what has no name: constraints and wildcards."""

@@ -1,0 +1,1 @@
+"""Passes that compute nothing twice, and nothing in vain."""

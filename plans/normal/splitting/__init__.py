@@ -1,0 +1,1 @@
+"""Passes that split rules until each needs one operator."""

@@ -1,0 +1,1 @@
+"""Passes about times: windows and time variables become metric operators."""

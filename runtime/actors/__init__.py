@@ -1,0 +1,1 @@
+"""Actors: connectors under supervision, channels, and the clock."""

@@ -1,0 +1,1 @@
+"""Entailment and consistency: decided by materialisation, automata or LTL."""

@@ -1,0 +1,1 @@
+"""Corrections: accepted facts are retracted, and what was told is put right."""

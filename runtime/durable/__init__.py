@@ -1,0 +1,1 @@
+"""A durable run: commits, restart, and replay."""

@@ -1,0 +1,503 @@
+"""The ledger of a durable run: what is told and taken is noted, and committed together with where all stands.
+
+A commit stores the events since the last one, not the state: its cost follows what is new. Now and then, once it would take
+`REPLAY_SECONDS` to replay what has come since, or ten times what a snapshot costs, a commit takes a snapshot with it. A run
+that goes on takes the last snapshot, and is told the events behind it again. What it told then is stored already.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+import msgspec
+
+from tidelog.plans.diagnostics.errors import DataError, SnapshotError, SpecError
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.actors.supervision import SinkActor
+from tidelog.runtime.corrections.correcting import Correction, Corrections
+from tidelog.runtime.durable.reloading import Reloading
+from tidelog.runtime.durable.sink_feeds import OwedFeed, SinkFeeds
+from tidelog.runtime.durable.storing import Ends, Storing
+from tidelog.runtime.journal.changelog import Group
+from tidelog.runtime.journal.delivery_queue import Owed, blocks_of
+from tidelog.runtime.journal.events import Ended, Event, Passed, Taken, count_facts, pack_events, tell, unpack_events
+from tidelog.runtime.journal.manifest import (
+    VERSION,
+    Head,
+    SinkStanding,
+    SourceStanding,
+    check_same,
+    fingerprint,
+    pack_head,
+    unpack_head,
+)
+from tidelog.runtime.journal.marks import Marks
+from tidelog.runtime.journal.partitions import Parts
+from tidelog.runtime.migration.changing import Becoming
+from tidelog.runtime.ports.durability import (
+    Acknowledging,
+    Changes,
+    Input,
+    Kept,
+    Told,
+)
+from tidelog.runtime.ports.interfaces import AnyAnswer, Listener, Replayable, Retraction, Source
+from tidelog.runtime.sessions.session import Session
+
+logger = logging.getLogger("tidelog")
+
+EVERY = 1.0
+"""How many seconds lie between two commits unless told otherwise, while something happens."""
+MOST_NEW = 50_000
+"""With how many facts, or answers, a commit no longer waits for its time; with four times as many, facts wait for it."""
+REPLAY_SECONDS = 2.0
+"""How many seconds of work a run that goes on has to do again at least, before a snapshot is worth its while."""
+MOST_REPLAYED = 2_000_000
+"""How many facts a run that goes on is told again at most."""
+_PAUSE = 9
+"""A commit is followed by a pause of so many times what it computes: so commits take a tenth of a core at most where there
+is much else to do. To wait for the disk is no cost: others go on meanwhile."""
+_FEW, _CHEAP = 50, 0.01
+"""A commit of so few facts that took less than so many seconds needs no such pause: what comes during it is in the next."""
+_REPLAYED = 10
+"""A snapshot is taken once a replay would cost so many times as much."""
+_LEAST_WAIT = 0.05
+_ROOM_INTERVAL = 0.05
+"""How often, in seconds, it is asked whether sinks have taken what they are owed."""
+
+T = TypeVar("T")
+
+
+class Ledger:
+    """Notes what a session is told and what it tells, commits it, and goes on from there.
+
+    Each sink reads what it is owed through its `feed`. `observed` is told how many seconds each commit took.
+    """
+
+    goes_on = True
+    """What is left by this run, a later one goes on with."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        session: Session,
+        ends: Ends,
+        options: dict[str, Any],
+        storing: Storing,
+        observed: Callable[[float], None] | None = None,
+    ) -> None:
+        self._observed = observed
+        self._store, self._every, self._keep = storing.store, storing.every, storing.keep
+        self._session, self._sources, self._actors = session, ends.sources, ends.actors
+        self._owed = Owed(uuid.uuid4().hex, self._read_told, storing.backlog)
+        self._sinks = SinkFeeds(ends.sinks, self._owed)
+        standings = [SourceStanding(name) for name in ends.sources]
+        self._head = Head(VERSION, self._owed.run, plan.name, plan.program.text, fingerprint(plan), options, standings, [])
+        self._head.sinks = [SinkStanding(name) for name in self._sinks.names]
+        self._parts, self._marks, self._reload = Parts(), Marks(), storing.reload
+        self._has_changed = False
+        self._corrections = Corrections(plan, session, storing.store, self._in_thread) if storing.corrections else None
+        self._events: list[Event] = []
+        self._facts = self._committed = 0
+        self._receipts: dict[str, dict[str, Any]] = {}
+        self._given: dict[str, dict[str, Any]] = {}
+        self._worked = self._cost = self._snapshot_cost = 0.0
+        self._replayed = 0
+        self._is_broken = False
+        self.is_spoiled = False
+        """Whether the session was left within an event: its state is of no use then, but what was noted before is."""
+        self.is_storing = False  # a commit is not to be interrupted: it is short, and what it stores belongs together
+        self.stored = 0
+        self._turn: anyio.Lock
+        self._holding: anyio.Lock  # whoever has it lets nothing be committed
+        self._work: anyio.Event
+        self._hurry: anyio.Event
+
+    # --- going on -------------------------------------------------------------------------------------------------------
+
+    async def begin(self) -> None:
+        """Go on from the last commit, if there is one; SpecError or SnapshotError where it is that of another run."""
+        self._turn, self._holding = anyio.Lock(), anyio.Lock()
+        self._work, self._hurry = anyio.Event(), anyio.Event()
+        self._owed.begin()
+        stored = await self._in_thread(self._store.head)
+        if stored is not None:
+            await self._go_on(unpack_head(stored, self._store.name))
+        await self._in_thread(partial(self._sinks.go_on, self._owed.run, self._head.sinks))
+        if self._has_changed:  # the program has: what it goes on with is stored before anything else
+            await self.commit()
+        self.stored = self._owed.committed
+
+    async def _go_on(self, head: Head) -> None:
+        check_same(head, self._head, self._store.name)
+        known = {sink.name: sink for sink in head.sinks}
+        sinks = [known.get(name, SinkStanding(name, head.answers)) for name in self._sinks.names]
+        before, self._head = self._head, head
+        self._head.sinks = sinks
+        self._owed.run = head.run
+        self._owed.go_on(head.answers)
+        self._owed.stored((), await self._in_thread(self._store.kept))
+        if head.fingerprint != before.fingerprint:
+            await self._change(before)
+        elif head.snapshot:
+            self._session.load(await self._in_thread(partial(self._parts.load, self._store.parts())))
+            if self._corrections is not None:
+                await self._in_thread(self._corrections.go_on)
+        began = anyio.current_time()
+        await self._replay(head.events if self._has_changed else head.snapshot)
+        self._worked = anyio.current_time() - began
+        self._marks = Marks(head.reach, head.endless, self._session.intake.held())
+        for standing in head.sources:
+            await self._resume(self._sources[standing.name], standing)
+        self._forget_answers()
+
+    async def _change(self, now: Head) -> None:
+        """Go on with another program: what it has to remember is kept, or filled from the journal."""
+        head, session = self._head, self._session
+        changed = await self._in_thread(lambda: Reloading(head, session, self._store, self._parts).go_on(self._reload))
+        if self._corrections is not None:
+            await self._in_thread(partial(self._corrections.begin_anew, head))
+        session.load(changed.state)
+        head.program, head.text, head.fingerprint = now.program, now.text, now.fingerprint
+        head.heard = changed.heard
+        self._has_changed = True
+        self._owed.tell(changed.answers, session.frontier)
+
+    async def changes(self) -> list[Becoming]:
+        """What would become of a stored run with the program now, without going on; nothing where it has not changed.
+
+        Raises what `begin` would, but for state that would be dropped.
+        """
+        self._turn = anyio.Lock()
+        stored = await self._in_thread(self._store.head)
+        if stored is None:
+            return []
+        head = unpack_head(stored, self._store.name)
+        check_same(head, self._head, self._store.name)
+        if head.fingerprint == self._head.fingerprint:
+            return []
+        return await self._in_thread(lambda: Reloading(head, self._session, self._store, self._parts).becomings())
+
+    async def _replay(self, snapshot: int) -> None:
+        """Tell the session again what it was told since the snapshot; what follows was told then, too."""
+        session, last = self._session, snapshot
+        if last < self._head.events:
+            for block in await self._in_thread(lambda: list(self._store.journal(snapshot + 1))):
+                events = unpack_events(block.data)
+                if self._corrections is not None:
+                    self._corrections.note(events)
+                for number, event in enumerate(events, block.first):
+                    if number > snapshot:
+                        tell(session, event)
+                last = block.last
+                self._forget_answers()
+                await anyio.lowlevel.checkpoint()
+        if last != self._head.events:
+            raise SnapshotError(f"state `{self._store.name}`: its journal ends at event {last} of {self._head.events}")
+
+    def _forget_answers(self) -> None:
+        """What is told in a replay is stored already."""
+        self._session.pull_records()
+        self._session.pull_hypothetical()
+        self._session.pull_violations()
+
+    async def _resume(self, source: Source | Listener, standing: SourceStanding) -> None:
+        if standing.ended:
+            if self._session.is_finished and not _can_replay(source):
+                raise SpecError(f"the stream of state `{self._store.name}` has ended: choose another directory")
+            logger.warning("%s: has ended in an earlier run, and is not read again", source.name)
+        elif standing.position is not None and isinstance(source, Replayable):
+            try:
+                await self._in_thread(partial(source.resume, standing.position))
+            except DataError as error:
+                raise SnapshotError(f"state `{self._store.name}`: a position is damaged: {error}") from error
+        elif self._head.snapshot < self._head.events and not _can_replay(source):  # the run before did not come to its end
+            logger.warning("%s: cannot be read again: what it said after the last commit is lost", source.name)
+
+    def has_ended(self, name: str) -> bool:
+        """Whether a source has ended in an earlier run."""
+        return any(standing.ended for standing in self._head.sources if standing.name == name)
+
+    # --- noting ---------------------------------------------------------------------------------------------------------
+
+    def feed(self, sink: SinkActor) -> OwedFeed:
+        """What a sink reads its answers from."""
+        return self._sinks.feed(sink)
+
+    def note(self, event: Event, position: dict[str, Any] | None, answers: Sequence[AnyAnswer], frontier: int) -> None:
+        """The session has been told this event, and these answers followed; its source then stands at `position`, if it
+        told one. All of it is in one commit: what a run that goes on tells in its replay is stored already."""
+        if isinstance(event, Passed) and self._events and isinstance(self._events[-1], Passed):
+            self._events.pop()  # a clock may go on for long while nothing happens
+        self._events.append(event)
+        if isinstance(event, Taken):
+            self._facts += len(event.records)
+            self._replayed += len(event.records)
+            if position is not None:
+                self._receipts[event.source] = position
+                self._standing(event.source, position=position)
+        elif isinstance(event, Ended):
+            self._standing(event.source, ended=True)
+        self.tell(answers, frontier)
+        if not isinstance(event, Passed):  # a clock that has nothing to tell costs no commit: it goes on from its last word
+            self._progress()
+
+    def _standing(self, name: str, **changes: Any) -> None:
+        """Note where a source stands, unless it has come while the run goes on: it cannot come again."""
+        for i, standing in enumerate(self._head.sources):
+            if standing.name == name:
+                self._head.sources[i] = msgspec.structs.replace(standing, **changes)
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """The session is told something inside, which is noted then. Where that fails, its state is of no use any more."""
+        self.is_spoiled = True
+        began = anyio.current_time()
+        yield
+        self._worked += anyio.current_time() - began
+        self.is_spoiled = False
+
+    def tell(self, answers: Sequence[AnyAnswer], frontier: int) -> None:
+        """The session has told these answers."""
+        self._owed.tell(answers, frontier)
+        if answers:
+            self._progress()
+
+    async def pass_on(self) -> None:
+        """Nothing is passed on before it is committed."""
+
+    def _progress(self) -> None:
+        """There is something to commit."""
+        self._work.set()
+        if self._facts >= MOST_NEW or self._owed.waiting >= MOST_NEW:
+            self._hurry.set()
+
+    async def wait_for_room(self) -> bool:
+        """Wait until more can be noted; returns False where the run has to stop instead."""
+        while self._facts >= 4 * MOST_NEW or self._owed.waiting >= 4 * MOST_NEW:
+            await self.commit()
+        while self._owed.is_full and self._owed.full != "drop-oldest":
+            if self._owed.full == "stop":
+                return False
+            await self.commit()
+            await anyio.sleep(_ROOM_INTERVAL)
+        return True
+
+    # --- taking back ----------------------------------------------------------------------------------------------------
+
+    @property
+    def corrects(self) -> bool:
+        """Whether facts can be taken back."""
+        return self._corrections is not None
+
+    @asynccontextmanager
+    async def correcting(self) -> AsyncIterator[None]:
+        """All that is noted within is in one commit, with a snapshot of what follows; where it fails, in none."""
+        async with self._holding:
+            events, sources, receipts = len(self._events), list(self._head.sources), dict(self._receipts)
+            told = self._owed.told
+            try:
+                yield
+            except BaseException:
+                self.is_spoiled = True
+                del self._events[events:]
+                self._head.sources, self._receipts = sources, receipts
+                self._owed.unsay(told)
+                raise
+        if self._corrections is not None and self._corrections.is_due:
+            await self.commit()
+
+    async def correct(self, source: str, retractions: Sequence[Retraction]) -> Correction:
+        """Take facts back, within `correcting`; what is told anew, or taken back, is noted."""
+        if self._corrections is None or not retractions:
+            return Correction()
+        done = await self._corrections.correct(source, retractions, self._head, self._events)
+        if done.event is not None:
+            self.note(done.event, None, done.answers, self._session.frontier)
+        return done
+
+    # --- committing -----------------------------------------------------------------------------------------------------
+
+    async def keep_going(self) -> None:
+        """Commit at once when something has come, but not too often; what sinks have taken can wait a little for that."""
+        while True:
+            with anyio.move_on_after(max(self._every, _LEAST_WAIT if self._is_owing() else EVERY)):
+                await self._work.wait()
+            if not await self.commit():
+                await self._in_thread(self._check)
+            with anyio.move_on_after(self._pause()):
+                await self._hurry.wait()
+
+    def _pause(self) -> float:
+        """How long the next commit has to wait. Whoever wants one without delay has it, whatever it costs."""
+        is_small = self._committed < _FEW and self._cost < _CHEAP
+        return self._every if is_small or not self._every else max(self._every, _PAUSE * self._cost)
+
+    def _is_owing(self) -> bool:
+        """Whether a sink may tell at any time that it has taken something; otherwise there is little to look at."""
+        return any(standing.taken < self._head.answers for standing in self._sinks.standings())
+
+    def _check(self) -> None:
+        """See that what is stored is still there."""
+        self._store.check()
+        self._sinks.check()
+
+    async def commit(self, *, is_last: bool = False) -> bool:
+        """Store what is new since the last commit, and say whether there was something; nothing once storing has failed."""
+        async with self._holding, self._turn:
+            if self._is_broken:
+                return False
+            self._work, self._hurry = anyio.Event(), anyio.Event()
+            sinks = self._sinks.standings()
+            has_news = bool(self._events or self._owed.waiting) or sinks != self._head.sinks
+            takes_snapshot = self._has_changed or self._is_snapshot_due() or (is_last and self._is_unsaved())
+            if not has_news and not takes_snapshot:
+                return False
+            self._is_broken = self.is_storing = True  # unless it succeeds
+            began = anyio.current_time()
+            try:
+                await self._store_all(sinks, takes_snapshot)
+            finally:
+                self.is_storing = False
+            self._is_broken = False
+            took = anyio.current_time() - began
+        if self._observed is not None:
+            self._observed(took)
+        await self._give_receipts()
+        return True
+
+    async def finish(self) -> None:
+        """All sources have ended, or were stopped: store all, with a snapshot; then the sinks come to their end."""
+        await self.commit(is_last=True)
+
+    def close(self) -> None:
+        """No more will be told."""
+        self._owed.close()
+
+    async def end(self) -> None:
+        """The sinks have taken what they could: store how far that was, and what was noted before something failed."""
+        await self.commit(is_last=True)
+
+    def waiting(self, sink: SinkActor) -> int:
+        """How many answers wait for a sink."""
+        return self._sinks.waiting(sink)
+
+    @property
+    def untaken(self) -> int:
+        """How many answers wait in memory."""
+        return self._owed.held
+
+    async def _store_all(self, sinks: list[SinkStanding], takes_snapshot: bool) -> None:
+        head, events, groups = self._head, self._events, self._owed.take_new()
+        self._marks.follow(events, self._session.intake)
+        if self._keep is not None and not self.is_spoiled and (mark := self._marks.mark(self._session.intake)):
+            events.append(mark)
+        self._committed = max(self._facts, self._owed.waiting)
+        self._events, self._facts = [], 0
+        new = msgspec.structs.replace(
+            head,
+            events=head.events + len(events),
+            answers=self._owed.told,
+            sinks=sinks,
+            sources=list(head.sources),
+            reach=self._marks.reach,
+            endless=sorted(self._marks.endless),
+        )
+        receipts, self._receipts = self._receipts, {}
+        parts = digests = None
+        if takes_snapshot:
+            parts, digests = self._take_snapshot()
+            new.snapshot = new.events
+        with anyio.CancelScope(shield=True):  # what is taken is stored, though all stop
+            kept = await anyio.to_thread.run_sync(partial(self._write, new, head.events + 1, events, groups, parts))
+        head.events, head.answers, head.sinks, head.snapshot = new.events, new.answers, new.sinks, new.snapshot
+        self._has_changed = False
+        if digests is not None:
+            self._parts.stored(digests)
+            if self._corrections is not None:
+                self._corrections.committed()
+        self._owed.stored(groups, kept)
+        self._sinks.note_dropped()
+        self.stored = new.answers
+        self._given = receipts
+
+    def _write(
+        self, head: Head, first: int, events: list[Event], groups: list[Group], parts: dict[str, bytes | None] | None
+    ) -> Kept:
+        """Store a commit, in a worker thread."""
+        began = time.thread_time()
+        try:
+            if self._corrections is not None:
+                self._corrections.note(events)
+            return self._store.commit(self._changes(head, first, events, groups, parts))
+        finally:
+            self._cost = time.thread_time() - began
+
+    def _changes(
+        self, head: Head, first: int, events: list[Event], groups: list[Group], parts: dict[str, bytes | None] | None
+    ) -> Changes:
+        """What a commit stores."""
+        journal = [Input(first, head.events, count_facts(events), 0, pack_events(events))] if events else []
+        taken = min((sink.taken for sink in head.sinks), default=head.answers)
+        older: Sequence[int] = ()
+        if self._corrections is not None and parts is not None:
+            parts, older = self._corrections.stored(parts, head.events)
+        return Changes(
+            pack_head(head),
+            journal,
+            blocks_of(groups),
+            parts,
+            head.events,
+            older,
+            journal_from=head.snapshot + 1,
+            answers_from=taken + 1,
+            answers_most=self._owed.most,
+            keep=self._keep,
+        )
+
+    def _is_unsaved(self) -> bool:
+        """Whether something has come since the last snapshot."""
+        return not self.is_spoiled and self._head.events + len(self._events) > self._head.snapshot
+
+    def _is_snapshot_due(self) -> bool:
+        worth = max(REPLAY_SECONDS, _REPLAYED * self._snapshot_cost)
+        is_corrected = self._corrections is not None and self._corrections.is_due
+        return self._is_unsaved() and (is_corrected or self._worked >= worth or self._replayed >= MOST_REPLAYED)
+
+    def _take_snapshot(self) -> tuple[dict[str, bytes | None], dict[str, bytes]]:
+        began = anyio.current_time()
+        found = self._parts.changed(self._session.state())
+        self._snapshot_cost = anyio.current_time() - began
+        self._worked, self._replayed = 0.0, 0
+        return found
+
+    async def _give_receipts(self) -> None:
+        """Tell sources that what they brought is stored."""
+        receipts, self._given = self._given, {}
+        for name, position in receipts.items():
+            if name in self._actors:
+                await self._actors[name].acknowledge(position)
+
+    # --- the disk -------------------------------------------------------------------------------------------------------
+
+    async def _read_told(self, number: int) -> Told | None:
+        return await self._in_thread(partial(self._store.answers, number))
+
+    async def _in_thread(self, call: Callable[[], T]) -> T:
+        """The disk is waited for beside the event loop, by one at a time."""
+        async with self._turn:
+            return await anyio.to_thread.run_sync(call)
+
+
+def _can_replay(source: Source | Listener) -> bool:
+    """Whether a source can be read again, or sends again what it got no receipt for."""
+    return isinstance(source, Acknowledging) or (isinstance(source, Replayable) and source.is_replayable)

@@ -1,0 +1,162 @@
+"""Reloading: a stored run is brought to where it stood, by its own program, and goes on with another."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import Timeline
+from tidelog.plans.diagnostics.errors import ProgramError, SnapshotError, SpecError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.plan.preconditions import Unfolding
+from tidelog.runtime.journal.events import tell, unpack_events
+from tidelog.runtime.journal.manifest import Head, fingerprint, what_changed
+from tidelog.runtime.journal.partitions import Parts
+from tidelog.runtime.migration.backfill import Begin, Filling, forget_answers
+from tidelog.runtime.migration.changing import Becoming, Changing, Standing
+from tidelog.runtime.ports.durability import StateStore
+from tidelog.runtime.sessions.session import Session
+
+logger = logging.getLogger("tidelog")
+
+Reload = Literal["refuse", "drop"]
+"""What to do with state that a changed program does not take up, and nothing replaces: refuse to go on, or drop it."""
+
+
+def check_reload(value: str) -> None:
+    """ValueError for what is no `Reload`."""
+    if value not in get_args(Reload):
+        raise ValueError(f"`reload` is one of {', '.join(get_args(Reload))}, got {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Reloaded:
+    """The state to go on with, what is told at the change, and since when facts of predicates are taken."""
+
+    state: dict[str, Any]
+    answers: list[Record]
+    heard: dict[str, int]
+
+
+class Reloading:
+    """The change of a stored run to the program of a session. SpecError where that cannot be, whatever is dropped."""
+
+    def __init__(self, head: Head, session: Session, store: StateStore, parts: Parts) -> None:
+        self._head, self._store, self._parts = head, store, parts
+        self._now = Filling.of(session, session.plan)
+        before, unknown = self._plan_before()
+        self._check_times(before)
+        stored = Filling.of(session, before)
+        self._restore(stored, unknown)
+        begin = Begin(head.events, stored.intake.snapshot(), head.reach, frozenset(head.endless))
+        self._changing = Changing(Standing(stored, begin, head.heard, unknown), self._now, store)
+
+    def becomings(self) -> list[Becoming]:
+        """What becomes of each output, constraint and question."""
+        return self._changing.becomings()
+
+    def go_on(self, reload: Reload) -> Reloaded:
+        """Go on with the program now, and tell what becomes of it; SpecError where state would be lost that must not be."""
+        found = self.becomings()
+        dropped = [item for item in found if item.drops]
+        if dropped and reload == "refuse":
+            raise SpecError(self._refusal(dropped))
+        changed = [item for item in found if item.fate != "kept"]
+        for item in changed:
+            logger.warning("%s", item)
+        if not changed:
+            logger.warning("the program is written in another way: all is kept")
+        state, answers = self._changing.go_on()
+        return Reloaded(state, answers, self._changing.heard)
+
+    def _refusal(self, dropped: list[Becoming]) -> str:
+        changed = what_changed(self._head.text, self._now.plan.program.text)
+        told = "; ".join(map(str, dropped))
+        hint = '`--reload drop` lets it go, in a gateway `when_program_changes = "drop"`'
+        return f"{self._place} was stored by another program{changed}, and would lose state: {told}: {hint}"
+
+    @property
+    def _place(self) -> str:
+        return f"state `{self._store.name}`"
+
+    # --- the program before ---------------------------------------------------------------------------------------------
+
+    def _plan_before(self) -> tuple[Plan, frozenset[str]]:
+        """The plan of the stored program; and the predicates whose background has changed since, which is not known."""
+        now = self._now.plan
+        depth = now.questions[0].depth if now.questions else None
+        only_asks = bool(now.questions) and not now.outputs
+        try:
+            plan = compile_program(parse(self._head.text, self._head.program), outputs=not only_asks, depth=depth)
+        except ProgramError as error:
+            raise SpecError(f"{self._place} was stored by a program that cannot be read any more: {error}") from error
+        plan = replace(plan, facts=(*plan.facts, *self._background(plan)))
+        plan = replace(plan, unfoldings=_unfold(plan))
+        if fingerprint(plan) == self._head.fingerprint:
+            return plan, frozenset()
+        if self._head.snapshot < self._head.events:
+            raise SpecError(
+                f"{self._place}: the background of its program has changed, and it was not stopped in order: "
+                "start it once with the files as they were"
+            )
+        return plan, frozenset(item.predicate for item in plan.backgrounds)
+
+    def _background(self, plan: Plan) -> Iterator[Record]:
+        """What the files of the background hold, as far as the program now reads them, too."""
+        if not plan.backgrounds:
+            return
+        now = self._now.plan
+        own = len(compile_program(now.program, outputs=not now.questions or bool(now.outputs)).facts)
+        files = {(item.path, item.predicate) for item in now.backgrounds}
+        for predicate in dict.fromkeys(item.predicate for item in plan.backgrounds if (item.path, item.predicate) in files):
+            yield from (record for record in now.facts[own:] if record[0] == predicate)
+
+    def _check_times(self, before: Plan) -> None:
+        """What is stored are times as one timeline encodes them, complete up to a time that is less the longest delay."""
+        now = self._now.plan
+        if before.timeline != now.timeline:
+            told = f"{_described(before.timeline)}, now {_described(now.timeline)}"
+            raise SpecError(
+                f"{self._place}: the program counts time in another way: it was {told}: choose another directory"
+            )
+        if max(before.delays.values(), default=0) != max(now.delays.values(), default=0):
+            raise SpecError(f"{self._place}: the longest `delay` of an input has changed: choose another directory")
+
+    # --- where it stood -------------------------------------------------------------------------------------------------
+
+    def _restore(self, stored: Filling, unknown: frozenset[str]) -> None:
+        """Bring a session of the program before to where the run stood."""
+        if self._head.snapshot:
+            state = self._parts.load(self._store.parts())
+            if unknown:
+                state |= {"plan": stored.state()["plan"]}  # its own facts are in the state already
+            stored.load(state)
+        last = self._head.snapshot
+        if last < self._head.events:
+            for block in self._store.journal(last + 1):
+                for number, event in enumerate(unpack_events(block.data), block.first):
+                    if number > last:
+                        tell(stored, event)
+                last = block.last
+                forget_answers(stored)
+        if last != self._head.events:
+            raise SnapshotError(f"{self._place}: its journal ends at event {last} of {self._head.events}")
+
+
+def _unfold(plan: Plan) -> tuple[Unfolding, ...]:
+    if not plan.questions:
+        return ()
+    from tidelog.operators.sld.unfold import unfold  # noqa: PLC0415 - few programs ask, and all have to start at once
+
+    return tuple(unfold(question, plan.facts) for question in plan.questions)
+
+
+def _described(timeline: Timeline) -> str:
+    unit = "" if timeline.unit is None else f", unit {timeline.unit} s"
+    rounding = f", round {timeline.rounding}" if timeline.rounding else ""
+    return f"{timeline.kind} in steps of {timeline.resolution}{unit}{rounding}"

@@ -1,0 +1,129 @@
+"""What brings sinks what they are owed, and tells how far each of them has come."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import anyio
+
+from tidelog.runtime.actors.supervision import SinkActor
+from tidelog.runtime.journal.delivery_queue import Owed
+from tidelog.runtime.journal.manifest import SinkStanding
+from tidelog.runtime.ports.durability import Confirming, Heading, Keeping, promise_of
+from tidelog.runtime.ports.interfaces import AnyAnswer
+
+logger = logging.getLogger("tidelog")
+
+_TOLD_EVERY = 60.0
+"""How many seconds lie at least between two warnings that answers of a sink that is away are dropped."""
+
+
+class SinkFeeds:
+    """The sinks of a run by the names under which they are stored, and the feed of each."""
+
+    def __init__(self, sinks: Sequence[SinkActor], owed: Owed) -> None:
+        self._sinks = {f"{i}:{sink.name}": sink for i, sink in enumerate(sinks)}
+        self._owed = owed
+        self._feeds: dict[str, OwedFeed] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the sinks, in order."""
+        return list(self._sinks)
+
+    def go_on(self, run: str, standings: Sequence[SinkStanding]) -> None:
+        """Let each sink of this run go on from where it stood, and note where that is. May wait for the disk.
+
+        SpecError or SnapshotError where one does not hold what was committed.
+        """
+        for standing in standings:
+            actor = self._sinks[standing.name]
+            sink = actor.sink
+            if isinstance(sink, Keeping) and promise_of(sink) == "exactly once":
+                standing.taken = sink.resume(run, standing.taken, standing.standing)
+            self._feeds[standing.name] = OwedFeed(self._owed, standing.taken, actor)
+
+    def feed(self, sink: SinkActor) -> OwedFeed:
+        """What a sink reads its answers from."""
+        return next(self._feeds[name] for name, other in self._sinks.items() if other is sink)
+
+    def standings(self) -> list[SinkStanding]:
+        """How far each sink has come."""
+        return [self._feeds[name].standing(name) for name in self._sinks]
+
+    def waiting(self, sink: SinkActor) -> int:
+        """How many answers wait for a sink."""
+        return self._owed.told - self.feed(sink).passed if self._feeds else 0
+
+    def note_dropped(self) -> None:
+        """Count the answers that a commit has dropped, for the sinks that have not come for them."""
+        for feed in self._feeds.values():
+            feed.note_dropped()
+
+    def check(self) -> None:
+        """ConnectorError where what a sink keeps would be lost. May wait for the disk."""
+        for actor in self._sinks.values():
+            if isinstance(actor.sink, Keeping):
+                actor.sink.check()
+
+
+class OwedFeed:
+    """Brings a sink what it is owed. `given` and `done` are the last answers that it was given, and took."""
+
+    def __init__(self, owed: Owed, taken: int, actor: SinkActor) -> None:
+        self.given = taken
+        self._begin = self.done = self._gone = taken
+        self._owed, self._actor = owed, actor
+        self._untold, self._silent_until = 0, 0.0
+
+    async def receive(self) -> Sequence[tuple[Heading | None, Sequence[AnyAnswer]]]:
+        """Wait for answers that are committed: all that are at hand. EndOfStream once there will be none."""
+        self.done = max(self.done, self.given)
+        groups: list[tuple[Heading, Sequence[AnyAnswer]]] = []
+        while not groups:
+            self._skip()
+            groups = await self._owed.behind(self.given)
+        heading, answers = groups[-1]
+        self.given = heading.first + len(answers) - 1
+        return groups
+
+    @property
+    def passed(self) -> int:
+        """How many answers it took, or will never be given."""
+        return self.done + max(0, self._gone - self.given)
+
+    def close(self) -> None:
+        """The sink takes nothing more."""
+
+    def note_dropped(self) -> None:
+        """Count what is not there any more, and was not given: also while the sink is away, and comes for nothing."""
+        last = self._owed.first_kept - 1
+        count = last - max(self.given, self._gone)
+        if count > 0:
+            self._gone = last
+            self._actor.drop(count)
+            self._untold += count
+            if anyio.current_time() >= self._silent_until:
+                self._tell_dropped()
+
+    def _tell_dropped(self) -> None:
+        logger.warning("%s: %d answers were dropped, since too many waited for it", self._actor.name, self._untold)
+        self._untold, self._silent_until = 0, anyio.current_time() + _TOLD_EVERY
+
+    def _skip(self) -> None:
+        """Go on behind the answers that are not there any more."""
+        self.note_dropped()
+        if self._untold:
+            self._tell_dropped()
+        if self.given < self._gone:
+            self.given = self._begin = self.done = self._gone
+
+    def standing(self, name: str) -> SinkStanding:
+        """How far the sink has come."""
+        sink = self._actor.sink
+        if not isinstance(sink, Confirming):
+            return SinkStanding(name, self.done)
+        taken = max(self._begin, sink.confirmed())
+        is_kept = isinstance(sink, Keeping) and promise_of(sink) == "exactly once"
+        return SinkStanding(name, taken, sink.standing() if is_kept and isinstance(sink, Keeping) else None)

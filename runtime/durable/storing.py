@@ -1,0 +1,34 @@
+"""What a ledger is about: the ends of a run, and how it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tidelog.runtime.actors.supervision import SinkActor, SourceActor
+from tidelog.runtime.durable.reloading import Reload
+from tidelog.runtime.ports.durability import Backlog, Keep, StateStore
+from tidelog.runtime.ports.interfaces import Listener, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """A run's sources by the names under which they are told, the actors of those that are there now, and its sinks."""
+
+    sources: Mapping[str, Source | Listener]
+    actors: Mapping[str, SourceActor]
+    sinks: Sequence[SinkActor]
+
+
+@dataclass(frozen=True, slots=True)
+class Storing:
+    """Where a run is stored, and how: with so many seconds between two commits at least; what becomes of a changed program;
+    and whether facts can be taken back.
+    """
+
+    store: StateStore
+    every: float
+    keep: Keep | None
+    backlog: Backlog
+    reload: Reload = "refuse"
+    corrections: bool = False

@@ -1,0 +1,1 @@
+"""In which form answers leave: `final`, `intervals`, `changes`, `points`."""

@@ -1,0 +1,58 @@
+"""When to look at each row again, so that what nothing happens to costs nothing as time moves on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
+
+from tidelog.operators.stores.amortised import LIMITS
+from tidelog.plans.data.facts import Row
+
+
+class Agenda:
+    """The frontier at which something is due, for each row: the earliest that was scheduled since it was last reached.
+
+    >>> agenda = Agenda()
+    >>> agenda.schedule(("a",), 9), agenda.schedule(("b",), 7), agenda.schedule(("a",), 5)
+    (None, None, None)
+    >>> list(agenda.reached(6)), list(agenda.reached(9))
+    ([('a',)], [('b',)])
+    """
+
+    __slots__ = ("_count", "_due", "_scheduled")
+
+    def __init__(self) -> None:
+        self._due: list[tuple[int, int, Row]] = []
+        self._scheduled: dict[Row, int] = {}
+        self._count = 0  # rows need not be comparable
+
+    def schedule(self, row: Row, due: int) -> None:
+        """Look at the row at this frontier, unless that happens earlier; what was scheduled for later is void."""
+        scheduled = self._scheduled
+        known = scheduled.get(row)
+        if known is None or due < known:
+            scheduled[row] = due
+            self._count += 1
+            heappush(self._due, (due, self._count, row))
+            if len(self._due) > 2 * len(scheduled) + LIMITS.spare:
+                self._due[:] = [(due, self._count + i, row) for i, (row, due) in enumerate(scheduled.items(), 1)]
+                heapify(self._due)
+                self._count += len(scheduled)
+
+    def first(self) -> int | None:
+        """No row is due before this frontier; None if nothing is scheduled."""
+        return self._due[0][0] if self._due else None
+
+    def reached(self, frontier: int) -> Iterator[Row]:
+        """Take out the rows that are due by this frontier. Meanwhile rows may be scheduled for later ones."""
+        due, scheduled = self._due, self._scheduled
+        while due and due[0][0] <= frontier:
+            when, _, row = heappop(due)
+            if scheduled.get(row) == when:
+                del scheduled[row]
+                yield row
+
+    def clear(self) -> None:
+        """Forget all that was scheduled."""
+        self._due.clear()
+        self._scheduled.clear()

@@ -1,0 +1,104 @@
+"""What holds of the outputs: all of it, whatever was told of it, and in whatever form. It is part of a session's state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tidelog.operators.operator import shift
+from tidelog.operators.stores.amortised import LIMITS
+from tidelog.operators.stores.coverage import Bounds, Coverage, overlapping
+from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.plans.data.facts import Fact, Record, Row
+from tidelog.plans.data.timeline import POS
+
+
+class Held:
+    """The coverage of each output, but for what has ended. `leads` tell how far an output is known ahead of the watermark.
+
+    >>> held = Held({"on": 0})
+    >>> held.receive("on", [(("a",), 2, 5), (("b",), 3, OPEN), (("a",), 6, 9)])
+    >>> held.at(6, 6)
+    [('on', ('b',), 3, 4611686018427387904), ('on', ('a',), 2, 9)]
+    """
+
+    def __init__(self, leads: Mapping[str, int]) -> None:
+        self._leads = leads
+        self._coverage = {output: Coverage(keeps=True) for output in leads}
+        self._open: dict[str, dict[Row, int]] = {output: {} for output in leads}
+        self._count, self._most = 0, LIMITS.round
+
+    def receive(self, output: str, facts: Sequence[Fact]) -> None:
+        """Take new coverage of an output, and what is announced of it (`operators/stores/open_rows.py`)."""
+        opened = self._open[output]
+        plain: list[Fact] = []
+        for fact in facts:
+            row, lo, hi = fact
+            if hi == OPEN:
+                opened[row] = lo
+            elif hi == SHUT:
+                opened.pop(row, None)
+            else:
+                plain.append(fact)
+        self._coverage[output].insert(plain)
+        self._count += len(plain)
+
+    def at(self, present: int, frontier: int) -> list[Record]:
+        """What holds at a time (encoded), or has no end that is known: each with its range; what begins last comes first.
+
+        The stream is complete up to `frontier`: what holds at the time up to which an output is known has not ended.
+        """
+        found: list[Record] = []
+        for output, coverage in self._coverage.items():
+            opened, known = self._open[output], shift(frontier, self._leads[output])
+            for row, bounds in coverage.rows.items():
+                if row not in opened and (run := _run_at(bounds, present, known)) is not None:
+                    found.append((output, row, *run))
+            for row, lo in opened.items():
+                bounds = coverage.rows.get(row, [])
+                begin = min([lo, *(bounds[i] for i in overlapping(bounds, lo - 1, lo))])
+                found.append((output, row, begin, POS))
+        found.sort(key=lambda record: -record[2])
+        return found
+
+    def forget(self, frontier: int) -> None:
+        """Let go of what has ended and can grow no more, once there may be much of it."""
+        if self._count <= self._most:
+            return
+        for output, coverage in self._coverage.items():
+            bound = min(frontier, shift(frontier, self._leads[output]))
+            for row, bounds in [*coverage.rows.items()]:
+                ended = next(overlapping(bounds, bound, POS), len(bounds))
+                del bounds[:ended]
+                if not bounds:
+                    del coverage.rows[row]
+        self._count = sum(self.entries().values())
+        self._most = 2 * self._count + LIMITS.round
+
+    def entries(self) -> dict[str, int]:
+        """How many ranges are stored, by output."""
+        return {output: coverage.entries() + len(self._open[output]) for output, coverage in self._coverage.items()}
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state as plain data, by output."""
+        return {
+            output: [coverage.snapshot(), [[list(row), lo] for row, lo in self._open[output].items()]]
+            for output, coverage in self._coverage.items()
+        }
+
+    def restore(self, data: Mapping[str, Any]) -> None:
+        """Continue where a snapshot was taken."""
+        for output, (coverage, opened) in data.items():
+            self._coverage[output].restore(coverage)
+            self._open[output] = {tuple(row): lo for row, lo in opened}
+        self._count = sum(self.entries().values())
+
+
+def _run_at(bounds: Bounds, present: int, known: int) -> tuple[int, int] | None:
+    """The last run that holds at a time, or may go on to; without an end where that is not known."""
+    found = None
+    for i in overlapping(bounds, min(present, known), POS):
+        lo, hi = bounds[i], bounds[i + 1]
+        if lo <= present or hi >= POS:
+            found = lo, hi if hi >= present else POS
+    return found

@@ -1,0 +1,1 @@
+"""Where facts enter: admission, order, and watermarks."""

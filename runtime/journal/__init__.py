@@ -1,0 +1,1 @@
+"""What a durable run stores: events, the run's manifest, the delivery queue."""

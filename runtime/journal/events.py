@@ -1,0 +1,136 @@
+"""Events: what a session is told by sources and clocks, one after the other, as data that can be stored and told again.
+
+A session that is told the same events in the same order comes to the same state. So a journal of events brings a session
+back, from its beginning or from a snapshot.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.diagnostics.errors import SnapshotError
+from tidelog.plans.tree.syntax import Value
+from tidelog.runtime.ports.interfaces import Batch, Rejected, Tick
+from tidelog.runtime.sessions.session import Session
+
+_LEVEL = 1
+"""How hard a block is compressed: a block is written each second, and read once, if ever."""
+MOST_BYTES = 1 << 30
+"""How many bytes a block may have once it is unpacked."""
+
+
+class Taken(msgspec.Struct, array_like=True, frozen=True, tag=0):
+    """A source has said something. `moment` is when, by any clock."""
+
+    source: str
+    moment: float
+    records: Sequence[tuple[str, tuple[Value, ...], int, int]]
+    watermark: int | None = None
+    parts: Sequence[Value | None] | None = None
+
+
+class Opened(msgspec.Struct, array_like=True, frozen=True, tag=1):
+    """A further source has come."""
+
+    source: str
+
+
+class Ended(msgspec.Struct, array_like=True, frozen=True, tag=2):
+    """A source has ended."""
+
+    source: str
+
+
+class Left(msgspec.Struct, array_like=True, frozen=True, tag=3):
+    """A source will say nothing more in this run, though the stream has not ended."""
+
+    source: str
+
+
+class Ignored(msgspec.Struct, array_like=True, frozen=True, tag=4):
+    """A source, or those of its parts that said nothing after the moment `before`, is idle."""
+
+    source: str
+    before: float
+
+
+class Passed(msgspec.Struct, array_like=True, frozen=True, tag=5):
+    """The clock has gone on."""
+
+    watermark: int
+    present: int
+    ceiling: int = POS
+    holds: bool = False
+    unheard: int = 0
+
+
+class Marked(msgspec.Struct, array_like=True, frozen=True, tag=6):
+    """Nothing has happened. From here on the journal can be read without what was before.
+
+    `intake` is the intake's state, `reach` when the last fact ends that was accepted so far, but for those without an end:
+    they are of the predicates `endless`.
+    """
+
+    intake: dict[str, Any]
+    reach: int
+    endless: list[str]
+
+
+class Retracted(msgspec.Struct, array_like=True, frozen=True, tag=7):
+    """A source has taken facts back: over these intervals nothing counts that it, or another one, had said before.
+
+    The session that a run goes on with has never been told them, so it is not told of this.
+    """
+
+    source: str
+    records: Sequence[tuple[str, tuple[Value, ...], int, int]]
+
+
+Event = Taken | Opened | Ended | Left | Ignored | Passed | Marked | Retracted
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[Event]).decode
+
+
+def tell(session: Session, event: Event) -> list[Rejected]:
+    """Tell a session an event from the journal; returns what it refused."""
+    if isinstance(event, Taken):
+        batch = Batch(list(event.records), watermark=event.watermark, parts=event.parts)
+        return session.take(event.source, batch, event.moment)
+    if isinstance(event, Passed):
+        session.pass_time(Tick(event.watermark, event.present, event.ceiling, event.holds, event.unheard))
+    elif isinstance(event, Opened):
+        session.open(event.source)
+    elif isinstance(event, Marked):
+        return []
+    elif isinstance(event, Ended):
+        return session.end(event.source)
+    elif isinstance(event, Left):
+        return session.leave(event.source)
+    elif isinstance(event, Ignored):
+        return session.ignore(event.source, event.before)
+    return []
+
+
+def pack_events(events: Sequence[Event]) -> bytes:
+    """Events as bytes."""
+    return zlib.compress(_encode(events), _LEVEL)
+
+
+def unpack_events(data: bytes) -> list[Event]:
+    """What was packed; SnapshotError where it is anything else."""
+    try:
+        unpacker = zlib.decompressobj()
+        return _decode(unpacker.decompress(data, MOST_BYTES))
+    except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise SnapshotError(f"the journal is damaged: {error}") from error
+
+
+def count_facts(events: Sequence[Event]) -> int:
+    """How many facts these events bring."""
+    return sum(len(event.records) for event in events if isinstance(event, Taken))

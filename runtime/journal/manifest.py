@@ -1,0 +1,140 @@
+"""The head of a stored run: what is small, and is replaced as a whole by each commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from tidelog.plans.data.saved import Natural, Saved
+from tidelog.plans.data.timeline import NEG
+from tidelog.plans.data.times import TimeReader
+from tidelog.plans.diagnostics.errors import ProgramError, SnapshotError, SpecError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.language.printing import format_program, format_statement
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.numerals import shorten
+from tidelog.runtime.intake.watermarks import plain_name
+
+VERSION = 1
+"""The version of what a run stores."""
+_TIMES = ("lateness", "max_ahead", "warn", "start")
+"""The options that are stored as the timeline encodes them."""
+
+
+class SourceStanding(Saved):
+    """Where a source stands: its last position, if it has one, or that it has ended."""
+
+    name: str
+    position: dict[str, Any] | None = None
+    ended: bool = False
+
+
+class SinkStanding(Saved):
+    """What a sink has taken: all answers up to number `taken`; and where it stood then, if it keeps what it takes."""
+
+    name: str
+    taken: Natural = 0
+    standing: dict[str, Any] | None = None
+
+
+class Head(Saved):
+    """What a run is, and where it stands.
+
+    `events` and `answers` are the numbers of the last ones, `snapshot` that of the last event that the snapshot has.
+    `reach` (encoded) is when the last fact ends that was accepted, but for those without an end, of the predicates
+    `endless`; `heard` tells since when facts of a predicate are taken, where the program did not read them from the begin.
+    """
+
+    version: int
+    run: str
+    program: str
+    text: str
+    fingerprint: str
+    options: dict[str, Any]
+    sources: list[SourceStanding]
+    sinks: list[SinkStanding]
+    events: Natural = 0
+    answers: Natural = 0
+    snapshot: Natural = 0
+    reach: int = NEG
+    endless: list[str] = msgspec.field(default_factory=list)
+    heard: dict[str, int] = msgspec.field(default_factory=dict)
+
+
+def pack_head(head: Head) -> bytes:
+    """The head as bytes."""
+    return msgspec.msgpack.encode(head)
+
+
+def unpack_head(data: bytes, place: str) -> Head:
+    """What was packed; SnapshotError where it is anything else, SpecError where it is of another version."""
+    try:
+        found = msgspec.msgpack.decode(data)
+        version = found.get("version") if isinstance(found, dict) else None
+        if isinstance(version, int) and version != VERSION:
+            raise SpecError(f"state `{place}` was stored by another version of tidelog: choose another directory")
+        return msgspec.convert(found, Head)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise SnapshotError(f"state `{place}`: its head is damaged: {error}") from error
+
+
+def fingerprint(plan: Plan) -> str:
+    """What tells this plan from another: a hash of its program as printed, and of the facts that it begins with."""
+    digest = sha256(format_program(plan.program).encode())
+    for record in plan.facts:
+        digest.update(repr(record).encode())
+    for question in plan.questions:
+        digest.update(repr((question.name, question.query, question.depth)).encode())
+    return digest.hexdigest()
+
+
+def check_same(head: Head, now: Head, place: str) -> None:
+    """SpecError unless a stored run can go on with these options, sources and sinks; of the program see `reloading`."""
+    before, names = [source.name for source in head.sources], [source.name for source in now.sources]
+    if before != names:
+        told = ", ".join(map(plain_name, before))
+        raise SpecError(f"state `{place}` was stored with facts from {told}: go on with the same sources, in this order")
+    for name, value in now.options.items():
+        if head.options.get(name) != value:
+            told = "" if name in _TIMES else f": it was {_plain(head.options.get(name))}, now {_plain(value)}"
+            raise SpecError(f"state `{place}` was stored with another `{name}`{told}: go on with the same")
+    here = {sink.name for sink in now.sinks}
+    for sink in head.sinks:
+        owed = head.answers - sink.taken
+        if owed > 0 and sink.name not in here:
+            told = "1 answer" if owed == 1 else f"{owed} answers"
+            raise SpecError(f"state `{place}` owes {told} to `{plain_name(sink.name)}`: go on with this sink, too")
+
+
+def _plain(value: object) -> str:
+    """The value of an option in words."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return {None: "none", True: "on", False: "off"}[value] if value is None or isinstance(value, bool) else str(value)
+
+
+def what_changed(before: str, now: str) -> str:
+    """What tells two programs apart: a statement that one has and the other has not, or else their order or background."""
+    try:
+        was, known = ([format_statement(item) for item in parse(text).statements] for text in (before, now))
+    except ProgramError:  # another version of the language
+        return ""
+    for one, other, what in ((was, known, "is gone"), (known, was, "is new")):
+        found = next((item for item in one if item not in other), None)
+        if found is not None:
+            return f" (`{shorten(found)}` {what})"
+    return " (its statements stand in another order)" if was != known else " (its background, or what is asked, has changed)"
+
+
+def plain_options(plan: Plan, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a session, as far as they decide what follows from events, as plain data."""
+    times = TimeReader(plan.timeline)
+    readers = {name: times.point if name == "start" else times.duration for name in _TIMES}
+    found = dict(options)
+    for name, read in readers.items():
+        found[name] = None if options[name] is None else read(options[name])
+    found["statuses"] = None if options["statuses"] is None else sorted(options["statuses"])
+    return found

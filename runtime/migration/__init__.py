@@ -1,0 +1,1 @@
+"""A changed program goes on with the state of the one before."""

@@ -1,0 +1,1 @@
+"""The plan at work: operators deployed, connected and run to completion."""

@@ -1,0 +1,282 @@
+"""From a plan's steps to operators, and who feeds whom. Nothing is decided here: the plan has decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tidelog.operators.grouped.aggregate import Aggregate
+from tidelog.operators.grouped.latest import Latest
+from tidelog.operators.grouped.open_aggregate import OpenAggregate
+from tidelog.operators.grouped.open_latest import OpenLatest
+from tidelog.operators.grouped.open_threshold import OpenThreshold
+from tidelog.operators.grouped.threshold import Threshold
+from tidelog.operators.joins.antijoin import AntiJoin
+from tidelog.operators.joins.arrangement import Arranged
+from tidelog.operators.joins.join import Join
+from tidelog.operators.joins.open_antijoin import OpenAntiJoin
+from tidelog.operators.joins.open_join import OpenJoin
+from tidelog.operators.loops.hold import Hold
+from tidelog.operators.loops.open_loop import OpenLoop
+from tidelog.operators.metric.dilate import Dilate
+from tidelog.operators.metric.erode import Erode
+from tidelog.operators.metric.latch import Latch
+from tidelog.operators.metric.open_erode import OpenErode
+from tidelog.operators.metric.open_since import OpenSince
+from tidelog.operators.metric.pairing import RowPairing
+from tidelog.operators.metric.since import Since
+from tidelog.operators.metric.union import Union
+from tidelog.operators.metric.until import Until
+from tidelog.operators.operator import Operator, whole_row
+from tidelog.operators.standing.runs import Runs
+from tidelog.operators.standing.sweeping import Sweeping
+from tidelog.operators.standing.told import DistinctPieces, Told
+from tidelog.operators.stores.open_rows import OpenRows, Pieces
+from tidelog.operators.windows.bind import Bind
+from tidelog.operators.windows.move import Move
+from tidelog.operators.windows.stepped import Stepped
+from tidelog.operators.windows.tuple_points import TuplePoints
+from tidelog.operators.windows.tuple_window import TupleWindow
+from tidelog.plans.data.facts import Row
+from tidelog.plans.data.timeline import Timeline
+from tidelog.plans.plan.plan import (
+    AggregateShape,
+    Announced,
+    AntiJoinShape,
+    BindShape,
+    DilateShape,
+    ErodeShape,
+    HoldShape,
+    JoinShape,
+    LatchShape,
+    LatestShape,
+    Loop,
+    MoveShape,
+    PairShape,
+    Plan,
+    Step,
+    SteppedShape,
+    ThresholdShape,
+    ToldShape,
+    TupleShape,
+    UnionShape,
+)
+from tidelog.plans.plan.shapes import lead_of_feed
+from tidelog.plans.tree.syntax import Constant, Term, Variable
+
+
+def build_operator(
+    step: Step,
+    timeline: Timeline,
+    *,
+    far_sighted: bool = False,
+    announced: Announced | None = None,
+    arranged: Arranged | None = None,
+) -> Operator:
+    """The operator of a step, with empty state; `far_sighted`, and sending announcements, where the plan says so.
+
+    A join may read arrangements (`runtime/network/arranging.py`).
+    """
+    if arranged is not None and isinstance(step.shape, JoinShape):
+        operator: Operator = Join(step.shape, arranged)
+    elif announced is not None:
+        operator = _announcing_operator_of(step, timeline, announced)
+    else:
+        operator = _operator_of(step, timeline)
+    operator.far_sighted = far_sighted
+    if isinstance(operator, AntiJoin | Latest | Aggregate):
+        operator.pieces = Pieces() if announced is None else None
+    elif isinstance(operator, Latch):
+        operator.pieces = DistinctPieces() if announced is None else None
+    elif announced is not None and isinstance(operator, Union | Join):
+        operator.opens = OpenRows(operator.image)
+    elif announced is not None and isinstance(operator, Dilate):
+        operator.opens = OpenRows(operator.image, operator.moved)
+    return operator
+
+
+def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced) -> Operator:
+    match step.shape:
+        case PairShape("since", metric):
+            return OpenSince(metric, timeline.touch, _pairing(step.shape), announced.slowest, announced.beyond)
+        case JoinShape(atoms=atoms) if len(atoms) > 1:
+            return OpenJoin(step.shape, announced.slowest)
+        case AntiJoinShape() if announced.is_fed:
+            return OpenAntiJoin(*_matching(step.shape), announced.slowest)
+        case ErodeShape(metric, future, clipped):
+            return OpenErode(metric, future, clipped)
+        case AggregateShape() as shape if announced.is_fed:
+            return OpenAggregate(shape, _taking(shape.by))
+        case ThresholdShape() as shape:
+            return OpenThreshold(shape, _taking(shape.by))
+        case LatestShape(size, by) if announced.is_fed:
+            return OpenLatest(_taking(by), size)
+        case _:
+            return _operator_of(step, timeline)
+
+
+def _operator_of(step: Step, timeline: Timeline) -> Operator:
+    match step.shape:
+        case UnionShape(reach, passes):
+            return Union(len(step.inputs), reach, passes=passes)
+        case DilateShape(metric, future):
+            return Dilate(metric, future)
+        case ErodeShape(metric, future, clipped):
+            return Erode(metric, future, clipped)
+        case PairShape(operator, metric):
+            return (Since if operator == "since" else Until)(metric, timeline.touch, _pairing(step.shape))
+        case JoinShape():
+            return Join(step.shape)
+        case AntiJoinShape() | LatchShape():
+            matching = _matching(step.shape)
+            return AntiJoin(*matching) if isinstance(step.shape, AntiJoinShape) else Latch(timeline.touch, *matching)
+        case HoldShape() | ToldShape() as shape:
+            return Hold(len(step.inputs)) if isinstance(shape, HoldShape) else Told(shape.beyond, shape.is_fed)
+        case LatestShape() | AggregateShape() | ThresholdShape():
+            return _grouped(step.shape)
+        case _:
+            return _lars_operator(step.shape)
+
+
+def _grouped(shape: LatestShape | AggregateShape | ThresholdShape) -> Operator:
+    key = _taking(shape.by)
+    if isinstance(shape, ThresholdShape):
+        return Threshold(shape, key)
+    return Latest(key, shape.size) if isinstance(shape, LatestShape) else Aggregate(shape, key)
+
+
+def _lars_operator(shape: BindShape | MoveShape | SteppedShape | TupleShape) -> Operator:
+    match shape:
+        case BindShape():
+            return Bind()
+        case MoveShape(by, back):
+            return Move(by, back)
+        case SteppedShape(step):
+            return Stepped(step)
+        case TupleShape():
+            return _tuple_window(shape)
+
+
+def build_open_loop(plan: Plan, loop: Loop, most: int) -> OpenLoop | None:
+    """What takes announcements for a loop, with empty state; None where the loop takes none."""
+    told = [i for i, name in enumerate(loop.members) if name in plan.announcing]
+    if not told:
+        return None
+    number = {name: i for i, name in enumerate(loop.members)}
+    steps = [plan.step(name) for name in loop.members]
+    inner: list[list[tuple[int, int]]] = [[] for _ in steps]
+    for i, step in enumerate(steps):
+        for port, feed in enumerate(step.inputs):
+            if feed.kind == "step" and feed.name in number:
+                inner[number[feed.name]].append((i, port))
+    feeds = [plan.step(name).inputs[port] for name, port in loop.entries]
+    return OpenLoop(
+        [_member(step) for step in steps],
+        [(number[name], port) for name, port in loop.entries],
+        inner,
+        [i for i, (name, port) in enumerate(loop.entries) if port and isinstance(plan.step(name).shape, AntiJoinShape)],
+        told,
+        min(range(len(feeds)), key=lambda i: lead_of_feed(feeds[i], plan.leads)),
+        most if loop.creates_values else None,
+    )
+
+
+def _member(step: Step) -> Sweeping:
+    """What a step of a loop gives at one time."""
+    match step.shape:
+        case JoinShape():
+            return OpenJoin(step.shape, 0)
+        case AntiJoinShape():
+            return OpenAntiJoin(*_matching(step.shape), 0)
+        case _:
+            return Runs(len(step.inputs))
+
+
+def consumers_of(plan: Plan) -> dict[str, list[tuple[str, int]]]:
+    """For each step, the ports `(step, port)` that it feeds."""
+    consumers: dict[str, list[tuple[str, int]]] = {step.id: [] for step in plan.steps}
+    for step in plan.steps:
+        for port, feed in enumerate(step.inputs):
+            if feed.kind == "step":
+                consumers[feed.name].append((step.id, port))
+    return consumers
+
+
+def ports_fed_by(plan: Plan, kind: str) -> dict[str, list[tuple[str, int]]]:
+    """For each predicate, the ports fed by its `stream` or `facts`; under no name, those fed by a feed of another kind."""
+    ports: dict[str, list[tuple[str, int]]] = {}
+    for step in plan.steps:
+        for port, feed in enumerate(step.inputs):
+            if feed.kind == kind:
+                ports.setdefault(feed.name, []).append((step.id, port))
+    return ports
+
+
+def _pairing(shape: PairShape) -> RowPairing:
+    shared = [name for name in shape.right if name in shape.left]
+    extra = [shape.left.index(name) for name in shape.left if name not in shape.right]
+    return RowPairing(
+        key_of_left=_columns([shape.left.index(name) for name in shared], len(shape.left)),
+        key_of_right=_columns([shape.right.index(name) for name in shared], len(shape.right)),
+        combine=lambda left, right: right + tuple(left[i] for i in extra) if extra else right,
+        left_adds_columns=bool(extra),
+    )
+
+
+def _columns(positions: list[int], width: int) -> Callable[[Row], Row]:
+    """What takes the columns at these positions from a row."""
+    if positions == list(range(width)):
+        return whole_row
+    if positions == list(range(1, width)):
+        return lambda row: row[1:]
+    return lambda row: tuple(row[i] for i in positions)
+
+
+def _taking(positions: tuple[int, ...]) -> Callable[[Row], Row]:
+    """What takes the columns at these positions from a row of any width."""
+    if positions == tuple(range(len(positions))):
+        width = len(positions)
+        return lambda row: row[:width]
+    return lambda row: tuple(row[i] for i in positions)
+
+
+def _matching(shape: AntiJoinShape | LatchShape) -> tuple[Callable[[Row], Row], Callable[[Row], Row | None]]:
+    """What takes the key of the negated atom from a row of M, and from one of N."""
+    names, match = _match(shape.negated)
+    return _columns([shape.columns.index(name) for name in names], len(shape.columns)), match
+
+
+def _tuple_window(shape: TupleShape) -> TupleWindow | TuplePoints:
+    _, match = _match((Constant(shape.predicate), *shape.terms))
+    if shape.part == "points":
+        return TuplePoints(shape.size, match, shape.of)
+    return TupleWindow(shape.size, match, shape.of, timed=shape.mode == "at", left=shape.part == "left")
+
+
+def _match(terms: Sequence[Term]) -> tuple[list[str], Callable[[Row], Row | None]]:
+    """The variables of an atom, and what takes their values from a row; None where the atom does not stand for the row."""
+    names: list[str] = []
+    first: dict[str, int] = {}
+    tests: list[tuple[int, object]] = []
+    repeated: list[tuple[int, int]] = []
+    for position, term in enumerate(terms):
+        if isinstance(term, Constant):
+            tests.append((position, term.value))
+        elif isinstance(term, Variable):
+            if term.name in first:
+                repeated.append((position, first[term.name]))
+            else:
+                first[term.name] = position
+                names.append(term.name)
+    take = _columns([first[name] for name in names], len(terms))
+    if not tests and not repeated:
+        return names, take
+    if len(tests) == 1 and not repeated:
+        place, wanted = tests[0]
+        return names, lambda row: take(row) if row[place] == wanted else None
+
+    def match(row: Row) -> Row | None:
+        if any(row[i] != value for i, value in tests) or any(row[i] != row[j] for i, j in repeated):
+            return None
+        return take(row)
+
+    return names, match

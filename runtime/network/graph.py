@@ -1,0 +1,318 @@
+"""A plan deployed: its operators with empty state, and who feeds whom. How it is driven is another matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from tidelog.operators.loops.hold import Hold
+from tidelog.operators.loops.open_loop import EndlessError
+from tidelog.operators.operator import Operator, OperatorStatistics
+from tidelog.operators.stores.room import NoRoomError
+from tidelog.plans.data.facts import Fact, Row, format_atom, format_record
+from tidelog.plans.diagnostics.errors import OperatorError, TidelogError
+from tidelog.plans.language.places import place_of
+from tidelog.plans.plan.guards import Prospects
+from tidelog.plans.plan.plan import Loop, Plan, Step
+from tidelog.plans.tree.names import head_predicate
+from tidelog.runtime.intake.intake import Delivery
+from tidelog.runtime.network.arranging import arrange, unshared
+from tidelog.runtime.network.deploy import build_open_loop, build_operator, consumers_of, ports_fed_by
+from tidelog.runtime.network.loop_control import MOST_VALUES, LoopControl
+from tidelog.runtime.network.prospects import Watch
+from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding, StateBound
+
+Port = tuple[str, int]
+Message = tuple[str, int, Sequence[Fact]]
+"""A step, its port, and new coverage for it."""
+Hear = Callable[[str, Sequence[Fact]], None]
+"""Told what a step takes, with the name of what feeds it, and what it sends, with no name (``)."""
+Receive = Callable[[int, Sequence[Fact], int], list[Fact]]
+"""Lets one operator take new coverage on a port and the frontier behind it; returns what follows."""
+
+
+class Graph:
+    """Operators, wiring, loop controls, state.
+
+    `outer[step]` are the ports that a step feeds outside its loop, `inner[step]` those inside; `watched` are the steps whose
+    coverage leaves the graph: outputs and constraints. Without `prospects`, nothing sleeps and nothing is dropped early.
+    A port that is `muted` gets nothing from the step that feeds it. `sharing[step]` are the arrangements of what it sends.
+    """
+
+    def __init__(
+        self, plan: Plan, prospects: bool = True, bound: StateBound | None = None, muted: Collection[Port] = ()
+    ) -> None:
+        self.plan = plan
+        self.bound = StateBound(None) if bound is None else bound
+        wanted = plan.prospects if prospects else Prospects()
+        self._watch = Watch(wanted)
+        self.gates = self._watch.gates
+        self.steps: dict[str, Step] = {step.id: step for step in plan.steps}
+        self.inner: dict[str, list[Port]] = {}
+        self.outer: dict[str, list[Port]] = {}
+        for name, ports in consumers_of(plan).items():
+            loop = self.steps[name].loop
+            inside = [] if loop is None else [port for port in ports if self.steps[port[0]].loop == loop]
+            self.inner[name] = inside
+            self.outer[name] = [port for port in ports if port not in inside and port not in muted]
+        self.sharing, arranged = arrange(plan, self.outer, self.gates)
+        self.operators: dict[str, Operator] = {
+            step.id: build_operator(
+                step,
+                plan.timeline,
+                far_sighted=step.id in wanted.far_sighted,
+                announced=plan.announcing.get(step.id) if step.loop is None else None,
+                arranged=arranged.get(step.id),
+            )
+            for step in plan.steps
+        }
+        for operator in self.operators.values():
+            operator.room = self.bound.room
+        self.open_loops = {loop.number: built for loop in plan.loops if (built := build_open_loop(plan, loop, MOST_VALUES))}
+        for built in self.open_loops.values():
+            built.room = self.bound.room
+        self.watched = set(plan.outputs.values()) | set(plan.constraints)
+        self.controls = [LoopControl(loop, plan, self.operators) for loop in plan.loops]
+        self.receivers = {name: self._receiver(name) for name in self.operators}
+        self.hearing: dict[str, Hear] = {}
+        self.stream_ports = ports_fed_by(plan, "stream")
+        self._start_ports = ports_fed_by(plan, "start").get("", [])
+        self._arrival_ports = ports_fed_by(plan, "arrivals").get("", [])
+
+    # --- what enters ----------------------------------------------------------------------------------------------------
+
+    def beginning(self) -> list[Message]:
+        """The program's own facts."""
+        by_predicate: dict[str, list[Fact]] = {}
+        for predicate, row, lo, hi in self.plan.facts:
+            by_predicate.setdefault(predicate, []).append((row, lo, hi))
+        return [
+            (step, port, by_predicate[predicate])
+            for predicate, ports in ports_fed_by(self.plan, "facts").items()
+            for step, port in ports
+            if predicate in by_predicate
+        ]
+
+    def preceding(self, delivery: Delivery) -> list[Message]:
+        """What a delivery brings before its facts: ports whose gates have to be looked at again, and the start."""
+        messages: list[Message] = []
+        if self.gates:
+            messages += [(step, port, ()) for step, port in self._watch.observe(delivery)]
+        if delivery.start is not None:
+            start: Fact = ((), delivery.start, delivery.start)
+            messages += [(step, port, [start]) for step, port in self._start_ports]
+        return messages
+
+    def counted(self, arrivals: Sequence[Fact]) -> list[Message]:
+        """What a delivery brings for the windows that count facts."""
+        return [(step, port, arrivals) for step, port in self._arrival_ports]
+
+    # --- one operator ---------------------------------------------------------------------------------------------------
+
+    def _receiver(self, name: str) -> Receive:
+        """What lets one operator take messages; an OperatorError names the step, the rule and the fact on which it fails.
+
+        StateError where more is held by now than may be, or where it would make more than that.
+        """
+        operator, bound = self.operators[name], self.bound
+
+        def take(port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+            try:
+                out = operator.receive(port, facts, frontier)
+            except Exception as error:
+                raise self._failure(name, port, facts, error) from error
+            bound.left -= len(facts) + len(out) if out else len(facts)
+            if bound.left < 0:
+                bound.count()
+            return out
+
+        gates = {port: gate for (step, port), gate in self.gates.items() if step == name}
+        if not gates:
+            return take
+
+        def take_gated(port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+            gate = gates.get(port)
+            if gate is None:
+                return take(port, facts, frontier)
+            bound.left -= len(facts)
+            facts, frontier = gate.take(facts, frontier)
+            bound.left += len(facts)
+            return take(port, facts, frontier)
+
+        return take_gated
+
+    def listen(self, name: str, hear: Hear | None) -> None:
+        """Tell `hear` what a step takes and sends; with None, nobody any more."""
+        plain, inputs = self._receiver(name), self.steps[name].inputs
+        self.receivers[name] = plain
+        self.hearing.pop(name, None)
+        if hear is None:
+            return
+        self.hearing[name] = hear
+
+        def take(port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+            out = plain(port, facts, frontier)
+            if facts:
+                hear(inputs[port].name or inputs[port].kind, facts)
+            if out:
+                hear("", out)
+            return out
+
+        self.receivers[name] = take
+
+    def advance(self, name: str, frontiers: Sequence[int]) -> list[Fact]:
+        """Let one operator, before whose ports there are no gates, take how far all of them have come."""
+        try:
+            out = self.operators[name].advance(frontiers)
+        except Exception as error:
+            raise self._failure(name, 0, (), error) from error
+        if out:
+            self._made(name, out)
+        return out
+
+    def go_through(self, number: int, frontiers: Sequence[int]) -> list[Fact]:
+        """Let what holds in a loop come as far as all that feeds it."""
+        try:
+            out = self.open_loops[number].advance(frontiers)
+        except EndlessError as error:
+            name = self.plan.loops[number].members[error.member]
+            time = min(frontiers)
+            raise self.creates_values(self.controls[number], name, (error.row, time, time)) from error
+        except NoRoomError as error:
+            name = self.plan.loops[number].members[0]
+            raise self.bound.error(Holding(error.rows, partial(self._tell, name))) from error
+        self.bound.moved(len(out))
+        return out
+
+    def announced_rows(self, name: str) -> list[tuple[Row, int]]:
+        """The rows that a step has announced and not taken back, and since when they are open."""
+        number = self.steps[name].loop
+        if number in self.open_loops:
+            return self.open_loops[number].open_of(self.plan.loops[number].members.index(name))
+        return self.operators[name].announced_rows()
+
+    def release(self, name: str, time: int) -> list[Fact]:
+        """Let a hold inside a loop pass what begins by a time."""
+        operator = self.operators[name]
+        released = operator.release(time) if isinstance(operator, Hold) else []
+        self._made(name, released)
+        return released
+
+    def _made(self, name: str, facts: Sequence[Fact]) -> None:
+        """A step has sent something though nothing has come."""
+        self.bound.moved(len(facts))
+        if name in self.hearing and facts:
+            self.hearing[name]("", facts)
+
+    def _failure(self, name: str, port: int, facts: Sequence[Fact], error: Exception) -> TidelogError:
+        """Name the fact on which an operator fails, by feeding it one by one; the engine stops, so its state may suffer."""
+        if isinstance(error, NoRoomError):
+            return self.bound.error(Holding(error.rows, partial(self._tell, name)))
+        step, culprit = self.steps[name], "(the frontier)"
+        for fact in facts:
+            try:
+                self.operators[name].feed(port, [fact])
+            except Exception:
+                culprit = format_atom(step.inputs[port].name or "start", fact[0])
+                break
+        return OperatorError(step.id, step.source or step.rule or step.id, culprit, f"{type(error).__name__}: {error}")
+
+    # --- what is held ---------------------------------------------------------------------------------------------------
+
+    def holding_of(self, name: str, on_the_way: int) -> Holding:
+        """What a step stores, with so many facts that it has made and nobody has taken yet."""
+        rows = self.operators[name].entries() + on_the_way // ON_THE_WAY
+        number = self.steps[name].loop
+        if number in self.open_loops and name == self.plan.loops[number].members[0]:
+            rows += self.open_loops[number].entries()
+        return Holding(rows, partial(self._tell, name))
+
+    def _tell(self, name: str) -> tuple[str, str]:
+        """The rule of a step, or what else it is, and its place; of several rules, the one that has given most."""
+        step = self.steps[name]
+        while not step.source and (fed_by := [feed.name for feed in step.inputs if feed.kind == "step"]):
+            step = self.steps[max(fed_by, key=lambda feeder: self.operators[feeder].sent)]
+        if not step.source:
+            return f"the facts of `{step.predicate}`", ""
+        return f"the rule `{step.source}`", place_of(self.plan.program, step.source)
+
+    def answers_of(self, output: str, rows: int) -> Holding:
+        """What an output has told, and the emission keeps."""
+        what, place = self._tell(self.plan.outputs[output])
+        return Holding(rows, lambda: (f"answers that wait to be told, of {what}", place))
+
+    def creates_values(self, control: LoopControl, name: str, fact: Fact) -> OperatorError:
+        """The error for a loop that computes new values without end."""
+        step = self.steps[control.loop.creates_values[0]]
+        text = format_record((self.steps[name].predicate, *fact), self.plan.timeline)
+        reason = f"the recursion creates new values without end (more than {MOST_VALUES:,} facts in one go)"
+        return OperatorError(step.id, step.source, text, reason)
+
+    # --- state ----------------------------------------------------------------------------------------------------------
+
+    def statistics(self) -> dict[str, OperatorStatistics]:
+        """What each step has done and holds."""
+        slept, spared = self._watch.slept(), self._watch.dropped()
+        found = {
+            name: replace(operator.statistics(), slept=slept.get(name, 0), spared=spared.get(name, 0))
+            for name, operator in self.operators.items()
+        }
+        for number, loop in self.open_loops.items():
+            name, more = self.plan.loops[number].members[0], loop.statistics()
+            found[name] = replace(
+                found[name],
+                received=found[name].received + more.received,
+                sent=found[name].sent + more.sent,
+                entries=found[name].entries + more.entries,
+                failed_evaluations=found[name].failed_evaluations + more.failed_evaluations,
+                evaluations=found[name].evaluations + more.evaluations,
+            )
+        return found
+
+    def unfinished(self) -> list[str]:
+        """The loops that had no end when the stream ended, each with how far it was followed."""
+        point = self.plan.timeline.format_point
+        return [
+            f"the recursion through {self._circle(control.loop)} has no end: followed up to {point(control.present)}"
+            for control in self.controls
+            if control.unfinished
+        ]
+
+    def _circle(self, loop: Loop) -> str:
+        """The predicates of a loop, as the program names them."""
+        origins = self.plan.normal.origins
+        names = dict.fromkeys(self.steps[name].predicate for name in loop.members)
+        written = [name for name in names if name not in origins]
+        return ", ".join(written or dict.fromkeys(head_predicate(origins[name].head) or name for name in names))
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state of every operator and loop as plain data."""
+        return {
+            "operators": {name: operator.snapshot() for name, operator in self.operators.items()},
+            "loops": [
+                {**control.snapshot(), "open": loop and loop.snapshot()}
+                for control in self.controls
+                for loop in (self.open_loops.get(control.loop.number),)
+            ],
+            "prospects": self._watch.snapshot(),
+            "arrangements": {
+                arrangement.name: arrangement.store.snapshot()
+                for sharing in self.sharing.values()
+                for arrangement in sharing.arrangements
+            },
+        }
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue where a snapshot was taken."""
+        for sharing in self.sharing.values():
+            sharing.clear()
+        for name, state in unshared(data, self.plan)["operators"].items():
+            self.operators[name].restore(state)
+        for control, state in zip(self.controls, data["loops"], strict=True):
+            control.restore(state)
+            loop = self.open_loops.get(control.loop.number)
+            if loop is not None:
+                loop.restore(state["open"])
+        self._watch.restore(data["prospects"])

@@ -1,0 +1,419 @@
+"""The graph run to completion for each delivery of the intake, in one thread.
+
+Time is kept in one place. The watermark is known to the network, and told to nobody: how far a step is known follows from it
+by the step's lead, and is asked for only where the plan cannot tell. A unit runs when facts have come for it, or when its
+**deadline** has: the watermark at which it has something to tell though nothing new has come (a negation that is decided, a
+fact that may pass on into a loop). So an event costs what it changes, and a moment at which nothing happens costs nothing,
+however many rules there are.
+
+Forgetting has no deadline: a unit catches up and forgets once it has taken as many facts as that costs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from tidelog.operators.joins.antijoin import AntiJoin
+from tidelog.operators.joins.open_antijoin import OpenAntiJoin
+from tidelog.operators.metric.latch import Latch
+from tidelog.operators.operator import shift
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.plan.plan import Feed, Plan, SteppedShape, UnionShape
+from tidelog.runtime.intake.intake import Delivery
+from tidelog.runtime.network.graph import Graph, Hear, Message, Port
+from tidelog.runtime.network.outlet import Outlet
+from tidelog.runtime.network.readers import Readers, constants
+from tidelog.runtime.network.state_bound import Holding, StateBound
+from tidelog.runtime.network.units import LoopUnit, StepUnit, Unit
+
+
+class Network:
+    """Drives a graph: what a delivery brings runs through it unit by unit, in the plan's order.
+
+    While it is `eager`, every unit catches up at each move of the watermark, as the definition of a frontier has it; the
+    answers and their order are the same. A port that is `muted` gets nothing from the step that feeds it.
+    """
+
+    def __init__(
+        self, plan: Plan, outlet: Outlet, bound: StateBound, prospects: bool = True, muted: Collection[Port] = ()
+    ) -> None:
+        self.graph = Graph(plan, prospects, bound, muted)
+        bound.watch("steps", self._holdings)
+        self._outlet = outlet
+        self.eager = False
+        self.has_begun = False
+        self._follows_arrivals, self._outlet_waits = outlet.follows_arrivals, outlet.waits
+        self._watermark = NEG
+        self._version = 0
+        self._start_frontier = NEG
+        self._agenda: list[int] = []  # the units to run, by their place in the plan's order
+        self._deadlines: list[tuple[int, int]] = []  # a watermark, and the unit that is due at it
+        self._units: list[Unit] = []
+        self._unit_of: dict[str, Unit] = {}
+        self._wanted: list[tuple[int, str]] = []  # a watermark, and the output of which the outlet wants to hear then
+        self._wanted_at = dict.fromkeys(self.graph.watched, POS)
+        self._build(plan)
+        stream = self.graph.stream_ports.items()
+        self._entries = {name: Readers(self.graph, ports, self._unit_of, self._agenda) for name, ports in stream}
+
+    def _build(self, plan: Plan) -> None:
+        loops: dict[int, LoopUnit] = {}
+        for step in plan.steps:
+            unit: Unit
+            if step.loop is None:
+                unit = StepUnit(len(self._units), self.graph, self._outlet.receive, step)
+            elif step.loop in loops:
+                self._unit_of[step.id] = loops[step.loop]
+                continue
+            else:
+                loop = plan.loops[step.loop]
+                unit = loops[step.loop] = LoopUnit(len(self._units), self.graph, self._outlet.receive, loop)
+            self._unit_of[step.id] = unit
+            self._units.append(unit)
+        steps: dict[int, list[str]] = {}
+        for name, unit in self._unit_of.items():
+            steps.setdefault(unit.index, []).append(name)
+        for unit in self._units:
+            self._place(unit, steps[unit.index])
+        for name, unit in self._unit_of.items():
+            self._line_up(name, unit)
+
+    def _line_up(self, name: str, unit: Unit) -> None:
+        """Join a quiet unit with the only one that reads it, if that is quiet, too, and reads all of it."""
+        ports = self.graph.outer[name]
+        if isinstance(unit, StepUnit) and unit.is_quiet and len(ports) == 1:
+            after = self._unit_of[ports[0][0]]
+            if isinstance(after, StepUnit) and after.is_quiet and not constants(self.graph, *ports[0]):
+                unit.go_on_with(after, ports[0][1], self._agenda)
+
+    def _place(self, unit: Unit, names: Sequence[str]) -> None:
+        feeds = [feed for name in names for feed in self.graph.steps[name].inputs]
+        upstream = dict.fromkeys(self._unit_of[feed.name] for feed in feeds if feed.kind == "step")
+        unit.place(
+            [other for other in upstream if other is not unit],
+            len(feeds),
+            is_irregular=any(map(self._is_irregular, names)),
+            is_steady=all(map(self._is_steady, names)),
+        )
+        outer = {name: ports for name in names if (ports := self.graph.outer[name])}
+        brings = {
+            name: Readers(self.graph, ports, self._unit_of, self._agenda, self.graph.sharing.get(name)).bring
+            for name, ports in outer.items()
+        }
+        unit.connect(brings, [name for name in names if name in self.graph.watched])
+        unit.follow({feed: lead for feed in feeds if (lead := self._lead_of(feed)) is not None})
+        judges_rows = any(gate.rows is not None for (name, _), gate in self.graph.gates.items() if name in names)
+        unit.is_quiet = not (unit.waits or judges_rows or (unit.watched and self._outlet_waits))
+
+    def _lead_of(self, feed: Feed) -> int | None:
+        """How far what feeds a port lies ahead of the watermark, wherever that is; None where it has to be asked."""
+        if feed.kind != "step":
+            return 0 if feed.kind not in ("start", "facts") else None
+        lead = self.graph.plan.leads[feed.name]
+        return lead if self._unit_of[feed.name].is_steady and NEG < lead < POS else None
+
+    def _is_steady(self, name: str) -> bool:
+        """Whether a step tells all that is due, and nothing that lies before its frontier as the plan knows it."""
+        step = self.graph.steps[name]
+        if step.loop is not None and self.graph.plan.loops[step.loop].holds:
+            return False
+        return not isinstance(step.shape, UnionShape) or step.shape.reach == 1 or step.shape.passes
+
+    def _is_irregular(self, name: str) -> bool:
+        """Whether a step may be known further than its lead says, or be kept from facts meanwhile."""
+        step = self.graph.steps[name]
+        is_gated = any((name, port) in self.graph.gates for port in range(len(step.inputs)))
+        return is_gated or self.graph.operators[name].far_sighted or isinstance(step.shape, SteppedShape)
+
+    # --- what comes in --------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Send the program's own facts, which are complete from the start; at the latest the first delivery does."""
+        if self.has_begun:
+            return
+        self.has_begun = True
+        self._bring(self.graph.beginning())
+        for unit in self._units:
+            self._enqueue(unit)
+        self._run()
+        self._catch_up_all()
+        self._judge()
+
+    def deliver(self, delivery: Delivery) -> None:
+        """Run a delivery of the intake through the graph."""
+        if not self.has_begun:
+            self.begin()
+        has_points = self._follows_arrivals and self._outlet.arrive(delivery)
+        moved = delivery.frontier > self._watermark
+        if moved:
+            self._watermark = delivery.frontier
+            self._version += 1
+        self._enter(delivery)
+        if self._deadlines and self._deadlines[0][0] <= self._watermark:
+            self._wake()
+        if self._agenda:
+            self._run()
+        if moved and (self.eager or self._watermark >= POS):
+            self._catch_up_all()
+        if has_points:
+            self._look_at_outputs()
+        if self._wanted and self._watermark < POS:  # at the end all have been told how far they came
+            self._tell_frontiers()
+        if self._outlet.accused:
+            self._judge()
+
+    def _judge(self) -> None:
+        """All that is due has run: tell what is violated."""
+        self._outlet.judge(self._frontier_of)
+
+    def _frontier_of(self, name: str) -> int:
+        """How far a step is known, all that is due having run."""
+        unit = self._unit_of[name]
+        return unit.frontier(name) if unit.is_irregular else shift(self._watermark, self.graph.plan.leads[name])
+
+    def deadline(self) -> int:
+        """The least watermark at which something is to be told though nothing new comes; POS where nothing is.
+
+        What goes on holding may wait to be told of until then.
+        """
+        due = min([unit.due for unit in self._units], default=POS)
+        for name in self.graph.watched:
+            frontier = POS if self._unit_of[name].is_irregular else self._outlet.due(name)
+            if frontier < POS:
+                due = min(due, shift(frontier, -self.graph.plan.leads[name]))
+        return max(due, self._watermark + 1)
+
+    def _enter(self, delivery: Delivery) -> None:
+        """Leave what a delivery brings with the units that read it."""
+        starts = delivery.start is not None
+        if starts or delivery.frontier >= POS:
+            self._start_frontier = POS
+        if starts or self.graph.gates:
+            self._bring(self.graph.preceding(delivery))
+        for predicate, facts in delivery.facts.items():
+            if predicate in self._entries:
+                self._entries[predicate].bring(facts)
+        if delivery.arrivals:
+            self._bring(self.graph.counted(delivery.arrivals))
+
+    def _wake(self) -> None:
+        """Put on the agenda what is due."""
+        deadlines = self._deadlines
+        while deadlines and deadlines[0][0] <= self._watermark:
+            due, index = heappop(deadlines)
+            if self._units[index].due == due:
+                self._units[index].due = POS
+                self._enqueue(self._units[index])
+
+    def presume(self, until: Mapping[str, int]) -> None:
+        """Let steps that negate take it that what is there stays so, each until a time (encoded).
+
+        All are told before how far time has come, so it does not matter when they looked last.
+        """
+        self._catch_up_all()
+        for name, time in until.items():
+            operator = self.graph.operators[name]
+            if isinstance(operator, AntiJoin | OpenAntiJoin | Latch):
+                operator.presume(time)
+
+    def announce(self, messages: Sequence[Message]) -> None:
+        """Let steps know what is open on their ports already, and come as far as the watermark allows."""
+        self._bring(messages)
+        self._run()
+        self._catch_up_all()
+        self._judge()
+
+    def listen(self, step: str, hear: Hear | None) -> None:
+        """Tell `hear` what a step takes and sends from now on; with None, nobody any more."""
+        self.graph.listen(step, hear)
+        unit = self._unit_of[step]
+        if isinstance(unit, StepUnit):
+            unit.refresh()
+
+    def hear_as(self, other: Network) -> None:
+        """Whoever listens to steps of another network of the same plan listens to them here from now on."""
+        for step, hear in other.graph.hearing.items():
+            self.listen(step, hear)
+
+    def rest(self) -> None:
+        """The stream stops before its end: let all be told that is known."""
+        self._catch_up_all()
+        self._judge()
+        self._outlet.rest()
+
+    def _look_at_outputs(self) -> None:
+        """What the outlet waits for has changed, though nothing was sent."""
+        for unit in self._units:
+            if unit.watched:
+                self._enqueue(unit)
+        self._run()
+
+    def may_wait(self) -> bool:
+        """Whether there may ever be a deadline."""
+        return self._outlet_waits or any(not isinstance(unit, StepUnit) or unit.waits for unit in self._units)
+
+    def _tell_frontiers(self) -> None:
+        """All that is due has run, so each regular output is known as far as its lead says: tell who waits for it."""
+        wanted = self._wanted
+        while wanted and wanted[0][0] <= self._watermark:
+            due, name = heappop(wanted)
+            if self._wanted_at[name] == due:
+                self._wanted_at[name] = POS
+                self._outlet.receive(name, (), self._frontier_of(name))
+                self._want(name, self._watermark + 1)
+
+    def _want(self, name: str, earliest: int = NEG) -> None:
+        """Note at which watermark the outlet wants to hear of a regular output."""
+        frontier = self._outlet.deadline(name)
+        if frontier < POS:
+            due = max(earliest, shift(frontier, -self.graph.plan.leads[name]))
+            if due < self._wanted_at[name]:
+                self._wanted_at[name] = due
+                heappush(self._wanted, (due, name))
+
+    def _bring(self, messages: Sequence[Message]) -> None:
+        unit_of, agenda = self._unit_of, self._agenda
+        for message in messages:
+            unit = unit_of[message[0]]
+            unit.pending.append(message)
+            if not unit.queued:
+                unit.queued = True
+                heappush(agenda, unit.index)
+
+    # --- running --------------------------------------------------------------------------------------------------------
+
+    def _enqueue(self, unit: Unit) -> None:
+        if not unit.queued:
+            unit.queued = True
+            heappush(self._agenda, unit.index)
+
+    def _run(self) -> None:
+        agenda, units = self._agenda, self._units
+        is_told = NEG < self._watermark < POS and not self.eager
+        while agenda:
+            unit = units[heappop(agenda)]
+            unit.queued = False
+            has_facts = unit.pending or unit.made
+            is_new = has_facts or unit.version != self._version
+            if is_told and is_new and unit.is_prompt and not unit.is_quiet and isinstance(unit, StepUnit):
+                unit.version = self._version
+                unit.run(self._watermark)
+                self._note(unit, self._deadline(unit))
+                continue
+            if has_facts:
+                unit.take()
+            if not unit.is_quiet or unit.credit >= unit.cost:
+                self._look_at(unit)
+
+    def _look_at(self, unit: Unit) -> None:
+        """Let a unit catch up if something is due, or much may be forgotten; then note when to look at it again."""
+        due = self._deadline(unit)
+        if due <= self._watermark or unit.credit >= unit.cost:
+            self._catch_up(unit)
+            due = self._deadline(unit)
+        self._note(unit, due)
+
+    def _note(self, unit: Unit, due: int) -> None:
+        """Note when to look at a unit again that has come as far as it can."""
+        if due <= self._watermark:  # it waits for something that no lead tells: perhaps the next move brings it
+            due = self._watermark + 1
+        if due < unit.due:
+            unit.due = due
+            heappush(self._deadlines, (due, unit.index))
+        if not unit.is_irregular and self._outlet_waits:
+            for name in unit.watched:
+                self._want(name)
+
+    def _deadline(self, unit: Unit) -> int:
+        if unit.is_irregular and unit.watched and any(self._outlet.deadline(name) < POS for name in unit.watched):
+            return NEG
+        return POS if unit.is_quiet else unit.deadline()
+
+    def _catch_up(self, unit: Unit) -> None:
+        """Come as far as the watermark allows: what is upstream first, and what that sends before its frontier.
+
+        What is steady need not: all that was due upstream has run. But at the stream's end nothing is due: all catch up.
+        """
+        if unit.waits_for or self.eager or self._watermark >= POS:
+            self._catch_up_behind(unit)
+        elif unit.version != self._version:
+            self._settle(unit)
+
+    def _catch_up_behind(self, unit: Unit) -> None:
+        stack = [unit]
+        while stack:
+            top = stack[-1]
+            first = top.upstream if self.eager or self._watermark >= POS else top.waits_for
+            behind = [found for found in first if found.version != self._version]
+            if behind:
+                stack += behind
+                continue
+            stack.pop()
+            if top.version != self._version:
+                self._settle(top)
+
+    def _settle(self, unit: Unit) -> None:
+        unit.version = self._version
+        unit.credit = 0
+        if unit.pending or unit.made:
+            unit.take()
+        unit.settle(self._watermark if NEG < self._watermark < POS and not self.eager else None, self._reach)
+        for name in unit.watched:
+            self._outlet.receive(name, (), unit.frontier(name))
+
+    def _reach(self, feed: Feed) -> int:
+        """How far what feeds a port has come, where the watermark alone does not tell."""
+        if feed.kind == "step":
+            unit = self._unit_of[feed.name]
+            if unit.is_steady and not self.eager:
+                return shift(self._watermark, self.graph.plan.leads[feed.name])
+            return unit.frontier(feed.name)
+        if feed.kind == "start":
+            return self._start_frontier
+        return POS if feed.kind == "facts" else self._watermark
+
+    def _catch_up_all(self) -> None:
+        for unit in self._units:
+            self._catch_up(unit)
+            self._run()
+
+    def _holdings(self) -> Iterator[Holding]:
+        """What each step stores, with what it has made and nobody has taken yet."""
+        way = Counter[str]()
+        for unit in self._units:
+            unit.count_waiting(way)
+        for name in self.graph.steps:
+            yield self.graph.holding_of(name, way[name])
+
+    # --- state ----------------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state of the graph, between two deliveries, as plain data."""
+        self.begin()
+        return {"graph": self.graph.snapshot(), "watermark": self._watermark, "start": self._start_frontier}
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue where a snapshot was taken."""
+        self.has_begun = True
+        self.graph.restore(data["graph"])
+        self._watermark, self._start_frontier = data["watermark"], data["start"]
+        self._version += 1
+        for unit in self._units:
+            if isinstance(unit, LoopUnit):
+                unit.restore_frontiers()
+            unit.due = POS
+        self._deadlines.clear()
+        for unit in self._units:
+            due = max(self._deadline(unit), self._watermark + 1)
+            if due < POS:
+                unit.due = due
+                self._deadlines.append((due, unit.index))
+        heapify(self._deadlines)
+        self._wanted.clear()
+        self._wanted_at = dict.fromkeys(self.graph.watched, POS)
+        for name in self.graph.watched:
+            if not self._unit_of[name].is_irregular:
+                self._want(name)

@@ -1,0 +1,150 @@
+"""The outlet: what comes out at the watched steps becomes answers and violations, which wait here to be pulled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tidelog.operators.stores.coverage import Coverage
+from tidelog.plans.data.facts import Fact, Record
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.emission.emission import Runs, emission
+from tidelog.runtime.emission.held import Held
+from tidelog.runtime.emission.violations import Violation, Violations
+from tidelog.runtime.intake.intake import Delivery
+from tidelog.runtime.network.state_bound import StateBound
+from tidelog.runtime.ports.interfaces import EmitMode
+
+
+class Outlet:
+    """Takes new coverage of outputs and constraints, and how far each is known; makes `answers` and `violated` of it."""
+
+    def __init__(self, plan: Plan, emit: EmitMode, bound: StateBound, *, keeps_held: bool = False) -> None:
+        self.answers: list[Record] = []
+        self.violated: list[Violation] = []
+        announced = {name: found for name, step in plan.outputs.items() if (found := plan.announcing.get(step))}
+        self._emission = emission(emit, plan.outputs, announced)
+        self._emission.room = bound.room
+        self._violations = Violations(plan)
+        self._constraints = plan.constraints
+        leads = {output: plan.leads[step] for output, step in plan.outputs.items()}
+        self.held = Held(leads) if keeps_held else None
+        """What holds of the outputs, where somebody wants to know."""
+        self.accused: dict[str, list[Fact]] = {}
+        """What has come of constraints, to be judged when all that is due has run, in whatever order it came."""
+        self.since: dict[str, int] = {}
+        """Watched steps of which nothing is told that lies before a time: they were not there then."""
+        self.told: dict[str, Coverage] = {}
+        """Of some outputs what was told by another program, before this one took its place: it is not told again."""
+        self.waits, self.follows_arrivals = self._emission.waits, self._emission.follows_arrivals
+
+    def receive(self, step: str, facts: Sequence[Fact], frontier: int) -> None:
+        """Take new coverage of a watched step, and how far it is known now."""
+        if self.since and facts:
+            facts = _from(self.since.get(step, NEG), facts)
+        if step in self._constraints:
+            if facts:
+                self.accused.setdefault(step, []).extend(facts)
+        else:
+            if facts and self.held is not None:
+                self.held.receive(step, facts)
+            self.answers += self._untold(self._emission.receive(step, facts, frontier))
+            if step in self.told:
+                self._forget(step, frontier)
+
+    def _untold(self, records: list[Record]) -> list[Record]:
+        if not self.told or not records:
+            return records
+        found: list[Record] = []
+        for record in records:
+            told = self.told.get(record[0])
+            found += [record] if told is None else [(record[0], *fact) for fact in told.insert([record[1:]])]
+        return found
+
+    def _forget(self, output: str, frontier: int) -> None:
+        """What was told is forgotten once nothing more can come for it."""
+        told = self.told[output]
+        told.forget(frontier)
+        if not told.rows:
+            del self.told[output]
+
+    def forget(self, frontier: int) -> None:
+        """The stream is complete up to a time: what has ended need not be kept."""
+        if self.held is not None:
+            self.held.forget(frontier)
+
+    def judge(self, frontier_of: Callable[[str], int]) -> None:
+        """Tell which violations begin with what has come of constraints, by how far each of these is known now."""
+        accused, self.accused = self.accused, {}
+        for step, facts in accused.items():
+            self.violated += self._violations.receive(step, facts, frontier_of(step))
+
+    def arrive(self, delivery: Delivery) -> bool:
+        """Input facts arrived at some time points; returns whether outputs that are known already may have more to tell."""
+        self.answers += self._emission.arrive(delivery.points, delivery.frontier)
+        return bool(delivery.points)
+
+    def deadline(self, step: str) -> int:
+        """The frontier of a watched step at which there is something to tell though nothing new comes; POS if nothing is."""
+        return POS if step in self._constraints else self._emission.deadline(step)
+
+    def due(self, step: str) -> int:
+        """The same, but that what goes on holding may wait to be told of until there is something else to tell."""
+        return POS if step in self._constraints else self._emission.due(step)
+
+    def finish(self) -> None:
+        """The stream has ended, and all has been received."""
+        self.answers += self._untold(self._emission.finish())
+
+    def rest(self) -> None:
+        """The stream has stopped before its end: tell what is known and was left untold."""
+        self.answers += self._untold(self._emission.rest())
+
+    @property
+    def violations(self) -> int:
+        """How many violations there were."""
+        return self._violations.count
+
+    def entries(self) -> Iterator[tuple[str, int]]:
+        """How many ranges wait for their end, by output."""
+        yield from self._emission.entries().items()
+        if self.held is not None:
+            yield from self.held.entries().items()
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state as plain data, without what waits to be pulled."""
+        since = dict(self.since)
+        held = None if self.held is None else self.held.snapshot()
+        emitted, violated = self._emission.snapshot(), self._violations.snapshot()
+        told = {output: told.snapshot() for output, told in self.told.items()}
+        return {"emission": emitted, "violations": violated, "since": since, "held": held, "told": told}
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue where a snapshot was taken."""
+        self._emission.restore(data["emission"])
+        self._violations.restore(data["violations"])
+        self.since = dict(data["since"])
+        if self.held is not None:
+            self.held.restore(data.get("held") or self._kept())
+        self.told = {}
+        for output, told in data["told"].items():
+            self.told[output] = Coverage()
+            self.told[output].restore(told)
+        self.answers.clear()
+        self.violated.clear()
+        self.accused.clear()
+
+    def _kept(self) -> dict[str, Any]:
+        """What the emission knows to hold, in the form of `Held.snapshot`, where nobody wanted to know it before."""
+        kept = self._emission
+        stored = kept.coverage if isinstance(kept, Runs) else {}
+        return {
+            output: [store.snapshot(), [[list(row), lo] for row, lo in kept.opened(output)]]
+            for output, store in stored.items()
+        }
+
+
+def _from(begin: int, facts: Sequence[Fact]) -> Sequence[Fact]:
+    """The part of some coverage that lies at a time or behind it."""
+    return [(row, max(lo, begin), hi) for row, lo, hi in facts if hi >= begin]

@@ -1,0 +1,1 @@
+"""What the runtime asks of its ends: sources, sinks, and what stores a durable run."""

@@ -1,0 +1,1 @@
+"""Sessions: the engine for embedding, whole or as one stage."""

@@ -1,0 +1,26 @@
+"""What a session has done, in figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tidelog.operators.ask.asker import AskerStatistics
+from tidelog.operators.operator import OperatorStatistics
+from tidelog.runtime.intake.intake import IntakeStatistics
+from tidelog.runtime.intake.source_state import SourceStatistics
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStatistics:
+    """What a session has done: its intake's counts, each step's, each question's, each source's."""
+
+    intake: IntakeStatistics
+    steps: dict[str, OperatorStatistics]
+    violations: int
+    questions: dict[str, AskerStatistics] = field(default_factory=dict)
+    sources: dict[str, SourceStatistics] = field(default_factory=dict)
+
+    @property
+    def entries(self) -> int:
+        """How many ranges are stored in all steps together."""
+        return sum(step.entries for step in self.steps.values())

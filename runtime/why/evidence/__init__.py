@@ -1,0 +1,1 @@
+"""When formulas hold, and what that rests on, by the definitions."""

@@ -1,0 +1,120 @@
+"""A program's rules, made ready to be looked at backwards: as they are written, with times as the timeline has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+
+from tidelog.plans.language.printing import format_statement
+from tidelog.plans.normal.program import begin
+from tidelog.plans.normal.times.resolve_times import resolve_times
+from tidelog.plans.tree.names import variables
+from tidelog.plans.tree.syntax import (
+    Aggregate,
+    Atom,
+    Conjunction,
+    Expression,
+    Formula,
+    Latest,
+    Negation,
+    Program,
+    Rule,
+    TimePoint,
+    Unary,
+    UnaryOperator,
+    Variable,
+    Wildcard,
+)
+from tidelog.plans.tree.thresholds import mark_thresholds
+from tidelog.plans.tree.traverse import children, rebuild
+
+_BACK: Mapping[str, UnaryOperator] = {"boxplus": "diamondminus", "boxminus": "diamondplus"}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Clause:
+    """A rule `head :- body` with an atom for its head.
+
+    `reason` holds wherever the rule says that the head's atom holds: it is the conjunction `body` below a diamond for each
+    box of the head. With a `point`, `p(X)@T+k`, it is when `body` holds at any time that the head holds at T+k. `text` is
+    the rule as written; wildcards have become variables whose names begin with `_`.
+    """
+
+    text: str
+    head: Atom
+    reason: Formula
+    body: tuple[Formula, ...]
+    point: TimePoint | None
+
+
+@dataclass(frozen=True, slots=True)
+class Clauses:
+    """The rules of a program by the predicate that they derive."""
+
+    by_head: Mapping[str, tuple[Clause, ...]]
+
+    def of(self, predicate: str) -> tuple[Clause, ...]:
+        """The rules that derive a predicate, in the order of the text."""
+        return self.by_head.get(predicate, ())
+
+
+def clauses_of(program: Program) -> Clauses:
+    """The rules of a program that compiles; constraints are left out."""
+    found: dict[str, tuple[Clause, ...]] = {}
+    for rule, written in _resolved(program):
+        clause = _clause(rule, written)
+        if clause is not None:
+            found[clause.head.predicate] = (*found.get(clause.head.predicate, ()), clause)
+    return Clauses(found)
+
+
+def _resolved(program: Program) -> Iterator[tuple[Rule, Rule]]:
+    """Each rule with its times in the program's unit, and as it was written."""
+    normal = resolve_times(begin(program))
+    return zip(normal.rules, normal.sources, strict=True)
+
+
+def _clause(rule: Rule, written: Rule) -> Clause | None:
+    numbers = count()
+    body = tuple(_named(part, numbers) for part in mark_thresholds(rule).body)
+    reason: Formula = Conjunction(body)
+    head = rule.head
+    while isinstance(head, Unary):
+        reason = Unary(_BACK[head.operator], head.interval, reason)
+        head = head.operand
+    if not isinstance(head, Atom):
+        return None
+    return Clause(format_statement(written), replace(head, at=None), reason, body, head.at)
+
+
+def _named(formula: Formula, numbers: count[int]) -> Formula:
+    if isinstance(formula, Atom):
+        return replace(formula, arguments=tuple(_named_term(term, numbers) for term in formula.arguments))
+    if isinstance(formula, Latest):  # of what is held, `_` is no part
+        return formula
+    return rebuild(formula, lambda part: _named(part, numbers))
+
+
+def _named_term(term: Expression, numbers: count[int]) -> Expression:
+    return Variable(f"_{next(numbers)}") if isinstance(term, Wildcard) else term
+
+
+def variables_of(formula: Formula, *, negated: bool = True) -> set[str]:
+    """The names of the variables in atoms of a formula; without `negated`, outside negations alone."""
+    if isinstance(formula, Negation) and not negated:
+        return set()
+    names: set[str] = set()
+    if isinstance(formula, Aggregate):  # its other variables are its own
+        return set(variables(formula))
+    if isinstance(formula, Atom):
+        names = {term.name for term in formula.arguments if isinstance(term, Variable)}
+        if formula.at is not None:
+            names.add(formula.at.variable.name)
+    return names.union(*(variables_of(part, negated=negated) for part in children(formula)))
+
+
+def predicates_below(formula: Formula) -> set[str]:
+    """The predicates of a formula's atoms."""
+    own = {formula.predicate} if isinstance(formula, Atom) else set()
+    return own.union(*map(predicates_below, children(formula)))

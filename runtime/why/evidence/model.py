@@ -1,0 +1,148 @@
+"""What holds, and what of it was given: the facts that an explanation rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Literal
+
+from tidelog.operators.stores.coverage import Bounds
+from tidelog.plans.data.facts import Record, Row
+from tidelog.plans.data.repeating import Repeating
+from tidelog.plans.data.timeline import NEG, POS, Timeline
+from tidelog.plans.tree.syntax import Background, Constant, FactStatement, Program, Value
+from tidelog.runtime.why.evidence.ranges import Range, Ranges, among, intersected, subtracted, united, within
+
+Kind = Literal["input", "background", "program"]
+"""Where a fact that no rule derived comes from."""
+Rows = Mapping[Row, Bounds]
+Writing = Callable[[int, int], str] | None
+"""How times are written; None for how data have them."""
+Arrival = tuple[str, Row, int]
+"""An input fact at the time at which it begins."""
+
+MOST_REPEATED = 10_000
+"""So many ranges are laid out, at the most, of a fact that repeats for ever."""
+
+
+class Unbounded(Exception):
+    """What holds cannot be laid out: it repeats too often within the times that are looked at."""
+
+    def __init__(self, predicate: str) -> None:
+        self.predicate = predicate
+        super().__init__(predicate)
+
+
+class Model:
+    """All that holds, row by row, of a program and its facts.
+
+    `derived` is the coverage of each predicate, `given` what data hold of a predicate that rules derive, too (of the others
+    it is all), `repeating` what holds again and again for ever, `start` the stream's, and `arrivals` the input facts in the
+    order in which they came, which tuple windows count.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        timeline: Timeline,
+        derived: Mapping[str, Rows],
+        given: Mapping[str, Rows],
+        repeating: Iterable[Repeating] = (),
+        start: int | None = None,
+        arrivals: Sequence[Arrival] = (),
+    ) -> None:
+        self.timeline = timeline
+        self.start = NEG if start is None else start
+        self.arrivals = arrivals
+        self._derived = derived
+        self._given = given
+        self._repeating: dict[str, dict[Row, list[Repeating]]] = {}
+        for fact in repeating:
+            self._repeating.setdefault(fact.predicate, {}).setdefault(fact.row, []).append(fact)
+        self._stated = _stated(program, timeline)
+        self._backgrounds = {item.predicate for item in program.statements if isinstance(item, Background)}
+        self._indexes: dict[tuple[str, tuple[int, ...]], dict[Row, list[Row]]] = {}
+
+    def rows(self, predicate: str) -> Collection[Row]:
+        """The rows that hold at some time."""
+        known = self._derived.get(predicate, {})
+        repeating = self._repeating.get(predicate)
+        return {**known, **repeating}.keys() if repeating else known.keys()  # in a fixed order
+
+    def matching(self, predicate: str, columns: tuple[int, ...], key: Row) -> Sequence[Row]:
+        """The rows that hold at some time and have these values in these columns."""
+        index = self._indexes.get((predicate, columns))
+        if index is None:
+            index = self._indexes[predicate, columns] = {}
+            for row in self.rows(predicate):
+                index.setdefault(tuple([row[column] for column in columns]), []).append(row)
+        return index.get(key, ())
+
+    def ranges(self, predicate: str, row: Row, lo: int, hi: int, *, exact: bool = True) -> Ranges:
+        """When a row holds, within `lo … hi`. Where not `exact`, of what repeats for ever a part may be left out.
+
+        Unbounded where too much would have to be laid out.
+        """
+        bounds = self._derived.get(predicate, {}).get(row, [])
+        found = among(bounds, lo, hi)
+        repeating = self._repeating.get(predicate, {}).get(row)
+        if not repeating:
+            return found
+        for fact in repeating:
+            found += _laid_out(fact, lo, hi, exact=exact)
+        return united(found)
+
+    def given(self, predicate: str, row: Row, lo: int, hi: int) -> list[tuple[Range, Kind]]:
+        """What of a row was given within `lo … hi`, and where it comes from."""
+        rows = self._given.get(predicate, self._derived.get(predicate, {}))
+        bounds = rows.get(row, [])
+        rest = among(bounds, lo, hi)
+        if not rest:
+            return []
+        stated = intersected(rest, self._stated.get((predicate, row), []))
+        rest = subtracted(rest, stated)
+        found: list[tuple[Range, Kind]] = [(each, "program") for each in stated]
+        for each in rest:
+            is_background = predicate in self._backgrounds and bounds[0] == NEG and bounds[1] == POS
+            found.append((each, "background" if is_background else "input"))
+        return sorted(found)
+
+    def nearest(self, predicate: str, row: Row, lo: int, hi: int) -> Range | None:
+        """The range of a row that lies nearest to `lo … hi`, of what does not repeat."""
+        bounds = self._derived.get(predicate, {}).get(row, [])
+        pairs = [(bounds[i], bounds[i + 1]) for i in range(0, len(bounds), 2)]
+        return min(pairs, key=lambda pair: max(pair[0] - hi, lo - pair[1], 0), default=None)
+
+
+def _stated(program: Program, timeline: Timeline) -> dict[tuple[str, Row], Ranges]:
+    """When the facts hold that the program's own text states."""
+    found: dict[tuple[str, Row], Ranges] = {}
+    for predicate, row, lo, hi in stated_records(program, timeline):
+        found[predicate, row] = united([*found.get((predicate, row), []), (lo, hi)])
+    return found
+
+
+def stated_records(program: Program, timeline: Timeline) -> list[Record]:
+    """The facts of a program's own text, whose times have been resolved."""
+    records: list[Record] = []
+    for statement in program.statements:
+        if isinstance(statement, FactStatement):
+            row: list[Value] = [term.value for term in statement.atom.arguments if isinstance(term, Constant)]
+            times = (NEG, POS) if statement.interval is None else timeline.encode_interval(statement.interval)
+            records.append((statement.atom.predicate, tuple(row), *times))
+    return records
+
+
+def _laid_out(fact: Repeating, lo: int, hi: int, *, exact: bool) -> Ranges:
+    step = abs(fact.period)
+    reach = MOST_REPEATED * step
+    low, high = max(lo, fact.lo if fact.period > 0 else lo), min(hi, fact.hi if fact.period < 0 else hi)
+    if low > high:
+        return []
+    if high - low > reach:
+        if exact:
+            raise Unbounded(fact.predicate)
+        # the part that is nearest to where one looks from
+        low, high = (max(low, high - reach), high) if high < POS else (low, low + reach)
+        if low <= NEG:
+            return []
+    return within(sorted(fact.between(low, high)), lo, hi)

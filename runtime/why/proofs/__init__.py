@@ -1,0 +1,1 @@
+"""Proofs: found, checked for circles, and shown."""

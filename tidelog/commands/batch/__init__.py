@@ -1,0 +1,1 @@
+"""The commands of batch reasoning, and facts of whole files for them."""

@@ -1,0 +1,109 @@
+"""`tidelog materialise`: print everything that follows from a program and facts, the facts included."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tidelog.commands.batch.facts import (
+    add_batch_arguments,
+    add_iso,
+    go_on,
+    load,
+    load_batch_plan,
+    parse_facts,
+    say_inconsistent,
+    write_lines,
+)
+from tidelog.commands.batch.progress import Progress
+from tidelog.commands.numbers import whole
+from tidelog.commands.outcome import BAD, DONE, count, say
+from tidelog.connectors.formats.formatting import TimeFormatter
+from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.plans.data.facts import format_atom
+from tidelog.plans.data.refining import read_exactly
+from tidelog.plans.data.repeating import both_ways, going_on
+from tidelog.plans.data.timeline import Timeline
+from tidelog.plans.data.times import TimeReader
+from tidelog.plans.diagnostics.errors import DataError, EndlessError, SpecError
+from tidelog.runtime.batch.decisions.relevance import refined
+from tidelog.runtime.batch.materialisation import Materialisation
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes to its parser."""
+    add_batch_arguments(parser)
+    parser.add_argument("--until", metavar="T", help="derive nothing beyond this time")
+    parser.add_argument("--rounds", type=whole, metavar="K", help="apply the rules K times (default: until nothing is new)")
+    parser.add_argument(
+        "--strategy",
+        choices=("naive", "seminaive", "optimised"),
+        default="seminaive",
+        help="how a round is computed; what follows is the same (default seminaive)",
+    )
+    parser.add_argument("--stats", action="store_true", help="print what was done, on standard error")
+    add_iso(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Materialise, and print what holds, sorted by text; BAD, and nothing printed, where a constraint is violated."""
+    gc.disable()  # rows and coverage hold no circles, and the command ends: looking for them among millions is all cost
+    with Progress() as progress:
+        plan = load_batch_plan(options.program)
+        TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
+        specs = parse_facts(options.facts)
+        loader = load(plan, _timeline(plan, options.until), specs, progress)
+        done = Materialisation(refined(plan, loader.timeline), options.strategy, options.until, options.max_state)
+        done.load(loader.drain())
+        _go_on(done, progress, options.rounds, has_end=options.until is not None)
+        progress.clear()
+        if options.stats:
+            _show_statistics(done)
+        times = TimeFormatter(done.plan.timeline, options.iso)
+        if done.violation() is not None:
+            say_inconsistent(done.violation(), times)
+            return BAD
+        write_lines(sorted(_texts(done, times)))
+        return DONE
+
+
+def _go_on(done: Materialisation, progress: Progress, rounds: int | None, *, has_end: bool) -> None:
+    try:
+        go_on(done, progress, rounds)
+    except DataError as error:  # it has left the times that the timeline can hold
+        raise DataError(f"{error.reason}: use --until") from None
+    except EndlessError as error:
+        ends = "--rounds (a number)" if has_end else "--until (a time) or --rounds (a number)"
+        raise EndlessError(error.predicates, error.rounds, f"give it an end with {ends}") from None
+
+
+def _timeline(plan: BatchPlan, until: str | None) -> Timeline:
+    """The plan's timeline, fine enough for `--until`; SpecError where that is no time."""
+    if until is None:
+        return plan.timeline
+    try:
+        _, timeline = read_exactly(plan.timeline, lambda timeline: TimeReader(timeline).last(until))
+    except DataError as error:
+        raise SpecError(f"--until: {error}") from error
+    return replace(plan.timeline, resolution=timeline.resolution)
+
+
+def _texts(done: Materialisation, times: TimeFormatter) -> Iterator[str]:
+    for predicate, row, lo, hi in done.facts():
+        yield f"{format_atom(predicate, row)}@{times.at(lo, hi)}"
+    for fact, way in both_ways(done.repeating()):
+        text = f"{format_atom(fact.predicate, fact.row)}@{times.at(fact.lo, fact.hi)}"
+        yield text + going_on(times.length(abs(fact.period)), way)
+
+
+def _show_statistics(done: Materialisation) -> None:
+    """Rounds, what each brought, and how much work it was."""
+    statistics = done.statistics()
+    work = f"{count(statistics.evaluations, 'evaluation')}, {count(statistics.discarded, 'rule')} discarded"
+    say(f"{count(statistics.rounds, 'round')}; {work}")
+    first = statistics.rounds - len(statistics.facts) + 1
+    for number, new in enumerate(statistics.facts, first):
+        say(f"round {number}: {count(new, 'new range')}")

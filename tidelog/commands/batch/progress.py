@@ -1,0 +1,85 @@
+"""How far a batch command has come, on standard error, where a person is looking."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterable
+from types import TracebackType
+
+from tidelog.commands.outcome import count
+from tidelog.commands.streams.progress import bar
+from tidelog.runtime.batch.materialisation import Materialisation
+
+_INTERVAL = 0.25
+_WIDTH = 60
+
+
+class Progress:
+    """One line that is drawn anew, a few times a second: a bar while files are read, then the rounds. Used with `with`.
+
+    Nothing is drawn where standard error is no terminal.
+    """
+
+    def __init__(self) -> None:
+        self._is_shown = sys.stderr.isatty()
+        self._begin = time.monotonic()
+        self._next = self._begin + _INTERVAL
+        self._is_drawn = False
+        self._size = self._done = 0
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.clear()
+
+    def expect(self, paths: Iterable[str]) -> None:
+        """Take the size of the files that will be read; of what has none, such as a pipe, only the bytes are told."""
+        sizes = [_size(path) for path in paths]
+        self._size = 0 if None in sizes else sum(size or 0 for size in sizes)
+
+    def read(self, number: int) -> None:
+        """So many more bytes have been read."""
+        self._done += number
+        if self._is_due():
+            self._draw(bar(self._done, self._size) if self._size else f"{self._done >> 10} KiB read")
+
+    def round(self, done: Materialisation) -> None:
+        """A round of this materialisation begins."""
+        if self._is_due():
+            statistics = done.statistics()
+            new = count(statistics.facts[-1], "new range") if statistics.facts else "reading done"
+            self._draw(f"round {statistics.rounds + 1}: {new}")
+
+    def wait(self) -> None:
+        """Processes of their own are at work."""
+        if self._is_due():
+            self._draw(f"materialisation and automata: {time.monotonic() - self._begin:.0f} s")
+
+    def clear(self) -> None:
+        """Leave the line empty: something else will be said."""
+        if self._is_drawn:
+            self._draw("")
+            self._is_drawn = False
+
+    def _is_due(self) -> bool:
+        if not self._is_shown or time.monotonic() < self._next:
+            return False
+        self._next = time.monotonic() + _INTERVAL
+        return True
+
+    def _draw(self, text: str) -> None:
+        self._is_drawn = True  # first: a signal may come while it is being written
+        sys.stderr.write(f"\r{text:<{_WIDTH}}" if text else "\r" + " " * _WIDTH + "\r")
+        sys.stderr.flush()
+
+
+def _size(path: str) -> int | None:
+    """A regular file's size in bytes; None for anything else."""
+    if not path:
+        return None
+    status = os.stat(path)
+    return status.st_size if stat.S_ISREG(status.st_mode) else None

@@ -1,0 +1,155 @@
+"""What can be seen of a gateway's file without running it: whether it is right, and what messages become."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import anyio
+
+from tidelog.commands.outcome import BAD, DONE, count, say, show_diagnostics, write_out
+from tidelog.connectors.formats.formatting import TimeFormatter
+from tidelog.connectors.mapping.messages import Message
+from tidelog.connectors.mapping.topics import TopicPattern
+from tidelog.connectors.mqtt.client import MqttClient
+from tidelog.connectors.mqtt.settings import BrokerSettings
+from tidelog.connectors.sources.replay import recorded_messages
+from tidelog.connectors.spec import parse_spec
+from tidelog.gateway.building import Unit, build, build_mappers, http_settings
+from tidelog.gateway.doubts import doubts
+from tidelog.gateway.file.settings import (
+    AnySink,
+    AnySource,
+    GatewaySettings,
+    ModbusSourceSettings,
+    OpcUaSourceSettings,
+    SpecSinkSettings,
+    SpecSourceSettings,
+    WebhookSinkSettings,
+)
+from tidelog.gateway.surroundings import check_surroundings
+from tidelog.plans.data.facts import Record, format_atom
+from tidelog.plans.diagnostics.errors import DataError, SpecError
+from tidelog.runtime.ports.interfaces import Batch
+
+CONNECT_SECONDS = 10.0
+_PORTS = {"http": 80, "https": 443, "opc.tcp": 4840}
+
+
+def check(settings: GatewaySettings, file: Path, *, with_ends: bool) -> int:
+    """Say what the file means; with `with_ends`, also whether brokers, devices, receivers and sockets can be reached."""
+    units = build(settings, file.parent)
+    for unit in units:
+        show_diagnostics(unit.plan.warnings, unit.plan.name, unit.plan.program.text)
+        write_out(_summary(unit))
+    for line in doubts(settings, units):
+        say(f"warning: {line}")
+    check_surroundings(settings, file.parent)
+    if settings.http is not None:
+        write_out(f"http: {http_settings(settings.http, file.parent).url}\n")
+    if with_ends:
+        return anyio.run(_reach_all, settings, file, backend="trio")
+    write_out(f"{file}: right\n")
+    return DONE
+
+
+def _summary(unit: Unit) -> str:
+    lines = [f"program {unit.settings.name}: {count(len(unit.plan.steps), 'step')}, tells {', '.join(unit.plan.outputs)}"]
+    lines += [
+        f"  source {name}: {source.name}" if name != source.name else f"  source {name}"
+        for name, source in unit.sources.items()
+    ]
+    lines += [f"  sink {name}: {sink.name}" if name != sink.name else f"  sink {name}" for name, sink in unit.sinks.items()]
+    return "".join(f"{line}\n" for line in lines)
+
+
+async def _reach_all(settings: GatewaySettings, file: Path) -> int:
+    is_all_there = True
+    for end in (*settings.source, *settings.sink):
+        try:
+            reached = await _reach(end, settings, file)
+        except (OSError, TimeoutError) as error:
+            is_all_there = False
+            write_out(f"  {end.name}: cannot be reached: {error or 'no answer'}\n")
+        else:
+            write_out(f"  {end.name}: {reached}\n")
+    write_out(f"{file}: {'right' if is_all_there else 'right, but not all ends can be reached'}\n")
+    return DONE if is_all_there else BAD
+
+
+async def _reach(end: AnySource | AnySink, settings: GatewaySettings, file: Path) -> str:
+    """See whether an end is there, and say so; OSError where it is not."""
+    if isinstance(end, BrokerSettings):
+        own = end.client_id or f"{settings.name}-{end.name}"
+        client = MqttClient(end, f"{own}-check"[:65_535], str(file.parent), is_passing=True)
+        await client.try_once()
+        return f"the broker at {client.broker} lets it in"
+    if isinstance(end, SpecSourceSettings | SpecSinkSettings):
+        spec = parse_spec(end.spec, allow_remote=True)
+        if spec.address is not None and not spec.listens:
+            with anyio.fail_after(CONNECT_SECONDS):
+                await (await spec.address.connect()).aclose()
+            return f"{spec.address} is there"
+    place = _place_of(end)
+    if place is None:
+        return "nothing to reach"
+    with anyio.fail_after(CONNECT_SECONDS):
+        await (await anyio.connect_tcp(*place)).aclose()
+    return f"{place[0]}:{place[1]} is there"
+
+
+def _place_of(end: AnySource | AnySink) -> tuple[str, int] | None:
+    """The host and the port at which a device or a receiver listens; nothing is read from it, and nothing sent."""
+    if isinstance(end, ModbusSourceSettings):
+        return end.host, end.port
+    if isinstance(end, OpcUaSourceSettings | WebhookSinkSettings):
+        url = urlsplit(end.url)
+        port = url.port or _PORTS.get(url.scheme)
+        if url.hostname and port:
+            return url.hostname, port
+    return None
+
+
+# --- messages -----------------------------------------------------------------------------------------------------------
+
+
+def try_messages(settings: GatewaySettings, file: Path, messages: Path) -> int:
+    """Show what each recorded message becomes, by each source that takes messages; exit code 1 where one cannot be read."""
+    mappers = list(build_mappers(settings, file.parent))
+    if not mappers:
+        raise SpecError("no source of the file takes messages")
+    wrong = 0
+    for number, line, message in recorded_messages(messages):
+        where = f"{messages}:{number}"
+        if isinstance(message, DataError):
+            write_out(f"{where}: {message.reason}: {line.decode('utf-8', 'replace')[:200]}\n")
+            wrong += 1
+            continue
+        write_out(f"{where}: {message.topic}\n")
+        taking = [item for item in mappers if _takes(item[3], message)]
+        if not taking:
+            write_out("  no source takes it\n")
+        for name, plan, mapper, _ in taking:
+            batch = mapper.batch([message])
+            write_out(_became(name, batch, TimeFormatter(plan.timeline, plan.timeline.unit is not None)))
+            wrong += len(batch.rejected)
+    if wrong:
+        say(f"{count(wrong, 'message')} could not be used")
+    return BAD if wrong else DONE
+
+
+def _takes(topics: Sequence[str], message: Message) -> bool:
+    """Whether a source subscribes to a message's topic."""
+    return any(TopicPattern.parse(text).match(message.topic) is not None for text in topics)
+
+
+def _became(name: str, batch: Batch, times: TimeFormatter) -> str:
+    lines = [f"  {name}: {_shown(record, times)}\n" for record in batch.records]
+    lines += [f"  {name} cannot use it: {item.reason}\n" for item in batch.rejected]
+    return "".join(lines) or f"  {name}: nothing\n"
+
+
+def _shown(record: Record, times: TimeFormatter) -> str:
+    predicate, row, lo, hi = record
+    return f"{format_atom(predicate, row)}@{times.at(lo, hi)}"

@@ -1,0 +1,61 @@
+"""`tidelog gateway`: listen to devices, know the rules, tell alarms, as one file says."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import anyio
+
+from tidelog.commands.outcome import BAD, DONE, say, show_diagnostics, unreadable, write_out
+from tidelog.plans.diagnostics.errors import ProgramError, SpecError
+
+_EXTRA = ("paho", "jmespath", "hypercorn", "starlette", "httpx", "prometheus_client")
+_NEEDED = "the gateway needs more than tidelog itself: install `tidelog[gateway]`"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes to its parser."""
+    parser.add_argument("file", metavar="FILE", help="what is listened to, which rules there are, who is told (TOML)")
+    other = parser.add_mutually_exclusive_group()
+    other.add_argument("--check", action="store_true", help="say what is wrong with the file, and run nothing")
+    parser.add_argument("--connect", action="store_true", help="with --check: also see whether the ends can be reached")
+    other.add_argument("--try", dest="messages", metavar="MESSAGES", help="show what recorded messages become; run nothing")
+    other.add_argument("--tap", metavar="NAME", help="show what passes a source, a step or a sink of the gateway that runs")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the gateway until a signal asks to stop it, or do what the options ask instead."""
+    try:
+        from tidelog.commands.gateways import checks, running  # noqa: PLC0415 - few need what the extra brings
+        from tidelog.gateway.file.reading import read_settings  # noqa: PLC0415 - likewise
+        from tidelog.gateway.taps import listen_in, tap_path  # noqa: PLC0415 - likewise
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in _EXTRA:
+            raise SpecError(_NEEDED) from None
+        raise
+    if options.connect and not options.check:
+        raise SpecError("`--connect` belongs to `--check`")
+    file = Path(options.file)
+    try:
+        settings = read_settings(file)
+    except OSError as error:
+        raise unreadable(options.file, error, ".toml") from None
+    try:
+        if options.messages is not None:
+            return checks.try_messages(settings, file, Path(options.messages))
+        if options.check:
+            return checks.check(settings, file, with_ends=options.connect)
+        if options.tap is not None:
+            anyio.run(listen_in, tap_path(settings, file), options.tap, write_out, backend="trio")
+            return DONE
+        return running.run(settings, file)
+    except ProgramError as error:
+        show_diagnostics(error.diagnostics, error.name, error.text)
+        return BAD
+    except SpecError as error:
+        say(f"error: {error}")
+        return BAD
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise SpecError(f"cannot read `{error.filename}`: {error.strerror}") from None

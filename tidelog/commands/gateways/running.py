@@ -1,0 +1,251 @@
+"""The gateway while it runs: an engine for each program, and beside them signals, systemd, and those who listen in."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+
+import anyio
+
+from tidelog.commands.outcome import DONE
+from tidelog.commands.signals import GRACE, GentleStopping, gently_stopped
+from tidelog.commands.streams.statistics import show_statistics
+from tidelog.connectors import http as over_http  # loads what it needs once it is used
+from tidelog.connectors.http.watching.watch import Watch
+from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
+from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.gateway.building import Unit, build, http_settings, make_unit
+from tidelog.gateway.engines import Running
+from tidelog.gateway.file.reading import read_settings
+from tidelog.gateway.file.settings import GatewaySettings
+from tidelog.gateway.logs import letter_line, letter_logged, set_up
+from tidelog.gateway.outboxes import open_outboxes
+from tidelog.gateway.states import open_state
+from tidelog.gateway.surroundings import check_surroundings
+from tidelog.gateway.systemd import Notifier
+from tidelog.gateway.taps import Taps, TapServer, tap_path
+from tidelog.plans.diagnostics.errors import SpecError, TidelogError
+from tidelog.runtime.actors.causes import first_cause
+from tidelog.runtime.ports.interfaces import Rejected
+from tidelog.runtime.sessions.collecting import collect_steadily
+
+logger = logging.getLogger("tidelog")
+
+
+def run(settings: GatewaySettings, file: Path) -> int:
+    """Run the gateway until it is stopped; returns the exit code. Raises what a program or its ends raise for good."""
+    units = build(settings, file.parent)
+    check_surroundings(settings, file.parent)
+    notifier = Notifier()
+    set_up(settings.log, under_systemd=notifier.is_heard)
+    collect_steadily()
+    with gently_stopped() as stopping:
+        gateway = Gateway(settings, file, units, stopping, notifier)
+        try:
+            return anyio.run(gateway.main, backend="trio")
+        except BaseExceptionGroup as group:
+            cause = first_cause(group)
+        raise cause
+
+
+class Gateway:
+    """All that runs of one file."""
+
+    def __init__(
+        self, settings: GatewaySettings, file: Path, units: list[Unit], stopping: GentleStopping, notifier: Notifier
+    ) -> None:
+        self._settings, self._file, self._stopping, self._notifier = settings, file, stopping, notifier
+        self._units = units
+        self._taps = Taps()
+        self._running: dict[str, Running] = {}
+        self._letters: DeadLetterWriter
+        self._server: over_http.HttpServer | None = None
+        self._reloading = anyio.Lock()
+
+    async def main(self) -> int:
+        """Run everything until a signal asks to stop, or all sources have ended; returns the exit code."""
+        self._stopping.is_storing = lambda: any(running.is_storing for running in self._running.values())
+        async with AsyncExitStack() as stack:
+            self._letters = await stack.enter_async_context(self._dead_letters())
+            await self._listen_in(stack)
+            await self._serve(stack)
+            async with anyio.create_task_group() as self._tasks:
+                for work in (self._hear_stop, self._hear_others, self._notifier.keep_alive):
+                    self._tasks.start_soon(work)
+                for unit in self._units:
+                    await self._start(unit)
+                self._say_ready()
+                await self._wait_ended()
+                self._tasks.cancel_scope.cancel()
+        logger.info("stopped")
+        return DONE if self._stopping.number is None else 128 + self._stopping.number
+
+    def _dead_letters(self) -> DeadLetterWriter:
+        path = self._settings.dead_letters
+        return DeadLetterWriter(str(self._file.parent / path) if path else None, append=True, write=self._write_letter)
+
+    def _write_letter(self, item: Rejected) -> str:
+        if self._settings.dead_letters:
+            return letter_line(item)
+        as_json = self._settings.log.format == "json"
+        return letter_logged(item, as_json=as_json, with_time=not self._notifier.is_heard)
+
+    async def _listen_in(self, stack: AsyncExitStack) -> None:
+        """Serve `--tap`, where that can be."""
+        path, programs = tap_path(self._settings, self._file), self._settings.programs
+        prefix = f"{programs[0].name}:" if len(programs) == 1 else ""
+        try:
+            await stack.enter_async_context(TapServer(path, self._taps, self._tapped, prefix))
+        except (OSError, TidelogError) as error:
+            logger.warning("nobody can listen in: `%s`: %s", path, getattr(error, "strerror", None) or error)
+
+    async def _serve(self, stack: AsyncExitStack) -> None:
+        """Serve the page, the metrics and the rest, if the file says where."""
+        if self._settings.http is None:
+            return
+        settings = http_settings(self._settings.http, self._file.parent)
+        self._server = over_http.HttpServer([], settings)
+        self._server.actions["reload"] = self.reload
+        await stack.enter_async_context(self._server)
+        logger.info("serving %s", self._server.url)
+
+    def _watch(self, unit: Unit) -> Watch | None:
+        """What is served of a program: what was seen of an earlier one of this name stays."""
+        if self._server is None:
+            return None
+        plan, name, iso = unit.plan, unit.settings.name, self._settings.iso
+        if name in self._server.watches:
+            self._server.watches[name].replace(plan, iso=iso)
+        else:
+            self._server.watches[name] = Watch(plan, name=name, iso=iso)
+        return self._server.watches[name]
+
+    def _store(self, unit: Unit) -> StateDirectory | None:
+        """Where a program's state is kept, opened."""
+        if not self._settings.state:
+            return None
+        path = self._file.parent / self._settings.state / unit.settings.name
+        return open_state(str(path), unit.plan, when_changed=self._settings.when_program_changes)
+
+    def _tapped(self) -> list[str]:
+        """What there is to listen to."""
+        return [name for running in self._running.values() for name in running.tapped]
+
+    # --- programs --------------------------------------------------------------------------------------------------------
+
+    async def _start(self, unit: Unit) -> None:
+        store = self._store(unit)
+        try:
+            outboxes = open_outboxes(unit.outboxes, unit.plan, holds_changes=unit.settings.emit == "changes")
+        except BaseException:
+            if store is not None:
+                store.close()
+            raise
+        watch = self._watch(unit)
+        running = Running(unit, self._settings, self._letters, self._taps, watch=watch, store=store, outboxes=outboxes)
+        self._running[unit.settings.name] = running
+        await self._tasks.start(running.run)
+        self._show_outboxes()
+
+    def _show_outboxes(self) -> None:
+        """Serve the outboxes of what runs, by the names of their sinks."""
+        if self._server is not None:
+            self._server.outboxes.clear()
+            for running in self._running.values():
+                self._server.outboxes |= {name: spec.path for name, spec in running.unit.outboxes.items()}
+
+    async def _wait_ended(self) -> None:
+        """Until every program has ended, and none is being put into its place."""
+        while True:
+            for running in [*self._running.values()]:
+                await running.wait_ended()
+            async with self._reloading:
+                if all(running.has_ended for running in self._running.values()):
+                    return
+
+    def _say_ready(self) -> None:
+        names = ", ".join(self._running)
+        logger.info("running %s from %s", names, self._file)
+        self._notifier.ready(f"running {names}")
+
+    async def reload(self) -> str:
+        """Read the file and its programs again, and put what has changed into the place of what runs.
+
+        Says what has changed. TidelogError or OSError where the file or a program is wrong: then all goes on as it was. The
+        log has both.
+        """
+        async with self._reloading:
+            try:
+                return await self._replace(*self._read_again())
+            except (TidelogError, OSError) as error:
+                logger.error("%s is not taken, all goes on as it was: %s", self._file, error)
+                raise
+
+    def _read_again(self) -> tuple[GatewaySettings, list[Unit]]:
+        self._notifier.reloading()
+        try:
+            settings = read_settings(self._file)
+            units = build(settings, self._file.parent)
+            check_surroundings(settings, self._file.parent)
+        finally:
+            self._notifier.ready("running")
+        return settings, units
+
+    async def _replace(self, settings: GatewaySettings, units: list[Unit]) -> str:
+        set_up(settings.log, under_systemd=self._notifier.is_heard)
+        before, self._settings = self._settings, settings
+        wanted = {unit.settings.name: unit for unit in units}
+        old = [name for name in self._running if name not in wanted]
+        new = [name for name, unit in wanted.items() if not self._is_running(unit)]
+        for name in old:
+            await self._running.pop(name).end()
+            if self._server is not None:
+                self._server.watches.pop(name, None)
+        self._show_outboxes()
+        for name in new:
+            await self._exchange(wanted[name], before)
+        changed = sorted({*old, *new})
+        told = f"changed {', '.join(changed)}" if changed else "nothing has changed"
+        logger.info("reloaded %s: %s", self._file, told)
+        return told
+
+    async def _exchange(self, unit: Unit, before: GatewaySettings) -> None:
+        """Put a program into the place of what runs under its name; where it cannot start, the old one goes on."""
+        old = self._running.pop(unit.settings.name, None)
+        if old is not None:
+            await old.end()
+        try:
+            await self._start(unit)
+        except (TidelogError, BaseExceptionGroup) as error:
+            cause = first_cause(error) if isinstance(error, BaseExceptionGroup) else error
+            if old is None or not isinstance(cause, TidelogError):
+                raise
+            self._settings = before
+            await self._start(make_unit(old.unit.settings, old.unit.plan, before, self._file.parent))
+            raise SpecError(str(cause)) from cause
+
+    def _is_running(self, unit: Unit) -> bool:
+        running = self._running.get(unit.settings.name)
+        return running is not None and running.unit.origin == unit.origin
+
+    # --- signals ---------------------------------------------------------------------------------------------------------
+
+    async def _hear_stop(self) -> None:
+        """The first SIGINT or SIGTERM stops all cleanly."""
+        await self._stopping.wait()
+        self._notifier.stopping()
+        for running in self._running.values():
+            running.stop(GRACE)
+
+    async def _hear_others(self) -> None:
+        """SIGHUP reads the file again, SIGUSR1 says what has been done."""
+        with anyio.open_signal_receiver(signal.SIGHUP, signal.SIGUSR1) as signals:
+            async for number in signals:
+                if number == signal.SIGUSR1:
+                    for running in self._running.values():
+                        running.show(show_statistics)
+                    continue
+                with suppress(TidelogError, OSError):  # it is in the log
+                    await self.reload()

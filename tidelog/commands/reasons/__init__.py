@@ -1,0 +1,1 @@
+"""The commands that explain: `why` and `verify`."""

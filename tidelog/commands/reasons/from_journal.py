@@ -1,0 +1,38 @@
+"""What a run has read, from its journal, for `why` and `verify`."""
+
+from __future__ import annotations
+
+import argparse
+
+from tidelog.commands.outcome import load_plan
+from tidelog.commands.stored.replay import plan_of, say_what_was_left_out
+from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.durable.replaying import Replayed, forget_before_journal, head_of, replay, session_for
+from tidelog.runtime.sessions.session import Session
+
+
+def check_alone(options: argparse.Namespace) -> None:
+    """SpecError where files of facts are named beside a state."""
+    if options.facts:
+        raise SpecError(f"--state takes the facts from the journal of a run, and `{options.facts[0]}` beside it is none")
+
+
+def remembered(state: str, program: str | None, most: int) -> tuple[Plan, Session]:
+    """The plan of a run, or of another program, and a session that has been told the run's journal.
+
+    The session remembers the last facts that it accepted, so many at most, and knows that those before are not known.
+    """
+    with StateDirectory(state, read_only=True) as store:
+        head = head_of(store)
+        before = plan_of(head)
+        plan = before if program is None else load_plan(program)
+        done = Replayed()
+        session = session_for(head, plan, before.timeline, remember=most, max_state=most)
+        forget_before_journal(session, store)
+        for _ in replay(store, session, POS, done):
+            pass
+    say_what_was_left_out(done)
+    return plan, session

@@ -1,0 +1,114 @@
+"""All facts of a program's inputs at once, for `why` and `verify`, and the plan that takes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from tidelog.commands.batch.facts import load_batch_plan
+from tidelog.commands.batch.progress import Progress
+from tidelog.commands.outcome import count, say
+from tidelog.compiling import compile_path
+from tidelog.connectors.files.batch_files import BatchLoader, parse_batch_spec
+from tidelog.connectors.files.fact_columns import FactColumns
+from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.plans.data.facts import Record, Schema
+from tidelog.plans.data.timeline import Timeline
+from tidelog.plans.diagnostics.errors import ProgramError, SpecError
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.ports.interfaces import Rejected
+from tidelog.runtime.sessions.collecting import collect_seldom
+from tidelog.runtime.why.told import telling_all
+
+_FOR_STREAMS = frozenset({"not-in-batch"})
+"""What is wrong with a program for batch reasoning alone."""
+
+
+class DeadLetters:
+    """Counts what cannot be read, and says it on standard error: the first `MOST_SHOWN` with reason and place."""
+
+    MOST_SHOWN = 10
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def __call__(self, rejected: Rejected) -> None:
+        self.number += 1
+        if self.number <= self.MOST_SHOWN:
+            say(f"{rejected.place}: {rejected.reason}")
+
+    def close(self) -> None:
+        """Say how many there were."""
+        if self.number:
+            say(f"note: {count(self.number, 'record')} could not be used")
+
+
+class _InOrder(FactColumns):
+    """Keeps facts in the order in which they came, which tuple windows count; for whole times, which need no refining."""
+
+    def __init__(self, only: frozenset[str] | None) -> None:
+        super().__init__(only)
+        self.records: list[Record] = []
+
+    def add(self, records: Iterable[Record]) -> None:
+        listed = list(records)
+        super().add(listed)
+        self.records += listed
+
+
+@dataclass(frozen=True, slots=True)
+class GivenFacts:
+    """Facts, encoded for a timeline; on whole times in the order in which they came."""
+
+    timeline: Timeline
+    records: Sequence[Record]
+    predicates: frozenset[str] = field(default_factory=frozenset)
+
+
+def load_any_plan(path: str) -> BatchPlan | Plan:
+    """The batch plan of a program's file, or, where batch reasoning does not take it, its plan for streams, telling all."""
+    try:
+        return load_batch_plan(path)
+    except ProgramError as error:
+        if {problem.code for problem in error.diagnostics} - _FOR_STREAMS:
+            raise
+    try:
+        plan = telling_all(compile_path(path))
+    except OSError as error:
+        raise SpecError(f"cannot read `{path}`: {os.strerror(error.errno or 0)}") from error
+    return plan
+
+
+def open_to_all(schema: Schema) -> Schema:
+    """The schema with which facts can be asked for of every predicate."""
+    predicates = {name: replace(item, accepts_input=True) for name, item in schema.predicates.items()}
+    return replace(schema, predicates=predicates)
+
+
+def load_given(
+    schema: Schema,
+    specs: Sequence[str],
+    progress: Progress,
+    only: frozenset[str] | None = None,
+    letters: DeadLetters | None = None,
+) -> GivenFacts:
+    """The facts of some inputs, those of `only` if it is given.
+
+    With `letters`, what cannot be read is a dead letter, as in a stream; without, DataError for the first.
+    """
+    parsed = [parse_batch_spec(spec) for spec in specs]
+    if sum(spec.scheme == "-" for spec in parsed) > 1:
+        raise SpecError("standard input can be read once only")
+    collect_seldom()
+    loader = BatchLoader(schema, only=only, on_rejected=letters)
+    kept = _InOrder(only)
+    if schema.timeline.is_integer:
+        loader.facts = kept
+    progress.expect(spec.path for spec in parsed)
+    for spec in parsed:
+        loader.load(spec, progress.read)
+    predicates = loader.facts.predicates
+    records = kept.records if schema.timeline.is_integer else list(loader.drain())
+    wanted = [record for record in records if only is None or record[0] in only]
+    return GivenFacts(loader.timeline, wanted, predicates)

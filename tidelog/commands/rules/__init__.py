@@ -1,0 +1,1 @@
+"""The commands for those who write rules: check, explain, format, test, draw."""

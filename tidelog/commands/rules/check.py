@@ -1,0 +1,89 @@
+"""`tidelog check`: the errors and warnings of a program, and with -v its analysis."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from tidelog.commands.batch.notes import IN_BATCH, batch_plan_if_any
+from tidelog.commands.numbers import positive
+from tidelog.commands.outcome import BAD, DONE, load_plan, say, show_diagnostics, write_out
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.diagnostics.source import diagnostics_to_fields, to_fields
+from tidelog.plans.language.parser import parse
+from tidelog.plans.tree.syntax import Ask
+
+if TYPE_CHECKING:
+    from tidelog.plans.compiling.batch import BatchPlan
+    from tidelog.plans.plan.plan import Plan
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes to its parser."""
+    parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show the analysis: delay, window, memory bound …")
+    parser.add_argument("--objects", type=positive, metavar="N", help="how many constants the stream has, for the bounds")
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="for people, or for programs (default text)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check a program: exit code 1 if it has errors."""
+    try:
+        plan = load_plan(options.program)
+    except ProgramError as error:
+        return _show_errors(error, options)
+    if options.verbose:
+        return _show_analysis(plan, options)
+    if options.format == "json":
+        _print_json({"diagnostics": diagnostics_to_fields(plan.warnings, plan.name, plan.program.text)})
+    else:
+        show_diagnostics(plan.warnings, plan.name, plan.program.text)
+    return DONE
+
+
+def _show_analysis(plan: Plan, options: argparse.Namespace) -> int:
+    """Show the warnings of a program, and its analysis."""
+    from tidelog.commands.rules.check_reports import fields, text  # noqa: PLC0415 - takes longer to load than programs to check
+
+    batch = batch_plan_if_any(options.program)
+    if options.format == "json":
+        shown = diagnostics_to_fields(plan.warnings, plan.name, plan.program.text)
+        _print_json({"diagnostics": shown, **fields(plan, batch, options.objects)})
+    else:
+        show_diagnostics(plan.warnings, plan.name, plan.program.text)
+        write_out(text(plan, batch, options.objects))
+    return DONE
+
+
+def _show_errors(error: ProgramError, options: argparse.Namespace) -> int:
+    """Show why a stream cannot take a program, and whether batch reasoning can."""
+    from tidelog.commands.rules.check_reports import batch_fields, batch_lines  # noqa: PLC0415 - as above
+
+    batch = _batch_plan_instead(options.program)
+    if options.format == "json":
+        _print_json({"diagnostics": to_fields(error), "batch": batch_fields(batch) if batch else None})
+        return BAD
+    show_diagnostics(error.diagnostics, error.name, error.text)
+    if batch is None:
+        return BAD
+    if options.verbose:
+        lines = ["a stream cannot take this program, batch reasoning can", *batch_lines(batch)]
+        write_out("".join(f"{line}\n" for line in lines))
+    else:
+        say(IN_BATCH)
+    return BAD
+
+
+def _batch_plan_instead(path: str) -> BatchPlan | None:
+    """The batch plan of a program that streams cannot take; None where it asks, which is for streams alone."""
+    plan = batch_plan_if_any(path)
+    asks = plan is not None and any(isinstance(item, Ask) for item in parse(plan.program.text, plan.name).statements)
+    return None if asks else plan
+
+
+def _print_json(fields: dict[str, object]) -> None:
+    write_out(json.dumps(fields, indent=2, ensure_ascii=False) + "\n")

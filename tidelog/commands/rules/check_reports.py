@@ -1,0 +1,62 @@
+"""What `check -v` tells of a program: its analysis, what its questions unfold into, and what batch reasoning makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.plans.explaining.reports.batch_report import batch_fields, batch_lines
+from tidelog.plans.explaining.reports.report import analyse, analysis_fields, format_analysis
+from tidelog.plans.language.printing import format_formula
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.plan.preconditions import Unfolding
+from tidelog.runtime.network.state_bound import MAX_STATE, MAX_STATE_IN_BATCH
+
+__all__ = ["batch_fields", "batch_lines", "fields", "text"]
+
+_STATE = f"state: at most {MAX_STATE:,} rows in a stream, {MAX_STATE_IN_BATCH:,} in batch (`--max-state`)"
+
+
+def text(plan: Plan, batch: BatchPlan | None, objects: int | None) -> str:
+    """The analysis for people; `objects` is how many constants the stream has, for the bounds."""
+    lines = [
+        format_analysis(analyse(plan), objects=objects).rstrip("\n"),
+        *_unfolding_lines(_sizes(plan)),
+        *(batch_lines(batch) if batch else ["in batch: not possible"]),
+        _STATE,
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def fields(plan: Plan, batch: BatchPlan | None, objects: int | None) -> dict[str, object]:
+    """The analysis for programs."""
+    return {
+        "analysis": analysis_fields(analyse(plan), objects=objects),
+        "unfolding": _sizes(plan),
+        "max_state": {"stream": MAX_STATE, "batch": MAX_STATE_IN_BATCH},
+        "batch": batch_fields(batch) if batch else None,
+    }
+
+
+def _sizes(plan: Plan) -> dict[str, dict[str, int]]:
+    """What each question unfolds into."""
+    pairs = zip(plan.questions, plan.unfoldings, strict=True)
+    return {format_formula(question.query): _size(unfolding) for question, unfolding in pairs}
+
+
+def _unfolding_lines(sizes: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    if sizes:
+        yield "unfolding:"
+    for query, size in sizes.items():
+        beside = f", and {size['auxiliary']} for what is negated" if size["auxiliary"] else ""
+        yield f"  {query}: preconditions {size['preconditions']}{beside}; premises {size['premises']} in all"
+
+
+def _size(unfolding: Unfolding) -> dict[str, int]:
+    queries = [unfolding.main, *unfolding.auxiliary.values()]
+    every = [precondition for query in queries for precondition in query.preconditions]
+    return {
+        "preconditions": len(unfolding.main.preconditions),
+        "auxiliary": len(every) - len(unfolding.main.preconditions),
+        "premises": sum(len(each.premises) + len(each.negated) for each in every),
+    }

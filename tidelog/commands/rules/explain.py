@@ -1,0 +1,82 @@
+"""`tidelog explain`: a program as read, in normal form, as a plan, or with its facts as a formula of LTL."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tidelog.commands.batch.facts import (
+    load,
+    load_batch_plan,
+    parse_facts,
+    write_lines,
+)
+from tidelog.commands.batch.notes import IN_BATCH, batch_plan_if_any
+from tidelog.commands.batch.progress import Progress
+from tidelog.commands.outcome import BAD, DONE, USAGE, load_plan, say, show_diagnostics, write_out
+from tidelog.operators.horn.grounding import ground
+from tidelog.operators.ltl.printing import describe
+from tidelog.operators.ltl.translation import translate
+from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.plans.diagnostics.errors import MethodError, ProgramError, SpecError
+from tidelog.plans.explaining.text import explain
+from tidelog.plans.language.parser import parse
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.batch.decisions.relevance import predicates_read, refined
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes to its parser."""
+    parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
+    parser.add_argument("facts", metavar="FACTS", nargs="*", help="with `--stage ltl`: files of facts")
+    parser.add_argument(
+        "--stage", choices=("text", "normal", "plan", "ltl"), default="plan", help="which form of the program (default plan)"
+    )
+    parser.add_argument(
+        "--format", choices=("text", "mermaid", "json", "svg"), default="text", help="how to show it (default text)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print one stage of a program."""
+    if options.stage == "ltl":
+        return _as_formula(options.program, options.facts, options.format)
+    if options.facts:
+        raise SpecError(f"`--stage {options.stage}` shows a program alone: facts are for `--stage ltl`")
+    try:
+        plan: Plan | BatchPlan = load_plan(options.program)
+    except ProgramError as error:
+        in_batch = batch_plan_if_any(options.program)
+        if in_batch is None:
+            raise
+        if options.stage == "plan":
+            show_diagnostics(error.diagnostics, error.name, error.text)
+            say(f"{IN_BATCH}: `--stage text` and `--stage normal` show it")
+            return BAD
+        plan = replace(in_batch, program=parse(in_batch.program.text, in_batch.name))  # with what it asks, too
+    try:
+        shown = explain(plan, options.stage, options.format)
+    except ValueError as error:
+        raise SpecError(str(error)) from error
+    write_out(shown.rstrip("\n") + "\n")
+    return DONE
+
+
+def _as_formula(program: str, facts: Sequence[str], format: str) -> int:
+    """Print the LTL formula that is satisfiable exactly if the program and its facts are consistent."""
+    if format != "text":
+        raise SpecError(f"cannot show the stage `ltl` as {format}: `text` is its one format")
+    with Progress() as progress:
+        plan = load_batch_plan(program)
+        specs = parse_facts(facts)
+        loader = load(plan, plan.timeline, specs, progress, predicates_read(plan))
+        try:
+            translation = translate(ground(refined(plan, loader.timeline), loader.drain()))
+        except MethodError as error:
+            say(f"error: {error}")
+            return USAGE
+        progress.clear()
+        write_lines(describe(translation))
+        return DONE

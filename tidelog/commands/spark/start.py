@@ -1,0 +1,326 @@
+"""A run on Spark: it is started, waited for and stopped, and what it has to say is said. PySpark has to be there."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import anyio
+
+from tidelog.commands.outcome import BAD, DONE, count, say
+from tidelog.commands.signals import noted_signals
+from tidelog.commands.spark.access import access_of
+from tidelog.commands.spark.run import settings_of
+from tidelog.commands.streams.unused import unused_note
+from tidelog.connectors.formats.formatting import TimeFormatter
+from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
+from tidelog.connectors.spark.cluster.queries import run_query, told_in_a_line
+from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS
+from tidelog.connectors.spark.cluster.session import spark_session
+from tidelog.connectors.spark.cluster.shipping import prepare_workers
+from tidelog.connectors.spark.places import environment, is_remote, local_path, uri_of
+from tidelog.connectors.spark.running.clock import Clock
+from tidelog.connectors.spark.running.history import run_history
+from tidelog.connectors.spark.running.inputs.arrivals import UNUSED, unused_names
+from tidelog.connectors.spark.running.inputs.inputs import Input, read_input
+from tidelog.connectors.spark.running.inputs.locations import FILES, ROWS
+from tidelog.connectors.spark.running.inputs.outboxes import acknowledge
+from tidelog.connectors.spark.running.job import Job
+from tidelog.connectors.spark.running.outputs.delivery import LETTERS, VIOLATIONS, Delivery
+from tidelog.connectors.spark.running.outputs.folders import Folder, LocalFolder, RemoteFolder, claim_checkpoint
+from tidelog.connectors.spark.running.outputs.sinks import Tables, parse_sinks
+from tidelog.connectors.spark.running.outputs.table_sinks import DELTA_SETTINGS
+from tidelog.connectors.spark.running.reached import Reached
+from tidelog.connectors.spark.running.stream import needs_quiet_batches, run_stream
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError, TidelogError
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.emission.violations import Violation
+from tidelog.runtime.ports.interfaces import Told
+from tidelog.runtime.sessions.staged import open_stage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_EVERY = 1.0
+"""How many seconds pass between two batches unless told otherwise."""
+_LOOKS = 0.2
+"""How many seconds pass between two looks for a signal."""
+_REPLANS = "spark.sql.adaptive.enabled"
+_SMALL_PLANS = {
+    # a batch is planned anew each time, and moves its facts in few rows: to write and compile code for them costs more
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    _REPLANS: "false",
+}
+"""How Spark plans the batches of a stream."""
+_QUIET_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
+"""Whether a batch is run for the watermark alone, when it has moved."""
+_PARTITIONS = 4
+"""How many partitions a stage of a stream has on this machine, at least, if there are so many buckets."""
+LOCAL_CHECKPOINT = {
+    # Hadoop keeps a checksum beside each file of a local file system anyway
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    # the default starts ten processes for each file that it writes, `readlink` and `chmod`; this one two
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+}
+"""How Spark writes the files of a checkpoint that lies in a folder of this machine."""
+_PATIENCE = 10.0
+"""How many seconds jobs that are cancelled have to end."""
+
+
+def start(plan: Plan, job: Job, inputs: Sequence[Input], lateness: int, options: argparse.Namespace) -> int:
+    """Run a job from its inputs to the sinks of the options; returns the exit code. `lateness` is encoded."""
+    return _Run(plan, job, inputs, lateness, options).main()
+
+
+class _Run:
+    """One run: its ends, and what is said at its end."""
+
+    def __init__(self, plan: Plan, job: Job, inputs: Sequence[Input], lateness: int, options: argparse.Namespace) -> None:
+        self._plan, self._job, self._inputs, self._lateness, self._options = plan, job, inputs, lateness, options
+        self._times = TimeFormatter(plan.timeline, options.iso)
+        self._access = access_of(options)
+        self._is_stream = options.checkpoint is not None
+        self._spark: SparkSession | None = None
+        self._delivery: Delivery | None = None
+        self._query: StreamingQuery | None = None
+        self._arrived: Sequence[int] = ()
+
+    def main(self) -> int:
+        with noted_signals() as self._arrived:
+            # beside the main thread, in which PySpark would take SIGINT for itself, and where a call could not be left
+            interruptible(self._run, self._is_stopped, self._cancel)
+        return self._close()
+
+    def _is_stopped(self) -> bool:
+        return bool(self._arrived)
+
+    def _cancel(self) -> None:
+        with suppress(Exception):  # the signal may have ended Spark, too
+            if self._spark is not None:
+                self._spark.sparkContext.cancelAllJobs()
+
+    def _run(self) -> None:
+        """Deliver all there is, and end Spark."""
+        try:
+            with closing(self._letters()) as letters:
+                delivery = self._delivery = Delivery(
+                    self._plan,
+                    self._options.sinks or ["-"],
+                    emit=self._job.emit,
+                    iso=self._options.iso,
+                    checkpoint=self._claim(),
+                    on_letters=lambda rejected: anyio.run(letters.send, rejected),
+                    on_violation=self._show_violation,
+                )
+                spark = self._session()
+                if not self._is_stopped():
+                    self._go(spark, delivery)
+        finally:
+            with suppress(Exception):  # it may have ended before us, and what is written is written
+                if self._spark is not None:
+                    self._spark.stop()
+
+    def _letters(self) -> DeadLetterWriter:
+        path = self._options.dead_letter
+        try:
+            return DeadLetterWriter(path, append=self._is_stream)
+        except OSError as error:
+            raise SpecError(f"cannot write `{path}`: {error.strerror}") from error
+
+    def _claim(self) -> str:
+        """What tells the checkpoint from others; nothing over history."""
+        path = self._options.checkpoint
+        if path is None:
+            return ""
+        places = [sink.place for sink in self._tables()]
+        return claim_checkpoint(self._folder(path), described(self._job, self._inputs, self._lateness, places))
+
+    def _tables(self) -> list[Tables]:
+        """The tables, which hold what a checkpoint has told; lines hold nothing."""
+        sinks = parse_sinks(
+            self._options.sinks or ["-"], self._plan.schema, iso=self._options.iso, is_stream=self._is_stream
+        )
+        return [sink for sink in sinks if isinstance(sink, Tables)]
+
+    def _folder(self, path: str) -> Folder:
+        return RemoteFolder(self._session(), path) if is_remote(path) else LocalFolder(local_path(path))
+
+    def _session(self) -> SparkSession:
+        """Spark, started when it is first needed."""
+        if self._spark is None:
+            options = self._options
+            cores = options.cores or os.cpu_count() or 1
+            settings = history_settings(self._inputs)
+            if self._is_stream:
+                settings = stream_settings(self._job, None if options.master else cores)
+            if self._is_stream and not is_remote(options.checkpoint):
+                settings |= LOCAL_CHECKPOINT
+            if any(sink.format == "delta" for sink in self._tables()):
+                settings |= DELTA_SETTINGS
+            settings |= settings_of(options)
+            with told_in_a_line():
+                try:
+                    self._spark = spark_session(
+                        "tidelog run",
+                        cores=cores,
+                        master=options.master,
+                        log=options.log,
+                        settings=settings,
+                        python=None if options.archives is None else environment(options.archives)[1],
+                    )
+                except OSError as error:
+                    raise SpecError(f"cannot write `{options.log}`: {error.strerror}") from error
+            prepare_workers(self._spark)
+            if options.ui:
+                say(f"note: Spark's page is at {self._spark.sparkContext.uiWebUrl}")
+        return self._spark
+
+    def _go(self, spark: SparkSession, delivery: Delivery) -> None:
+        delivery.open(spark)
+        try:
+            if self._is_stream:
+                run_query(lambda: self._start(spark, delivery), self._is_stopped)
+                if self._options.once and not self._is_stopped():
+                    self._acknowledge()
+            else:
+                with told_in_a_line(self._is_stopped):
+                    delivery.deliver(run_history(self._read(spark), self._job, open_stage))
+        except ConnectorError:
+            if isinstance(delivery.failure, TidelogError):  # what Spark has made of it is only text
+                raise delivery.failure from delivery.failure.__cause__
+            raise
+
+    def _read(self, spark: SparkSession) -> list[DataFrame]:
+        """The parcels of each input. With `--once` an outbox is asked once, and its facts are one batch (Spark 4.1)."""
+        options = self._options
+        rows = None if options.once else ROWS
+        files = options.files or FILES
+        return [
+            read_input(spark, item, self._job, streaming=self._is_stream, files=files, rows=rows, access=self._access)
+            for item in self._inputs
+        ]
+
+    def _start(self, spark: SparkSession, delivery: Delivery) -> StreamingQuery:
+        frames = self._read(spark)
+        reached = Reached(self._options.checkpoint, self._folder) if len(frames) > 1 else None
+        if reached is not None:
+            frames = [frame.unionAll(reached.tell(spark, number)) for number, frame in enumerate(frames)]
+        parcels = run_stream(frames, self._job, open_stage, self._lateness)
+
+        def take(batch: DataFrame, number: int) -> None:
+            delivery.deliver(batch, number)
+            if reached is not None:
+                reached.remember(delivery.reached)
+
+        writer = parcels.writeStream.foreachBatch(take).outputMode("append")
+        writer = writer.option("checkpointLocation", uri_of(self._options.checkpoint))
+        if self._options.once:  # it also lets time move on behind the last batch that has facts
+            self._query = writer.trigger(availableNow=True).start()
+        else:
+            milliseconds = round((self._options.every or _EVERY) * 1000)
+            self._query = writer.trigger(processingTime=f"{milliseconds} milliseconds").start()
+        return self._query
+
+    def _acknowledge(self) -> None:
+        """Let go what is read of outboxes, once the stream has come to its end."""
+        progress = None if self._query is None else self._query.lastProgress
+        if progress is not None:
+            acknowledge(self._inputs, self._access, progress.json)
+
+    def _show_violation(self, told: Told) -> None:
+        violation = Violation(*told)
+        say(violation.told(self._times.at(violation.lo, violation.hi)))
+
+    def _close(self) -> int:
+        """Say what there was, as `tidelog run` does; returns the exit code."""
+        counts = Counter[str]() if self._delivery is None else self._delivery.counts
+        for line in () if self._delivery is None else self._delivery.notes:
+            say(f"note: {line}")
+        self._note_far_ahead()
+        if counts[UNUSED]:
+            say(f"note: {unused_note(counts[UNUSED], unused_names(counts), self._plan.schema)}")
+        if counts[LETTERS]:
+            say(f"note: {count(counts[LETTERS], 'record')} could not be used")
+        if self._options.stats:
+            for name, number in sorted(counts.items()):
+                say(f"{name}: {number}")
+        if self._arrived:
+            return 128 + self._arrived[0]
+        return BAD if counts[VIOLATIONS] else DONE
+
+    def _note_far_ahead(self) -> None:
+        """Say where time has stopped, since facts begin beyond what Spark's watermark can tell."""
+        clock = Clock.of(self._plan.timeline)
+        if self._is_stream and self._delivery is not None and max(self._delivery.reached.values(), default=0) > clock.limit:
+            reached = self._plan.timeline.format_point(clock.limit)
+            say(f"note: facts begin after {reached}, and beyond that what waits for time to move on is not told")
+
+
+def history_settings(inputs: Sequence[Input]) -> dict[str, str]:
+    """What Spark is set to for history. What it reads is planned anew while it runs only where a table may be a view."""
+    return {} if any(item.format == "table" for item in inputs) else {_REPLANS: "false"}
+
+
+def stream_settings(job: Job, cores: int | None) -> dict[str, str]:
+    """What Spark is set to for a job as a stream; `cores` are those of this machine, None on a cluster.
+
+    A checkpoint keeps the number of partitions for good. On a cluster each group has one. On this machine are some more
+    than cores if it has few, so that another machine that goes on can use as many; each costs something in every batch.
+    """
+    partitions = job.groups if cores is None else min(job.groups, max(_PARTITIONS, cores))
+    chosen = {"spark.sql.shuffle.partitions": str(partitions)}
+    if not needs_quiet_batches(job, open_stage):
+        chosen[_QUIET_BATCHES] = "false"
+    return {**STREAM_SETTINGS, **_SMALL_PLANS, **chosen}
+
+
+def interruptible(work: Callable[[], None], is_stopped: Callable[[], bool], cancel: Callable[[], None]) -> None:
+    """Wait for some work in a thread; raises what it raises. Once it `is_stopped`, it is cancelled, and soon left alone."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive() and not is_stopped():
+        thread.join(_LOOKS)
+    if is_stopped():
+        patience = monotonic() + _PATIENCE
+        while thread.is_alive() and monotonic() < patience:  # what is being planned may begin new jobs
+            cancel()
+            thread.join(_LOOKS)
+    elif failures:
+        raise failures[0]
+
+
+def described(job: Job, inputs: Sequence[Input], lateness: int, tables: Sequence[str] = ()) -> dict[str, str]:
+    """What a checkpoint is good for, each by what users call it."""
+    return {
+        "program": hashlib.sha256(job.program.encode()).hexdigest(),
+        "background": hashlib.sha256(job.facts).hexdigest(),
+        "--in": ", ".join(f"{item.format} {_place(item)} {item.predicate or ''}".rstrip() for item in inputs),
+        "--out": ", ".join(sorted(tables)),
+        "--emit": job.emit,
+        "--buckets": str(job.buckets),
+        "--lateness": str(lateness),
+        "--start": str(job.start),
+    }
+
+
+def _place(item: Input) -> str:
+    return item.path if item.format == "table" else uri_of(item.path)

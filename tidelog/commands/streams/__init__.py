@@ -1,0 +1,1 @@
+"""The commands that stream facts: `run` and `ask`, and what they share."""

@@ -1,0 +1,68 @@
+"""`run --http HOST:PORT`: the page, metrics and answers over HTTP, and facts that are posted, beside a run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from tidelog.commands.outcome import say
+from tidelog.connectors import http as over_http  # loads what it needs once it is used
+from tidelog.connectors.outbox.spec import is_outbox, parse_outbox
+from tidelog.connectors.transport.addresses import parse_host_port
+from tidelog.connectors.transport.credentials import load_certificate, load_token
+from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from tidelog.connectors.http.server import HttpServer
+    from tidelog.connectors.http.watching.watch import Watch
+
+
+def add_http_options(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says where HTTP is served."""
+    parser.add_argument(
+        "--http", metavar="HOST:PORT", help="serve a page, metrics and answers there, and take facts that are posted"
+    )
+
+
+class Served:
+    """What is served of a run: its `watch` observes the engine, and brings what is posted. SpecError without the extra."""
+
+    def __init__(self, plan: Plan, options: argparse.Namespace) -> None:
+        settings = http_settings(options, "--http")
+        name = PurePath(plan.name).stem
+        self.watch: Watch = over_http.Watch(plan, name=name, iso=options.iso)
+        self.watching: dict[str, Any] = {"observer": self.watch, "remember": over_http.KEPT_FACTS}
+        """What the engine is to be made with."""
+        self._server: HttpServer = over_http.HttpServer([self.watch], settings)
+        for spec in filter(is_outbox, options.sinks or ()):
+            self._server.outboxes[name] = parse_outbox(spec).path
+
+    @asynccontextmanager
+    async def beside(self, engine: Any, *, is_durable: bool) -> AsyncIterator[None]:
+        """Serve as long as the engine runs; `is_durable` tells that it stores what it takes."""
+        self.watch.attach(engine, is_durable=is_durable)
+        async with self._server as server:
+            say(f"note: {server.url}")
+            self.watch.is_ready = True
+            yield
+
+
+def http_settings(options: argparse.Namespace, name: str) -> over_http.HttpSettings:
+    """How the option of this name has HTTP served; SpecError where that cannot be, or the extra is not installed."""
+    if options.backend != "trio":
+        raise SpecError(f"`{name}` is served on trio alone: leave out `--backend asyncio`")
+    try:
+        make = over_http.HttpServer, over_http.HttpSettings
+    except ImportError as error:
+        raise SpecError(f"`{name}` needs `{error.name}`, which is not installed: pip install 'tidelog[http]'") from error
+    if (options.tls_cert is None) != (options.tls_key is None):
+        raise SpecError("`--tls-cert` and `--tls-key` belong together")
+    return make[1](
+        parse_host_port(getattr(options, name.removeprefix("--").replace("-", "_"))),
+        token=None if options.token_file is None else load_token(options.token_file),
+        tls=None if options.tls_cert is None else load_certificate(options.tls_cert, options.tls_key),
+    )

@@ -1,0 +1,1 @@
+"""A gateway's file: its settings, and what is said of mistakes in it."""

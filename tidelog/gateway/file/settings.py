@@ -1,0 +1,216 @@
+"""What a gateway's file may say: one struct a table, one field a key."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from tidelog.connectors.mapping.settings import MapSettings, Scalar
+from tidelog.connectors.mqtt.settings import BrokerSettings
+from tidelog.connectors.sources.polled import NodeSettings, RegisterSettings
+from tidelog.connectors.transport.bounds import Count, NotNegative, NotNegativeCount, Port, Positive
+from tidelog.connectors.transport.secret import Secret
+
+PayloadFormat = Literal["json", "text", "facts", "jsonl"]
+"""How payloads are written: taken apart by maps (`json`, `text`), or facts as they are."""
+Duration = str | int | float
+"""A length of time as `run` takes it: a number of the program's units, or text such as `10 s`."""
+
+
+class MqttSourceSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="type", tag="mqtt"):
+    """Messages of a broker. Without `topics` it subscribes to those of its maps."""
+
+    name: str
+    program: str = ""
+    """The name of the program that it feeds, where there are several."""
+    format: PayloadFormat = "json"
+    map: tuple[MapSettings, ...] = ()
+    by: str = ""
+    """The field that says which device a fact comes from: each then has a watermark of its own."""
+    topics: tuple[str, ...] = ()
+    qos: Literal[0, 1] = 1
+    retained: Literal["take", "skip"] = "take"
+
+
+class ReplaySourceSettings(
+    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="replay"
+):
+    """Messages recorded in a file, played as they came: a simulated plant."""
+
+    name: str
+    program: str = ""
+    format: PayloadFormat = "json"
+    map: tuple[MapSettings, ...] = ()
+    by: str = ""
+    file: str
+    loop: bool = True
+    speed: Positive = 1.0
+
+
+class SpecSourceSettings(
+    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="spec"
+):
+    """What `tidelog run --in SPEC` reads."""
+
+    name: str
+    program: str = ""
+    spec: str
+
+
+class PolledSourceSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type"):
+    """A device that is asked every so many seconds."""
+
+    name: str
+    program: str = ""
+    format: Literal["json"] = "json"
+    map: tuple[MapSettings, ...] = ()
+    by: str = ""
+    every: Positive = 1.0
+
+
+class ModbusSourceSettings(PolledSourceSettings, frozen=True, kw_only=True, tag="modbus"):
+    """Registers of a device."""
+
+    host: str
+    port: Port = 502
+    register: tuple[RegisterSettings, ...]
+
+
+class OpcUaSourceSettings(PolledSourceSettings, frozen=True, kw_only=True, tag="opcua"):
+    """Nodes of a server."""
+
+    url: str
+    node: tuple[NodeSettings, ...]
+    user: str = ""
+    password: Secret | None = None
+    security: str = ""
+    """Policy, mode, certificate and key, as the library takes them: `Basic256Sha256,SignAndEncrypt,cert.der,key.pem`."""
+
+
+class MqttSinkSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="type", tag="mqtt"):
+    """Answers to a broker's topic."""
+
+    name: str
+    program: str = ""
+    predicates: tuple[str, ...] = ()
+    """Which answers it is told; all, unless told."""
+    topic: str
+    payload: str | dict[str, Scalar] | None = None
+    qos: Literal[0, 1, 2] = 1
+    retain: bool = False
+
+
+class SpecSinkSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="spec"):
+    """What `tidelog run --out SPEC` writes."""
+
+    name: str
+    program: str = ""
+    spec: str
+
+
+class WebhookSinkSettings(
+    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="webhook"
+):
+    """Answers posted to an address, each until it is taken."""
+
+    name: str
+    program: str = ""
+    predicates: tuple[str, ...] = ()
+    url: str
+    secret: Secret | None = None
+    """Signs what is sent (Standard Webhooks)."""
+    headers: dict[str, str | Secret] = {}
+    payload: dict[str, Scalar] | None = None
+    timeout: Positive = 10.0
+    retry_longest: Positive = 60.0
+
+
+class HttpFileSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The page, metrics, answers as they become known, and facts that are posted."""
+
+    listen: str = "127.0.0.1:8080"
+    token: Secret | None = None
+    certificate: str = ""
+    key: str = ""
+    hosts: tuple[str, ...] = ()
+    """Further names by which the server is called."""
+    max_body: Count = 8 << 20
+    max_clients: Count = 128
+    max_listeners: Count = 32
+    ingest: bool = True
+    """Whether facts may be posted."""
+
+
+class ProgramSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """One program, and how its stream is read. These keys also stand at the top of the file, where there is one program."""
+
+    program: str
+    name: str = ""
+    emit: Literal["intervals", "final", "points", "changes"] = "changes"
+    lateness: Duration = 0
+    clock: Duration | None = None
+    max_ahead: Duration | None = None
+    idle_after: NotNegative | None = None
+
+
+class LimitSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """How much is held at most."""
+
+    rows: Count = 10_000_000
+    line: Count = 1_048_576
+    """The longest line that is read, in bytes."""
+    clients: Count = 256
+    journal_seconds: NotNegative | None = None
+    journal_bytes: NotNegativeCount | None = 500_000_000
+    """For how long, and up to how many bytes, input is kept that is not needed any more to go on."""
+    owed_bytes: Count = 500_000_000
+    """How much may wait for sinks that are away."""
+    when_full: Literal["block", "stop", "drop-oldest"] = "block"
+    """What then: sources wait, the gateway stops, or the oldest answers are dropped, counted and told."""
+
+
+class LogSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What is said on standard error, and how."""
+
+    format: Literal["text", "json"] = "text"
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    burst: Count = 10
+    """How often a message is said within `every` seconds; the rest is counted."""
+    every: Positive = 60.0
+
+
+MessageSource = MqttSourceSettings | ReplaySourceSettings | ModbusSourceSettings | OpcUaSourceSettings
+"""The sources that have messages, which maps take apart."""
+AnySource = MessageSource | SpecSourceSettings
+AnySink = MqttSinkSettings | SpecSinkSettings | WebhookSinkSettings
+
+
+class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The file. `program` is a path, with its keys beside it, or there are several tables `[[programs]]`."""
+
+    name: str = "tidelog"
+    program: str = ""
+    emit: Literal["intervals", "final", "points", "changes"] = "changes"
+    lateness: Duration = 0
+    clock: Duration | None = None
+    max_ahead: Duration | None = None
+    idle_after: NotNegative | None = None
+    programs: tuple[ProgramSettings, ...] = ()
+    state: str = ""
+    """The directory where state, input and what sinks are owed are kept; without it a restart begins anew."""
+    when_program_changes: Literal["refuse", "drop", "set-aside"] = "refuse"
+    """What becomes of state that a changed program does not take up: it is an error, or it is dropped; or all of it is set
+    aside, and a new one begins."""
+    commit_every: NotNegative = 0.001
+    """How many seconds lie at least between two commits: answers wait for them."""
+    dead_letters: str = ""
+    iso: bool = True
+    """Times in answers as ISO-8601, where the program declares a unit."""
+    tap: str = ""
+    """The socket at which `--tap` listens in; beside the file, unless told."""
+    source: tuple[AnySource, ...] = ()
+    sink: tuple[AnySink, ...] = ()
+    http: HttpFileSettings | None = None
+    limits: LimitSettings = LimitSettings()
+    log: LogSettings = LogSettings()
