@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tidelog.connectors.formats.text.decoder import TextDecoder
     from tidelog.connectors.formats.text.encoder import TextEncoder
     from tidelog.connectors.memory import MemorySink, MemorySource, PushSource
+    from tidelog.connectors.opening import open_sink, open_source
     from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
     from tidelog.connectors.sinks.file_sink import FileSink
     from tidelog.connectors.sinks.listener_sink import ListenerSink
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from tidelog.connectors.sources.opcua import OpcUaServer
     from tidelog.connectors.sources.socket_source import SocketSource
     from tidelog.connectors.sources.stdin_source import StdinSource
-    from tidelog.connectors.spec import open_sink, open_source, parse_spec
+    from tidelog.connectors.spec import parse_spec
     from tidelog.connectors.transport.acceptor import ClientLimits
     from tidelog.connectors.transport.addresses import TcpAddress, UnixAddress
 
@@ -85,7 +86,8 @@ _HOMES = {
     "sources.opcua": ("OpcUaServer",),
     "sinks.socket_sink": ("SocketSink",),
     "sources.socket_source": ("SocketSource",),
-    "spec": ("open_sink", "open_source", "parse_spec"),
+    "opening": ("open_sink", "open_source"),
+    "spec": ("parse_spec",),
     "sources.stdin_source": ("StdinSource",),
     "sinks.stdout_sink": ("StdoutSink",),
     "formats.text.decoder": ("TextDecoder",),

@@ -10,7 +10,7 @@ import anyio.lowlevel
 
 from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.questions import HypotheticalAnswer
-from tidelog.runtime.actors.channels import Channel
+from tidelog.runtime.ports.channels import Channel
 from tidelog.runtime.ports.interfaces import AnyAnswer, Batch
 
 BATCH_RECORDS = 1024

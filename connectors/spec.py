@@ -5,29 +5,14 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from urllib.parse import parse_qsl, urlsplit
 
-from tidelog.connectors.formats.decoding import Decoder
-from tidelog.connectors.formats.dividing import DividingDecoder, positions_of
-from tidelog.connectors.formats.formats import FORMATS, format_of_path, make_decoder, make_encoder
-from tidelog.connectors.formats.framing import MAX_LINE
-from tidelog.connectors.sinks.file_sink import FileSink
-from tidelog.connectors.sinks.listener_sink import ListenerSink
-from tidelog.connectors.sinks.socket_sink import SocketSink
-from tidelog.connectors.sinks.stdout_sink import StdoutSink
-from tidelog.connectors.sources.file_source import FileSource
-from tidelog.connectors.sources.listener_source import ListenerSource
-from tidelog.connectors.sources.socket_source import SocketSource
-from tidelog.connectors.sources.stdin_source import StdinSource
-from tidelog.connectors.transport.acceptor import ClientLimits
+from tidelog.connectors.formats.formats import FORMATS, format_of_path
 from tidelog.connectors.transport.addresses import Address, TcpAddress, UnixAddress
-from tidelog.plans.data.facts import Schema
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.diagnostics.suggestions import suggest
-from tidelog.runtime.ports.interfaces import Listener, Sink, Source
 
 ACCEPTED = (
     "`-`, a path, `file:PATH`, `tcp://HOST:PORT`, `tcp+listen://HOST:PORT`, `unix:///PATH`, `unix+listen:///PATH`; "
@@ -66,94 +51,6 @@ class Spec:
     @property
     def listens(self) -> bool:
         return self.scheme.endswith("+listen")
-
-
-def open_source(
-    spec: str | Spec,
-    schema: Schema,
-    *,
-    allow_remote: bool = False,
-    max_line: int = MAX_LINE,
-    clients: ClientLimits | None = None,
-    retracts: bool = False,
-) -> Source | Listener:
-    """The source that a SPEC names, not yet entered. `clients` bounds who connects to one that listens.
-
-    A folder or a glob is several sources: `parse_sources` tells which. With `retracts`, text and JSON lines may take facts
-    back, for an engine with `corrections`.
-
-    SpecError where the SPEC is not of the documented form, names no file that can be read, or would listen beyond this
-    machine without `allow_remote`.
-    """
-    parsed = parse_spec(spec, allow_remote=allow_remote) if isinstance(spec, str) else spec
-    if parsed.scheme == "parquet":
-        raise SpecError(f"`parquet:{parsed.path}` is a folder that tables are written to: to read one, say `parquet+PATH`")
-    if parsed.format == "parquet":
-        return _open_parquet(parsed, schema)
-    if parsed.format == "csv" and parsed.scheme != "file" and parsed.predicate is None:
-        raise SpecError(f"`{spec}` does not say which predicate its rows are: append `?predicate=NAME`")
-    name = parsed.path or (str(parsed.address) if parsed.address else "stdin")
-    hint = "" if parsed.is_format_told or parsed.path else f"for text facts say `--in facts+{spec}`"
-    decoder: Decoder = make_decoder(parsed.format, schema, name, parsed.predicate, hint, retracts=retracts)
-    if parsed.by is not None:
-        decoder = DividingDecoder(decoder, positions_of(parsed.by, schema, parsed.predicate, str(spec)))
-    if parsed.address is not None:
-        if parsed.listens:
-            return ListenerSource(parsed.address, decoder, max_line=max_line, clients=clients)
-        return SocketSource(parsed.address, decoder, max_line=max_line)
-    if parsed.scheme == "-":
-        return StdinSource(decoder, max_line=max_line)
-    check_readable(parsed.path)
-    return FileSource(parsed.path, decoder, max_line=max_line)
-
-
-def _open_parquet(spec: Spec, schema: Schema) -> Source:
-    from tidelog.connectors.sources.parquet_source import ParquetSource  # noqa: PLC0415 - only who has Parquet needs pyarrow
-
-    predicate = spec.predicate or PurePath(spec.path).stem
-    parts = None if spec.by is None else positions_of(spec.by, schema, predicate, spec.path)
-    check_readable(spec.path)
-    return ParquetSource(spec.path, schema, predicate, parts)
-
-
-def open_sink(
-    spec: str,
-    schema: Schema,
-    *,
-    iso: bool = False,
-    allow_remote: bool = False,
-    clients: ClientLimits | None = None,
-    outputs: Iterable[str] = (),
-    keeps_file: bool = False,
-) -> Sink:
-    """The sink that a SPEC names, not yet entered; SpecError as for `open_source`, and for `iso` without a unit.
-
-    `outputs` are the predicates of which a folder of tables has one each, also where there are no answers. With `keeps_file`
-    a file is not emptied first: answers go behind what it holds.
-    """
-    parsed = parse_spec(spec, allow_remote=allow_remote)
-    if parsed.format == "parquet":
-        return _open_tables(spec, parsed, schema, outputs)
-    for option in ("predicate", "by"):
-        if getattr(parsed, option) is not None:
-            raise SpecError(f"`{spec}`: `{option}` is an option of sources")
-    encoder = make_encoder(parsed.format, schema, iso)
-    if parsed.address is not None:
-        if parsed.listens:
-            return ListenerSink(parsed.address, encoder, clients=clients)
-        return SocketSink(parsed.address, encoder)
-    if parsed.scheme == "-":
-        return StdoutSink(encoder)
-    _check_writable(parsed.path)
-    return FileSink(parsed.path, encoder, is_kept=keeps_file)
-
-
-def _open_tables(text: str, spec: Spec, schema: Schema, outputs: Iterable[str]) -> Sink:
-    if not spec.is_format_told:
-        raise SpecError(f"`{text}`: tables go to a folder, which `parquet:DIR` names")
-    from tidelog.connectors.sinks.parquet_sink import ParquetSink  # noqa: PLC0415 - only who has Parquet needs pyarrow
-
-    return ParquetSink(spec.path, schema, outputs)
 
 
 def parse_spec(spec: str, *, allow_remote: bool = False) -> Spec:
@@ -268,7 +165,7 @@ def _unreadable(path: str, error: OSError) -> SpecError:
     return SpecError(f"cannot read `{path}`: {os.strerror(error.errno or 0)}")
 
 
-def _check_writable(path: str) -> None:
+def check_writable(path: str) -> None:
     """SpecError where the file cannot be created or written."""
     folder = os.path.dirname(path) or "."
     if os.path.isdir(path):

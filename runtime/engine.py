@@ -28,7 +28,6 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.questions import Status
 from tidelog.runtime.actors.alignment import Alignment
 from tidelog.runtime.actors.causes import first_cause
-from tidelog.runtime.actors.channels import CHANNEL_BOUND, Channel
 from tidelog.runtime.actors.clock import NAME, Clock, ahead_of, start_sources
 from tidelog.runtime.actors.dead_letters import Letters
 from tidelog.runtime.actors.direct import Direct
@@ -48,6 +47,7 @@ from tidelog.runtime.journal.manifest import plain_options
 from tidelog.runtime.migration.changing import Becoming
 from tidelog.runtime.network.graph import Hear
 from tidelog.runtime.network.state_bound import MAX_STATE, ON_THE_WAY, Holding
+from tidelog.runtime.ports.channels import CHANNEL_BOUND, Channel
 from tidelog.runtime.ports.durability import Backlog, Keep, StateStore
 from tidelog.runtime.ports.interfaces import (
     AnyAnswer,

@@ -10,7 +10,7 @@ native.choose()
 if TYPE_CHECKING:
     from tidelog.compiling import compile, compile_batch, compile_batch_path, compile_path
     from tidelog.connectors.memory import MemorySink, MemorySource, PushSource
-    from tidelog.connectors.spec import open_sink, open_source
+    from tidelog.connectors.opening import open_sink, open_source
     from tidelog.connectors.store.state_store import StateDirectory
     from tidelog.plans.compiling.batch import BatchPlan
     from tidelog.plans.data.changes import Change
@@ -87,7 +87,7 @@ __all__ = [
 _HOMES = {
     "compiling": ("compile", "compile_batch", "compile_batch_path", "compile_path"),
     "connectors.memory": ("MemorySink", "MemorySource", "PushSource"),
-    "connectors.spec": ("open_sink", "open_source"),
+    "connectors.opening": ("open_sink", "open_source"),
     "connectors.store.state_store": ("StateDirectory",),
     "plans.compiling.batch": ("BatchPlan",),
     "plans.data.changes": ("Change",),

@@ -30,10 +30,10 @@ from anyio.abc import TaskGroup
 from tidelog.plans.data.timeline import LIMIT, NEG, POS, Timeline
 from tidelog.plans.data.times import TimeLike, TimeReader
 from tidelog.plans.diagnostics.errors import DataError
-from tidelog.runtime.actors.channels import Channel, Sender
 from tidelog.runtime.actors.hearing import Ears
 from tidelog.runtime.actors.listening import ListenerActor
 from tidelog.runtime.actors.supervision import SourceActor, SourceEvent
+from tidelog.runtime.ports.channels import Channel, Sender
 from tidelog.runtime.ports.interfaces import Batch, Tick
 
 NAME = "clock"

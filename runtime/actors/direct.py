@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from tidelog.runtime.actors.channels import Channel, Sender
 from tidelog.runtime.actors.supervision import SinkActor, SourceActor
 from tidelog.runtime.journal.events import Event, Taken
+from tidelog.runtime.ports.channels import Channel, Sender
 from tidelog.runtime.ports.durability import Heading
 from tidelog.runtime.ports.interfaces import AnyAnswer
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import anyio
 from anyio.abc import TaskGroup
 
-from tidelog.runtime.actors.channels import Sender
 from tidelog.runtime.actors.supervision import Attempts, RestartPolicy, SourceActor, SourceEvent
+from tidelog.runtime.ports.channels import Sender
 from tidelog.runtime.ports.interfaces import Listener, Source
 from tidelog.runtime.ports.reachability import Standing
 

@@ -18,8 +18,8 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from tidelog.plans.diagnostics.errors import ConnectorError
-from tidelog.runtime.actors.channels import Sender
 from tidelog.runtime.actors.silence import Silence, check_seconds
+from tidelog.runtime.ports.channels import Sender
 from tidelog.runtime.ports.durability import Acknowledging, Heading, Keeping, Numbering
 from tidelog.runtime.ports.interfaces import (
     Accountable,

@@ -27,7 +27,6 @@ from tidelog.runtime.corrections.correcting import Correction, Corrections
 from tidelog.runtime.durable.reloading import Reloading
 from tidelog.runtime.durable.sink_feeds import OwedFeed, SinkFeeds
 from tidelog.runtime.durable.storing import Ends, Storing
-from tidelog.runtime.journal.changelog import Group
 from tidelog.runtime.journal.delivery_queue import Owed, blocks_of
 from tidelog.runtime.journal.events import Ended, Event, Passed, Taken, count_facts, pack_events, tell, unpack_events
 from tidelog.runtime.journal.manifest import (
@@ -43,6 +42,7 @@ from tidelog.runtime.journal.manifest import (
 from tidelog.runtime.journal.marks import Marks
 from tidelog.runtime.journal.partitions import Parts
 from tidelog.runtime.migration.changing import Becoming
+from tidelog.runtime.ports.changelog import Group
 from tidelog.runtime.ports.durability import (
     Acknowledging,
     Changes,

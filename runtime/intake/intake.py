@@ -22,12 +22,12 @@ from typing import Any
 from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import DataError, LateError
+from tidelog.plans.plan.feeds import ports_fed_by
 from tidelog.plans.plan.plan import Plan, TupleShape
 from tidelog.runtime.intake.admitting import Admitted, Admitting
 from tidelog.runtime.intake.source_state import SourceState
 from tidelog.runtime.intake.tracks import Rules
 from tidelog.runtime.intake.watermarks import Watermarks
-from tidelog.runtime.network.deploy import ports_fed_by
 from tidelog.runtime.ports.interfaces import MOST_NAMES, Batch, PlainTimes, Rejected, Tick
 
 MOST_POINTS = 10_000

@@ -12,7 +12,7 @@ from itertools import takewhile
 import anyio
 
 from tidelog.plans.diagnostics.errors import ConnectorError
-from tidelog.runtime.journal.changelog import Group, pack_told, unpack_told
+from tidelog.runtime.ports.changelog import Group, pack_told, unpack_told
 from tidelog.runtime.ports.durability import Backlog, Heading, Kept, Told
 from tidelog.runtime.ports.interfaces import AnyAnswer
 

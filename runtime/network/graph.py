@@ -14,12 +14,13 @@ from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact, Row, format_atom, format_record
 from tidelog.plans.diagnostics.errors import OperatorError, TidelogError
 from tidelog.plans.language.places import place_of
+from tidelog.plans.plan.feeds import consumers_of, ports_fed_by
 from tidelog.plans.plan.guards import Prospects
 from tidelog.plans.plan.plan import Loop, Plan, Step
 from tidelog.plans.tree.names import head_predicate
 from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.network.arranging import arrange, unshared
-from tidelog.runtime.network.deploy import build_open_loop, build_operator, consumers_of, ports_fed_by
+from tidelog.runtime.network.deploy import build_open_loop, build_operator
 from tidelog.runtime.network.loop_control import MOST_VALUES, LoopControl
 from tidelog.runtime.network.prospects import Watch
 from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding, StateBound

@@ -12,7 +12,7 @@ import pytest
 
 from children import WAIT
 from tidelog.connectors import DeadLetterWriter, FileSink, FileSource, StdinSource, StdoutSink, TextDecoder, TextEncoder
-from tidelog.connectors.spec import open_sink, open_source
+from tidelog.connectors.opening import open_sink, open_source
 from tidelog.plans.data.facts import Record, Schema
 from tidelog.plans.diagnostics.errors import ConnectorError
 from tidelog.runtime.ports.interfaces import Rejected, Source

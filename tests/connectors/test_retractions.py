@@ -9,7 +9,7 @@ from tidelog.connectors.formats.framing import is_empty
 from tidelog.plans.data.changes import Change, ChangeRecord, RetractedChange
 from tidelog.plans.data.facts import PredicateSchema, Schema
 from tidelog.plans.data.timeline import POS, Timeline
-from tidelog.runtime.journal.changelog import Group, pack_told, unpack_told
+from tidelog.runtime.ports.changelog import Group, pack_told, unpack_told
 from tidelog.runtime.ports.interfaces import Batch, Retraction
 
 SCHEMA = Schema(

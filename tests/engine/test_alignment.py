@@ -15,7 +15,7 @@ from engine.runners import KINDS, Runner, no_threads  # noqa: F401 - a fixture
 from engine.running import BACKENDS, SlowSource, plan_of, records, run
 from tidelog import Engine, MemorySink, MemorySource, PushSource
 from tidelog.plans.data.facts import Record
-from tidelog.runtime.actors.channels import CHANNEL_BOUND
+from tidelog.runtime.ports.channels import CHANNEL_BOUND
 from tidelog.runtime.ports.interfaces import Batch
 
 pytestmark = pytest.mark.usefixtures("no_threads")

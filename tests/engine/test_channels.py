@@ -9,7 +9,7 @@ import pytest
 
 from children import WAIT
 from engine.running import BACKENDS
-from tidelog.runtime.actors.channels import Channel, Sender
+from tidelog.runtime.ports.channels import Channel, Sender
 
 
 def run(backend: str, scene: Callable[[], Awaitable[None]]) -> None:

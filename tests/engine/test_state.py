@@ -17,10 +17,10 @@ from tidelog import ConnectorError, Engine, MemorySink, MemorySource, RestartPol
 from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.actors import channels
 from tidelog.runtime.durable import ledger
 from tidelog.runtime.journal import delivery_queue as owed
-from tidelog.runtime.journal.changelog import Group, pack_told, unpack_told
+from tidelog.runtime.ports import channels
+from tidelog.runtime.ports.changelog import Group, pack_told, unpack_told
 from tidelog.runtime.ports.durability import Backlog, Kept, Told
 from tidelog.runtime.ports.interfaces import AnyAnswer
 

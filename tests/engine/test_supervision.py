@@ -13,8 +13,8 @@ from engine.running import BACKENDS, SlowSource, plan_of, run, shown
 from tidelog import Engine, MemorySink, MemorySource, PushSource
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import ConnectorError
-from tidelog.runtime.actors.channels import CHANNEL_BOUND
 from tidelog.runtime.actors.supervision import RestartPolicy
+from tidelog.runtime.ports.channels import CHANNEL_BOUND
 from tidelog.runtime.ports.interfaces import Batch, Interrupted, SinkStatistics
 
 PLAN = plan_of("timeline integer. seen(X) :- p(X).")

@@ -27,10 +27,10 @@ from tidelog.connectors.store.stored_lock import lock_of
 from tidelog.connectors.transport.descriptors import Descriptor
 from tidelog.plans.diagnostics.errors import ConnectorError, SnapshotError, SpecError, TidelogError
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.actors import channels
 from tidelog.runtime.actors.causes import first_cause
 from tidelog.runtime.durable import ledger
 from tidelog.runtime.journal.manifest import fingerprint
+from tidelog.runtime.ports import channels
 from tidelog.runtime.ports.interfaces import Batch
 
 LOCK = lock_of("outbox")

@@ -23,10 +23,10 @@ from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import ConnectorError, SnapshotError, SpecError
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.actors import channels
 from tidelog.runtime.actors.supervision import RestartPolicy
 from tidelog.runtime.durable import ledger
 from tidelog.runtime.journal.manifest import fingerprint
+from tidelog.runtime.ports import channels
 from tidelog.runtime.ports.durability import Backlog, Changes
 from tidelog.runtime.ports.interfaces import Batch, Source
 

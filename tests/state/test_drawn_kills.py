@@ -28,8 +28,8 @@ from tidelog import Engine
 from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.syntax import Program, TimelineDeclaration
-from tidelog.runtime.actors import channels
 from tidelog.runtime.durable import ledger
+from tidelog.runtime.ports import channels
 from tidelog.runtime.ports.interfaces import EmitMode
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("no_threads", "often")]

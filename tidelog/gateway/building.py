@@ -20,10 +20,11 @@ from tidelog.connectors.mapping.topics import TopicPattern
 from tidelog.connectors.mqtt.client import FIRST_PAUSE, MqttClient
 from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.mqtt.source import MqttSource
+from tidelog.connectors.opening import open_sink, open_source
 from tidelog.connectors.outbox.spec import OutboxSpec, is_outbox
 from tidelog.connectors.sources.polled import Polled, PolledSource
 from tidelog.connectors.sources.replay import ReplaySource
-from tidelog.connectors.spec import open_sink, open_source, parse_spec
+from tidelog.connectors.spec import parse_spec
 from tidelog.connectors.transport.acceptor import ClientLimits
 from tidelog.connectors.transport.addresses import parse_host_port
 from tidelog.connectors.transport.credentials import check_token, load_certificate

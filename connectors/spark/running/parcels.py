@@ -23,7 +23,7 @@ from tidelog.plans.plan.questions import HypotheticalAnswer
 from tidelog.plans.stages.needed import needed_rows
 from tidelog.plans.stages.stages import Stage
 from tidelog.plans.tree.syntax import Value
-from tidelog.runtime.journal.changelog import plain_hypothetical, read_hypothetical
+from tidelog.runtime.ports.changelog import plain_hypothetical, read_hypothetical
 from tidelog.runtime.ports.interfaces import Rejected, Told
 
 OUT = 0

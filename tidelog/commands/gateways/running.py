@@ -28,8 +28,8 @@ from tidelog.gateway.systemd import Notifier
 from tidelog.gateway.taps import Taps, TapServer, tap_path
 from tidelog.plans.diagnostics.errors import SpecError, TidelogError
 from tidelog.runtime.actors.causes import first_cause
+from tidelog.runtime.collecting import collect_steadily
 from tidelog.runtime.ports.interfaces import Rejected
-from tidelog.runtime.sessions.collecting import collect_steadily
 
 logger = logging.getLogger("tidelog")
 

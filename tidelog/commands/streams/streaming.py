@@ -25,9 +25,10 @@ from tidelog.commands.streams.unused import unused_note
 from tidelog.connectors.files.folders import parse_sources
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.formats.framing import MAX_LINE
+from tidelog.connectors.opening import open_sink, open_source
 from tidelog.connectors.outbox.spec import is_outbox
 from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
-from tidelog.connectors.spec import open_sink, open_source, parse_spec
+from tidelog.connectors.spec import parse_spec
 from tidelog.connectors.transport.acceptor import MAX_CLIENTS
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError, SpecError
@@ -35,12 +36,12 @@ from tidelog.plans.diagnostics.stopping import Stopped
 from tidelog.plans.plan.plan import AggregateShape, Plan
 from tidelog.runtime.actors.causes import first_cause
 from tidelog.runtime.actors.clock import Clock, read_max_ahead
+from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.engine import Engine
 from tidelog.runtime.intake.intake import MAX_LEAD
 from tidelog.runtime.network.state_bound import MAX_STATE
 from tidelog.runtime.ports.interfaces import Recorded, Sink
-from tidelog.runtime.sessions.collecting import collect_seldom
 
 
 def add_stream_options(parser: argparse.ArgumentParser) -> None:
