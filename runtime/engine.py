@@ -2,9 +2,8 @@
 
 The operators run to completion in one task, since tasks on one thread gain nothing from each other. The session takes all
 that waits at once, so batches grow under load; a lone event it takes in the turn of its source, while nothing else waits.
-What it tells goes to the sinks through channels (`runtime/actors/direct.py`), so that a slow sink slows down the sources;
-or, where the run has a state, through a ledger (`runtime/durable/ledger.py`), which stores it, and what has been read,
-before a sink sees it.
+Answers go to the sinks through channels (`runtime/actors/direct.py`), so that a slow sink slows down the sources. In a run
+with a state they go through a ledger (`runtime/durable/ledger.py`), which first stores them, and the input.
 """
 
 from __future__ import annotations

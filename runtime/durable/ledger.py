@@ -29,16 +29,7 @@ from tidelog.runtime.durable.sink_feeds import OwedFeed, SinkFeeds
 from tidelog.runtime.durable.storing import Ends, Storing
 from tidelog.runtime.journal.delivery_queue import Owed, blocks_of
 from tidelog.runtime.journal.events import Ended, Event, Passed, Taken, count_facts, pack_events, tell, unpack_events
-from tidelog.runtime.journal.manifest import (
-    VERSION,
-    Head,
-    SinkStanding,
-    SourceStanding,
-    check_same,
-    fingerprint,
-    pack_head,
-    unpack_head,
-)
+from tidelog.runtime.journal.manifest import VERSION, Head, SinkStanding, SourceStanding, check_same, pack_head, unpack_head
 from tidelog.runtime.journal.marks import Marks
 from tidelog.runtime.journal.partitions import Parts
 from tidelog.runtime.migration.changing import Becoming
@@ -51,6 +42,7 @@ from tidelog.runtime.ports.durability import (
     Told,
 )
 from tidelog.runtime.ports.interfaces import AnyAnswer, Listener, Replayable, Retraction, Source
+from tidelog.runtime.sessions.fingerprints import fingerprint
 from tidelog.runtime.sessions.session import Session
 
 logger = logging.getLogger("tidelog")

@@ -139,7 +139,7 @@ def test_the_textmate_grammar_sees_what_the_parser_sees() -> None:
 
 def test_each_keyword_is_defined() -> None:
     """Every keyword of the grammar has a definition for the language server."""
-    text = Path(str(plans.__file__)).with_name("grammar.lark").read_text("utf-8")
+    text = (Path(str(plans.__file__)).parent / "language/grammar.lark").read_text("utf-8")
     terminals = re.findall(r"^[A-Z]+\.9: /(?:\(\?:)?([a-z|]+)\)?\(\?!", text, re.MULTILINE)
     words = {word for terminal in terminals for word in terminal.split("|")} - {"rational", "integer", "from"}
     assert len(words) > 15
