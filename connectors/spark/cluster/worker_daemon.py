@@ -22,7 +22,10 @@ _NEEDED = (
         "pyspark.sql.pandas.serializers",
         "pyspark.sql.streaming.proto.StateMessage_pb2",
     ),
-    *(f"tidelog.connectors.spark.running.{name}" for name in ("inputs", "stream", "table_rows", "lines")),
+    "tidelog.connectors.spark.running.inputs.inputs",
+    "tidelog.connectors.spark.running.outputs.lines",
+    "tidelog.connectors.spark.running.outputs.table_rows",
+    "tidelog.connectors.spark.running.stream",
     "tidelog.runtime.sessions.staged",
 )
 """What tasks load. It starts no thread, which a fork would lose."""
