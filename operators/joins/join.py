@@ -186,6 +186,10 @@ class Join(Operator):
             self.sent_coverage.forget(self.frontier)
         return []
 
+    def latest(self, port: int) -> int:
+        """The latest end of what an atom has stored."""
+        return self._ends[port]
+
     def _nothing_until(self, known: int) -> int:
         """How far it is known that some atom does not hold, beyond a time up to which all is known."""
         return max((far for far, end in zip(self.frontiers, self._ends, strict=True) if end <= known), default=known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tidelog.operators.standing.sweeping import Place, Sweeping
 from tidelog.operators.stores.coverage import Bounds
@@ -17,7 +17,8 @@ class OpenAntiJoin(Sweeping):
 
     Intervals: those of `AntiJoin`, as far as both ports are known. Port 0 is M, port 1 is N; `key` and `match` as there. A
     row of M is announced when it has begun and nothing speaks against it, and taken back when it has ended or something
-    does. State, beyond that of `Sweeping`: the rows of M that hold now, by key. Final: as far as both ports.
+    does; an event of M is looked at once, when its time is reached. State, beyond that of `Sweeping`: the rows of M that
+    hold now, by key. Final: as far as both ports.
     """
 
     __slots__ = ("_key", "_match", "_positive")
@@ -30,6 +31,19 @@ class OpenAntiJoin(Sweeping):
 
     def narrow(self, port: int, fact: Fact) -> Row | None:
         return fact[0] if port == POSITIVE else self._match(fact[0])
+
+    def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        if port == POSITIVE:
+            events = [fact for fact in facts if fact[1] == fact[2]]
+            if len(events) < len(facts):
+                super().feed(port, [fact for fact in facts if fact[1] != fact[2]])
+            self.take_events(port, events)
+            return []
+        return super().feed(port, facts)
+
+    def meet(self, port: int, events: Sequence[Fact]) -> list[Fact]:
+        negated, key_of = self.holding[NEGATIVE], self._key
+        return [event for event in dict.fromkeys(events) if key_of(event[0]) not in negated]
 
     def presume(self, until: int) -> None:
         """What of N holds behind what has been gone through does so without a gap, up to `until`."""

@@ -9,14 +9,16 @@ from typing import Any
 from tidelog.operators.joins.join import Join
 from tidelog.operators.joins.join_code import write_join
 from tidelog.operators.joins.join_scope import definitions
+from tidelog.operators.operator import behind
 from tidelog.operators.standing.sweeping import Place, Sweeping
+from tidelog.operators.stores.amortised import LIMITS
 from tidelog.operators.stores.coverage import Bounds
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact, Row
-from tidelog.plans.data.timeline import POS
+from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import JoinShape
 
-_NOW: Bounds = [0, 0]
+_NOW: Bounds = [NEG, POS]
 """The times of a row that holds now, for code that is written for rows with times."""
 
 
@@ -25,16 +27,19 @@ class OpenJoin(Sweeping):
 
     Intervals: those of `Join`, as far as all ports are known, which is as far as what is announced holds. A row of the head
     is announced when the last of the rows that give it has begun, and taken back when one of them has ended. They meet by
-    the code of `Join`. What facts give beyond that is told at once, too. State, beyond that of `Sweeping`: hash indexes over
-    the rows that hold now, and a `Join` of what is beyond. Final: as far as all ports.
+    the code of `Join`; an event is looked up once, when its time is reached. What facts give beyond that is told at once,
+    too. State, beyond that of `Sweeping`: hash indexes over the rows that hold now, and a `Join` of what is beyond, which
+    gets nothing while one port has no facts beyond. Final: as far as all ports.
     """
 
-    __slots__ = ("_beyond", "_failed", "_groups", "_pattern", "_probe")
+    __slots__ = ("_beyond", "_failed", "_groups", "_later", "_most_later", "_pattern", "_probe")
 
     def __init__(self, shape: JoinShape, slowest: int) -> None:
         super().__init__(len(shape.atoms), slowest)
         self._failed = [0]
         self._beyond = Join(shape)
+        self._later: list[list[Fact]] = [[] for _ in shape.atoms]  # facts beyond, until all ports have some
+        self._most_later = LIMITS.spare
         code = write_join(shape)
         groups: list[dict[str, dict[Hashable, _Members]]] = [{name: {} for name in names} for names in code.indexes]
         self._groups = [
@@ -47,17 +52,39 @@ class OpenJoin(Sweeping):
         self._probe: list[Callable[..., None]] = [scope.pop(f"probe_{i}") for i in ports]
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        super().feed(port, facts)
+        pattern = self._pattern[port]
+        events = [fact for fact in facts if fact[1] == fact[2]]
+        if len(events) < len(facts):
+            super().feed(port, [fact for fact in facts if fact[1] != fact[2]])
+        if events:
+            self.take_events(port, events if pattern is None else pattern(events))
         beyond = self.beyond(facts)
-        self._beyond.room = self.room
-        return self.tell_ahead(self._beyond.feed(port, beyond)) if beyond else []
+        return self._tell_beyond(port, beyond) if beyond else []
+
+    def _tell_beyond(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        """What follows from facts alone beyond what is known; nothing does, and they wait, while a port has none there."""
+        beyond, later, known = self._beyond, self._later, self._known
+        beyond.room = self.room
+        later[port] += facts
+        if not all(waiting or beyond.latest(i) > known for i, waiting in enumerate(later)):
+            return []
+        out: list[Fact] = []
+        for i, waiting in enumerate(later):
+            if waiting:
+                out += beyond.feed(i, behind(known, waiting))
+                waiting.clear()
+        return self.tell_ahead(out)
 
     def settle(self, port: int) -> list[Fact]:
         self._beyond.advance(self.frontiers)
-        return self.untold(super().settle(port))
+        out = self.untold(super().settle(port))
+        if sum(map(len, self._later)) > self._most_later:
+            self._later = [behind(self._known, waiting) for waiting in self._later]
+            self._most_later = 2 * sum(map(len, self._later)) + LIMITS.spare
+        return out
 
     def entries(self) -> int:
-        return super().entries() + self._beyond.entries()
+        return super().entries() + self._beyond.entries() + sum(map(len, self._later))
 
     def narrow(self, port: int, fact: Fact) -> Row | None:
         pattern = self._pattern[port]
@@ -66,15 +93,30 @@ class OpenJoin(Sweeping):
         found = pattern([fact])
         return found[0][0] if found else None
 
+    def meet(self, port: int, events: Sequence[Fact]) -> list[Fact]:
+        holding, found = self.holding[port], list[Fact]()
+        if holding:
+            events = [event for event in events if event[0] not in holding]
+        self._probe[port](events, POS, found, self._failed, self.room.rows, self)
+        return list(dict.fromkeys(found))
+
     def begin(self, place: Place, held: dict[Row, bool]) -> None:
-        port, row = place
         for head in self._met(place, self._failed):
             self.gain(head, held)
-        self.holding[port][row] = _NOW
-        for key_of, groups in self._groups[port]:
-            groups.setdefault(key_of(row), _Members())[row] = (row, 0, 0)
+        self.enter(place)
 
     def end(self, place: Place, held: dict[Row, bool]) -> None:
+        self.leave(place)
+        for head in self._met(place, [0]):
+            self.lose(head, held)
+
+    def enter(self, place: Place) -> None:
+        port, row = place
+        self.holding[port][row] = _NOW
+        for key_of, groups in self._groups[port]:
+            groups.setdefault(key_of(row), _Members())[row] = (row, NEG, POS)
+
+    def leave(self, place: Place) -> None:
         port, row = place
         del self.holding[port][row]
         for key_of, groups in self._groups[port]:
@@ -82,8 +124,6 @@ class OpenJoin(Sweeping):
             del groups[key][row]
             if not groups[key]:
                 del groups[key]
-        for head in self._met(place, [0]):
-            self.lose(head, held)
 
     def _met(self, place: Place, failed: list[int]) -> Iterator[Row]:
         """The rows of the head that a row gives with those that hold now, each as often as there are ways to it."""
@@ -101,12 +141,18 @@ class OpenJoin(Sweeping):
         return self._failed[0]
 
     def state(self) -> dict[str, Any]:
-        return {**super().state(), "failed": self._failed[0], "beyond": self._beyond.snapshot()}
+        return {
+            **super().state(),
+            "failed": self._failed[0],
+            "beyond": self._beyond.snapshot(),
+            "later": [[[list(row), lo, hi] for row, lo, hi in behind(self._known, waiting)] for waiting in self._later],
+        }
 
     def load(self, state: dict[str, Any]) -> None:
         super().load(state)
         self._failed[0] = state["failed"]
         self._beyond.restore(state["beyond"])
+        self._later = [[(tuple(row), lo, hi) for row, lo, hi in waiting] for waiting in state["later"]]
 
 
 class _Members(dict[Row, Fact]):

@@ -4,6 +4,9 @@ This is how operators with several ports take announcements (`operators/stores/o
 begin or end to hold, these meet the rows of the other ports that hold then; in between, nothing is done about them. What
 comes out is told as far as all ports are known: announced when it begins, taken back when it ends, each row in the order of
 time.
+
+A fact of a single time point, an **event**, neither begins nor ends: once its time is reached, it meets what holds then by
+one look, and passes on as a fact.
 """
 
 from __future__ import annotations
@@ -11,10 +14,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
+from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from tidelog.operators.operator import Operator, behind
+from tidelog.operators.stores.by_time import ByTime
 from tidelog.operators.stores.coverage import Bounds, Coverage, merge, overlapping
 from tidelog.operators.stores.open_rows import OPEN, SHUT
 from tidelog.operators.stores.room import NoRoomError
@@ -23,16 +28,18 @@ from tidelog.plans.data.timeline import NEG, POS
 
 Place = tuple[int, Row]
 """A port, and a row there, narrowed to what matters of it."""
+_time_and_port = itemgetter(0, 1)
 
 
 class Sweeping(Operator):
     """The ports' rows that hold now and those to come, and the rows that follow from those that hold now.
 
     State: for each row that holds or is to hold its ranges, and since when the rows that it stands for are open; when each
-    is to be looked at; the rows that follow, since when, and in how many ways. `slowest` is the port that is known last.
+    is to be looked at; events to come; the rows that follow, since when, and in how many ways. `slowest` is the port that is
+    known last.
     """
 
-    __slots__ = ("_ahead", "_known", "_since", "_slowest", "_spells", "_turn", "_turns", "holding", "ways")
+    __slots__ = ("_ahead", "_events", "_known", "_since", "_slowest", "_spells", "_turn", "_turns", "holding", "ways")
 
     settles_by_port = False
 
@@ -45,6 +52,7 @@ class Sweeping(Operator):
         self._spells: list[dict[Row, _Spell]] = [{} for _ in range(ports)]
         self._turns: list[tuple[int, int, Place]] = []  # when a row may begin or end to hold
         self._turn = 0  # rows need not be comparable
+        self._events: list[ByTime[Fact]] = [ByTime() for _ in range(ports)]  # as `take_events` takes them
         self.ways: dict[Row, int] = {}  # what follows now, and in how many ways
         self._since: dict[Row, int] = {}  # since when that is announced
 
@@ -62,6 +70,18 @@ class Sweeping(Operator):
 
     def finish(self, held: dict[Row, bool]) -> None:
         """All that begins and ends at one time has done so."""
+
+    def meet(self, port: int, events: Sequence[Fact]) -> list[Fact]:
+        """What follows from events at a port with all else that holds at their times; only where `take_events` is called."""
+        raise NotImplementedError
+
+    def enter(self, place: Place) -> None:
+        """A row holds now, for others to meet it; only where events come at several ports."""
+        raise NotImplementedError
+
+    def leave(self, place: Place) -> None:
+        """A row that was entered does not hold any more."""
+        raise NotImplementedError
 
     def gain(self, row: Row, held: dict[Row, bool]) -> None:
         """A row follows in one more way."""
@@ -85,6 +105,21 @@ class Sweeping(Operator):
                 source, lo, hi = fact
                 self._take((port, row), source, lo, hi)
         return []
+
+    def take_events(self, port: int, events: Sequence[Fact]) -> None:
+        """Take facts of a single time point whose rows are narrowed: events, but for those of rows that change anyway."""
+        known, spells, waiting = self._known, self._spells[port], self._events[port]
+        at = waiting.at
+        whole: Sequence[Any] = events  # as in `Coverage.insert`
+        for event in whole:
+            taken: Fact = event
+            row, time, _ = taken
+            if row in spells:
+                self._take((port, row), row, time, time)
+            elif time in at:
+                at[time].append(event)
+            elif time > known:
+                waiting.add(time, event)
 
     def _take(self, place: Place, source: Row, lo: int, hi: int) -> None:
         port, row = place
@@ -136,7 +171,9 @@ class Sweeping(Operator):
     def beyond(self, facts: Sequence[Fact]) -> list[Fact]:
         """What goes beyond what has been gone through; but not of rows that are taken back, which is told in its turn."""
         shut = {row for row, _, hi in facts if hi == SHUT}
-        return behind(self._known, [fact for fact in facts if fact[2] <= POS and fact[0] not in shut])
+        if shut:
+            facts = [fact for fact in facts if fact[0] not in shut]
+        return behind(self._known, [fact for fact in facts if fact[2] <= POS])
 
     def tell_ahead(self, facts: list[Fact]) -> list[Fact]:
         """What follows at once from facts alone, less what has been told of it."""
@@ -144,8 +181,8 @@ class Sweeping(Operator):
 
     def untold(self, out: list[Fact]) -> list[Fact]:
         """What comes of going through time, less what has been told ahead; but whole where something is taken back."""
-        shut = {row for row, _, hi in out if hi == SHUT}
         if self._ahead.rows:
+            shut = {row for row, _, hi in out if hi == SHUT}
             told, out = out, []
             for fact in told:
                 out += [fact] if fact[2] > POS or fact[0] in shut else self._ahead.insert([fact])
@@ -164,8 +201,19 @@ class Sweeping(Operator):
             return []
         out: list[Fact] = []
         begun: dict[Row, None] = {}
-        while self._turns and self._turns[0][0] <= known:
-            self._pass(self._turns[0][0], begun, out)
+        turns, due = self._turns, self._due(known)
+        at = 0
+        while at < len(due):
+            while turns and turns[0][0] <= due[at][0]:
+                self._pass(turns[0][0], begun, out)
+            change = turns[0][0] if turns else known + 1
+            end = at + 1
+            while end < len(due) and due[end][0] < change:
+                end += 1
+            self._meet_all(due[at:end], out)
+            at = end
+        while turns and turns[0][0] <= known:
+            self._pass(turns[0][0], begun, out)
         if known >= POS:
             for row, since in self._since.items():
                 out += [(row, since, POS)] if row in begun else [(row, since, SHUT), (row, since, POS)]
@@ -174,6 +222,37 @@ class Sweeping(Operator):
             out += [(row, self._since[row], OPEN) for row in begun]
         self._known, self.frontier = known, self.promised(known)
         return out
+
+    def _due(self, known: int) -> list[tuple[int, int, list[Fact]]]:
+        """The events whose times have been reached: time, port and facts, in the order of time."""
+        due = [(time, port, facts) for port, events in enumerate(self._events) for time, facts in events.take(known)]
+        if len(self._events) > 1:
+            due.sort(key=_time_and_port)
+        return due
+
+    def _meet_all(self, due: Sequence[tuple[int, int, list[Fact]]], out: list[Fact]) -> None:
+        """Tell what follows from events between two changes; those of one time meet each other, too."""
+        ways = self.ways
+        if len({port for _, port, _ in due}) == 1:
+            met = self.meet(due[0][1], [fact for _, _, facts in due for fact in facts])
+            out += [fact for fact in met if fact[0] not in ways] if ways else met
+        else:
+            for _, group in groupby(due, itemgetter(0)):
+                *first, (_, last, facts) = group
+                found: dict[Fact, None] = {}
+                entered: list[Place] = []
+                for _, port, others in first:
+                    found.update(dict.fromkeys(self.meet(port, others)))
+                    new = dict.fromkeys([(port, row) for row, _, _ in others if row not in self.holding[port]])
+                    for place in new:
+                        self.enter(place)
+                    entered += new
+                found.update(dict.fromkeys(self.meet(last, facts)))
+                for place in entered:
+                    self.leave(place)
+                out += [fact for fact in found if fact[0] not in ways]
+        if len(out) > self.room.rows:
+            raise NoRoomError(len(out))
 
     def reached(self) -> int:
         """How far can be gone through time."""
@@ -236,7 +315,10 @@ class Sweeping(Operator):
         return False
 
     def deadline(self) -> tuple[int, int] | None:
-        return (self._slowest, self._turns[0][0]) if self._turns else None
+        due = [first for events in self._events if (first := events.first()) is not None]
+        if self._turns:
+            due.append(self._turns[0][0])
+        return (self._slowest, min(due)) if due else None
 
     # --- what is held ---------------------------------------------------------------------------------------------------
 
@@ -245,13 +327,16 @@ class Sweeping(Operator):
 
     def entries(self) -> int:
         stored = sum((len(spell.bounds) >> 1) + len(spell.opened) for spells in self._spells for spell in spells.values())
-        return stored + len(self.ways) + self._ahead.entries()
+        return stored + len(self.ways) + sum(map(len, self._events)) + self._ahead.entries()
 
     def state(self) -> dict[str, Any]:
         return {
             "spells": [[spell.state(row) for row, spell in spells.items()] for spells in self._spells],
             "holding": [[list(row) for row in rows] for rows in self.holding],
             "turns": [[time, port, list(row)] for time, _, (port, row) in sorted(self._turns, key=itemgetter(0, 1))],
+            "events": [
+                [[list(row), time] for time, facts in events.in_order() for row, _, _ in facts] for events in self._events
+            ],
             "since": [[list(row), since] for row, since in self._since.items()],
             "known": self._known,
             "ahead": self._ahead.snapshot(),
@@ -267,6 +352,9 @@ class Sweeping(Operator):
         self._turns = [(time, i, (port, tuple(row))) for i, (time, port, row) in enumerate(state["turns"])]
         heapify(self._turns)
         self._turn = len(self._turns)
+        for waiting, events in zip(self._events, state["events"], strict=True):
+            for row, time in events:
+                waiting.add(time, (tuple(row), time, time))
         self._since = {tuple(row): since for row, since in state["since"]}
         self._known = state["known"]
         self._ahead.restore(state["ahead"])

@@ -30,7 +30,7 @@ def test_an_open_row_and_one_with_an_end() -> None:
     assert join.receive(1, [], 25) == [(("a", 7), 3, SHUT), (("a", 7), 3, 9), (("a", 8), 20, OPEN)]
     join.receive(0, [(A, 3, SHUT), (A, 3, 26)], 27)
     assert join.receive(1, [], 27) == [(("a", 8), 20, SHUT), (("a", 8), 20, 26)]
-    assert join.entries() == 2  # a row of the second atom that goes on until 30, for now and for facts to come
+    assert join.entries() == 3  # a row of the second atom until 30, and its facts, for facts of the first that may come
 
 
 def test_a_row_of_the_head_in_several_ways() -> None:
