@@ -11,6 +11,8 @@ from tidelog.operators.grouped.counting.sums import Count, Deviation, Mean, Sum
 from tidelog.operators.grouped.counting.tally import Flow, Tally
 from tidelog.operators.grouped.counting.window import FlowWindow, TallyWindow, Window
 from tidelog.operators.grouped.grouped import Failures, Grouped
+from tidelog.operators.standing.spells import Spells, earlier
+from tidelog.operators.stores.open_rows import OPEN
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import AggregateShape
@@ -27,6 +29,10 @@ class Aggregate(Grouped[Window]):
     told, as far as they are known. State: for each group, facts that have not begun, and those in the window; a group goes
     when it has none. Final: as far as the port (with d: until the next multiple).
 
+    Where the port takes announcements, `spells` has what comes, and the rows that go on. Such a row is counted from its
+    begin on, and its group is looked at when it ends; in between nothing is done, but while a window fills with it, where
+    that changes the value.
+
     A row whose V is a text has no part where f takes numbers; such rows are counted (`failed_evaluations`), and so are
     values beyond what a number can be. OverflowError for more than `MOST_RANGES` ranges from one message.
 
@@ -35,12 +41,20 @@ class Aggregate(Grouped[Window]):
     >>> op.pieces = Pieces()
     >>> op.receive(0, [(("a", 2), 1, 1), (("a", 4), 5, 5)], 5), op.receive(0, [], 13)
     ([(('a', 2), 1, 4), (('a', 3), 5, 5)], [(('a', 3), 6, 11), (('a', 4), 12, 13)])
+
+    >>> from tidelog.operators.stores.open_rows import SHUT
+    >>> op = Aggregate(AggregateShape("count", 0, 1, (), None), lambda row: (), Spells())
+    >>> op.receive(0, [(("a",), 3, OPEN), (("b",), 5, OPEN)], 9)
+    [((1,), 3, 4), ((2,), 5, 4611686018427387905)]
+    >>> op.deadline(), op.receive(0, [(("b",), 5, SHUT), (("b",), 5, 11)], 12)
+    (None, [((2,), 5, 4611686018427387906), ((2,), 5, 11), ((1,), 12, 12)])
     """
 
-    __slots__ = ("_failures", "_place", "_shape")
+    __slots__ = ("_failures", "_place", "_shape", "spells")
 
-    def __init__(self, shape: AggregateShape, key: Callable[[Row], Row]) -> None:
+    def __init__(self, shape: AggregateShape, key: Callable[[Row], Row], spells: Spells | None = None) -> None:
         super().__init__(key)
+        self.spells = spells
         self._shape = shape
         self._place = shape.value
         self._failures = Failures()
@@ -77,6 +91,37 @@ class Aggregate(Grouped[Window]):
         return time if time <= NEG else time + -time % self._shape.step
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        if self.spells is None:
+            self._weigh(facts)
+            return []
+        for row, hi in self.spells.take(facts):
+            group = self.groups.get(self._key(row))
+            if group is not None:
+                group.close(row, hi)
+                if hi < POS:
+                    self.note(group, self.first_end(hi + 1))
+        return []
+
+    def settle(self, port: int) -> list[Fact]:
+        if self.spells is not None:
+            self.enter(self.spells.begun(self.frontiers[0]))
+        return super().settle(port)
+
+    def enter(self, begun: Sequence[Fact]) -> None:
+        """Let groups know what has begun, where the port takes announcements."""
+        for row, lo, hi in begun:
+            if hi == OPEN:
+                self._open(row, lo)
+        self._weigh([fact for fact in begun if fact[2] != OPEN])
+
+    def _open(self, row: Row, lo: int) -> None:
+        value = self.value_of(row)
+        if self.takes(value):
+            group = self.group(self._key(row))
+            group.open(row, lo, value)
+            self.note(group, self.first_end(lo))
+
+    def _weigh(self, facts: Sequence[Fact]) -> None:
         take, place, step, groups = self._key, self._place, self._shape.step, self.groups
         numeric = self._shape.function in _NUMERIC
         for row, lo, hi in facts:
@@ -90,17 +135,26 @@ class Aggregate(Grouped[Window]):
             time = lo if step == 1 or lo <= NEG else lo + -lo % step
             if time < group.fresh:
                 self.note(group, time)
-        return []
+
+    def deadline(self) -> tuple[int, int] | None:
+        due = super().deadline()
+        return due if self.spells is None else earlier(due, self.spells.deadline())
+
+    def entries(self) -> int:
+        return super().entries() + (0 if self.spells is None else self.spells.entries())
 
     def failed_evaluations(self) -> int:
         return self._failures.count
 
     def state(self) -> dict[str, Any]:
-        return {**super().state(), "failed": self._failures.count}
+        state = {**super().state(), "failed": self._failures.count}
+        return state if self.spells is None else {**state, "spells": self.spells.state()}
 
     def load(self, state: dict[str, Any]) -> None:
         super().load(state)
         self._failures.count = state["failed"]
+        if self.spells is not None:
+            self.spells.load(state["spells"])
 
 
 def _function(shape: AggregateShape) -> Flow | Tally:

@@ -8,9 +8,13 @@ from operator import itemgetter
 from typing import Any
 
 from tidelog.operators.grouped.grouped import Group, Grouped
-from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.operators.standing.spells import Spells, earlier
+from tidelog.operators.stores.open_rows import OPEN, SHUT, OpenRows
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG, POS
+
+_OWN, _HELD = 0, 1
+"""What is announced of M itself, and where it is held."""
 
 
 class Latest(Grouped["HeldValue"]):
@@ -26,13 +30,21 @@ class Latest(Grouped["HeldValue"]):
     >>> op.pieces = Pieces()
     >>> op.receive(0, [(("a", 1), 2, 2), (("a", 2), 6, 6)], 7), op.receive(0, [], 20)
     ([(('a', 1), 2, 2), (('a', 2), 6, 6), (('a', 1), 3, 5), (('a', 2), 7, 7)], [(('a', 2), 8, 16)])
+
+    >>> op = Latest(lambda row: row[:1], 10, Spells())
+    >>> op.receive(0, [(("a", 1), 3, OPEN)], 5)
+    [(('a', 1), 3, 4611686018427387905)]
+    >>> op.receive(0, [(("a", 1), 3, SHUT), (("a", 1), 3, 7)], 8)
+    [(('a', 1), 3, 4611686018427387906), (('a', 1), 3, 7), (('a', 1), 8, 4611686018427387905)]
     """
 
-    __slots__ = ("_size",)
+    __slots__ = ("_size", "_spells", "_told")
 
-    def __init__(self, key: Callable[[Row], Row], size: int) -> None:
+    def __init__(self, key: Callable[[Row], Row], size: int, spells: Spells | None = None) -> None:
         super().__init__(key)
         self._size = size
+        self._spells = spells
+        self._told = OpenRows(self.image)  # M's rows, and those that are held beyond their end, where M announces its own
 
     def make(self, key: Row) -> HeldValue:
         return HeldValue(key, self._size)
@@ -43,6 +55,30 @@ class Latest(Grouped["HeldValue"]):
         return group
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        if self._spells is None:
+            self._hold(facts)
+            return list(facts)
+        for row, hi in self._spells.take(facts):
+            group = self.groups[self._key(row)]
+            group.close(row, hi)
+            if hi < POS:
+                self.note(group, hi + 1)
+        return self._announced(_OWN, facts)
+
+    def settle(self, port: int) -> list[Fact]:
+        if self._spells is None:
+            return super().settle(port)
+        self._hold(self._spells.begun(self.frontiers[0]))
+        return self._announced(_HELD, super().settle(port))
+
+    def _announced(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        plain, before, behind = self._told.take(port, facts)
+        return [*before, *plain, *behind]
+
+    def announced_rows(self) -> list[tuple[Row, int]]:
+        return super().announced_rows() if self._spells is None else self._told.announced()
+
+    def _hold(self, facts: Sequence[Fact]) -> None:
         take, groups = self._key, self.groups
         for fact in facts:
             key = take(fact[0])
@@ -50,7 +86,24 @@ class Latest(Grouped["HeldValue"]):
             group.add(fact)
             if fact[1] < group.fresh:
                 self.note(group, fact[1])
-        return list(facts)
+
+    def deadline(self) -> tuple[int, int] | None:
+        due = super().deadline()
+        return due if self._spells is None else earlier(due, self._spells.deadline())
+
+    def entries(self) -> int:
+        return super().entries() + (0 if self._spells is None else self._spells.entries() + self._told.entries())
+
+    def state(self) -> dict[str, Any]:
+        if self._spells is None:
+            return super().state()
+        return {**super().state(), "spells": self._spells.state(), "told": self._told.state()}
+
+    def load(self, state: dict[str, Any]) -> None:
+        super().load(state)
+        if self._spells is not None:
+            self._spells.load(state["spells"])
+            self._told.load(state["told"])
 
 
 class HeldValue(Group):

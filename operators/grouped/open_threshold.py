@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
+from tidelog.operators.grouped.aggregate import Aggregate
 from tidelog.operators.grouped.counting.enough import Enough, weight_of
 from tidelog.operators.grouped.counting.window import FlowWindow, Spell
-from tidelog.operators.grouped.open_aggregate import OpenAggregate
 from tidelog.operators.grouped.threshold import Threshold
 from tidelog.operators.operator import behind, shift
+from tidelog.operators.standing.spells import Spells
 from tidelog.operators.stores.amortised import LIMITS
 from tidelog.operators.stores.open_rows import OPEN, SHUT
 from tidelog.plans.data.facts import Fact, Row
@@ -24,7 +25,7 @@ class OpenThreshold(Threshold):
 
     Intervals: those of `Threshold`. As far as the port is known it is followed what the windows weigh, and announced where
     that goes on to be enough. What facts beyond that add is told at once, together with what is open so far. State: that of
-    `Threshold`, for facts; the open rows; and that of `OpenAggregate`, with a window for each group that has an open row.
+    `Threshold`, for facts; the open rows; and that of an `Aggregate`, with a window for each group that has an open row.
     Final: as far as the port.
 
     >>> from fractions import Fraction
@@ -52,7 +53,7 @@ class OpenThreshold(Threshold):
                     self._note_open(row, lo, hi)
                 elif self._opened and (key := self._key(row)) in self._opened:
                     self._touched[key] = max(hi, self._touched.get(key, NEG))
-        return self._tell_ahead(self._levels.spells.fresh)
+        return self._tell_ahead(self._levels.coming.fresh)
 
     def _note_open(self, row: Row, lo: int, kind: int) -> None:
         key = self._key(row)
@@ -75,7 +76,7 @@ class OpenThreshold(Threshold):
         pieces = [piece for key, end in self._touched.items() if end > known for piece in self._come(key, known)]
         self._touched.clear()
         if pieces:
-            out += self.coverage.insert(behind(known, self._weigh(self._levels.spells.insert(pieces))))
+            out += self.coverage.insert(behind(known, self._weigh(self._levels.coming.insert(pieces))))
         return out + super().settle(port)
 
     def _exact(self, known: int) -> list[Fact]:
@@ -152,17 +153,19 @@ class _Opened:
         self.known = POS
 
 
-class _Levels(OpenAggregate):
+class _Levels(Aggregate):
     """Where the windows of each group weigh enough, from the begin of its first open row on.
 
     What facts alone make enough is told at once, so until then they are kept and nothing is done about them.
     """
 
-    __slots__ = ("_idle", "_kept", "_stored", "_threshold")
+    __slots__ = ("_idle", "_kept", "_stored", "_threshold", "coming")
 
     def __init__(self, shape: ThresholdShape, key: Callable[[Row], Row]) -> None:
         function: Any = "count" if shape.value is None else "sum"
-        super().__init__(AggregateShape(function, shape.size, 1, shape.by, shape.value), key, shape.size)
+        spells = Spells(shape.size)
+        super().__init__(AggregateShape(function, shape.size, 1, shape.by, shape.value), key, spells)
+        self.coming = spells
         self._threshold = shape
         self._idle: dict[Row, list[Spell]] = {}  # the facts of groups without a window
         self._stored = self._kept = 0  # how many of these have come since some were let go of, and were left then
@@ -208,7 +211,7 @@ class _Levels(OpenAggregate):
         self._stored = self._kept = sum(map(len, left.values()))
 
     def deadline(self) -> tuple[int, int] | None:
-        return super().deadline() if self.groups or self.spells.has_open() else None
+        return super().deadline() if self.groups or self.coming.has_open() else None
 
     def entries(self) -> int:
         return super().entries() + sum(map(len, self._idle.values()))

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 
 from tidelog.operators.grouped.aggregate import Aggregate
 from tidelog.operators.grouped.latest import Latest
-from tidelog.operators.grouped.open_aggregate import OpenAggregate
-from tidelog.operators.grouped.open_latest import OpenLatest
 from tidelog.operators.grouped.open_threshold import OpenThreshold
 from tidelog.operators.grouped.threshold import Threshold
 from tidelog.operators.joins.antijoin import AntiJoin
@@ -28,6 +26,7 @@ from tidelog.operators.metric.union import Union
 from tidelog.operators.metric.until import Until
 from tidelog.operators.operator import Operator, whole_row
 from tidelog.operators.standing.runs import Runs
+from tidelog.operators.standing.spells import Spells
 from tidelog.operators.standing.sweeping import Sweeping
 from tidelog.operators.standing.told import DistinctPieces, Told
 from tidelog.operators.stores.open_rows import OpenRows, Pieces
@@ -105,11 +104,11 @@ def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced
         case ErodeShape(metric, future, clipped):
             return OpenErode(metric, future, clipped)
         case AggregateShape() as shape if announced.is_fed:
-            return OpenAggregate(shape, _taking(shape.by))
+            return Aggregate(shape, _taking(shape.by), Spells())
         case ThresholdShape() as shape:
             return OpenThreshold(shape, _taking(shape.by))
         case LatestShape(size, by) if announced.is_fed:
-            return OpenLatest(_taking(by), size)
+            return Latest(_taking(by), size, Spells())
         case _:
             return _operator_of(step, timeline)
 
