@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import tidelog
+from tidelog.runtime import interfaces as public
+from tidelog.runtime.ports import interfaces
 
 ROOT = Path(__file__).parent.parent
 
@@ -69,6 +71,14 @@ def test_public_names_are_pinned() -> None:
         "read_frame",
     ]
     assert all(hasattr(tidelog, name) for name in tidelog.__all__)
+
+
+def test_interfaces_have_their_public_name() -> None:
+    """`tidelog.runtime.interfaces` has every public name of the module that defines them."""
+    defined = {name for name, value in vars(interfaces).items() if getattr(value, "__module__", None) == interfaces.__name__}
+    assert defined >= {"Source", "Sink", "Listener", "Batch", "Observer"}
+    assert defined <= set(public.__all__)
+    assert all(getattr(public, name) is getattr(interfaces, name) for name in public.__all__)
 
 
 def test_modules_stay_readable() -> None:
