@@ -1,4 +1,4 @@
-"""Pass: what needs no operator loses it."""
+"""Pass: operators that change nothing are taken away."""
 
 from __future__ import annotations
 
