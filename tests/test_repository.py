@@ -34,6 +34,17 @@ def test_the_architecture_is_one_screen() -> None:
     assert max(map(len, lines)) <= 125
 
 
+def test_help_lists_every_target() -> None:
+    """`make help` has a line for each target but those that fetch what tests need."""
+    makefile = (ROOT / "Makefile").read_text("utf-8").replace("\\\n", "")
+    phony = re.findall(r"^\.PHONY: (.*)", makefile, re.MULTILINE)
+    targets = {name for names in phony for name in names.split()} - {"java", "mosquitto", "chromium"}
+    done = subprocess.run(["make", "--no-print-directory", "help"], capture_output=True, text=True, cwd=ROOT, check=True)
+    lines = [line.split(maxsplit=1) for line in done.stdout.splitlines()]
+    assert {name for name, _ in lines} == targets
+    assert all(told for _, told in lines)
+
+
 def test_public_names_are_pinned() -> None:
     """The front door exports these names, and no others."""
     assert sorted(tidelog.__all__) == [
