@@ -1,4 +1,4 @@
-"""Pass: operators that change nothing are taken away."""
+"""Pass: operators that are not needed are taken away, or become simpler ones."""
 
 from __future__ import annotations
 
