@@ -6,15 +6,21 @@ BIN := $(VENV)/bin
 # Compiled modules are kept: tests start hundreds of processes, each of which would compile all of tidelog again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo docs java mosquitto chromium package test-compiled playground extension pictures test test-all lint bench clean
+.PHONY: demo help docs java mosquitto chromium package test-compiled playground extension pictures test test-all coverage format lint \
+    bench clean
 
-demo: $(VENV)/demo.stamp
+demo: $(VENV)/demo.stamp ## run an example: the spells in a year of temperatures
 	@$(BIN)/tidelog run examples/weather/weather.tide \
 	    --in 'examples/weather/sf.csv?predicate=temp' --in 'examples/weather/sea.csv?predicate=temp' \
 	    --emit final --iso --out facts+-
 
+help: ## print the targets
+	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
 # `test` says within minutes whether it works; `test-all` draws more programs, and kills what it can kill (REST=1: only what
 # `test` leaves out). The tests of Spark wait a lot: they run beside the others, and what they said is shown behind it.
+test: ## the tests that say within minutes whether it works
+test-all: ## all tests; REST=1: only what `test` leaves out
 test: export HYPOTHESIS_PROFILE ?= quick
 test: chosen = -m 'not long'
 test-all: chosen = $(if $(REST),-m 'long or hypothesis')
@@ -25,7 +31,19 @@ test test-all: $(VENV)/test.stamp
 	$(BIN)/python -m pytest $(chosen) -n 2 --dist worksteal --ignore=tests/spark; code=$$?; \
 	wait $$spark || code=1; cat build/spark-tests.txt; exit $$code
 
-lint: $(VENV)/lint.stamp
+# The share of lines that `test` reaches, without the tests of Spark and those that start the command line in a process of its own.
+coverage: export HYPOTHESIS_PROFILE ?= quick
+coverage: $(VENV)/coverage.stamp ## print how much of the code `test` reaches; pages in build/coverage
+	@mkdir -p build
+	@$(BIN)/python -m pytest -q -m 'not long' -n 2 --dist worksteal --ignore=tests/spark --cov --cov-report=html > build/coverage.txt 2>&1 \
+	    || { tail -n 40 build/coverage.txt; exit 1; }
+	@echo "`$(BIN)/python -m coverage report --format=total` % of the lines; each of them in build/coverage/index.html"
+
+format: $(VENV)/lint.stamp ## write the code in the one form, and mend what ruff can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lint: $(VENV)/lint.stamp ## check style, types and imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -p tidelog
@@ -33,48 +51,48 @@ lint: $(VENV)/lint.stamp
 
 # LARS=1: the benchmarks of the papers on LARS, with plots; BATCH=1: those of batch reasoning (FULL=1: a million facts, too);
 # SPARK=1: a program on Spark, which needs Java. BUILDS=1: the pure build beside the compiled one.
-bench: $(VENV)/$(if $(LARS)$(BATCH),bench,test).stamp
+bench: $(VENV)/$(if $(LARS)$(BATCH),bench,test).stamp ## measure; LARS=1, BATCH=1, SPARK=1, BUILDS=1: other benchmarks
 	$(if $(BUILDS),@$(MAKE) --no-print-directory test-compiled WHEEL=1)
 	$(BIN)/python -m benchmarks $(if $(LARS),--lars) $(if $(BATCH),--batch $(if $(FULL),--full)) $(if $(SPARK),--spark) \
 	    $(if $(BUILDS),--builds)
 
 # The pictures of the examples in docs/pictures, by the commands there.
-pictures: $(VENV)/demo.stamp
+pictures: $(VENV)/demo.stamp ## draw the pictures of the documents
 	@$(BIN)/python -m pages sources
 	@xargs -L 1 $(BIN)/tidelog < docs/pictures/commands
 
 # The documents as a site in build/site, with the playground. A link that leads nowhere is an error. Needs npm, for Pyodide.
-docs: $(VENV)/docs.stamp pictures
+docs: $(VENV)/docs.stamp pictures ## build the site with the playground, in build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build
 	@$(MAKE) --no-print-directory playground
 	@echo "the site is in build/site: python -m http.server -d build/site"
 
 # The playground alone, in build/site/playground.
-playground: $(VENV)/demo.stamp
+playground: $(VENV)/demo.stamp ## build the playground alone
 	@PYTHON=$(BIN)/python .ci/pyodide
 	@$(BIN)/python -m pages playground
 
 # A wheel and a source distribution of what is committed, in build/package/dist, and the tests on them.
-package: $(VENV)/test.stamp $(VENV)/lint.stamp
+package: $(VENV)/test.stamp $(VENV)/lint.stamp ## build wheel and source distribution, and test them
 	@.ci/package
 
 # The wheel with compiled modules of what is committed, in build/compiled/dist, for this Python and this kind of machine; and
 # the tests that `make test` runs, on it. WHEEL=1: the wheel alone; ALL=1: the long tests, too.
-test-compiled: $(VENV)/test.stamp $(VENV)/lint.stamp
+test-compiled: $(VENV)/test.stamp $(VENV)/lint.stamp ## build the compiled wheel, and test it
 	@$(if $(ALL),ALL=1) .ci/compiled $(if $(WHEEL),,tests)
 
 # The extension for Visual Studio Code, packed, in build/vscode; needs npm.
-extension:
+extension: ## pack the extension for Visual Studio Code
 	@mkdir -p build/vscode && cp -r editors/vscode/. build/vscode
 	@cd build/vscode && npm install --no-audit --no-fund && npm run package
 
-clean:
+clean: ## remove .venv and all that was built
 	rm -rf $(VENV) build *.egg-info
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/test.stamp: | java mosquitto chromium
+$(VENV)/test.stamp $(VENV)/coverage.stamp: | java mosquitto chromium
 java:
 	@.ci/java
 

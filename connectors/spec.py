@@ -158,7 +158,7 @@ def check_readable(path: str) -> None:
 
 
 def _unreadable(path: str, error: OSError) -> SpecError:
-    """What is said of a file that is not there: perhaps it was to be one in a format."""
+    """The error for a file that cannot be read; if the path begins with an unknown format, the error names that."""
     named = _ANY_FORMAT.match(path)
     if named and named[1] not in FORMATS and os.path.exists(path[named.end() :]):
         return _unknown_format(path, named[1])

@@ -17,12 +17,34 @@ from tidelog.runtime.ports import interfaces
 ROOT = Path(__file__).parent.parent
 
 
-def test_paths_named_in_the_architecture_exist() -> None:
-    """Every path in ARCHITECTURE.md leads to something."""
-    named = re.findall(r"`([a-z]+/[a-z_/.]*)`", (ROOT / "ARCHITECTURE.md").read_text("utf-8"))
-    assert len(named) > 20
+INTERNALS = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs" / "internals").rglob("*.md"))
+
+
+@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "CONTRIBUTING.md", *INTERNALS])
+def test_paths_named_in_the_maps_exist(document: str) -> None:
+    """Every path in the documents for developers leads to something; the architecture names more than twenty."""
+    named = re.findall(r"`(?!build/)([a-z]+/[a-z_/.]*)`", (ROOT / document).read_text("utf-8"))
+    assert document != "ARCHITECTURE.md" or len(named) > 20
     # a source distribution has the code in `tidelog/` alone, where a clone has links
     assert [path for path in named if not (ROOT / path).exists() and not (ROOT / "tidelog" / path).exists()] == []
+
+
+def test_the_architecture_is_one_screen() -> None:
+    """ARCHITECTURE.md has 120 lines at most, none of which is wider than the code's."""
+    lines = (ROOT / "ARCHITECTURE.md").read_text("utf-8").splitlines()
+    assert len(lines) <= 120
+    assert max(map(len, lines)) <= 125
+
+
+def test_help_lists_every_target() -> None:
+    """`make help` has a line for each target but those that fetch what tests need."""
+    makefile = (ROOT / "Makefile").read_text("utf-8").replace("\\\n", "")
+    phony = re.findall(r"^\.PHONY: (.*)", makefile, re.MULTILINE)
+    targets = {name for names in phony for name in names.split()} - {"java", "mosquitto", "chromium"}
+    done = subprocess.run(["make", "--no-print-directory", "help"], capture_output=True, text=True, cwd=ROOT, check=True)
+    lines = [line.split(maxsplit=1) for line in done.stdout.splitlines()]
+    assert {name for name, _ in lines} == targets
+    assert all(told for _, told in lines)
 
 
 def test_public_names_are_pinned() -> None:

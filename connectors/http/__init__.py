@@ -13,7 +13,7 @@ For each program that runs, one `Watch`, which the engine tells what it does and
         emit="changes",                      # the page understands every mode; with `changes` ends are exact
         on_violation=watch.violated,         # or a function that calls it
         remember=KEPT_FACTS,                 # of `watch`: so many facts; without, the page says no *why*
-        observer=watch,                      # runtime/interfaces.Observer: took, told, committed (dead letters come along)
+        observer=watch,                      # an Observer of runtime/ports: took, told, committed (dead letters come along)
     )
     watch.attach(engine)                     # whoever has what `watched.Watched` says
     async with HttpServer([watch], HttpSettings(TcpAddress("127.0.0.1", 8080))) as server:

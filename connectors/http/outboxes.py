@@ -142,7 +142,7 @@ class Outboxes:
         raise BadRequestError("the body did not come in time", 408)
 
     async def _asked(self, request: Request, question: Callable[[OutboxReader], Response]) -> Response:
-        """What the outbox answers that the request names. The disk is waited for beside the event loop."""
+        """The reply of the outbox that a request names. The disk is waited for beside the event loop."""
         name = request.path_params["name"]
         folder = self.folders.get(name)
         if folder is None:

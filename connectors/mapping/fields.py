@@ -89,8 +89,8 @@ def _rest(element: Any, read: frozenset[str]) -> str:
 
 
 def converter(settings: FieldSettings, name: str, declared: FieldType) -> Step | None:
-    """What makes of a device's value that of the fact, but for what the schema does by itself; None where there is nothing
-    to do. SpecError for arithmetic that is none."""
+    """A function that turns a device's value into the fact's argument; None where the schema's own conversion is enough.
+    SpecError for arithmetic that cannot be read."""
     steps: list[Step] = []
     if settings.values is not None:
         steps.append(_translated(settings.values))

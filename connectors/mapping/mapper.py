@@ -144,7 +144,8 @@ class _Map:
         return name, getter(field, name, self.topic.names, self._read), converter(field, name, kind), field.default
 
     def elements(self, payload: Any) -> Sequence[Any]:
-        """What the payload is taken apart into; DataError where it is nothing of the kind."""
+        """The parts of a payload of which each becomes a fact (`each`); DataError where `each` names no array, or one that
+        is too long."""
         if self._each is None:
             return (payload,)
         found = self._each(payload)
@@ -155,7 +156,7 @@ class _Map:
         return found
 
     def record(self, element: Any, payload: Any, levels: Levels, message: Message) -> Record | None:
-        """The fact of an element; None where `when` says that there is none. DataError says what is wrong."""
+        """The fact of an element; None where the condition `when` is not met. DataError says what is wrong."""
         if self._when is not None and not is_true(self._when(element, payload, levels, message)):
             return None
         values = []
@@ -180,7 +181,7 @@ class _Map:
         return None if self._by is None else row[self._by]
 
     def _plain_row(self, given: tuple[Any, ...]) -> Row:
-        """The row of these values; what is none of JSON's plain ones is for the schema to tell."""
+        """The row of these values. Values that are not plain text or numbers are left to the schema's own check."""
         for value in given:
             if value.__class__ not in (str, int, float):
                 return self._check(self._predicate, given)

@@ -23,7 +23,7 @@ NEEDS_UNIT = (
 
 
 def arrival(timeline: Timeline) -> Callable[[float], int]:
-    """What gives the encoded time of a moment (seconds since 1970): the last one that is not after it.
+    """A function from seconds since 1970 to the last encoded time that is not after them.
 
     SpecError where the program declares no unit.
     """
@@ -38,7 +38,8 @@ def arrival(timeline: Timeline) -> Callable[[float], int]:
 
 
 def written(timeline: Timeline, format: TimeFormat) -> Callable[[object], int]:
-    """What gives the encoded time that a device has written so; DataError for what is none. SpecError as for `arrival`."""
+    """A function that reads a time as a device writes it, and gives the encoded time; it raises DataError for anything else.
+    SpecError as for `arrival`."""
     if timeline.unit is None:
         raise SpecError(NEEDS_UNIT)
     unit, encode = timeline.unit, TimeReader(timeline).encode

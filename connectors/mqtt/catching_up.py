@@ -34,7 +34,7 @@ class CatchingUp:
         self.look_again()
 
     def look_again(self) -> None:
-        """What has come meanwhile may wait."""
+        """Messages may wait at the broker again: it has to be asked once more."""
         self._is_proven = False
         self._try()
 

@@ -31,7 +31,7 @@ class Refusal:
 
     @classmethod
     def of(cls, reason: Any) -> Refusal | None:
-        """What a reason code of MQTT 5 says; None where the message is taken.
+        """The refusal that a reason code of MQTT 5 stands for; None where the message is taken.
 
         >>> from paho.mqtt.packettypes import PacketTypes
         >>> from paho.mqtt.reasoncodes import ReasonCode

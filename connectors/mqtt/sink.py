@@ -173,7 +173,8 @@ class MqttSink(GivingUp):
         heapq.heappush(self._again, (anyio.current_time() + pause, id(sending), sending))
 
     def _on_session(self, is_present: bool) -> None:
-        """The library sends again what was not acknowledged, but for what this broker does not take; who waits goes on."""
+        """A session has begun. The library sends again what was not acknowledged; what is too large for this broker is given
+        up, and waiting senders go on."""
         for mid, sending in list(self._open.items()):
             try:
                 self.client.check_size(sending.size)

@@ -95,7 +95,7 @@ class MqttSource:
         return not self.client.statistics().is_connected or self._catching_up.is_behind
 
     def listen_again(self) -> None:
-        """What has come since somebody listened is looked for."""
+        """The process was not listening for a while: find out again whether messages wait."""
         self._catching_up.look_again()
 
     # --- the engine's side ------------------------------------------------------------------------------------------------

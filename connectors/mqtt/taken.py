@@ -90,13 +90,13 @@ class Taken:
         self._asked_until = self._acknowledged_until
 
     def dump(self, now: float) -> bytes:
-        """What a later run may be sent again, though it was taken: as much as it would know again."""
+        """The taken messages that the broker may send again in a later run, as bytes for `load`."""
         if now > self._older_until:
             self._older = b""
         return (self._older + b"".join(self._unsure))[-_MOST_BYTES:]
 
     def load(self, data: bytes, now: float) -> None:
-        """Go on with this; DataError where it is nothing of the kind."""
+        """Go on with the messages that `dump` gave; DataError where these are not such bytes."""
         try:
             entries = list(_ENTRY.iter_unpack(data))
         except struct.error as error:

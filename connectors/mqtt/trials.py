@@ -23,14 +23,14 @@ MOST_BREAKS = 3
 
 @dataclass(eq=False, slots=True)
 class Tried:
-    """What is on its way to the broker: how large it is, and how many connections it has ended alone."""
+    """An answer on its way to the broker: its size, and how many connections it has ended when it was sent alone."""
 
     size: int
     breaks: int
 
 
 class Trials:
-    """What is held back of a sink's answers, and which of them is tried at the moment."""
+    """Those of a sink's answers that are held back, and the one that is tried at the moment."""
 
     def __init__(self) -> None:
         self._held: deque[Tried] = deque()

@@ -178,7 +178,7 @@ class ListenerSink(GivingUp):
 
 
 class _Receiver:
-    """One who is connected: how far it was given what there is, and how far it has taken it."""
+    """A connected receiver: how far it was given the answers, and how far it has taken them."""
 
     def __init__(self, number: int, medium: SocketMedium, outgoing: Outgoing) -> None:
         self.number, self.medium, self.outgoing = number, medium, outgoing

@@ -63,7 +63,7 @@ class Outgoing:
                 data = data[await self.medium.write(data) :]
 
     def broken(self, error: OSError) -> Break:
-        """What has become of all that was handed over, now that it ended with this error."""
+        """How far all that was handed over has been taken and read, now that the connection ended with this error."""
         receipt = self.medium.receipt(error)
         taken = self.handed - receipt.untaken
         resume = taken if self.medium.goes_on else self._backlog.line_start(taken)

@@ -88,7 +88,7 @@ class FileSource:
         return None
 
     def _finish(self, descriptor: Descriptor) -> Batch:
-        """What is left at the end of a file; half a line is none where the rest has been cut off."""
+        """The last batch of a file. The begin of a line whose rest was cut off is rejected."""
         if not descriptor.is_regular or os.fstat(descriptor.fd).st_size >= self.position:
             return self._reader.finish()
         logger.warning("%s: was cut while it was read: %d bytes of it had been read", self.name, self.position)

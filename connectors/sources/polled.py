@@ -79,7 +79,7 @@ class PolledSource:
         return self
 
     def listen_again(self) -> None:
-        """What is known is old until it is asked for again."""
+        """The values that are known are old: the source is behind until it has asked for them again."""
         self.is_behind = True
 
     async def __aexit__(self, *exc: object) -> None:

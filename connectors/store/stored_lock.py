@@ -91,7 +91,7 @@ def _read_note(noted: bytes) -> int | None:
 
 
 def identity(file: str | int) -> tuple[int, int] | None:
-    """What tells a file, by its path or open, from every other; None where there is none."""
+    """The device and the inode of a file, given by path or descriptor; None where there is no such file."""
     try:
         found = os.stat(file)
     except OSError:

@@ -175,7 +175,8 @@ class Resolver:
         return NEVER if result == "fails" else ()
 
     def _lack(self, task: Lack) -> Step:
-        """What is known of a predicate decides it; otherwise it is a negated premise."""
+        """An absence is decided by the facts that are known, where the program gives all of them; otherwise it is a negated
+        premise."""
         predicate, arguments = task.predicate, tuple(map(self.bindings.walk, task.arguments))
         if self.rulebook.is_given(predicate):
             row = tuple(term for term in arguments if not isinstance(term, Slot))

@@ -96,7 +96,8 @@ class _Unfolder:
         return query if formula is None else UnfoldedQuery(name, columns, query.preconditions, formula)
 
     def _columns(self, name: str, arity: int) -> tuple[str, ...]:
-        """A name for each argument of what is negated, and for its time: those of the rule, if it is a part of one."""
+        """A name for each argument of a negated atom, and for its time: the rule's own names where the atom stands for a
+        part of a rule."""
         if name in self._rulebook.formulas:
             own = self._rulebook.clauses[name][0].atom.arguments
             names = [term.name for term in own if isinstance(term, Variable)]

@@ -57,7 +57,7 @@ def reason_against(part: Aggregate) -> str:
 
 
 class _Namer:
-    """What one rule becomes."""
+    """The rules that one rule becomes, with a predicate for each of its thresholds."""
 
     def __init__(self, fresh: Callable[[], str], taken: Set[str]) -> None:
         self._fresh, self._taken = fresh, taken
@@ -108,7 +108,7 @@ class _Namer:
             yield from _many(formula, counted, least_count(threshold))
 
     def _counted(self, formula: Aggregate, parts: Sequence[Formula], columns: Sequence[str]) -> Atom:
-        """What an aggregate is over as an atom of these columns."""
+        """An atom of these columns for the operand of an aggregate, with the rule that defines it."""
         head = replace(atom(self._fresh(), columns), span=formula.span)
         self._made.append(Rule(head, tuple(parts), formula.span))
         return head

@@ -144,7 +144,7 @@ def _variables(atom: Atom) -> set[str]:
 
 
 def _equal(part: Formula, bound: set[str]) -> Iterator[str]:
-    """The variable that a comparison makes the same as a constant, or as one that is bound."""
+    """The variable that a comparison makes equal to a constant or to a bound variable."""
     if isinstance(part, Comparison) and part.operator == "=":
         for one, other in pairwise((part.left, part.right, part.left)):
             is_known = isinstance(other, Constant) or (isinstance(other, Variable) and other.name in bound)

@@ -29,7 +29,7 @@ def check_asks(program: syntax.Program) -> Iterator[Diagnostic]:
 
 
 def _given(program: syntax.Program) -> Iterator[str]:
-    """What is known besides derived predicates: inputs, facts, backgrounds, and what any body reads."""
+    """The predicates that are known besides derived ones: inputs, facts, backgrounds, and those that any body reads."""
     for statement in program.statements:
         match statement:
             case syntax.Input() | syntax.Background():

@@ -42,7 +42,7 @@ def _below(formula: syntax.Formula, rule: syntax.Rule, declared: _Fields) -> Ite
 
 
 def _boxed(formula: syntax.Formula) -> syntax.Formula | None:
-    """What has to hold at more than one time."""
+    """The operand that a box or a window asks for at more than one time; None for other formulas."""
     match formula:
         case syntax.Unary("boxminus" | "boxplus", interval) if interval.low != interval.high:
             return formula.operand

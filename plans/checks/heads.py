@@ -10,7 +10,7 @@ from tidelog.plans.tree.walk import statements_of
 
 
 def check_heads(program: syntax.Program) -> Iterator[Diagnostic]:
-    """What a rule derives is one atom, at times that the body fixes: no choice, no negation, no second atom."""
+    """A rule derives one atom, at times that its body fixes: no choice, no negation, no second atom."""
     for rule in statements_of(program, syntax.Rule):
         if isinstance(rule.head, syntax.Truth) and not rule.head.value:
             continue

@@ -41,7 +41,7 @@ def _check_rule(rule: syntax.Rule) -> Iterator[Diagnostic]:
 
 
 def _local(formula: syntax.Formula) -> Iterator[str]:
-    """What the outermost aggregates of a formula bind for themselves alone."""
+    """The variables that the outermost aggregates of a formula bind for themselves alone."""
     if isinstance(formula, syntax.Aggregate):
         yield from set(bound(formula.operand)) - {variable.name for variable in formula.by}
         return

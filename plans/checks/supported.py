@@ -1,4 +1,4 @@
-"""Check: what means something on integer timelines alone is refused elsewhere."""
+"""Check: what has a meaning on integer timelines only is refused on others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What only `ask` can compute, in a program that asks and names no outputs: that is then no output, with a warning."""
+"""Predicates that only `ask` can compute: they are left out of the outputs, with a warning, where a program asks and names
+no outputs."""
 
 from __future__ import annotations
 

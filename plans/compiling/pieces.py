@@ -1,4 +1,4 @@
-"""Telling: a step of its own for those who take no announcements, between them and the step that announces.
+"""Pieces: a step between one that announces and its readers that take no announcements.
 
 So each reader of a step gets what it takes: that a row goes on holding is announced to all who take that, whoever else
 reads the step.

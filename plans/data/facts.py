@@ -132,7 +132,7 @@ def plain_row(row: Row) -> Row:
 
 
 def _is_numpy_boolean(value: object) -> bool:
-    """Whether it is a boolean of NumPy, which is none of Python's. NumPy need not be there to tell."""
+    """Whether a value is a boolean of NumPy, which is no `bool`. NumPy is not imported for that."""
     return getattr(value, "ndim", None) == 0 and getattr(getattr(value, "dtype", None), "kind", "") == "b"
 
 

@@ -67,7 +67,7 @@ def _time_columns(header: Sequence[str], fields: tuple[str, ...], what: str) -> 
 
 
 def _nearest(header: Sequence[str], fields: tuple[str, ...]) -> str:
-    """What the first column that is no field may have been meant to be, of those that hold a time."""
+    """The name of a time column that the first unknown column was probably meant to have; empty if none is near."""
     told = (suggest(name, TIMES) for name in header if name not in fields and name not in TIMES)
     return next(filter(None, told), "")
 

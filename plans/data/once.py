@@ -1,4 +1,4 @@
-"""What follows from an object that never changes, and takes long enough to find that it is found once."""
+"""Results that follow from an object that never changes, computed once for each object."""
 
 from __future__ import annotations
 

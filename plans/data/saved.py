@@ -26,7 +26,7 @@ _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 
 class Saved(msgspec.Struct, forbid_unknown_fields=True):
-    """What a part of a run keeps, as it is stored: every field has its type, and there is no other."""
+    """A part of a run's stored state: every field has a type, and unknown fields are refused."""
 
 
 def read_saved(data: Any, kind: type[T]) -> T:

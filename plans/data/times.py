@@ -94,7 +94,8 @@ class TimeReader:
         return point if rounding is None or (rounding == "up" and exact.denominator == 1) else point - 1
 
     def last(self, time: TimeLike) -> int:
-        """The encoded last point that is not after a time: where the program rounds, the tick before it, if it is none."""
+        """The encoded last point that is not after a time. Where the program rounds, a time between two ticks gives the
+        earlier one."""
         exact = self._exact(time)
         return self._timeline.encode_point(exact if self._timeline.rounding is None else Fraction(math.floor(exact)))
 

@@ -1,4 +1,4 @@
-"""What the parser holds before it is known what it is: names, prefix operators, and what becomes of them.
+"""Drafts: what the parser holds of a name or a prefix operator until its use says what it is.
 
 Formulas and expressions share their grammar (`plans/language/grammar.lark`), so a name is read as what it is only once it is
 used: `Name` stands for an atom, a variable, a constant or a function until `as_formula` or `as_term` decides.

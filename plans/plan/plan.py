@@ -1,7 +1,7 @@
 """The plan: which operators there are, what feeds them, and every decision about time, made before anything runs.
 
 A plan is inert and immutable. The runtime only deploys it: it leaves no choice open. It prints itself
-(`tidelog explain`, `plans/explain_*.py`), and each step has an id that stays the same as long as the program's text does;
+(`tidelog explain`, `plans/explaining/`), and each step has an id that stays the same as long as the program's text does;
 errors, statistics and snapshots use it.
 """
 

@@ -47,7 +47,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """What is not known yet in a literal: a variable, and what is added to it."""
+    """A value in a literal that is not known yet: a variable, and what is added to it."""
 
     name: str
     offset: int = 0

@@ -26,7 +26,7 @@ def in_stretches(literals: Iterable[GroundLiteral]) -> tuple[GroundLiteral, ...]
 
 
 def _place(literal: GroundLiteral) -> tuple[GroundLiteral, int]:
-    """What a literal is but for its time, and its time less a variable's, if it has one."""
+    """A literal without its time, and its time as a distance from a variable, if it has one."""
     time = literal.time
     if isinstance(time, Open):
         return replace(literal, time=Open(time.name)), time.offset

@@ -79,7 +79,7 @@ def _looks_at_others(rule: Rule) -> bool:
 
 
 def _cases(rule: Rule, predicate: str) -> Iterator[tuple[Condition, ...]]:
-    """What each atom of the predicate in a rule's body asks of a row."""
+    """For each atom of the predicate in a rule's body the condition that a row has to meet to match it."""
     is_local = any(isinstance(part, Aggregate) for formula in rule.body for part in subformulas(formula))
     # the variables of an aggregate are its own
     bounds = [] if is_local else [found for part in rule.body if (found := _bound(part)) is not None]

@@ -12,7 +12,7 @@ from tidelog.plans.tree.walk import atoms, head_atom, subformulas
 
 
 def question_key(question: Question, stated: Collection[str]) -> Key | None:
-    """The key of what a question reads and derives, which each of its answers shows; None where it has none.
+    """The key of a question: an argument that all its rules share and that each answer shows; None where it has none.
 
     `stated` are the predicates of which the program states facts: where streams bring or derive more of them, what holds for
     a key of which nothing comes would be told by nobody, so there is no key. Nor is there one for what is counted.
@@ -37,7 +37,7 @@ _HEAD_AND_BODY = 2
 
 
 def _fed(question: Question) -> set[str]:
-    """What streams bring, and what is derived from it."""
+    """The predicates that streams bring, and those derived from them."""
     found = {*question.inputs}
     before = 0
     while before < len(found):
@@ -50,7 +50,7 @@ def _fed(question: Question) -> set[str]:
 
 
 def _fed_atoms(rule: Rule, fed: Collection[str]) -> Iterator[Atom]:
-    """The head, and what the body reads of streams; a head alone where that is nothing."""
+    """A rule's head, and those atoms of its body that streams feed."""
     head = head_atom(rule)
     if head is not None:
         yield head

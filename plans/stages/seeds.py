@@ -98,7 +98,7 @@ def _from_rules(plan: Plan, key: Key, seed: str) -> Iterator[Rule]:
 
 
 def _from_stated(plan: Plan, key: Key, seed: str) -> Iterator[Rule]:
-    """What the program states of predicates that streams feed."""
+    """Rules that make a seed of each key in the program's own facts, for predicates that streams also feed."""
     stated = dict.fromkeys([fact.atom.predicate for fact in plan.normal.facts])
     stated |= dict.fromkeys(item.predicate for item in plan.normal.backgrounds)
     for name in stated:

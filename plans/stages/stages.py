@@ -15,7 +15,7 @@ Whoever runs stages keeps to four rules, and gets the answers that one session o
 
 At the stream's end the last watermark is told to all, then each stage is finished, in order.
 
-What an `ask` asks is a stage of its own, which reads the stream alone (`plans.stages.question_keys`).
+What an `ask` asks is a stage of its own, which reads the stream alone (`plans/stages/question_keys.py`).
 """
 
 from __future__ import annotations

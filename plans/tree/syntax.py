@@ -209,7 +209,7 @@ ComparisonOperator = Literal["=", "!=", "<", "<=", ">", ">="]
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """What an aggregate is compared with, where more facts can only make that true: `>= 5`."""
+    """The bound that an aggregate is compared with, where more facts can only make the comparison true: `>= 5`."""
 
     operator: ComparisonOperator
     limit: int | float

@@ -86,7 +86,7 @@ def _inside(formula: Formula, uses: Counter[str]) -> Formula:
 
 
 def _limit(part: Formula, other: Formula, uses: Counter[str]) -> Threshold | None:
-    """What a comparison asks of an aggregate, if it is a monotone threshold."""
+    """The bound that a comparison sets for an aggregate, if the comparison is a monotone threshold."""
     if not isinstance(part, Aggregate) or not isinstance(other, Comparison) or uses[part.result.name] != 2:
         return None
     for side, limit, operator in (

@@ -127,7 +127,8 @@ class Clock:
             self._outage.heard(name, event, moment)
 
     def before(self, event: Batch | Tick | str) -> tuple[Tick | None, Batch | Tick | str]:
-        """To be asked before the session is told an event: what it is to be told first, where time stops now, and the event.
+        """To be called before the session is told an event. Returns the tick that the session has to be told first, if time
+        stops now, and the event as it is to be told.
 
         A tick that was on its way when time stopped does not let it go on.
         """

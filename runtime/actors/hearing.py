@@ -27,8 +27,8 @@ STALL = 1.0
 
 
 class Ears:
-    """What is known of the sources that tell whether they hear. `now` gives seconds since 1970; facts come `behind` seconds
-    after their time at most."""
+    """Which of the sources that can tell are behind, and since when time stands still for them. `now` gives seconds since
+    1970; facts come at most `behind` seconds after their time."""
 
     def __init__(self, now: Callable[[], float], behind: float) -> None:
         self._now = now

@@ -122,7 +122,7 @@ class Interpretation:
             del rows[row]
 
     def _fold(self, predicate: str, row: Row, ranges: list[Times], side: int, sides: Sides, unit: int) -> list[Times]:
-        """What of a row's ranges does not repeat at one side; what does is noted."""
+        """The ranges of a row that do not repeat on one side; those that do are noted as repeating facts."""
         settled = sides[side]
         if not settled.period:
             return ranges

@@ -25,7 +25,8 @@ _NEVER = (1, 0)
 
 
 class Sight:
-    """What a stratum sees of what repeats `below` it, and of what has been cut off.
+    """How far a stratum has to see: how much is laid out of the facts that repeat `below` it, and up to when its negations
+    are exact.
 
     With `until`, what lies before it may lack what would follow from later times: `exact` tells up to when it does not, for
     predicates that have been cut off or depend on such.

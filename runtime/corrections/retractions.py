@@ -1,4 +1,4 @@
-"""Cuts: what retractions take away from facts that were accepted before them."""
+"""Retractions: what they take away from facts that were accepted before them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Cuts:
             self._by_row.setdefault((predicate, row), []).append((number, lo, hi, index))
 
     def __call__(self, records: list[Record]) -> list[Record]:
-        """What is left of facts that are accepted now."""
+        """The parts of newly accepted facts that no later retraction takes away."""
         by_row = self._by_row
         left: list[Record] = []
         for record in records:
@@ -54,7 +54,7 @@ class Cuts:
 
 
 def without(record: Record, lo: int, hi: int) -> Iterator[Record]:
-    """What a fact holds over beside a range."""
+    """The parts of a fact that lie outside a range."""
     predicate, row, begin, end = record
     if begin < lo:
         yield predicate, row, begin, min(end, lo - 1)

@@ -1,4 +1,4 @@
-"""What brings sinks what they are owed, and tells how far each of them has come."""
+"""Feeds of sinks: each sink reads the answers that it has not taken yet, and it is noted how far it has come."""
 
 from __future__ import annotations
 

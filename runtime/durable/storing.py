@@ -1,4 +1,4 @@
-"""What a ledger is about: the ends of a run, and how it is stored."""
+"""The ends of a run, and how the run is stored: what a ledger is made for."""
 
 from __future__ import annotations
 

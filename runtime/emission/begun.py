@@ -12,7 +12,7 @@ Begun = Mapping[str, Mapping[Row, int]]
 
 
 def begun_of(emission: Mapping[str, Any]) -> dict[str, dict[Row, int]]:
-    """What has begun by the state of an emission, which is empty where it tells no changes."""
+    """The rows that were told to have begun, from the state of an emission; empty where it tells no changes."""
     found: dict[str, dict[Row, int]] = {}
     for output, rows in emission.get("begun", {}).items():
         begins = {tuple(row): lo for row, lo in emission["open"][output]}
@@ -38,7 +38,7 @@ def begin_as_told(emission: Mapping[str, Any], output: str, row: Row, lo: int) -
 
 
 def go_on_from(emission: Mapping[str, Any], output: str, row: Row, lo: int) -> None:
-    """Let what was told to begin at a time of which nothing is known yet have begun there: it holds there, at least."""
+    """Let a row hold from the begin that was told, where the new program knows nothing of that time yet."""
     emission["begun"][output].append(list(row))
     for entry in emission["open"][output]:
         if tuple(entry[0]) == row and entry[1] <= lo + 1:

@@ -1,4 +1,4 @@
-"""What goes on holding, told as intervals: how far each open row has been told, and whose turn it is to be told of again.
+"""How `intervals` tells standing rows: how far each has been told, and whose turn is next.
 
 What is announced (`operators/stores/open_rows.py`) grows with the frontier. If it is little, all of it is told at each move.
 If it is more, a row is told when it begins and when it ends, and in between by turns: with each answer that is new, one row.

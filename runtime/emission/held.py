@@ -1,4 +1,4 @@
-"""What holds of the outputs: all of it, whatever was told of it, and in whatever form. It is part of a session's state."""
+"""All rows of the outputs that hold, whatever was told of them, and in whatever form. They are part of a session's state."""
 
 from __future__ import annotations
 

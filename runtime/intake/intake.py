@@ -89,7 +89,7 @@ class Intake:
     `lateness`, `start` and `max_ahead` are encoded. Without a given start, it is the begin of the earliest fact; known as
     soon as no earlier one can come. With `max_ahead`, a fact that begins by more than this beyond where its source stands
     (its watermark and the lateness, so its latest fact where nothing else was promised) is refused, unless most facts that
-    come then agree with it (`runtime.intake.tracks`). Once a clock tells the time (`pass_time`), the clock alone decides
+    come then agree with it (`runtime/intake/tracks.py`). Once a clock tells the time (`pass_time`), the clock alone decides
     what is too far ahead. A part of a source counts as idle once more than `max_lead` facts of the source's other parts have
     come since its last. A question takes a fact as one at each time point, so of what it reads nothing may hold at more than
     `MOST_POINTS`.

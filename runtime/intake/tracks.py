@@ -55,7 +55,8 @@ class Rules:
         return 4 * POS if self.max_ahead is None else self.behind + self.max_ahead + self.gap
 
     def promise(self, lo: int) -> int:
-        """What a fact that begins at `lo` promises. In a gap it counts as arriving at the time before."""
+        """The promise that follows from a fact that begins at `lo`. A fact in a gap counts as arriving at the time before
+        the gap."""
         return max(NEG, lo - (lo & self.gap) - self.behind)
 
 

@@ -1,4 +1,4 @@
-"""Owed answers: numbered, stored with the commit that told them, and kept until every sink has taken them.
+"""The delivery queue: answers are numbered, stored with the commit that told them, and kept until every sink has taken them.
 
 What was committed last is held in memory, too, up to `IN_MEMORY` answers; a sink that is further behind reads the disk.
 """

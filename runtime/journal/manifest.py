@@ -1,4 +1,4 @@
-"""The head of a stored run: what is small, and is replaced as a whole by each commit."""
+"""The manifest of a stored run: all that is small, and is replaced as a whole by each commit."""
 
 from __future__ import annotations
 

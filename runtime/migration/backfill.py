@@ -1,4 +1,4 @@
-"""Filling: a session for a program that has changed is told the journal, as far back as it has to remember."""
+"""Backfill: a session for a changed program is told the journal, as far back as the program has to remember."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ class Changing:
         return before is not None and now is not None and self._was.meaning[before] == self._identity.meaning[now]
 
     def _last_words(self) -> list[Record]:
-        """What is known and untold of outputs that end, or that have changed."""
+        """The answers of outputs that end or have changed which are known and were not told yet."""
         self._stored.rest()
         return [record for record in self._stored.pull_records() if record[0] not in self._outputs]
 
@@ -283,7 +283,8 @@ class Changing:
         return found
 
     def _ends(self, going_on: Begun) -> list[Record]:
-        """Where changes are told: what was told to hold, and does so no longer by the program now, has ended."""
+        """The ends of answers that were told to hold, and do not hold any more by the new program; where changes are
+        told."""
         known = self._stored.frontier
         found: list[Record] = []
         for output, rows in self._begun_before().items():
@@ -292,7 +293,8 @@ class Changing:
         return found
 
     def _news(self, alive: Alive, before: Mapping[str, Coverage]) -> list[Record]:
-        """What the program now would have told by then, and holds on behind the change, less what was told of it."""
+        """The answers of the new program that were known before the change and hold beyond it, without those that were
+        told."""
         known = self._stored.frontier
         found: list[Record] = []
         for record in alive.found(known):
@@ -304,7 +306,8 @@ class Changing:
 
     @cached_property
     def _told_again(self) -> Alive:
-        """What the program before has told of the outputs that have changed or are gone, from where there is news on."""
+        """The answers that the old program has told of changed outputs, and of those that are gone, from the first news
+        on."""
         changed = (name for name in self._before.outputs if name not in self._outputs)
         found = Alive(changed, shift(self._news_from, -1))
         again = self._stored.twin()

@@ -17,7 +17,7 @@ CHEAP = 1_000_000
 
 
 class Reach:
-    """What the steps of a plan look back to, of which some are kept, at a time up to which the stream is complete.
+    """How far the steps of a plan look back, and from when on the journal tells them all that there was.
 
     `begin` is where the journal is read from. Times are encoded.
     """
@@ -50,7 +50,7 @@ class Reach:
         return shift(self._frontier, self.plan.leads[step])
 
     def agrees(self, step: str) -> bool:
-        """Whether a step that is told the journal knows what goes on as well as one that was there all the time."""
+        """Whether a step that is told the journal knows of standing rows as much as one that was there all the time."""
         if self.begin.intake is None:
             return True
         known = max((self.begin.known_from(name) for name in self.reads[step]), default=NEG)
@@ -83,7 +83,8 @@ class Reach:
         return NEG
 
     def _told_from(self, step: Step) -> int:
-        """From when on what a kept step tells is known to who is told the journal, or hears of it from the change on."""
+        """From when on a kept step's coverage is complete for a reader that is told the journal, or that hears of the step
+        from the change on."""
         known = max((self.begin.known_from(name) for name in self.reads[step.id]), default=NEG)
         known = known if known <= NEG else shift(known, self.back[step.id])
         if known <= NEG or not (step.id in self.plan.announcing or announces(step.shape)):

@@ -1,4 +1,5 @@
-"""Mixing: the state of a session whose program has changed, of what was stored and of what was told again.
+"""Merging: the state of a session whose program has changed, from the stored state and from a session that was told the
+journal.
 
 States are plain data by the ids of steps, as `Session.state` gives them. What is **kept** comes from the stored state, under
 the ids that it has now; all else comes from the session that was told the journal.

@@ -202,7 +202,7 @@ def _pairing(shape: PairShape) -> RowPairing:
 
 
 def _columns(positions: list[int], width: int) -> Callable[[Row], Row]:
-    """What takes the columns at these positions from a row."""
+    """A function that takes the columns at these positions from a row of this width."""
     if positions == list(range(width)):
         return whole_row
     if positions == list(range(1, width)):
@@ -211,7 +211,7 @@ def _columns(positions: list[int], width: int) -> Callable[[Row], Row]:
 
 
 def _taking(positions: tuple[int, ...]) -> Callable[[Row], Row]:
-    """What takes the columns at these positions from a row of any width."""
+    """A function that takes the columns at these positions from a row of any width."""
     if positions == tuple(range(len(positions))):
         width = len(positions)
         return lambda row: row[:width]
@@ -219,7 +219,8 @@ def _taking(positions: tuple[int, ...]) -> Callable[[Row], Row]:
 
 
 def _matching(shape: AntiJoinShape | LatchShape) -> tuple[Callable[[Row], Row], Callable[[Row], Row | None]]:
-    """What takes the key of the negated atom from a row of M, and from one of N."""
+    """Two functions: one takes the negated atom's key from a row of M, the other takes it from a row of N, or None where the
+    row does not match."""
     names, match = _match(shape.negated)
     return _columns([shape.columns.index(name) for name in names], len(shape.columns)), match
 

@@ -357,7 +357,7 @@ class StageAnswers:
 
 
 class StageSession(Protocol):
-    """One stage of a program (`plans.stages.stages`) for some values of its key, wherever it runs. Times are encoded."""
+    """One stage of a program (`plans/stages/stages.py`) for some values of its key, wherever it runs. Times are encoded."""
 
     def promise(self, watermark: int) -> None:
         """No fact of the stream begins at or before the watermark any more, though earlier stages may still tell some."""

@@ -1,7 +1,7 @@
 """A stage of a program in a session of its own: what runs wherever the stages of a program are spread.
 
 Each session holds some values of the stage's key, and nothing tells whether other sessions exist: it keeps to itself what is
-about keys that it does not own (`plans.stages.stages`). It need not be told every watermark: before its deadline none has
+about keys that it does not own (`plans/stages/stages.py`). It need not be told every watermark: before its deadline none has
 anything to tell, unless a fact comes.
 """
 

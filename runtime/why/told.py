@@ -1,4 +1,4 @@
-"""What is told of a program by a stream of facts, as a model that can be explained."""
+"""All that a program derives from a stream of facts, as a model that can be explained."""
 
 from __future__ import annotations
 

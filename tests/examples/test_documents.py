@@ -22,8 +22,17 @@ SLOWEST = (
     "docs/howto/recipes/",
 )
 """Those that are left to `make test-all`; tests/playground runs the recipes in `make test`, too."""
-TEXTS = ("/index.md", "docs/glossary.md", "docs/background/", "docs/reference/commands.md", "docs/reference/api.md")
+TEXTS = (
+    "/index.md",
+    "docs/glossary.md",
+    "docs/background/",
+    "docs/internals/",
+    "docs/reference/commands.md",
+    "docs/reference/api.md",
+)
 """Those that need no example of their own: what is told there is shown elsewhere, or generated."""
+BESIDE = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "examples/weather/SOURCE.md")
+"""Documents outside of docs/, which have links and nothing to run."""
 _LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
@@ -45,7 +54,7 @@ def test_document_has_something_to_run(document: str) -> None:
     assert any(block.language in ("python", "console") for block in blocks_of(document))
 
 
-@pytest.mark.parametrize("document", [*DOCUMENTS, "CHANGELOG.md", "ARCHITECTURE.md", "examples/weather/SOURCE.md"])
+@pytest.mark.parametrize("document", [*DOCUMENTS, *BESIDE])
 def test_links_lead_somewhere(document: str) -> None:
     """Every link to a file of the repository names one that is there, and a heading that it has."""
     links = _LINK.findall(_FENCED.sub("", (ROOT / document).read_text("utf-8")))

@@ -1,7 +1,7 @@
 """Facts as CSV (RFC 4180): a header that names the fields, and one fact a row.
 
-A quoted field may hold commas, quotes and line ends: what is a row is told by `csv_framer`, what is in it by the standard
-library's reader.
+A quoted field may hold commas, quotes and line ends. `framer.py` beside this module finds the rows, and the standard
+library's reader takes them apart.
 """
 
 from __future__ import annotations

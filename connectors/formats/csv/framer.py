@@ -136,7 +136,7 @@ class CsvFramer(LineFramer):
         super()._pass_over()
 
     def _skip(self, chunk: bytes) -> bytes:
-        """What of this chunk stands behind the record that is passed over."""
+        """The part of a chunk behind the record that is passed over."""
         end, self._state = _scan(chunk, 0, self._state)
         self._is_skipping = end < 0
         passed = len(chunk) if end < 0 else end

@@ -1,6 +1,6 @@
 """Facts as JSON lines, in the three forms of the language's contract.
 
-msgspec decodes a line into a struct, and code compiled for its predicate (`row_code`) makes the row of its values. That no
+msgspec decodes a line into a struct, and code compiled for its predicate makes the row (`plans/data/row_code.py`). That no
 key stands twice is proved by counting: each member brings a colon, so an object with as many colons as it must have members
 (beside those inside its values) has no further member.
 
@@ -12,7 +12,7 @@ alone for a while.
 
 A last member `"id":["RUN",17]`, which at-least-once sinks add, is cut off before the rest is read.
 
-What these ways cannot prove goes to `json_exact`, which is slower, knows every rule and gives the reasons.
+What these ways cannot prove goes to `exact.py` beside this module, which is slower, knows every rule and gives the reasons.
 """
 
 from __future__ import annotations

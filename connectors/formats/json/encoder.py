@@ -79,7 +79,7 @@ class JsonEncoder:
 
 
 def _time(text: str) -> str:
-    """A time as JSON: a number, unless it is none."""
+    """A time as JSON: a whole number as a number, any other time as text."""
     return text if text.removeprefix("-").isdigit() else f'"{text}"'
 
 

@@ -1,4 +1,5 @@
-"""JSON lines read with every check and every reason: what `json_decoder` falls back to for all but plain lines."""
+"""JSON lines read with every check and every reason: the decoder beside this module falls back to it for all but plain
+lines."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tidelog.runtime.ports.interfaces import AnyAnswer
 
 
 class TextEncoder:
-    """Writes one fact a line, as `plans.facts.format_record` does; with `iso`, times as ISO-8601 in UTC.
+    """Writes one fact a line, as `format_record` of `plans/data/facts.py` does; with `iso`, times as ISO-8601 in UTC.
 
     Of changes, what begins is written as `p(a)@[1..`, and what has ended as the fact; one that takes another back has
     `retract ` before it. Hypothetical answers are left out: they are no facts. With `sentences`, they are told in words

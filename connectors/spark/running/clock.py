@@ -53,7 +53,7 @@ class Clock:
     def watermark(self, milliseconds: int) -> int | None:
         """The encoded watermark that Spark's stands for; None where there is none yet.
 
-        A fact that begins at the last begin less the lateness is not late (`runtime.intake.intake`).
+        A fact that begins at the last begin less the lateness is not late (`runtime/intake/intake.py`).
         """
         return (milliseconds - ORIGIN) * self.unit - 1 if milliseconds > 0 else None
 

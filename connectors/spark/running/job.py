@@ -28,7 +28,7 @@ _OPENING, _STEP, _FACT = 500_000, 60, 2
 
 @dataclass(frozen=True, slots=True)
 class FirstRead:
-    """What a predicate is called in the data, and which of its rows go to earlier stages."""
+    """The name of a predicate in the data, and the rows of it that go to earlier stages."""
 
     predicate: str
     earlier: tuple[Needed, ...]
@@ -71,7 +71,8 @@ class Job:
         return any(stage.needs_start or stage.plan.follows_time for stage in self.stages)
 
     def first_read_by(self, number: int) -> Mapping[str, FirstRead]:
-        """What a stage reads of the stream by its own names, but for what an earlier one gets all of."""
+        """The stream's predicates that a stage reads, by its own names, without those of which an earlier stage gets all
+        rows."""
         earlier: dict[str, list[Needed | None]] = {}
         for stage in self.stages[: number - 1]:
             for item in _of_stream(stage):

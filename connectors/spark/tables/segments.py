@@ -70,7 +70,7 @@ class Partition:
 
     @property
     def _own(self) -> str:
-        """What the names of the files begin with that are made now."""
+        """The first part of the names of files that this writer makes for this version."""
         return f"part-{self.version:08d}-{self.writer}-"
 
     def _compact(self, segments: list[Segment], names: Iterator[str]) -> list[Segment]:

@@ -29,7 +29,8 @@ _Values = dict[Atom, bool]
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """What has to come and what must not; `denied` are answers of auxiliary queries, with the ways in which they hold."""
+    """The facts that must come for a support to hold, and those that must not; `denied` are answers of auxiliary queries,
+    with the ways in which they hold."""
 
     needed: frozenset[Atom]
     absent: frozenset[Atom]
@@ -71,7 +72,7 @@ class Completions:
         self._outlook = outlook
 
     def deciding(self, answer: Answer) -> list[Partial] | None:
-        """Supports of which one or another holds whatever comes, as few as will do; None where there are none."""
+        """As few supports as possible of which one holds whatever still comes; None where there is no such set."""
         if all(map(_depends_on_too_much, answer.supports)):
             return None
         pairs: list[tuple[Partial | None, Way | None]] = [
@@ -112,7 +113,8 @@ class Completions:
     def _made(
         self, pattern: Pattern, binding: Binding, missing: int, pending: int, *, is_partly: bool, depth: int
     ) -> Way | None:
-        """What is needed as a way; None where that is more than single facts, unless a part of it will do."""
+        """The way in which a precondition holds. None where it needs more than single facts, unless a part of it is
+        enough."""
         needed, absent, denied = set[Atom](), set[Atom](), list[tuple[Way, ...]]()
         for _, item in pattern.missing(missing):
             if item.is_ground(binding):

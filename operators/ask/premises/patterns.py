@@ -144,7 +144,7 @@ class Pattern:
         return None not in binding
 
     def own_time(self, binding: Binding) -> Value | None:
-        """The value of the variable in the answer's time; None while that is open, or where there is none."""
+        """The value of the variable in the answer's time; None while it is open, or where the time has no variable."""
         return None if self.time is None else binding[self.time]
 
     def _ends(self, own: Argument | None) -> tuple[int, int]:
@@ -206,7 +206,7 @@ class Pattern:
                     yield i, item
 
     def _upper_bounds(self) -> dict[int, list[tuple[int | None, int]]]:
-        """For each time what it is at most: a variable (0 if None), and a distance."""
+        """For each time variable its upper bounds: another variable (0 if None) and a distance."""
         number = {name: i for i, name in enumerate(self.names)}
         return {
             number[name]: [
@@ -229,7 +229,7 @@ class Pattern:
         return True
 
     def where(self, binding: Binding, start: int | None = None) -> list[Comparison]:
-        """What has to hold of the variables that are open, with the values that are known put in."""
+        """The comparisons that the open variables have to meet, with known values put in."""
         return [*self._open_conditions((*binding,), start)] if self.conditions else []
 
     def _where(self, binding: tuple[Value | None, ...], start: int | None) -> list[Comparison]:
@@ -250,7 +250,7 @@ class Pattern:
         return sum_of(binding[term.variable], term.offset)
 
     def binding_of(self, row: Sequence[Value | None], known: Sequence[Value | None] = ()) -> Binding | None:
-        """What an answer says of the variables, beside what is known; None where this precondition cannot give it."""
+        """The values that an answer gives the variables, added to the known ones; None where the two do not fit."""
         binding: Binding = list(known) or [None] * len(self.names)
         for term, value in zip(self.answer, row, strict=True):
             if value is None:
@@ -287,7 +287,7 @@ class Pattern:
         return any(item.asked is not None for _, item in self.pending(pending))
 
     def latest(self, item: Awaited, binding: Binding) -> int:
-        """How far comparisons let an open time go, and the facts that have come: where one excludes a time, it is none."""
+        """The latest value of a premise's open time that comparisons allow and that no fact excludes."""
         found = self._bound(item, binding)
         if found >= NEVER or item.time is None:
             return found
@@ -297,7 +297,8 @@ class Pattern:
         return found
 
     def _is_excluded(self, item: Awaited, binding: Binding, value: int) -> bool:
-        """Whether a value of an open time is none: what must not come has come, or the fact itself, for another answer."""
+        """Whether facts exclude a value of an open time: one that must not come has come, or the fact itself has come
+        already and counts for another answer."""
         own = () if item.negated else (item,)
         for other in (*own, *self.excluding.get(item.time, ())):
             if any(binding[variable] is None for _, variable, _ in other.where):

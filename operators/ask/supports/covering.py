@@ -114,7 +114,7 @@ _LEAST = -(1 << 50)
 
 
 def _coming(pattern: Pattern, binding: Binding, hypotheses: Sequence[GroundLiteral]) -> Iterator[Comparison]:
-    """What is needed at an open time can still come then."""
+    """Comparisons that say that a hypothesis with an open time can still come then."""
     for item in pattern.premises:
         if item.time is not None and binding[item.time] is None and item.literal(binding, pattern.names) in hypotheses:
             passed = pattern.passed(item) - item.offset
@@ -358,7 +358,8 @@ def _may_need_less(one: Support, other: Support) -> bool:
 
 
 def _conditions(one: Support, other: Support, names: _Names) -> list[Comparison] | None:
-    """What the first support asks of the other's variables; None where it asks more than they tell."""
+    """The conditions of the first support, in the variables of the other; None where they name a variable that the other
+    lacks."""
     equal = [Comparison("=", Variable(column), _sum(Variable(term.name), term.offset)) for column, term in one.same.items()]
     known = {**names, **other.same}
     found = [_renamed_all(condition, known) for condition in (*one.conditions, *equal)]

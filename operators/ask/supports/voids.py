@@ -1,4 +1,5 @@
-"""For which values of what is open a partial answer is none: its hypotheses are different facts, that can still come."""
+"""Values of open variables for which a partial answer cannot hold: two hypotheses would be one fact, or one could not come
+any more."""
 
 from __future__ import annotations
 

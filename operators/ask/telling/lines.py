@@ -1,4 +1,4 @@
-"""What is told of answers."""
+"""Lines about answers: possible, certain and rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of answers, and when again."""
+"""The options that say which possible answers get a line, and when again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidelog.plans.plan.questions import GroundLiteral
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """What makes a line.
+    """Which possible answers get a line, and when again.
 
     Possible answers are told once `min_evidence` facts speak for them, with `count_absences` absences among these; and
     again when their deadline is `warn` away, in ticks. If `grouped`, of answers that rest on the same evidence and differ in

@@ -107,7 +107,8 @@ class Witnesses:
         return not is_covered(own, [other for other in others if _may_need_less(other, own)])
 
     def _support_of(self, partial: Partial) -> Support:
-        """What a partial answer rests on and needs: those of the answer are compared at each try."""
+        """The evidence and the hypotheses of a partial answer as a support; those of an answer are kept, since each try
+        compares them."""
         if partial not in partial.answer.supports:  # it was made for this try alone
             return support_of(partial)
         found = self._supports.get(partial)

@@ -32,7 +32,8 @@ _TRYING = 5
 
 
 class Key(NamedTuple):
-    """What a premise looks like: a premise that it can become has the same key, or one with less None."""
+    """The features of a premise that a substitution keeps: a premise that it can become has the same key, or one with fewer
+    None."""
 
     predicate: str
     distance: int | None

@@ -121,7 +121,7 @@ def greatest_common_divisor(numbers: Iterable[Fraction]) -> Fraction:
 
 
 def _obstacle(normal: NormalProgram, forward: tuple[Obstacle, ...]) -> str:
-    """Why a program is none that the theorems speak of; empty if it is one."""
+    """Why the theorems do not apply to a program; empty where they do."""
     if not normal.rules:
         return "the program has no rules"
     if forward:

@@ -62,7 +62,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What some steps look at, down to the predicates of the text.
+    """How far some steps look, and which predicates of the program's text they read.
 
     `steps` are they and what feeds them within a round, `reads` these predicates, `reach` is how far they look; `endless`
     are the steps whose operator has no end, `always` what a box without an end looks at, `step` is a number of which each
@@ -80,7 +80,7 @@ class Outlook:
 
 
 def outlook(ends: Iterable[str], steps: Mapping[str, Step], text: Iterable[str]) -> Outlook:
-    """What the steps `ends`, and all that feeds them within a round, look at; `text` are the predicates of the text."""
+    """The outlook of the steps `ends`, with all that feeds them within a round; `text` are the predicates of the text."""
     known = frozenset(text)
     reaches: dict[str, Reach] = {}
     for name in _in_order(ends, steps, known):

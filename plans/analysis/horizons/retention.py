@@ -147,7 +147,8 @@ class _Lives:
         return _Life(length, after.waits, operators, after.cause or step)
 
     def _after(self, step: Step) -> _Life:
-        """What a step derives is still the same fact where its predicate is the compiler's, or it only holds it back."""
+        """How long a fact still matters once a step has passed it on. It is the same fact where the step's predicate is the
+        compiler's own, or where the step only holds it back."""
         passes_on = step.predicate in self._plan.normal.origins or isinstance(step.shape, HoldShape | ToldShape)
         return self._life(step.id) if passes_on else _Life()
 

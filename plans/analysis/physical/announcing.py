@@ -42,7 +42,7 @@ def announcing_steps(
 
 
 def announces(shape: Shape) -> bool:
-    """Whether what goes on holding begins here: it holds as long as something does not come."""
+    """Whether standing rows begin at this operator: its rows hold as long as something does not come."""
     return isinstance(shape, AntiJoinShape | LatchShape | LatestShape | AggregateShape)
 
 
@@ -54,8 +54,8 @@ def _sweeps(shape: Shape) -> bool:
 
 
 def _only_takes(step: Step) -> bool:
-    """Whether a step takes announcements, and makes none: ever ◇ needs to know that something has begun to hold, and until
-    how far it holds when something else comes."""
+    """Whether a step takes announcements but makes none. An unbounded ◇ into the past needs only the begin of a row. `until`
+    asks how far a row is known to hold when something comes on its right side."""
     shape = step.shape
     if step.loop is not None:
         return False
@@ -73,7 +73,7 @@ def _groups(shape: Shape) -> bool:
 
 
 def _distance(shape: DilateShape) -> int:
-    """How much further than what goes on holding it is known that this has held, or will; but for the end of an open ϱ."""
+    """How much further the result of a ◇ is known than a standing row at its port; an open end of ϱ takes one off."""
     metric = shape.metric
     return -metric.a - metric.left_open if shape.future else metric.b - metric.right_open
 
@@ -173,7 +173,7 @@ class _Announcing:
         return isinstance(shape, JoinShape) or (isinstance(shape, UnionShape) and shape.reach == 1)
 
     def _taken_by_loop(self, members: Sequence[Step]) -> set[Port]:
-        """The ports of a loop that take announcements, if someone takes its own; otherwise it makes none."""
+        """The ports of a loop that take announcements. A loop whose announcements nobody takes announces nothing."""
         if not any(step.id in self.reach and step.id in self.heard for step in members):
             for step in members:
                 self.reach.pop(step.id, None)

@@ -61,10 +61,10 @@ def identify(plan: Plan, prospects: bool = True, unknown: Collection[str] = ()) 
 
 
 def bridges_less(now: Step, before: Step) -> bool:
-    """Whether a union has bridged gaps that it bridges no more, or has passed on what comes again, and does so no more.
+    """Whether a union bridged gaps that it leaves open now, or passed on repeats and no longer does.
 
-    What comes in the gaps, or again, is news for who did not read it then. Those who did take what they know already without
-    harm.
+    For a reader that was not there then, coverage in the gaps, or repeated coverage, is news. One that was there knows it
+    already.
     """
     shapes = now.shape, before.shape
     if not isinstance(shapes[0], UnionShape) or not isinstance(shapes[1], UnionShape):
@@ -150,7 +150,7 @@ def _facts_of(plan: Plan, unknown: Collection[str]) -> dict[str, str]:
 
 
 def _form_of(plan: Plan, prospects: Prospects, meaning: Mapping[str, str]) -> Detail:
-    """What of a step its state depends on, beside what it computes."""
+    """All that the layout of a step's state depends on, besides what the step computes."""
     sleepers = {sleeper.step: sleeper for sleeper in prospects.sleepers}
 
     def asleep(name: str | None) -> object:
@@ -183,7 +183,7 @@ def _form_of(plan: Plan, prospects: Prospects, meaning: Mapping[str, str]) -> De
 
 
 def _meaning(shape: Shape, plan: Plan) -> object:
-    """What of a shape says what it computes, and not how it is told."""
+    """The part of a shape that says what the step computes, without the form in which it is sent."""
     return None if isinstance(shape, ToldShape) else _shape(shape, plan)
 
 

@@ -65,7 +65,7 @@ def partners(shape: JoinShape, columns: Sequence[tuple[str, ...]], atom: int) ->
 
 
 def _compute(known: set[str], comparisons: Sequence[Comparison]) -> None:
-    """Add what comparisons compute of what is known: `X = expression` does X."""
+    """Add the variables that comparisons compute from known ones: `X = expression` makes X known."""
     before = -1
     while len(known) > before:
         before = len(known)

@@ -24,7 +24,8 @@ def find_row_blocker(
     sleepers: Mapping[str, Sleeper],
     watched: Collection[str],
 ) -> RowBlocker | None:
-    """What keeps single rows from a port: the first partner in the next join whose row they tell; None if there is none."""
+    """The first partner in the next join whose row follows from a row at this port: while it is absent, that row is of no
+    use. None if there is no such partner."""
     name, number = port
     low = high = 0
     while not isinstance(shape := steps[name].shape, JoinShape):

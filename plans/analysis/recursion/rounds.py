@@ -32,7 +32,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """What is computed to its end before what negates it begins.
+    """Predicates that are computed to the end before later strata may negate them.
 
     `components` hold the derived predicates, each behind those that it reads; `constraints` are checked here; `steps`
     compute both, each behind what feeds it within a round; `reads` are the predicates of the text, derived here or not,

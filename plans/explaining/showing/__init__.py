@@ -1,1 +1,1 @@
-"""What is shown of programs, plans and facts: timelines, graphs and tables for people, made with `plans.pictures`."""
+"""What is shown of programs, plans and facts: timelines, graphs and tables for people, made with `plans/pictures/`."""

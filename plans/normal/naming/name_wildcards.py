@@ -1,4 +1,4 @@
-"""Pass: a wildcard that must stay one constant over time becomes a variable."""
+"""Pass: a wildcard that stands for one and the same constant over time becomes a variable."""
 
 from __future__ import annotations
 

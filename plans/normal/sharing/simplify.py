@@ -1,4 +1,4 @@
-"""Pass: what needs no operator loses it."""
+"""Pass: operators that are not needed are taken away, or become simpler ones."""
 
 from __future__ import annotations
 

@@ -56,7 +56,8 @@ def _of_head(rule: Rule, ranks: Ranks) -> Before:
 
 
 def _of_timed(part: Formula, name: str, shift: int, ranks: Ranks) -> Before:
-    """What an atom at `T+j` tells of the time `T+shift`: of a later one it tells as much as of its own."""
+    """An upper bound of how far before the start `T+shift` may lie, by an atom that holds at `T+j`: that of the atom's
+    predicate where `T+j` is not later, and otherwise a while at least."""
     is_window = isinstance(part, Window) and part.mode == "at"
     found = part.operand if isinstance(part, Window) and is_window else part
     if not isinstance(found, Atom) or found.at is None or found.at.variable.name != name:

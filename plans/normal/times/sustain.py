@@ -1,4 +1,4 @@
-"""Pass: what goes on from each time to the next until something else holds becomes a `since`."""
+"""Pass: a rule that carries a row from each time to the next, until something else holds, becomes a `since`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _step_of(program: NormalProgram, name: str) -> Rule | None:
 
 
 def _is_given(program: NormalProgram, name: str) -> bool:
-    """Whether something is said of a predicate but by rules."""
+    """Whether a predicate has facts that no rule derives: those of inputs, of backgrounds, or of the program."""
     stated = {fact.atom.predicate for fact in program.facts} | {item.predicate for item in program.backgrounds}
     return name in stated or name in program.inputs
 

@@ -106,7 +106,8 @@ class Question:
         self._done.load(self._noted(records) if self._endless else records)
 
     def _noted(self, records: Iterable[Record]) -> Iterator[Record]:
-        """What is given of a recursion that need not end is kept apart: the more is known of it, the larger are automata."""
+        """The given facts; those of recursion that need not end are kept apart, since automata grow with all that is known
+        of it."""
         for record in records:
             if record[0] in self._endless:
                 self._given.append(record)
@@ -164,7 +165,8 @@ class Question:
         return heard(finish.answer)
 
     def _surely_ending(self) -> frozenset[str]:
-        """What is complete after finitely many rounds, whatever the data: of no stratum behind one that may have no end."""
+        """The predicates that are complete after finitely many rounds, whatever the data: none of a stratum behind one that
+        may have no end."""
         endings = ("finite",) if self._last_time() is None else ("finite", "forward")
         endless: set[str] = set()
         found: set[str] = set()

@@ -49,7 +49,8 @@ def reduce_to_inconsistency(plan: BatchPlan, fact: Record) -> tuple[BatchPlan, t
 
 
 def without_constraints(plan: BatchPlan, predicate: str) -> BatchPlan:
-    """What a predicate depends on alone: enough to ask what follows, where the constraints are known to hold."""
+    """The plan with those rules alone on which a predicate depends, and without constraints: enough to ask what follows,
+    where the constraints are known to hold."""
     rules = (item for item in plan.program.statements if not (isinstance(item, Rule) and isinstance(item.head, Truth)))
     return rebuilt(plan, rules, predicate)
 

@@ -1,7 +1,7 @@
 """Parquet and tables on Spark: which of their columns make a fact, and how facts are made of them.
 
 Columns are the fields of a predicate and `time`, or `from` and `to`, as in CSV; or those in which derived facts are stored
-(`spark.columns.interval_columns`): `arguments`, and exact times with what their ends exclude.
+(`interval_columns` in `connectors/spark/tables/columns.py`): `arguments`, and exact times with what their ends exclude.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def check_outboxes(inputs: Sequence[Input], access: Access, timeline: Timeline) 
 
 
 def gone_from(inputs: Sequence[Input], access: Access) -> Iterator[str]:
-    """What is not there any more of outboxes that are read as history, in words."""
+    """One line for each outbox, read as history, whose first facts have been removed already."""
     for item in inputs:
         if item.format == "outbox":
             with origin_of(item, access).open() as reader:

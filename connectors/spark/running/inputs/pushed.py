@@ -1,6 +1,6 @@
 """Which rows of a table a program needs, as a condition of Spark: what its reader passes over, no worker sees.
 
-A condition holds for each row that some rule needs, by constants and comparisons in its body (`plans.stages.needed`), and
+A condition holds for each row that some rule needs, by constants and comparisons in its body (`plans/stages/needed.py`), and
 for each row that is no fact, so that it is told as a dead letter: one with NULL, or with a number or a time that cannot be.
 Only the bytes of text are not looked at in rows that are passed over.
 """
@@ -65,7 +65,8 @@ def wanted_rows(table: StructType, layout: Layout, paths: Sequence[str], predica
 
 
 def _cases(predicate: str, job: Job) -> list[tuple[Condition, ...]] | None:
-    """What the stages need; None where one may need every row, or none reads any, which is counted."""
+    """The conditions of rows that some stage needs. None where a stage may need every row, or where no stage reads the
+    predicate and its rows are only counted."""
     found: list[tuple[Condition, ...]] = []
     for stage in job.stages:
         for item in stage.inputs:
