@@ -42,7 +42,7 @@ from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.arguments import AtEnd, check_at_end
 from tidelog.runtime.intake.intake import MAX_LEAD, IntakeStatistics
 from tidelog.runtime.journal.events import Ended, Event, Ignored, Left, Opened, Passed, Taken
-from tidelog.runtime.journal.manifest import plain_options
+from tidelog.runtime.journal.manifest import plain_settings
 from tidelog.runtime.migration.changing import Becoming
 from tidelog.runtime.network.graph import Hear
 from tidelog.runtime.network.state_bound import MAX_STATE, ON_THE_WAY, Holding
@@ -62,7 +62,8 @@ from tidelog.runtime.ports.interfaces import (
     Tick,
     WritesTimes,
 )
-from tidelog.runtime.sessions.session import Session
+from tidelog.runtime.sessions.reasoner import Reasoner
+from tidelog.runtime.sessions.settings import Settings
 from tidelog.runtime.sessions.statistics import SessionStatistics
 
 if TYPE_CHECKING:
@@ -164,23 +165,25 @@ class Engine:
         self._sinks = [SinkActor(sink, policy, self._letters.give_up) for sink in sinks]
         if clock is not None:
             self._clock = Clock(plan.timeline, clock, now, ahead_of(plan.timeline, max_ahead, lateness))
-        options: dict[str, Any] = {
-            "emit": emit,
-            "lateness": lateness,
-            "start": start,
-            "max_ahead": None if max_ahead == math.inf else max_ahead,
-            "max_lead": max_lead,
-            "prospects": prospects,
-            "min_evidence": min_evidence,
-            "count_absences": count_absences,
-            "warn": warn,
-            "grouped": grouped,
-            "statuses": statuses,
-        }
-        remembered: dict[str, Any] = {"remember": max(explain, remember), "explain": bool(explain)}
-        remembered["held"] = observer is not None
-        self._remembers = max(explain, remember) > 0
-        self._session = Session(plan, **options, **remembered, sources=self._sources.names, max_state=max_state)
+        settings = Settings(
+            emit=emit,
+            lateness=lateness,
+            start=start,
+            max_ahead=None if max_ahead == math.inf else max_ahead,
+            max_lead=max_lead,
+            prospects=prospects,
+            min_evidence=min_evidence,
+            count_absences=count_absences,
+            warn=warn,
+            grouped=grouped,
+            statuses=statuses,
+            sources=self._sources.names,
+            max_state=max_state,
+            remember=max(explain, remember),
+            explain=bool(explain),
+            held=observer is not None,
+        )
+        self._session = Reasoner(plan, settings)
         self._at_end = at_end
         self._max_lead = max_lead
         self._ignores_silence = idle_after is not None
@@ -193,7 +196,12 @@ class Engine:
             ends = Ends(dict(zip(self._sources.names, sources, strict=True)), self._sources.actors, self._sinks)
             observed = None if observer is None else observer.committed
             self._way = Ledger(
-                plan, self._session, ends, plain_options(plan, options | {"corrections": corrections}), storing, observed
+                plan,
+                self._session,
+                ends,
+                plain_settings(settings, plan.timeline) | {"corrections": corrections},
+                storing,
+                observed,
             )
         self._alignment: Alignment
         self._on_violation = on_violation
@@ -310,7 +318,7 @@ class Engine:
     @property
     def remembers(self) -> bool:
         """Whether facts are remembered, so that there is something to explain by."""
-        return self._remembers
+        return self._session.settings.remember > 0
 
     def known(self, at: Writing = None) -> Known:
         """What is remembered now; another thread may explain by it while the engine runs. `at` writes times.
