@@ -409,7 +409,7 @@ class Board:
             self._schedule(partial)
 
     def drop(self, partial: Partial, failed: Awaited | None = None, time: int | None = None) -> None:
-        """A partial answer is none any more, because of a premise (at this time), or because its answer has been decided."""
+        """Let go of a partial answer: a premise has failed at this time, or its answer has been decided."""
         pattern, binding, answer = partial.pattern, partial.binding, partial.answer
         partial.alive = False
         self.open -= 1

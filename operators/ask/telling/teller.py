@@ -94,7 +94,7 @@ class Teller(Outcome):
         self._remind_at(answer, deadline)
 
     def _line_of(self, columns: Columns) -> HypotheticalAnswer | None:
-        """What is to be told of an answer that was not told before, though it could have been."""
+        """The line of an answer that may be told and was not told before; None if there is none."""
         answer = self._main.answers.get(columns)
         left = None if answer is None or answer.certain else self._nearest(answer)
         if answer is None or left is None:
@@ -102,7 +102,7 @@ class Teller(Outcome):
         return self.texts.possible(answer, [left], self.at, self._known.deadline(answer, left))
 
     def _is_news(self, partial: Partial) -> bool:
-        """Whether there is a line: for what speaks enough for the answer, and for each fact that does so in addition."""
+        """Whether a partial answer gets a line: once enough facts speak for the answer, and for each further fact."""
         if partial.told == partial.missing or self._known.is_due(partial) or not self.is_meant(partial, self._known.begun):
             return False
         is_enough = partial.told is not None or self.choice.min_evidence <= 1
@@ -151,7 +151,8 @@ class Teller(Outcome):
             self._board.change(answer)
 
     def is_meant(self, partial: Partial, decided: Callable[[Awaited], int]) -> bool:
-        """Whether all that it needs can be so at once, and some values of what is open make it a support of their answer."""
+        """Whether all that a partial answer needs can hold together, and some values of its open variables make it a support
+        of their answer."""
         can_be_met = not self._main.has_cases or self._cases.can_be_met(partial)
         return can_be_met and self._witnesses.has_instance(partial, decided)
 
