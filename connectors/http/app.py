@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import aclosing
 from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qs
@@ -24,6 +23,7 @@ from tidelog.connectors.http.outboxes import Outboxes, Taking
 from tidelog.connectors.http.requests.access import COOKIE, Access
 from tidelog.connectors.http.requests.guard import Guard
 from tidelog.connectors.http.requests.posting import Posting
+from tidelog.connectors.http.requests.reading import read_body
 from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.http.streams import Streams
 from tidelog.connectors.http.watching.state import View
@@ -102,14 +102,8 @@ class App:
         """A form for the token; who tells it gets a cookie, and is led back to the page."""
         if request.method == "GET":
             return _file("login.html")
-        body = bytearray()
-        with anyio.move_on_after(self._settings.body_seconds):
-            async with aclosing(request.stream()) as chunks:
-                async for chunk in chunks:
-                    body += chunk
-                    if len(body) > _LOGIN_BYTES:
-                        break
-        told = parse_qs(bytes(body[:_LOGIN_BYTES]).decode("latin-1")).get("token", [""])[0].strip()
+        body, _ = await read_body(request, _LOGIN_BYTES, self._settings.body_seconds)
+        told = parse_qs(body[:_LOGIN_BYTES].decode("latin-1")).get("token", [""])[0].strip()
         if not self._access.is_token(told):
             await anyio.sleep(_PAUSE)
             return _file("login.html", 403)

@@ -7,7 +7,6 @@ acknowledged never comes again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import aclosing
 from functools import partial
 from typing import TypeVar
 
@@ -18,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from tidelog.connectors.http.requests.reading import read_body
 from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.http.streams import wait_for_end
 from tidelog.connectors.outbox.lines import (
@@ -131,15 +131,12 @@ class Outboxes:
         return await self._asked(request, partial(_acknowledge, upto=told.upto))
 
     async def _body(self, request: Request) -> bytes:
-        body = bytearray()
-        with anyio.move_on_after(self._settings.body_seconds):
-            async with aclosing(request.stream()) as chunks:
-                async for chunk in chunks:
-                    body += chunk
-                    if len(body) > _MAX_BODY:
-                        raise BadRequestError(f"the body has more than {_MAX_BODY} bytes", 413)
-            return bytes(body)
-        raise BadRequestError("the body did not come in time", 408)
+        body, is_whole = await read_body(request, _MAX_BODY, self._settings.body_seconds)
+        if len(body) > _MAX_BODY:
+            raise BadRequestError(f"the body has more than {_MAX_BODY} bytes", 413)
+        if not is_whole:
+            raise BadRequestError("the body did not come in time", 408)
+        return body
 
     async def _asked(self, request: Request, question: Callable[[OutboxReader], Response]) -> Response:
         """The reply of the outbox that a request names. The disk is waited for beside the event loop."""

@@ -16,16 +16,26 @@ _TAB = "    "
 _BOLD, _RED, _YELLOW, _BLUE, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[33m", "\x1b[34m", "\x1b[0m"
 
 
+def line_starts(text: str) -> list[int]:
+    """The offsets at which the lines of a text begin.
+
+    >>> line_starts("a\\nbc\\n")
+    [0, 2, 5]
+    """
+    starts = [0]
+    at = text.find("\n")
+    while at >= 0:
+        starts.append(at + 1)
+        at = text.find("\n", at + 1)
+    return starts
+
+
 class Source:
     """A program's text by lines; lines and columns count from 1, columns in characters."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._starts = [0]
-        at = text.find("\n")
-        while at >= 0:
-            self._starts.append(at + 1)
-            at = text.find("\n", at + 1)
+        self._starts = line_starts(text)
 
     def position(self, offset: int) -> tuple[int, int]:
         """The line and the column of a character."""

@@ -185,17 +185,6 @@ def rules_of(plan: BatchPlan, predicate: str) -> list[str]:
     return list(dict.fromkeys(source for source in (steps[predicate].source, *sources) if source))
 
 
-def coalesced(facts: Iterable[Fact]) -> list[Fact]:
-    """The same coverage, each row over its maximal ranges.
-
-    >>> coalesced([(("a",), 1, 2), (("a",), 5, 6), (("a",), 3, 4)])
-    [(('a',), 1, 6)]
-    """
-    store = Coverage(keeps=True)
-    store.insert(facts)
-    return list(_facts(store))
-
-
 def _facts(store: Coverage) -> Iterator[Fact]:
     for row, bounds in store.rows.items():
         for i in range(0, len(bounds), 2):

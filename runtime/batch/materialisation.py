@@ -14,11 +14,12 @@ from tidelog.operators.stores.coverage import Bounds
 from tidelog.plans.analysis.recursion.rounds import Component, Stratum
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Fact, Record, Row
+from tidelog.plans.data.intervals import maximal
 from tidelog.plans.data.repeating import Repeating
 from tidelog.plans.data.timeline import LIMIT, NEG, POS
 from tidelog.plans.data.times import TimeLike, TimeReader
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, StateError
-from tidelog.runtime.batch.interpretation import Interpretation, coalesced
+from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.sides import Sides
 from tidelog.runtime.batch.strategies import STRATEGIES, StrategyName
 from tidelog.runtime.batch.stratum import StratumRun
@@ -326,7 +327,7 @@ class Materialisation:
         found: list[Violation] = []
         for constraint in self.plan.constraints:
             if constraint in derived:
-                violated = coalesced(self._up_to_the_end(derived[constraint]))
+                violated = maximal(self._up_to_the_end(derived[constraint]))
                 found += self._violations.receive(constraint, violated, POS)
         self._violation = min(found, key=str, default=None)
 

@@ -31,7 +31,7 @@ from tidelog.runtime.journal.manifest import Head
 from tidelog.runtime.journal.partitions import REACH, Parts
 from tidelog.runtime.ports.durability import StateStore
 from tidelog.runtime.ports.interfaces import Rejected, Retraction
-from tidelog.runtime.sessions.session import Session
+from tidelog.runtime.sessions.reasoner import Reasoner
 
 NEVER = "nothing that was accepted holds then"
 """Why a retraction is refused that takes nothing back."""
@@ -97,7 +97,7 @@ class _Found:
 class Corrections:
     """Takes facts back for a run with a state; `session` is that of the run, `in_thread` waits for the disk beside it."""
 
-    def __init__(self, plan: Plan, session: Session, store: StateStore, in_thread: InThread) -> None:
+    def __init__(self, plan: Plan, session: Reasoner, store: StateStore, in_thread: InThread) -> None:
         self._session, self._store, self._in_thread = session, store, in_thread
         self._timeline: Timeline = plan.timeline
         self._used = frozenset(plan.schema.predicates)
@@ -198,7 +198,7 @@ class Corrections:
         if taken:
             first = min(first for _, first in taken)
             self._stale = first if self._stale is None else min(first, self._stale)
-            after.replace(self._session)
+            self._session.go_on_as(after)
             done.event = Retracted(source, [item.record for item, _ in taken])
             done.answers, done.violations = difference.answers(), difference.violations()
 
@@ -272,7 +272,7 @@ class _Difference:
         self._answers: Counter[Record] = Counter()
         self._violations: Counter[Violation] = Counter()
 
-    def take(self, session: Session, sign: int) -> None:
+    def take(self, session: Reasoner, sign: int) -> None:
         """Count what a session has told: for the first one with -1, for the second with 1."""
         _count(self._answers, session.pull_records(), sign)
         _count(self._violations, session.pull_violations(), sign)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tidelog.plans.data.facts import Record, Row
-from tidelog.plans.data.timeline import POS
+from tidelog.plans.data.intervals import subtracted
 from tidelog.runtime.journal.events import Event, Retracted
 
 Numbered = tuple[int, Record]
@@ -56,10 +56,8 @@ class Cuts:
 def without(record: Record, lo: int, hi: int) -> Iterator[Record]:
     """The parts of a fact that lie outside a range."""
     predicate, row, begin, end = record
-    if begin < lo:
-        yield predicate, row, begin, min(end, lo - 1)
-    if hi < end and hi < POS:
-        yield predicate, row, max(begin, hi + 1), end
+    for low, high in subtracted([(begin, end)], [(lo, hi)]):
+        yield predicate, row, low, high
 
 
 def retractions_of(events: Iterable[tuple[int, Event]]) -> list[Numbered]:

@@ -29,21 +29,23 @@ from tidelog.runtime.durable.sink_feeds import OwedFeed, SinkFeeds
 from tidelog.runtime.durable.storing import Ends, Storing
 from tidelog.runtime.journal.delivery_queue import Owed, blocks_of
 from tidelog.runtime.journal.events import Ended, Event, Passed, Taken, count_facts, pack_events, tell, unpack_events
-from tidelog.runtime.journal.manifest import VERSION, Head, SinkStanding, SourceStanding, check_same, pack_head, unpack_head
+from tidelog.runtime.journal.manifest import (
+    VERSION,
+    Head,
+    SinkStanding,
+    SourceStanding,
+    check_same,
+    fingerprint,
+    pack_head,
+    unpack_head,
+)
 from tidelog.runtime.journal.marks import Marks
 from tidelog.runtime.journal.partitions import Parts
 from tidelog.runtime.migration.changing import Becoming
 from tidelog.runtime.ports.changelog import Group
-from tidelog.runtime.ports.durability import (
-    Acknowledging,
-    Changes,
-    Input,
-    Kept,
-    Told,
-)
+from tidelog.runtime.ports.durability import Acknowledging, Changes, Input, Kept, Told
 from tidelog.runtime.ports.interfaces import AnyAnswer, Listener, Replayable, Retraction, Source
-from tidelog.runtime.sessions.fingerprints import fingerprint
-from tidelog.runtime.sessions.session import Session
+from tidelog.runtime.sessions.reasoner import Reasoner
 
 logger = logging.getLogger("tidelog")
 
@@ -81,7 +83,7 @@ class Ledger:
     def __init__(
         self,
         plan: Plan,
-        session: Session,
+        session: Reasoner,
         ends: Ends,
         options: dict[str, Any],
         storing: Storing,

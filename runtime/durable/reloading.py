@@ -20,7 +20,7 @@ from tidelog.runtime.journal.partitions import Parts
 from tidelog.runtime.migration.backfill import Begin, Filling, forget_answers
 from tidelog.runtime.migration.changing import Becoming, Changing, Standing
 from tidelog.runtime.ports.durability import StateStore
-from tidelog.runtime.sessions.session import Session
+from tidelog.runtime.sessions.reasoner import Reasoner
 
 logger = logging.getLogger("tidelog")
 
@@ -46,7 +46,7 @@ class Reloaded:
 class Reloading:
     """The change of a stored run to the program of a session. SpecError where that cannot be, whatever is dropped."""
 
-    def __init__(self, head: Head, session: Session, store: StateStore, parts: Parts) -> None:
+    def __init__(self, head: Head, session: Reasoner, store: StateStore, parts: Parts) -> None:
         self._head, self._store, self._parts = head, store, parts
         self._now = Filling.of(session, session.plan)
         before, unknown = self._plan_before()

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
-from tidelog.plans.analysis.horizons.notation import decode_distance
 from tidelog.plans.data.timeline import NEG, Timeline
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.corrections.retold import Retold
 from tidelog.runtime.corrections.retractions import retractions_of
 from tidelog.runtime.journal.events import Event, Taken, unpack_events
-from tidelog.runtime.journal.manifest import Head, unpack_head
+from tidelog.runtime.journal.manifest import Head, stored_settings, unpack_head
 from tidelog.runtime.ports.durability import StateStore
 from tidelog.runtime.ports.interfaces import AnyAnswer
-from tidelog.runtime.sessions.session import Session
+from tidelog.runtime.sessions.reasoner import Reasoner
 
 
 @dataclass(slots=True)
@@ -48,20 +47,15 @@ def events_of(store: StateStore) -> Iterator[tuple[int, Event]]:
         yield from enumerate(unpack_events(block.data), block.first)
 
 
-def session_for(head: Head, plan: Plan, timeline: Timeline, **options: Any) -> Retold:
-    """A session with the options of a run, but for `options`, to replay its journal with this plan.
+def session_for(head: Head, plan: Plan, timeline: Timeline, **others: Any) -> Retold:
+    """A session with the settings of a run, but for `others`, to replay its journal with this plan.
 
     `timeline` is that of the program that the facts were read for. SpecError where the plan has another.
     """
     if plan.timeline != timeline:
         raise SpecError("the program counts time in another way than that for which the journal was written")
-    stored: dict[str, Any] = {}
-    for name, value in head.options.items():
-        encoded = name in ("lateness", "max_ahead", "warn") and value is not None
-        stored[name] = decode_distance(value, plan.timeline) if encoded else value
-    start, _ = stored.pop("start"), stored.pop("corrections", None)
-    session = Retold(plan, **(stored | options), sources=[source.name for source in head.sources])
-    if start is not None:
+    session = Retold(plan, replace(stored_settings(head, timeline), **others))
+    if (start := head.options["start"]) is not None:
         session.begin_at(start)
     return session
 
@@ -89,7 +83,7 @@ def replay(store: StateStore, session: Retold, until: int, done: Replayed) -> It
     yield _told(session)
 
 
-def forget_before_journal(session: Session, store: StateStore) -> None:
+def forget_before_journal(session: Reasoner, store: StateStore) -> None:
     """Tell a session that remembers that the facts before the journal are not known: they may have held up to its first."""
     events = events_of(store)
     number, event = next(events, (1, None))
@@ -101,7 +95,7 @@ def forget_before_journal(session: Session, store: StateStore) -> None:
     session.memory.forget_before(until)
 
 
-def _begin(session: Session, store: StateStore, head: Head, done: Replayed) -> Iterator[list[AnyAnswer]]:
+def _begin(session: Reasoner, store: StateStore, head: Head, done: Replayed) -> Iterator[list[AnyAnswer]]:
     """Sources that have ended before the journal begins hold back nobody."""
     speaking: set[str] = set()
     for number, event in events_of(store):
@@ -137,7 +131,7 @@ def _wanted(event: Taken, plan: Plan, until: int, done: Replayed) -> Taken:
     return msgspec.structs.replace(event, records=[event.records[i] for i in keep], parts=parts, watermark=watermark)
 
 
-def _told(session: Session) -> list[AnyAnswer]:
+def _told(session: Reasoner) -> list[AnyAnswer]:
     session.pull_violations()
     return [*session.pull_records(), *session.pull_hypothetical()]
 

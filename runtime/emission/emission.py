@@ -481,7 +481,14 @@ class Points(Emission):
 
 def emission(mode: EmitMode, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> Emission:
     """The emission of a mode for these output predicates, some of them announced; ValueError for any other mode."""
-    kinds: dict[EmitMode, type[Emission]] = {"intervals": Intervals, "final": Final, "changes": Changes, "points": Points}
-    if mode not in kinds:
-        raise ValueError(f"unknown emit mode {mode!r}: expected {', '.join(kinds)}")
-    return kinds[mode](outputs, announced)
+    check_mode(mode)
+    return _KINDS[mode](outputs, announced)
+
+
+def check_mode(mode: EmitMode) -> None:
+    """ValueError for anything but a mode."""
+    if mode not in _KINDS:
+        raise ValueError(f"unknown emit mode {mode!r}: expected {', '.join(_KINDS)}")
+
+
+_KINDS: dict[EmitMode, type[Emission]] = {"intervals": Intervals, "final": Final, "changes": Changes, "points": Points}

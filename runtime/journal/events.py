@@ -15,8 +15,8 @@ import msgspec
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import SnapshotError
 from tidelog.plans.tree.syntax import Value
+from tidelog.runtime.ports.events import TakesEvents
 from tidelog.runtime.ports.interfaces import Batch, Rejected, Tick
-from tidelog.runtime.sessions.session import Session
 
 _LEVEL = 1
 """How hard a block is compressed: a block is written each second, and read once, if ever."""
@@ -97,7 +97,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Event]).decode
 
 
-def tell(session: Session, event: Event) -> list[Rejected]:
+def tell(session: TakesEvents, event: Event) -> list[Rejected]:
     """Tell a session an event from the journal; returns what it refused."""
     if isinstance(event, Taken):
         batch = Batch(list(event.records), watermark=event.watermark, parts=event.parts)

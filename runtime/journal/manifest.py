@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
 import msgspec
 
+from tidelog.plans.analysis.horizons.notation import decode_distance
 from tidelog.plans.data.saved import Natural, Saved
-from tidelog.plans.data.timeline import NEG
-from tidelog.plans.data.times import TimeReader
+from tidelog.plans.data.timeline import NEG, Timeline
 from tidelog.plans.diagnostics.errors import ProgramError, SnapshotError, SpecError
 from tidelog.plans.language.parser import parse
 from tidelog.plans.language.printing import format_program, format_statement
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.numerals import shorten
 from tidelog.runtime.intake.watermarks import plain_name
+from tidelog.runtime.sessions.settings import Settings
 
 VERSION = 1
 """The version of what a run stores."""
 _TIMES = ("lateness", "max_ahead", "warn", "start")
 """The options that are stored as the timeline encodes them."""
+_STORED = (
+    "emit",
+    "lateness",
+    "start",
+    "max_ahead",
+    "max_lead",
+    "prospects",
+    "min_evidence",
+    "count_absences",
+    "warn",
+    "grouped",
+    "statuses",
+)
+"""The settings that are stored, in this order."""
 
 
 class SourceStanding(Saved):
@@ -129,12 +143,17 @@ def what_changed(before: str, now: str) -> str:
     return " (its statements stand in another order)" if was != known else " (its background, or what is asked, has changed)"
 
 
-def plain_options(plan: Plan, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a session, as far as they decide what follows from events, as plain data."""
-    times = TimeReader(plan.timeline)
-    readers = {name: times.point if name == "start" else times.duration for name in _TIMES}
-    found = dict(options)
-    for name, read in readers.items():
-        found[name] = None if options[name] is None else read(options[name])
-    found["statuses"] = None if options["statuses"] is None else sorted(options["statuses"])
+def plain_settings(settings: Settings, timeline: Timeline) -> dict[str, Any]:
+    """The settings of a session, as far as they decide what follows from events, as plain data."""
+    found = {name: getattr(settings, name) for name in _STORED} | settings.encoded(timeline)._asdict()
+    found["statuses"] = None if settings.statuses is None else sorted(settings.statuses)
     return found
+
+
+def stored_settings(head: Head, timeline: Timeline) -> Settings:
+    """The settings of a stored run, but for its `start`, which is there encoded alone."""
+    found = {name: value for name, value in head.options.items() if name not in ("start", "corrections")}
+    for name in _TIMES:
+        if found.get(name) is not None:
+            found[name] = decode_distance(found[name], timeline)
+    return Settings(**found, sources=[source.name for source in head.sources])

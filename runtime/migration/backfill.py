@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -18,10 +18,9 @@ from tidelog.runtime.corrections.retractions import retractions_of
 from tidelog.runtime.emission.begun import Begun, begun_of
 from tidelog.runtime.journal.events import Event, Marked, Taken, unpack_events
 from tidelog.runtime.network.graph import Message, Port
-from tidelog.runtime.network.network import Network
 from tidelog.runtime.ports.durability import Input, StateStore
 from tidelog.runtime.ports.interfaces import EmitMode
-from tidelog.runtime.sessions.session import Session
+from tidelog.runtime.sessions.reasoner import Reasoner
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,32 +46,26 @@ class Begin:
 class Filling(Retold):
     """A session that may begin in the middle of a stream. A `muted` port gets nothing from the step that feeds it."""
 
-    def __init__(self, plan: Plan, *, muted: Collection[Port] = (), **options: Any) -> None:
-        super().__init__(plan, **options)
-        if muted:
-            self._network = Network(plan, self._outlet, self._bound, self._prospects, muted)
-
     def twin(self, *, muted: Collection[Port] = ()) -> Filling:
         """A session with the same plan and options, of which nothing was told yet."""
         return Filling.of(self, self.plan, muted=muted)
 
     @staticmethod
-    def of(session: Session, plan: Plan, *, muted: Collection[Port] = ()) -> Filling:
-        """A session for a plan with the options of another session, of which nothing was told yet."""
-        options = {**session._options, "remember": 0, "explain": False}
-        found = Filling(plan, muted=muted, **options)
-        found.begin_at(session._intake.given_start)
+    def of(session: Reasoner, plan: Plan, *, muted: Collection[Port] = ()) -> Filling:
+        """A session for a plan with the settings of another session, of which nothing was told yet."""
+        found = Filling(plan, replace(session.settings, remember=0, explain=False), muted=muted)
+        found.begin_at(session.intake.given_start)
         return found
 
     @property
     def has_prospects(self) -> bool:
         """Whether something may sleep."""
-        return self._prospects
+        return self.settings.prospects
 
     @property
     def emit(self) -> EmitMode:
         """In which form it tells answers."""
-        return self._emit
+        return self.settings.emit
 
     def begun(self) -> Begun:
         """Of each output that is told by changes, the rows that were told to hold, and since when; empty otherwise."""
@@ -114,7 +107,7 @@ class Filling(Retold):
 
     def blank_emission(self) -> dict[str, Any]:
         """The state of outputs of which nothing was told."""
-        found: dict[str, Any] = Session(self.plan, **self._options).state()["outlet"]["emission"]
+        found: dict[str, Any] = Reasoner(self.plan, self.settings).state()["outlet"]["emission"]
         return found
 
 
@@ -195,13 +188,13 @@ def _numbered(block: Input) -> Iterator[tuple[int, Event]]:
     return enumerate(unpack_events(block.data), block.first)
 
 
-def _forget(session: Session, alive: Alive | None) -> None:
+def _forget(session: Reasoner, alive: Alive | None) -> None:
     records = forget_answers(session)
     if alive is not None:
         alive.take(records, session.frontier)
 
 
-def forget_answers(session: Session) -> list[Record]:
+def forget_answers(session: Reasoner) -> list[Record]:
     """What a session tells is not told to anybody; returns its facts or changes."""
     session.pull_hypothetical()
     session.pull_violations()

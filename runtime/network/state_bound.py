@@ -28,6 +28,14 @@ ON_THE_WAY = 4
 _LEAST_PART = 16
 
 
+def check_max_state(most: int | None) -> None:
+    """ValueError for a bound that is not above 0, TypeError for one that is no whole number."""
+    if most is not None and (not isinstance(most, int) or isinstance(most, bool)):
+        raise TypeError(f"`max_state` is a whole number of rows, or None, got {type(most).__name__}")
+    if most is not None and most < 1:
+        raise ValueError(f"`max_state` is 1 or more, or None, got {most}")
+
+
 @dataclass(frozen=True, slots=True)
 class Holding:
     """So many rows are held by one holder, which `tell`s what it is, and its place in the program or nothing."""
@@ -44,10 +52,7 @@ class StateBound:
     """
 
     def __init__(self, most: int | None) -> None:
-        if most is not None and (not isinstance(most, int) or isinstance(most, bool)):
-            raise TypeError(f"`max_state` is a whole number of rows, or None, got {type(most).__name__}")
-        if most is not None and most < 1:
-            raise ValueError(f"`max_state` is 1 or more, or None, got {most}")
+        check_max_state(most)
         self._most = UNBOUNDED if most is None else most
         self.room = Room(self._most)
         self._holders: dict[str, Callable[[], Iterable[Holding]]] = {}

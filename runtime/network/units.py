@@ -48,7 +48,6 @@ class Unit(ABC):
         "_graph",
         "_known",
         "_leads",
-        "_tell",
         "cost",
         "credit",
         "due",
@@ -60,6 +59,7 @@ class Unit(ABC):
         "made",
         "pending",
         "queued",
+        "tell",
         "upstream",
         "version",
         "waits",
@@ -70,7 +70,7 @@ class Unit(ABC):
     def __init__(self, index: int, graph: Graph, tell: Tell) -> None:
         self.index = index
         self._graph = graph
-        self._tell = tell
+        self.tell = tell
         self._brings: Mapping[str, Bring] = {}
         self._leads = graph.plan.leads
         self._known: Mapping[Feed, int] = {}
@@ -110,7 +110,7 @@ class Unit(ABC):
         if bring is not None:
             bring(facts)
         if step in self.watched:
-            self._tell(step, facts, self.frontier(step))
+            self.tell(step, facts, self.frontier(step))
 
     def count_waiting(self, counts: Counter[str]) -> None:
         """Count the facts that wait here by the step that has made them."""
@@ -141,55 +141,58 @@ class Unit(ABC):
 
 
 class StepUnit(Unit):
-    """A step outside loops."""
+    """A step outside loops. Along a line of units one passes on what another has sent, by what is public of both.
+
+    `after` is the unit that alone reads what the step sends, at this `port`, and `bring` leaves it with all others.
+    """
 
     __slots__ = (
-        "_after",
-        "_agenda",
         "_ahead",
         "_announces",
-        "_bring",
         "_feeds",
         "_gates",
-        "_operator",
-        "_port",
-        "_receive",
-        "_step",
+        "after",
+        "agenda",
+        "bring",
+        "operator",
+        "port",
+        "receive",
+        "step",
     )
 
     def __init__(self, index: int, graph: Graph, tell: Tell, step: Step) -> None:
         super().__init__(index, graph, tell)
-        self._step = step
+        self.step = step
         self._announces = step.id in graph.plan.announcing
-        self._operator = graph.operators[step.id]
+        self.operator = graph.operators[step.id]
         self._feeds = step.inputs
-        self.waits = type(self._operator).deadline is not Operator.deadline
+        self.waits = type(self.operator).deadline is not Operator.deadline
         self._gates = [
             (port, gate) for port in range(len(step.inputs)) if (gate := graph.gates.get((step.id, port))) is not None
         ]
-        self._receive = graph.receivers[step.id]
-        self._after: StepUnit | None = None
-        self._port, self._agenda = 0, list[int]()
+        self.receive = graph.receivers[step.id]
+        self.after: StepUnit | None = None
+        self.port, self.agenda = 0, list[int]()
         self._ahead: list[int] | None = None  # of the watermark, what feeds each port, if that is known of all
 
     def connect(self, brings: Mapping[str, Bring], watched: Sequence[str]) -> None:
         super().connect(brings, watched)
-        self._bring = brings.get(self._step.id)
+        self.bring = brings.get(self.step.id)
 
     def refresh(self) -> None:
         """The graph has another receiver for the step now."""
-        self._receive = self._graph.receivers[self._step.id]
+        self.receive = self._graph.receivers[self.step.id]
 
     def go_on_with(self, after: StepUnit, port: int, agenda: list[int]) -> None:
         """Nobody but this unit reads what the step sends; it does so at once where nobody on the agenda comes before."""
-        self._after, self._port, self._agenda = after, port, agenda
+        self.after, self.port, self.agenda = after, port, agenda
 
     def take(self) -> None:
         pending, self.pending = self.pending, []
         if len(pending) == 1 and not self.made:
             _, port, facts = pending[0]
             self.credit += len(facts)
-            out = self._receive(port, facts, NEG)
+            out = self.receive(port, facts, NEG)
         else:
             out = self._received(pending)
         if out:
@@ -200,7 +203,7 @@ class StepUnit(Unit):
         out, self.made = self.made, []
         for _, port, facts in pending:
             self.credit += len(facts)
-            out = self._joined(out, self._receive(port, facts, NEG))
+            out = self._joined(out, self.receive(port, facts, NEG))
         return out
 
     def _joined(self, out: list[Fact], more: list[Fact]) -> list[Fact]:
@@ -216,41 +219,41 @@ class StepUnit(Unit):
         pending, self.pending = self.pending, []
         for _, before, some in pending:
             self.credit += len(some)
-            self.made += self._receive(before, some, NEG)
+            self.made += self.receive(before, some, NEG)
         self.credit += len(facts)
-        self.made += self._receive(port, facts, NEG)
+        self.made += self.receive(port, facts, NEG)
 
     def count_waiting(self, counts: Counter[str]) -> None:
         super().count_waiting(counts)
-        counts[self._step.id] += len(self.made)
+        counts[self.step.id] += len(self.made)
 
     def run(self, watermark: int) -> None:
         """Take what waits, and come as far as the watermark tells, at once: so all that follows is told together."""
         pending, self.pending = self.pending, []
         out = self._received(pending)
-        out = self._joined(out, self._graph.advance(self._step.id, [watermark + lead for lead in self._ahead or ()]))
+        out = self._joined(out, self._graph.advance(self.step.id, [watermark + lead for lead in self._ahead or ()]))
         self.credit = 0
-        self._hand_on(out, self._operator.frontier)
+        self._hand_on(out, self.operator.frontier)
 
     def _hand_on(self, facts: list[Fact], frontier: int) -> None:
         if self.watched:
-            self._tell(self._step.id, facts, frontier)
-        if facts and self._bring is not None:
-            self._bring(facts)
+            self.tell(self.step.id, facts, frontier)
+        if facts and self.bring is not None:
+            self.bring(facts)
 
     def _pass_on(self, facts: list[Fact]) -> None:
         """Leave what has been sent with those who read it; along a line of quiet units go on as long as it goes."""
         unit: StepUnit = self
         while facts:
             if unit.watched:
-                unit._tell(unit._step.id, facts, unit._operator.frontier)
-            after, agenda = unit._after, unit._agenda
+                unit.tell(unit.step.id, facts, unit.operator.frontier)
+            after, agenda = unit.after, unit.agenda
             if after is None or after.queued or (agenda and agenda[0] <= after.index):
-                if unit._bring is not None:
-                    unit._bring(facts)
+                if unit.bring is not None:
+                    unit.bring(facts)
                 return
             after.credit += len(facts)
-            facts = after._receive(unit._port, facts, NEG)
+            facts = after.receive(unit.port, facts, NEG)
             if after.credit >= after.cost:  # it has much to forget
                 after.queued = True
                 heappush(agenda, after.index)
@@ -263,7 +266,7 @@ class StepUnit(Unit):
             self.is_prompt = not self._gates and bool(self._feeds) and not self.waits_for
 
     def settle(self, watermark: int | None, reach: Reach) -> None:
-        name, ahead = self._step.id, self._ahead
+        name, ahead = self.step.id, self._ahead
         if ahead is None or watermark is None:
             frontiers = [reach(feed) for feed in self._feeds]
         else:
@@ -271,21 +274,21 @@ class StepUnit(Unit):
         if self._gates:
             out: list[Fact] = []
             for port, frontier in enumerate(frontiers):
-                out += self._receive(port, (), frontier)
+                out += self.receive(port, (), frontier)
         else:
             out = self._graph.advance(name, frontiers)
         if out:
             self.send(name, out)
 
     def frontier(self, step: str) -> int:
-        return self._operator.frontier
+        return self.operator.frontier
 
     def deadline(self) -> int:
         due = POS
-        wanted = self._operator.deadline()
+        wanted = self.operator.deadline()
         if wanted is not None:
             port, frontier = wanted
-            due = NEG if self.is_irregular else frontier - self._lead(self._step.inputs[port])
+            due = NEG if self.is_irregular else frontier - self._lead(self.step.inputs[port])
         for _, gate in self._gates:
             if gate.awaits_frontier:
                 due = NEG

@@ -28,7 +28,8 @@ from tidelog.plans.stages.stages import Stage
 from tidelog.plans.tree.syntax import Value, Variable
 from tidelog.runtime.emission.emission import Emission, emission
 from tidelog.runtime.ports.interfaces import Batch, StageAnswers, StageMode
-from tidelog.runtime.sessions.session import Session
+from tidelog.runtime.sessions.reasoner import Reasoner
+from tidelog.runtime.sessions.settings import Settings
 
 _STREAM, _EARLIER = "stream", "earlier stages"
 """Who hands in facts: of the stream none is left behind a watermark when earlier stages may still tell some."""
@@ -78,10 +79,10 @@ class StageRun:
             self._session.take(_STREAM, Batch())  # it tells of the start, from which something may follow at once
         self._collect(NEG)
 
-    def _opened(self) -> Session:
+    def _opened(self) -> Reasoner:
         emit = self._emit if self._is_whole else "intervals"
         # Spark has a bound of its own on what its processes hold
-        session = Session(self._plan, emit=emit, lateness=math.inf, sources=self._sources, max_state=None)
+        session = Reasoner(self._plan, Settings(emit=emit, lateness=math.inf, sources=self._sources, max_state=None))
         if self._start is not None:
             session.begin_at(self._start)
         return session

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tidelog.plans.data.facts import Record
+from tidelog.plans.data.intervals import covers
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.tree.syntax import Program
 from tidelog.runtime.why.absent.why_not import Refuter, WhyNot
 from tidelog.runtime.why.evidence.clauses import clauses_of
 from tidelog.runtime.why.evidence.model import Model, Writing
-from tidelog.runtime.why.evidence.ranges import covers
 from tidelog.runtime.why.evidence.windows import Windows
 from tidelog.runtime.why.proofs.certificate import Certificate, Writer, certificate
 from tidelog.runtime.why.proofs.lanes import lanes_of

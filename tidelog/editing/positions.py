@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 
+from tidelog.plans.diagnostics.source import line_starts
+
 
 class Positions:
     """Converts offsets of a text to positions, and back; `units` tells how many units a text has.
@@ -16,11 +18,7 @@ class Positions:
 
     def __init__(self, text: str, units: Callable[[str], int]) -> None:
         self._text, self._units = text, units
-        self._starts = [0]
-        at = text.find("\n")
-        while at >= 0:
-            self._starts.append(at + 1)
-            at = text.find("\n", at + 1)
+        self._starts = line_starts(text)
 
     def position(self, offset: int) -> tuple[int, int]:
         """The line and the column of an offset; behind the end it is the end."""

@@ -26,8 +26,10 @@ from tidelog.gateway.taps import Taps
 from tidelog.runtime.actors.clock import read_max_ahead
 from tidelog.runtime.actors.supervision import RestartPolicy
 from tidelog.runtime.emission.violations import Violation
-from tidelog.runtime.engine import GRACE, Engine
 from tidelog.runtime.ports.durability import Backlog, Keep
+from tidelog.runtime.running.runner import GRACE, Runner
+from tidelog.runtime.running.settings import RunSettings
+from tidelog.runtime.sessions.settings import Settings
 
 logger = logging.getLogger("tidelog")
 
@@ -67,21 +69,22 @@ class Running:
         listen = self.engine.listen
         self._steps = StepTaps(unit.plan, taps, listen, self._times, taken=self._ends(), prefix=prefix)
 
-    def _make(self, letters: DeadLetterWriter) -> Engine:
+    def _make(self, letters: DeadLetterWriter) -> Runner:
         program, limits = self.unit.settings, self._settings.limits
         sources = list(self.unit.sources.values())
         if self._watch is not None and self._settings.http is not None and self._settings.http.ingest:
             sources.append(self._watch.ingest)
-        return Engine(
-            self.unit.plan,
-            sources,
-            [*self.unit.sinks.values(), *[OutboxSink(outbox, name) for name, outbox in self._outboxes.items()]],
+        sinks = [*self.unit.sinks.values(), *[OutboxSink(outbox, name) for name, outbox in self._outboxes.items()]]
+        settings = Settings(
             emit=program.emit,
             lateness=program.lateness,
-            clock=program.clock,
             max_ahead=read_max_ahead(program.max_ahead),
-            idle_after=program.idle_after,
             max_state=limits.rows,
+            remember=0 if self._watch is None else KEPT_FACTS,
+        )
+        run = RunSettings(
+            clock=program.clock,
+            idle_after=program.idle_after,
             dead_letters=letters,
             on_violation=self._violated,
             restarts=PATIENCE,
@@ -92,8 +95,8 @@ class Running:
             backlog=Backlog(limits.owed_bytes, limits.when_full),
             reload="drop" if self._settings.when_program_changes == "drop" else "refuse",
             observer=self._observer(),
-            remember=0 if self._watch is None else KEPT_FACTS,
         )
+        return Runner(self.unit.plan, sources, sinks, settings, run)
 
     def _observer(self) -> Observers:
         """Those who are told what the engine does."""

@@ -12,6 +12,7 @@ from tidelog.connectors.formats.text.decoder import TextDecoder
 from tidelog.connectors.formats.text.encoder import TextEncoder
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import PredicateSchema, Record, Schema
+from tidelog.plans.data.intervals import maximal
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.diagnostics.suggestions import suggest
@@ -92,13 +93,9 @@ def coalesced(records: Iterable[Record]) -> list[Record]:
     >>> coalesced([("p", ("a",), 4, 6), ("p", ("a",), 1, 3), ("p", ("b",), 9, 9)])
     [('p', ('a',), 1, 6), ('p', ('b',), 9, 9)]
     """
-    whole: list[Record] = []
-    for predicate, row, lo, hi in sorted(records, key=lambda item: (item[0], repr(item[1]), item[2])):
-        if whole and whole[-1][:2] == (predicate, row) and lo <= whole[-1][3] + 1:
-            whole[-1] = (predicate, row, whole[-1][2], max(hi, whole[-1][3]))
-        else:
-            whole.append((predicate, row, lo, hi))
-    return whole
+    in_order = sorted(records, key=lambda item: (item[0], repr(item[1])))
+    whole = maximal((record[:2], *record[2:]) for record in in_order)
+    return [(predicate, row, lo, hi) for (predicate, row), lo, hi in whole]
 
 
 class Expectations:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
 from typing import Any
 
 import anyio
@@ -10,6 +9,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from tidelog.connectors.http.requests.bodies import BodyDecoder, kind_of
+from tidelog.connectors.http.requests.reading import read_body
 from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.http.watching.ingest import Posted, Ticket
 from tidelog.connectors.http.watching.watch import Watch
@@ -65,15 +65,12 @@ class Posting:
         told = request.headers.get("content-length", "0")
         if told.isdigit() and int(told) > most:
             raise BodyError(413, f"the body has more than {most} bytes: send it in parts")
-        parts = bytearray()
-        with anyio.move_on_after(self._settings.body_seconds):
-            async with aclosing(request.stream()) as chunks:
-                async for chunk in chunks:
-                    parts += chunk
-                    if len(parts) > most:
-                        raise BodyError(413, f"the body has more than {most} bytes: send it in parts")
-            return bytes(parts)
-        raise BodyError(408, f"the body did not come within {self._settings.body_seconds:g} s")
+        body, is_whole = await read_body(request, most, self._settings.body_seconds)
+        if len(body) > most:
+            raise BodyError(413, f"the body has more than {most} bytes: send it in parts")
+        if not is_whole:
+            raise BodyError(408, f"the body did not come within {self._settings.body_seconds:g} s")
+        return body
 
     async def _take(self, request: Request, body: bytes, watch: Watch, wait: str) -> Response:
         kind = kind_of(request.headers.get("content-type", ""), body)

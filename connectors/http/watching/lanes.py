@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import Record, Row
+from tidelog.plans.data.intervals import unite
 from tidelog.plans.data.timeline import POS
 
 MAX_LANES = 500
@@ -32,7 +33,7 @@ class Lane:
         if is_change:
             self._replace(lo, hi)
         else:
-            self._unite(lo, hi)
+            unite(self.bars, lo, hi)
         while len(self.bars) > MAX_BARS:
             del self.bars[0]
             self.dropped += 1
@@ -45,18 +46,6 @@ class Lane:
         place = bisect_left(self.bars, (lo,))
         found = place < len(self.bars) and self.bars[place][0] == lo
         self.bars[place : place + found] = [(lo, hi)]
-
-    def _unite(self, lo: int, hi: int) -> None:
-        bars = self.bars
-        first = bisect_left(bars, (lo,))
-        while first > 0 and bars[first - 1][1] >= lo - 1:
-            first -= 1
-        last = first
-        while last < len(bars) and bars[last][0] <= hi + 1:
-            last += 1
-        if first < last:
-            lo, hi = min(lo, bars[first][0]), max(hi, *(bar[1] for bar in bars[first:last]))
-        bars[first:last] = [(lo, hi)]
 
 
 class Lanes:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LOOKS = 1
 """How many seconds pass between two looks at whether it is done."""
-_ERROR = re.compile(r"(?:tidelog\.plans\.errors\.)(?:\w+Error): ")
+_ERROR = re.compile(rf"{re.escape(ConnectorError.__module__)}\.\w+Error: ")
 _OTHER_ERROR = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception): ")
 _CODES = re.compile(r"^\[[A-Z_.0-9]+\]\s*|\.?\s*SQLSTATE: \w+.*$")
 _MOST_CAUSES = 20

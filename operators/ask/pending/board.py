@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from tidelog.operators.ask.pending.answers import Query, mark_cases
 from tidelog.operators.ask.pending.completions import Completions
@@ -24,7 +25,7 @@ from tidelog.operators.ask.premises.partials import Answer, Columns, Partial, Th
 from tidelog.operators.ask.premises.patterns import MOST_TIMES, Pattern
 from tidelog.operators.ask.premises.runs import goes_on
 from tidelog.operators.ask.supports.covering import facts_of
-from tidelog.operators.stores.room import UNBOUNDED, NoRoomError, Room
+from tidelog.operators.stores.room import UNBOUNDED, NoRoomError
 from tidelog.plans.data.facts import Row
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import DataError
@@ -35,36 +36,71 @@ MOST_NESTED = 200
 """How deep negations may lead to others that no fact decides."""
 
 
-class Board(ABC):
+class Outcome(ABC):
+    """Is told what becomes of partial answers beside that their answers change."""
+
+    @abstractmethod
+    def remind(self, answer: Answer) -> None:
+        """The deadline of an answer is near."""
+
+    @abstractmethod
+    def tell_failed(self, partial: Partial, failed: Awaited, time: int | None) -> None:
+        """What became of a partial answer that can be none any more."""
+
+    @abstractmethod
+    def tell_failed_for(self, answer: Answer, partial: Partial, failed: Awaited) -> None:
+        """What became of a partial answer with open columns that this one waited for."""
+
+
+class Board:
     """All partial answers of a question and of its auxiliary queries, and who waits for what.
 
-    Whoever reviews the answers that have `changed` decides what becomes of them.
+    Whoever reviews the answers that have `changed` decides what becomes of them; `outcome` is told what has failed, and is
+    there before the first fact. There are `open` partial answers, at most `most_open`.
     """
 
+    outcome: Outcome
+
     def __init__(self, question: Question, unfolding: Unfolding) -> None:
-        self.room = Room()
-        self._most_open = UNBOUNDED
+        self.most_open = UNBOUNDED
         far, kept = horizons(question, unfolding), retentions(question, unfolding)
         sources = queries_of(unfolding)
         asked = {name: (query, far[name]) for name, query in unfolding.auxiliary.items()}
-        self._queries = {name: Query(query, name, question, asked) for name, query in sources.items()}
-        self._spans = {name: max(far[name], kept[name]) for name in sources}
-        mark_cases(self._queries)
-        self._known = Outlook(self._queries)
-        self._cases = Completions(self._known)
+        self.queries = {name: Query(query, name, question, asked) for name, query in sources.items()}
+        self.spans = {name: max(far[name], kept[name]) for name in sources}
+        mark_cases(self.queries)
+        self.known = Outlook(self.queries)
+        self.cases = Completions(self.known)
         self._kept = {name: kept[name] for name in question.inputs}
-        patterns = [pattern for query in self._queries.values() for pattern in query.patterns]
+        patterns = [pattern for query in self.queries.values() for pattern in query.patterns]
         self._relevant = Relevant(patterns)
-        self._concerns = self._relevant.tests()
-        self._needs_start = any(pattern.asks_start for pattern in patterns)
-        self._waiting, self._calendar = WaitingFor(), Calendar()
-        self._changed: dict[Answer, None] = {}
+        self.concerns = self._relevant.tests()
+        self.needs_start = any(pattern.asks_start for pattern in patterns)
+        self._waiting, self.calendar = WaitingFor(), Calendar()
+        self.changed: dict[Answer, None] = {}
         self._dormant = Dormant()
-        self._open = self._received = self._nested = 0
+        self.open = self.received = self._nested = 0
+
+    # --- going on from a snapshot ---------------------------------------------------------------------------------------
+
+    def restore_facts(self, arrived: list[Any]) -> None:
+        """Take over the facts of a snapshot, and forget them in time."""
+        for predicate, time in self.known.arrived.restore(arrived):
+            if self._kept[predicate] < NEVER:
+                self._forget_at(predicate, time)
+
+    def resume(self, partial: Partial) -> None:
+        """Let a partial answer of a snapshot wait again for what it waited for."""
+        self.open += 1
+        self._wait(partial)
+        for i, item in partial.pattern.pending(partial.pending):
+            if partial.watched >> i & 1:
+                self._watch(partial, i, item)
+        self._schedule(partial)
 
     # --- facts ----------------------------------------------------------------------------------------------------------
 
-    def _take(self, predicate: str, row: Row, times: Iterable[int]) -> None:
+    def take(self, predicate: str, row: Row, times: Iterable[int]) -> None:
         """A fact has come, at all of these time points."""
         made: list[Partial | None] = []
         for time in times:
@@ -74,14 +110,14 @@ class Board(ABC):
                 self._decide_absences(new)
 
     def _take_point(self, predicate: str, row: Row, time: int) -> list[Partial | None]:
-        is_new, is_first = self._known.arrived.add(predicate, row, time)
+        is_new, is_first = self.known.arrived.add(predicate, row, time)
         if not is_new:
             return []
-        self._received += 1
+        self.received += 1
         if is_first and self._kept[predicate] < NEVER:
             self._forget_at(predicate, time)
         for answer in self._dormant.woken_by(predicate, row, time):
-            self._change(answer)
+            self.change(answer)
         made: list[Partial | None] = []
         for partial, i in self._concerned(predicate, row, time):
             if not partial.alive:
@@ -95,7 +131,7 @@ class Board(ABC):
                 self._refute(partial, partial.pattern.negated[-1 - i], time)
             else:
                 made.append(self._advance(partial, i, row, time))
-        for pattern, i in self._relevant.started_by(predicate, row, time - self._known.watermark):
+        for pattern, i in self._relevant.started_by(predicate, row, time - self.known.watermark):
             binding: Binding = [None] * len(pattern.names)
             if pattern.premises[i].unify(row, time, binding):
                 made.append(self._add(pattern, binding, pattern.all & ~(1 << i), pattern.all_negated))
@@ -106,7 +142,7 @@ class Board(ABC):
         if not absent.is_ground(partial.binding):
             self._schedule(partial)
         elif time in absent.times(partial.binding):
-            self._drop(partial, absent, time)
+            self.drop(partial, absent, time)
 
     def _concerned(self, predicate: str, row: Row, time: int) -> list[Concern]:
         """Who waits for a fact; who wants it for sure is last, so that it still is missing where it would do for others."""
@@ -117,7 +153,7 @@ class Board(ABC):
 
     def _forget_at(self, predicate: str, time: int) -> None:
         """Keep the facts of a time point until all that asks for them has been reviewed."""
-        self._calendar_add(time + self._kept[predicate] + 1, Forgetting(predicate, time))
+        self.look_at(time + self._kept[predicate] + 1, Forgetting(predicate, time))
 
     def _advance(self, partial: Partial, i: int, row: Row, time: int) -> Partial | None:
         """What a partial answer waits for has come: it needs one less; where the fact gives it values, a new one does."""
@@ -127,7 +163,7 @@ class Board(ABC):
             self._wait_no_more(partial, i)
             self._enter_thread(partial)
             if not self._only_goes_on(partial):
-                self._change(partial.answer, partial)
+                self.change(partial.answer, partial)
             return None
         binding = list(partial.binding)
         if not item.unify(row, time, binding):
@@ -140,23 +176,23 @@ class Board(ABC):
         self, pattern: Pattern, binding: Binding, missing: int, pending: int, parent: Partial | None = None
     ) -> Partial | None:
         """A new partial answer, unless it cannot be one, or another one stands for it; its absences are not decided yet."""
-        if not pattern.settle(binding, self._known.start) or not self._known.is_viable(pattern, binding, missing):
+        if not pattern.settle(binding, self.known.start) or not self.known.is_viable(pattern, binding, missing):
             return None
-        query, columns = self._queries[pattern.query], pattern.row(binding)
+        query, columns = self.queries[pattern.query], pattern.row(binding)
         answer = query.answers.get(columns) or Answer(pattern.query, columns)
         if answer.certain:
             return None
         partial = Partial(pattern, binding, missing, pending, answer, parent)
         if parent is not None and parent.told is not None and parent.answer is answer and _adds_own(partial, parent):
             partial.told = parent.told
-        if self._open >= self._most_open:
-            raise NoRoomError(self._open + 1)
-        self._open += 1
+        if self.open >= self.most_open:
+            raise NoRoomError(self.open + 1)
+        self.open += 1
         query.keep(answer)
         answer.supports[partial] = None
         self._enter_thread(partial)
         self._wait(partial)
-        self._change(answer, partial)
+        self.change(answer, partial)
         return partial
 
     def _wait(self, partial: Partial) -> None:
@@ -201,7 +237,7 @@ class Board(ABC):
     def _only_goes_on(self, partial: Partial) -> bool:
         """Whether nothing is told or decided by a fact that has come: what is needed in a row goes on as it was told."""
         answer, pattern = partial.answer, partial.pattern
-        query = self._queries[answer.query]
+        query = self.queries[answer.query]
         if partial.is_complete or query.has_cases or answer.is_open:
             return False
         if not query.is_main:
@@ -214,7 +250,7 @@ class Board(ABC):
     def _enter_thread(self, partial: Partial) -> None:
         """What speaks for an answer with open columns is followed by itself."""
         answer = partial.answer
-        if answer.is_open and self._queries[answer.query].is_main:
+        if answer.is_open and self.queries[answer.query].is_main:
             partial.enter(answer.threads.setdefault(facts_of(partial), Thread()))
 
     # --- absences -------------------------------------------------------------------------------------------------------
@@ -232,7 +268,7 @@ class Board(ABC):
                 self._watch(partial, i, item)
                 partial.watched |= 1 << i
             elif is_there:
-                self._drop(partial, item)
+                self.drop(partial, item)
             else:
                 partial.pending &= ~(1 << i)
         if partial.alive:
@@ -240,7 +276,7 @@ class Board(ABC):
 
     def _watch(self, partial: Partial, i: int, item: Awaited) -> None:
         """Let a partial answer be told when it is known whether a negated premise holds."""
-        query = self._queries.get(item.premise.predicate)
+        query = self.queries.get(item.premise.predicate)
         if query is None:
             self._waiting.add((partial, -1 - i), item, partial.binding)
         else:
@@ -248,12 +284,12 @@ class Board(ABC):
 
     def _is_there(self, item: Awaited, binding: Binding) -> bool | None:
         """Whether what is negated holds; None while that is open."""
-        query = self._queries.get(item.premise.predicate)
+        query = self.queries.get(item.premise.predicate)
         if query is not None:
             return self._state_of(query, columns_of(item, binding))
-        if self._known.has_come(item, binding):
+        if self.known.has_come(item, binding):
             return True
-        return False if self._known.is_gone(item, binding) else None
+        return False if self.known.is_gone(item, binding) else None
 
     def _state_of(self, query: Query, columns: Columns) -> bool | None:
         """Whether an auxiliary query holds; None while that is open, and then it is looked at again in time."""
@@ -261,16 +297,16 @@ class Board(ABC):
         query.keep(answer)
         if not answer.is_asked:
             self._ask(query, answer)
-        if answer.certain or any(partial.is_complete for partial in (*answer.supports, *self._known.general(answer))):
+        if answer.certain or any(partial.is_complete for partial in (*answer.supports, *self.known.general(answer))):
             return True
         if answer.supports:
             return None
-        first, _ = self._known.prospect(answer)
+        first, _ = self.known.prospect(answer)
         if first is None:
             if not answer.is_awaited:
                 query.remove(answer)
             return False
-        self._await(answer, first)
+        self.wait_until(answer, first)
         return None
 
     def _ask(self, query: Query, answer: Answer) -> None:
@@ -286,26 +322,27 @@ class Board(ABC):
                 self._decide_absences(new)
         self._nested -= 1
 
-    def _await(self, answer: Answer, until: int) -> None:
+    def wait_until(self, answer: Answer, until: int) -> None:
         """Nothing has come for an answer yet: look again when the way is closed that stays open for longest.
 
         As long as one way is open, it does not matter what becomes of the others.
         """
-        self._calendar_add(until, answer)
-        for item, binding in self._known.denials(answer, until):
-            query = self._queries.get(item.premise.predicate)
+        self.look_at(until, answer)
+        for item, binding in self.known.denials(answer, until):
+            query = self.queries.get(item.premise.predicate)
             if query is None:
                 row, times = item.row(binding), item.times(binding)
-                begin = max(times[0], self._known.watermark - item.delay + 1)
+                begin = max(times[0], self.known.watermark - item.delay + 1)
                 if begin <= times[-1] and self._dormant.add(item.premise.predicate, row, answer, begin, times[-1]):
                     refusal = Refusal(item.premise.predicate, row, answer, times[-1])
-                    self._calendar_add(times[-1] + item.delay, refusal)
+                    self.look_at(times[-1] + item.delay, refusal)
             elif self._state_of(query, columns_of(item, binding)) is not False:  # or it holds, and is made certain next
                 query.answers[columns_of(item, binding)].dependents[answer] = None
 
-    def _calendar_add(self, time: int, item: object) -> None:
+    def look_at(self, time: int, item: object) -> None:
+        """Look at something once the watermark has come to this time; never where that is no time."""
         if time < NEVER:
-            self._calendar.add(max(time, self._known.watermark + 1), item)
+            self.calendar.add(max(time, self.known.watermark + 1), item)
 
     # --- time -----------------------------------------------------------------------------------------------------------
 
@@ -313,69 +350,69 @@ class Board(ABC):
         """Look at a partial answer again when the first of what it needs is decided."""
         pattern, first = partial.pattern, partial.first_deadline()
         for i, item in pattern.pending(partial.pending) if partial.pending else ():
-            if item.premise.predicate not in self._queries and partial.watched >> i & 1:
+            if item.premise.predicate not in self.queries and partial.watched >> i & 1:
                 first = min(first, pattern.deadline(item, partial.binding))
-        if pattern.excluding and first - MOST_TIMES > self._known.watermark:
+        if pattern.excluding and first - MOST_TIMES > self.known.watermark:
             first -= MOST_TIMES  # from there on it is looked at which of the times that are left are none
-        self._calendar_add(first, partial)
+        self.look_at(first, partial)
 
-    def _fall_due(self, item: object) -> None:
+    def fall_due(self, item: object) -> None:
         """The time has come for which something was put into the calendar."""
         match item:
             case Partial():
-                self._expire(item)
+                self.expire(item)
             case Answer():
                 self._look_again(item)
             case Forgetting():
-                self._known.arrived.forget(item.predicate, item.time)
+                self.known.arrived.forget(item.predicate, item.time)
             case Refusal():
                 self._dormant.forget(item)
             case Reminder(answer, None):
-                self._remind(answer)
+                self.outcome.remind(answer)
             case Reminder(answer, Partial() as partial) if partial.alive:
-                self._change(answer, partial)
+                self.change(answer, partial)
 
     def _look_again(self, answer: Answer) -> None:
         if answer.certain:
-            if answer.time + self._spans[answer.query] <= self._known.watermark:  # otherwise it was noted before it was so
-                self._queries[answer.query].remove(answer)
+            if answer.time + self.spans[answer.query] <= self.known.watermark:  # otherwise it was noted before it was so
+                self.queries[answer.query].remove(answer)
             return
         if answer.is_open and answer.time < NEVER:  # nobody can ask any more for what it may become
             for partial in [partial for partial in answer.supports if partial.is_complete]:
-                self._drop(partial)
-        self._change(answer)
+                self.drop(partial)
+        self.change(answer)
 
-    def _expire(self, partial: Partial) -> None:
+    def expire(self, partial: Partial) -> None:
         """Drop a partial answer if something that it needs can no longer come; settle what can no longer hinder it."""
         if not partial.alive:
             return
-        pattern, binding, watermark = partial.pattern, partial.binding, self._known.watermark
+        pattern, binding, watermark = partial.pattern, partial.binding, self.known.watermark
         if pattern.is_connected and not partial.pending:
             first = partial.first_deadline()
             if first > watermark:  # what it needed by now has come
-                self._calendar_add(first, partial)
+                self.look_at(first, partial)
                 return
         for _, item in pattern.missing(partial.missing):
             if pattern.deadline(item, binding) <= watermark:
-                self._drop(partial, item)
+                self.drop(partial, item)
                 return
             if pattern.is_connected:
                 break  # the others come later
         for i, item in pattern.pending(partial.pending):
-            if item.premise.predicate in self._queries or not partial.watched >> i & 1:
+            if item.premise.predicate in self.queries or not partial.watched >> i & 1:
                 continue
             if pattern.deadline(item, binding) <= watermark:
                 self._waiting.remove((partial, -1 - i), item, binding)
                 partial.pending &= ~(1 << i)
-                self._change(partial.answer, partial)
+                self.change(partial.answer, partial)
         if watermark < POS:
             self._schedule(partial)
 
-    def _drop(self, partial: Partial, failed: Awaited | None = None, time: int | None = None) -> None:
+    def drop(self, partial: Partial, failed: Awaited | None = None, time: int | None = None) -> None:
         """Let go of a partial answer: a premise has failed at this time, or its answer has been decided."""
         pattern, binding, answer = partial.pattern, partial.binding, partial.answer
         partial.alive = False
-        self._open -= 1
+        self.open -= 1
         del answer.supports[partial]
         if answer.compared is not None:
             if partial in answer.compared.hidden and not answer.is_open:  # another one that needs less has taken its place
@@ -385,24 +422,16 @@ class Board(ABC):
             answer.is_new |= bool(answer.compared.hidden)
         self._stop_waiting(partial)
         for i, item in pattern.pending(partial.pending) if partial.pending else ():
-            if item.premise.predicate not in self._queries and partial.watched >> i & 1:
+            if item.premise.predicate not in self.queries and partial.watched >> i & 1:
                 self._waiting.remove((partial, -1 - i), item, binding)
         self._inform_dependents(partial, failed)
         if failed is not None:
-            self._tell_failed(partial, failed, time)
-            self._change(answer)
+            self.outcome.tell_failed(partial, failed, time)
+            self.change(answer)
         for thread in [*partial.threads]:
             partial.leave(thread)
             if not thread.alive:
                 answer.threads = {facts: other for facts, other in answer.threads.items() if other is not thread}
-
-    @abstractmethod
-    def _remind(self, answer: Answer) -> None:
-        """The deadline of an answer is near."""
-
-    @abstractmethod
-    def _tell_failed_for(self, answer: Answer, partial: Partial, failed: Awaited) -> None:
-        """What became of a partial answer with open columns that this one waited for."""
 
     def _inform_dependents(self, partial: Partial, failed: Awaited | None) -> None:
         """Look again at the answers that waited for what this one with open columns might become."""
@@ -411,18 +440,14 @@ class Board(ABC):
             return
         for dependent in answer.dependents:
             if failed is not None and dependent.told:
-                self._tell_failed_for(dependent, partial, failed)
-            self._change(dependent)
+                self.outcome.tell_failed_for(dependent, partial, failed)
+            self.change(dependent)
             dependent.is_new = True
         answer.dependents = {}
 
-    @abstractmethod
-    def _tell_failed(self, partial: Partial, failed: Awaited, time: int | None) -> None:
-        """What became of a partial answer that can be none any more."""
-
-    def _change(self, answer: Answer, partial: Partial | None = None) -> None:
+    def change(self, answer: Answer, partial: Partial | None = None) -> None:
         """Look at an answer in the next review, and at this support of it."""
-        self._changed[answer] = None
+        self.changed[answer] = None
         if partial is not None:
             answer.fresh[partial] = None
 

@@ -8,6 +8,7 @@ from itertools import islice
 
 from tidelog.operators.sld.comparisons.values import UNCOMPUTABLE, evaluate, holds
 from tidelog.plans.data.facts import Row, format_constant
+from tidelog.plans.data.intervals import Range, Ranges, covers, length, subtracted, united, within
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.language.printing import format_formula
 from tidelog.plans.tree.syntax import (
@@ -32,7 +33,6 @@ from tidelog.runtime.why.evidence.following import Follower
 from tidelog.runtime.why.evidence.grounding import grounded
 from tidelog.runtime.why.evidence.matching import Matcher, expression_names
 from tidelog.runtime.why.evidence.model import Model
-from tidelog.runtime.why.evidence.ranges import Range, Ranges, covers, length, subtracted, united, within
 from tidelog.runtime.why.evidence.truth import Binding, TruthTeller, atom_of, place_of, row_of
 from tidelog.runtime.why.evidence.views import View, Views
 from tidelog.runtime.why.proofs.certificate import Writer, compact, value_text

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tidelog.plans.data.facts import Record, Row, format_constant
+from tidelog.plans.data.intervals import Range, subtracted
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import MethodError
 from tidelog.plans.tree.syntax import Atom, Formula, Unary
@@ -16,7 +17,6 @@ from tidelog.runtime.why.evidence.following import Failure, Follower
 from tidelog.runtime.why.evidence.grounding import grounded
 from tidelog.runtime.why.evidence.matching import Matcher, TooManyRows, unified
 from tidelog.runtime.why.evidence.model import Model, Unbounded
-from tidelog.runtime.why.evidence.ranges import Range, subtracted
 from tidelog.runtime.why.evidence.truth import Binding, TruthTeller
 from tidelog.runtime.why.evidence.windows import Windows
 from tidelog.runtime.why.proofs.certificate import Certificate, Writer, compact, value_text

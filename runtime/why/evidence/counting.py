@@ -13,6 +13,7 @@ from typing import Protocol
 
 from tidelog.operators.grouped.aggregate import Aggregate as Operator
 from tidelog.operators.sld.comparisons.values import UNCOMPUTABLE, compare, evaluate
+from tidelog.plans.data.intervals import Range, Ranges, intersected, subtracted, united, within
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import MethodError
 from tidelog.plans.language.printing import format_function
@@ -21,7 +22,6 @@ from tidelog.plans.tree.names import variables
 from tidelog.plans.tree.numerals import canonical
 from tidelog.plans.tree.scopes import bound
 from tidelog.plans.tree.syntax import Aggregate, Atom, Formula, Latest, Threshold, Value, Variable, Wildcard
-from tidelog.runtime.why.evidence.ranges import Range, Ranges, intersected, subtracted, united, within
 from tidelog.runtime.why.evidence.windows import Windows
 
 Binding = Mapping[str, Value]

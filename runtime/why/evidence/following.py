@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from tidelog.plans.data.intervals import Ranges, covers, intersected
 from tidelog.plans.tree.syntax import Comparison, Formula, Negation, Variable
 from tidelog.plans.tree.traverse import children
 from tidelog.runtime.why.evidence.clauses import variables_of
 from tidelog.runtime.why.evidence.matching import Binding, Matcher, expression_names
-from tidelog.runtime.why.evidence.ranges import Ranges, covers, intersected
 from tidelog.runtime.why.evidence.truth import TruthTeller
 
 MOST_STATES = 200

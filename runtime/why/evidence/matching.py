@@ -8,6 +8,7 @@ from typing import Protocol
 
 from tidelog.operators.sld.comparisons.values import UNCOMPUTABLE, evaluate
 from tidelog.plans.data.facts import Row
+from tidelog.plans.data.intervals import Ranges
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import MethodError
 from tidelog.plans.tree.numerals import canonical
@@ -32,7 +33,6 @@ from tidelog.plans.tree.syntax import (
 from tidelog.runtime.why.evidence.clauses import Clause, variables_of
 from tidelog.runtime.why.evidence.counting import opened, pairs_of, values_of
 from tidelog.runtime.why.evidence.grounding import OTHER
-from tidelog.runtime.why.evidence.ranges import Ranges
 from tidelog.runtime.why.evidence.truth import TruthTeller, place_of, row_of
 from tidelog.runtime.why.evidence.windows import Windows
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
-from tidelog.operators.stores.coverage import Bounds
+from tidelog.operators.stores.coverage import Bounds, overlapping
 from tidelog.plans.data.facts import Record, Row
+from tidelog.plans.data.intervals import Range, Ranges, intersected, subtracted, united, within
 from tidelog.plans.data.repeating import Repeating
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.tree.syntax import Background, Constant, FactStatement, Program, Value
-from tidelog.runtime.why.evidence.ranges import Range, Ranges, among, intersected, subtracted, united, within
 
 Kind = Literal["input", "background", "program"]
 """Where a fact that no rule derived comes from."""
@@ -146,3 +146,12 @@ def _laid_out(fact: Repeating, lo: int, hi: int, *, exact: bool) -> Ranges:
         if low <= NEG:
             return []
     return within(sorted(fact.between(low, high)), lo, hi)
+
+
+def among(bounds: Bounds, lo: int, hi: int) -> Ranges:
+    """What of flat bounds, as coverage has them, lies in `lo … hi`.
+
+    >>> among([1, 4, 6, 9], 3, 7)
+    [(3, 4), (6, 7)]
+    """
+    return [(max(bounds[i], lo), min(bounds[i + 1], hi)) for i in overlapping(bounds, lo, hi)]

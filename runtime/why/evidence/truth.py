@@ -10,6 +10,7 @@ from typing import Protocol
 
 from tidelog.operators.sld.comparisons.values import UNCOMPUTABLE, evaluate, holds
 from tidelog.plans.data.facts import Row
+from tidelog.plans.data.intervals import Range, Ranges, intersected, subtracted, united, within
 from tidelog.plans.diagnostics.errors import MethodError
 from tidelog.plans.language.printing import format_formula
 from tidelog.plans.tree.syntax import (
@@ -28,7 +29,6 @@ from tidelog.plans.tree.syntax import (
     Window,
 )
 from tidelog.runtime.why.evidence.counting import aggregated, held_of
-from tidelog.runtime.why.evidence.ranges import Range, Ranges, intersected, subtracted, united, within
 from tidelog.runtime.why.evidence.windows import Windows
 
 Binding = Mapping[str, Value]

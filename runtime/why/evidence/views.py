@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tidelog.operators.metric.pairing import dilated, dilated_back
+from tidelog.plans.data.intervals import Range
 from tidelog.plans.data.timeline import NEG, POS, Metric
 from tidelog.plans.tree.syntax import Binary, Unary, Window
-from tidelog.runtime.why.evidence.ranges import Range
 from tidelog.runtime.why.evidence.windows import PAST, Windows
 
 Mapped = Callable[[int, int], Range]

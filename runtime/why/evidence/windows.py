@@ -7,10 +7,10 @@ from fractions import Fraction
 
 from tidelog.operators.metric.pairing import dilated, dilated_back, without_left
 from tidelog.plans.data.facts import Row
+from tidelog.plans.data.intervals import Range
 from tidelog.plans.data.timeline import NEG, POS, Metric, Timeline
 from tidelog.plans.tree.syntax import Binary, Interval, Unary, WindowSize
 from tidelog.runtime.why.evidence.model import Arrival
-from tidelog.runtime.why.evidence.ranges import Range
 
 PAST = ("diamondminus", "boxminus", "since")
 """The operators that look back."""

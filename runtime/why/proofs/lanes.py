@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.runtime.why.evidence.ranges import Range
+from tidelog.plans.data.intervals import Range
 from tidelog.runtime.why.proofs.certificate import Writer
 from tidelog.runtime.why.proofs.picture import Lane
 from tidelog.runtime.why.proofs.proof import AGGREGATE, PARTS, Proof

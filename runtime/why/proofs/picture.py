@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import isfinite
 from typing import Literal
 
+from tidelog.plans.data.intervals import Range
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.diagnostics.visible import visible
 from tidelog.plans.explaining.showing.timelines import FIRST_DATE
@@ -15,7 +16,6 @@ from tidelog.plans.pictures.lanes import Bar, BarLane, Note, Tone
 from tidelog.plans.pictures.lanes import Lane as Drawn
 from tidelog.plans.pictures.lanes import Timeline as Picture
 from tidelog.plans.pictures.timeline import draw as draw_timeline
-from tidelog.runtime.why.evidence.ranges import Range
 
 MOST_LANES = 60
 """So many lanes are drawn, at the most; the picture says how many more there are."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tidelog.plans.data.facts import Row
+from tidelog.plans.data.intervals import Range, intersected
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.runtime.why.evidence.matching import Binding
-from tidelog.runtime.why.evidence.ranges import Range, intersected
 from tidelog.runtime.why.evidence.truth import place_of
 from tidelog.runtime.why.proofs.search import Instance, Key, Piece, Search
 from tidelog.runtime.why.proofs.support import Absence, NotSupported, Support, Supporter, Total

@@ -19,13 +19,13 @@ from itertools import islice
 from tidelog.operators.sld.comparisons.values import UNCOMPUTABLE
 from tidelog.operators.stores.coverage import Bounds, merge
 from tidelog.plans.data.facts import Fact, Row, format_atom
+from tidelog.plans.data.intervals import Range, Ranges, covers, intersected, subtracted, united
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import MethodError
 from tidelog.plans.tree.syntax import Aggregate, Atom, Binary, Conjunction, Formula, Latest, Unary, Window
 from tidelog.runtime.why.evidence.clauses import Clause, Clauses
 from tidelog.runtime.why.evidence.matching import Binding, Matcher
-from tidelog.runtime.why.evidence.model import Kind, Model, Unbounded
-from tidelog.runtime.why.evidence.ranges import Range, Ranges, among, covers, intersected, subtracted, united
+from tidelog.runtime.why.evidence.model import Kind, Model, Unbounded, among
 from tidelog.runtime.why.evidence.truth import TruthTeller, place_of
 from tidelog.runtime.why.evidence.windows import Windows
 

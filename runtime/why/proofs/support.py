@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tidelog.plans.data.facts import Row
+from tidelog.plans.data.intervals import Range, united, within
 from tidelog.plans.data.timeline import LIMIT, NEG, POS
 from tidelog.plans.tree.names import variables
 from tidelog.plans.tree.syntax import (
@@ -26,7 +27,6 @@ from tidelog.plans.tree.syntax import (
 from tidelog.plans.tree.traverse import children
 from tidelog.runtime.why.evidence.counting import Counted, group_of, held_of, opened, pairs_of, reached, rows_of
 from tidelog.runtime.why.evidence.grounding import any_held, grounded
-from tidelog.runtime.why.evidence.ranges import Range, united, within
 from tidelog.runtime.why.evidence.truth import Binding, TruthTeller, atom_of, place_of, row_of
 
 MOST_PAIRS = 20

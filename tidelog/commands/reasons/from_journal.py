@@ -11,7 +11,7 @@ from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.durable.replaying import Replayed, forget_before_journal, head_of, replay, session_for
-from tidelog.runtime.sessions.session import Session
+from tidelog.runtime.sessions.reasoner import Reasoner
 
 
 def check_alone(options: argparse.Namespace) -> None:
@@ -20,7 +20,7 @@ def check_alone(options: argparse.Namespace) -> None:
         raise SpecError(f"--state takes the facts from the journal of a run, and `{options.facts[0]}` beside it is none")
 
 
-def remembered(state: str, program: str | None, most: int) -> tuple[Plan, Session]:
+def remembered(state: str, program: str | None, most: int) -> tuple[Plan, Reasoner]:
     """The plan of a run, or of another program, and a session that has been told the run's journal.
 
     The session remembers the last facts that it accepted, so many at most, and knows that those before are not known.

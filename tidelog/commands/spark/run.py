@@ -14,11 +14,11 @@ from pathlib import Path
 from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import load_plan, say, show_diagnostics
 from tidelog.commands.spark.access import access_of, add_access_options
+from tidelog.commands.spark.settings import settings_of
 from tidelog.commands.streams.overlap import check_overlap
 from tidelog.connectors import spark
 from tidelog.connectors.outbox.client import FORM
-from tidelog.connectors.spark.cluster.requirements import FIXED
-from tidelog.connectors.spark.places import environment, held_alone, is_remote, local_path
+from tidelog.connectors.spark.places import held_alone, is_remote, local_path
 from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.inputs.locations import FILES, Input, check_streamed, parse_input
 from tidelog.connectors.spark.running.inputs.outboxes import check_outboxes, gone_from
@@ -119,25 +119,6 @@ def _alone(checkpoint: str | None) -> AbstractContextManager[None]:
     if checkpoint is None or is_remote(checkpoint):
         return nullcontext()
     return held_alone(local_path(checkpoint), "checkpoint")
-
-
-def settings_of(options: argparse.Namespace) -> dict[str, str]:
-    """The settings of Spark's own that a user chooses; SpecError for what is none, or what answers depend on."""
-    chosen: dict[str, str] = {}
-    for each in options.conf:
-        key, equals, value = each.partition("=")
-        if not equals or not key.startswith("spark."):
-            raise SpecError(f"`--conf` `{each}`: expected a setting of Spark's, such as `spark.executor.memory=4g`")
-        if key in FIXED:
-            raise SpecError(f"`--conf` `{each}`: answers depend on this setting, and a run sets it itself")
-        chosen[key] = value
-    if options.packages is not None:
-        chosen["spark.jars.packages"] = options.packages
-    if options.archives is not None:
-        chosen["spark.archives"] = environment(options.archives)[0]
-    if options.ui:
-        chosen["spark.ui.enabled"] = "true"
-    return chosen
 
 
 def check_options(options: argparse.Namespace) -> None:

@@ -17,7 +17,7 @@ import anyio
 from tidelog.commands.outcome import BAD, DONE, count, say
 from tidelog.commands.signals import noted_signals
 from tidelog.commands.spark.access import access_of
-from tidelog.commands.spark.run import settings_of
+from tidelog.commands.spark.settings import settings_of
 from tidelog.commands.streams.unused import unused_note
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.sinks.dead_letters import DeadLetterWriter

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
 
 from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import load_plan
@@ -12,8 +11,8 @@ from tidelog.connectors.outbox.spec import is_outbox
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.engine import Engine
 from tidelog.runtime.sessions.questions import TOLD
+from tidelog.runtime.sessions.settings import Settings
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -42,8 +41,7 @@ def run(options: argparse.Namespace) -> int:
         raise SpecError(f"`{options.program}` asks nothing: {hint}")
     if any(map(is_outbox, options.sinks or ())):
         raise SpecError("an outbox holds derived facts, and what `ask` answers are none: use another sink")
-    told = partial(
-        Engine,
+    told = Settings(
         min_evidence=options.min_evidence,
         count_absences=options.count_absences,
         warn=_duration(plan, options.warn),

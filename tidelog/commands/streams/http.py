@@ -35,8 +35,6 @@ class Served:
         settings = http_settings(options, "--http")
         name = PurePath(plan.name).stem
         self.watch: Watch = over_http.Watch(plan, name=name, iso=options.iso)
-        self.watching: dict[str, Any] = {"observer": self.watch, "remember": over_http.KEPT_FACTS}
-        """What the engine is to be made with."""
         self._server: HttpServer = over_http.HttpServer([self.watch], settings)
         for spec in filter(is_outbox, options.sinks or ()):
             self._server.outboxes[name] = parse_outbox(spec).path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -20,8 +19,9 @@ from tidelog.connectors.outbox.sink import OutboxSink
 from tidelog.connectors.outbox.spec import OutboxSpec, is_outbox, parse_outbox
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.engine import GRACE, Engine
 from tidelog.runtime.journal.manifest import fingerprint
+from tidelog.runtime.running.runner import GRACE, Runner
+from tidelog.runtime.sessions.settings import Settings
 
 if TYPE_CHECKING:
     from tidelog.connectors.http.server import HttpServer
@@ -54,7 +54,7 @@ def outbox_of(plan: Plan, options: argparse.Namespace) -> OutboxSpec | None:
     return parse_outbox(sinks[0])
 
 
-def run_with_outbox(plan: Plan, options: argparse.Namespace, spec: OutboxSpec) -> int:
+def run_with_outbox(plan: Plan, options: argparse.Namespace, settings: Settings, spec: OutboxSpec) -> int:
     """Run a plan into an outbox, and other sinks, until its sources end, or a signal asks to stop; returns the exit code.
 
     Without `--state` the outbox's directory holds the state, too.
@@ -65,11 +65,8 @@ def run_with_outbox(plan: Plan, options: argparse.Namespace, spec: OutboxSpec) -
     if spec.every is not None and options.commit_every is None:
         options.commit_every = spec.every
     with spec.open(plan, fingerprint(plan), holds_changes=options.emit == "changes") as outbox:
-        told: dict[str, Any] = {"emit": options.emit, "prospects": not options.no_prospects}
-        make: Callable[..., Engine] = partial(Engine, **told)
-        if server is not None:
-            make = partial(_ServedEngine, served=(spec.path, server, options.stats), **told)
-        return stream(plan, options, make, [OutboxSink(outbox)])
+        make = Runner if server is None else partial(_ServedRunner, served=(spec.path, server, options.stats))
+        return stream(plan, options, settings, make, [OutboxSink(outbox)])
 
 
 def server_of(plan: Plan, options: argparse.Namespace, folder: str) -> HttpServer | None:
@@ -88,11 +85,11 @@ def refuse_outbox_options(options: argparse.Namespace) -> None:
             raise SpecError(f"`--{name.replace('_', '-')}` needs an outbox: `--out spark+outbox:DIR`")
 
 
-class _ServedEngine(Engine):
-    """An engine whose outbox is served as it goes on, and at its end until all has been taken."""
+class _ServedRunner(Runner):
+    """A run whose outbox is served as it goes on, and at its end until all has been taken."""
 
-    def __init__(self, *ends: Any, served: tuple[str, HttpServer, bool], **more: Any) -> None:
-        super().__init__(*ends, **more)
+    def __init__(self, *told: Any, served: tuple[str, HttpServer, bool]) -> None:
+        super().__init__(*told)
         self._folder, self._server, self._with_statistics = served
         self._leave = False
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
 
 from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import load_plan
@@ -15,7 +14,7 @@ from tidelog.connectors.spec import parse_spec
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.corrections.taking_back import check_corrections
-from tidelog.runtime.engine import Engine
+from tidelog.runtime.sessions.settings import Settings
 
 REMEMBERED = 10_000
 """From so many facts, at the most, answers are explained, unless it is said otherwise."""
@@ -59,10 +58,15 @@ def run(options: argparse.Namespace) -> int:
     _check_corrections(plan, options)
     outbox = outbox_of(plan, options)
     if outbox is not None:
-        return run_with_outbox(plan, options, outbox)
+        return run_with_outbox(plan, options, settings_of(options), outbox)
     refuse_outbox_options(options)
-    told = {"emit": options.emit, "prospects": not options.no_prospects, "explain": options.explain or 0}
-    return stream(plan, options, partial(Engine, **told, corrections=options.corrections))
+    return stream(plan, options, settings_of(options))
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    """The settings of a session that only this command has options for."""
+    explained = options.explain or 0
+    return Settings(emit=options.emit, prospects=not options.no_prospects, remember=explained, explain=bool(explained))
 
 
 def _check_corrections(plan: Plan, options: argparse.Namespace) -> None:

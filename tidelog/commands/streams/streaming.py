@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tidelog.commands.streams.overlap import check_overlap
 from tidelog.commands.streams.progress import show_progress
 from tidelog.commands.streams.statistics import Running, show_statistics
 from tidelog.commands.streams.unused import unused_note
+from tidelog.connectors import http as over_http  # loads what it needs once it is used
 from tidelog.connectors.files.folders import parse_sources
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.formats.framing import MAX_LINE
@@ -38,10 +40,12 @@ from tidelog.runtime.actors.causes import first_cause
 from tidelog.runtime.actors.clock import Clock, read_max_ahead
 from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.emission.violations import Violation
-from tidelog.runtime.engine import Engine
 from tidelog.runtime.intake.intake import MAX_LEAD
 from tidelog.runtime.network.state_bound import MAX_STATE
 from tidelog.runtime.ports.interfaces import Recorded, Sink
+from tidelog.runtime.running.runner import Runner
+from tidelog.runtime.running.settings import RunSettings
+from tidelog.runtime.sessions.settings import Settings
 
 
 def add_stream_options(parser: argparse.ArgumentParser) -> None:
@@ -86,11 +90,16 @@ def add_stream_options(parser: argparse.ArgumentParser) -> None:
 
 
 def stream(
-    plan: Plan, options: argparse.Namespace, make_engine: Callable[..., Running] = Engine, more_sinks: Sequence[Sink] = ()
+    plan: Plan,
+    options: argparse.Namespace,
+    settings: Settings,
+    make: Callable[..., Running] = Runner,
+    more_sinks: Sequence[Sink] = (),
 ) -> int:
     """Run a plan over the sources of the options until they end, or until a signal asks to stop; returns the exit code.
 
-    `make_engine` is the engine, with what only one command knows of; `more_sinks` are those that the options do not open.
+    `settings` are those that only one command has options for; `make` makes of plan, sources, sinks and all settings what
+    runs; `more_sinks` are those that the options do not open.
     """
     logging.basicConfig(handlers=[_SayingHandler()], format="%(message)s", level=logging.WARNING)
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
@@ -100,7 +109,7 @@ def stream(
     _check_formats(plan, sinks, getattr(options, "emit", ""), is_durable=options.state is not None)
     collect_seldom()
     with gently_stopped() as stopping:
-        run = _Run(plan, options, make_engine, sinks, stopping)
+        run = _Run(plan, options, settings, make, sinks, stopping)
         run.sinks += more_sinks
         try:
             with state_of(options) as run.state:
@@ -128,11 +137,13 @@ class _Run:
         self,
         plan: Plan,
         options: argparse.Namespace,
-        make_engine: Callable[..., Running],
+        settings: Settings,
+        make: Callable[..., Running],
         sinks: Sequence[str],
         stopping: GentleStopping,
     ) -> None:
-        self._plan, self._options, self._make_engine, self._stopping = plan, options, make_engine, stopping
+        self._plan, self._options, self._settings, self._stopping = plan, options, settings, stopping
+        self._maker = make
         self._engine: Running | None = None
         self.state: dict[str, Any] = {}
         self._times = TimeFormatter(plan.timeline, options.iso)
@@ -157,23 +168,27 @@ class _Run:
         return show_changes(await self._make(None).changes())
 
     def _make(self, letters: DeadLetterWriter | None) -> Running:
-        return self._make_engine(
-            self._plan,
-            self._sources,
-            self.sinks,
-            lateness=self._options.lateness,
-            start=self._options.start,
-            max_ahead=read_max_ahead(self._options.max_ahead),
-            max_lead=self._options.max_lead,
-            idle_after=self._options.idle_after,
-            at_end=self._options.at_end,
-            clock=self._options.clock,
+        options, watch = self._options, None if self._served is None else self._served.watch
+        settings = replace(
+            self._settings,
+            lateness=options.lateness,
+            start=options.start,
+            max_ahead=read_max_ahead(options.max_ahead),
+            max_lead=options.max_lead,
+            max_state=options.max_state,
+            remember=max(self._settings.remember, 0 if watch is None else over_http.KEPT_FACTS),
+        )
+        run = RunSettings(
+            idle_after=options.idle_after,
+            at_end=options.at_end,
+            clock=options.clock,
             dead_letters=letters,
             on_violation=self._show_violation,
-            max_state=self._options.max_state,
+            corrections=bool(getattr(options, "corrections", False)),
+            observer=watch,
             **self.state,
-            **(self._served.watching if self._served else {}),
         )
+        return self._maker(self._plan, self._sources, self.sinks, settings, run)
 
     async def main(self) -> int:
         async with AsyncExitStack() as stack:

@@ -1,15 +1,20 @@
-"""Sets of times as sorted lists of closed ranges of encoded time, none touching another."""
+"""Maximal intervals: sets of times as sorted lists of closed ranges of encoded time, none touching another.
+
+The stores of operators (`operators/stores/coverage.py`) keep such sets as flat bounds, and answer what is new in them; what
+is computed once, of ranges that are there, is computed here.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from operator import itemgetter
-
-from tidelog.operators.stores.coverage import Bounds, overlapping
+from typing import TypeVar
 
 Range = tuple[int, int]
 Ranges = list[Range]
+
+K = TypeVar("K", bound=Hashable)
 
 _END = itemgetter(1)
 
@@ -30,6 +35,35 @@ def united(ranges: Iterable[Range]) -> Ranges:
     return found
 
 
+def maximal(facts: Iterable[tuple[K, int, int]]) -> list[tuple[K, int, int]]:
+    """What holds over ranges in any order, each over its maximal ranges; what comes first in the facts comes first.
+
+    >>> maximal([("b", 4, 6), ("a", 9, 9), ("b", 1, 3)])
+    [('b', 1, 6), ('a', 9, 9)]
+    """
+    ranges: dict[K, Ranges] = {}
+    for key, lo, hi in facts:
+        ranges.setdefault(key, []).append((lo, hi))
+    return [(key, lo, hi) for key, some in ranges.items() for lo, hi in united(some)]
+
+
+def unite(ranges: Ranges, lo: int, hi: int) -> None:
+    """Put one more range among those that are there; what it touches becomes one with it.
+
+    >>> ranges = [(1, 2), (5, 6), (9, 9)]
+    >>> unite(ranges, 3, 4)
+    >>> ranges
+    [(1, 6), (9, 9)]
+    """
+    first = bisect_left(ranges, lo - 1, key=_END)
+    last = first
+    while last < len(ranges) and ranges[last][0] <= hi + 1:
+        last += 1
+    if first < last:
+        lo, hi = min(lo, ranges[first][0]), max(hi, ranges[last - 1][1])
+    ranges[first:last] = [(lo, hi)]
+
+
 def within(ranges: Sequence[Range], lo: int, hi: int) -> Ranges:
     """What lies in `lo … hi`.
 
@@ -43,15 +77,6 @@ def within(ranges: Sequence[Range], lo: int, hi: int) -> Ranges:
             break
         found.append((max(low, lo), min(high, hi)))
     return found
-
-
-def among(bounds: Bounds, lo: int, hi: int) -> Ranges:
-    """What of flat bounds, as coverage has them, lies in `lo … hi`.
-
-    >>> among([1, 4, 6, 9], 3, 7)
-    [(3, 4), (6, 7)]
-    """
-    return [(max(bounds[i], lo), min(bounds[i + 1], hi)) for i in overlapping(bounds, lo, hi)]
 
 
 def intersected(left: Sequence[Range], right: Sequence[Range]) -> Ranges:

@@ -1,0 +1,324 @@
+"""The reasoner: a plan at work, synchronous, in the caller's thread, told by its sources what they say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tidelog.operators.stores.room import NoRoomError
+from tidelog.plans.analysis.horizons.absences import absences
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.saved import seal, taking, unseal
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.diagnostics.errors import MethodError, SnapshotError, StateError
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.plan.questions import HypotheticalAnswer
+from tidelog.runtime.emission.violations import Violation
+from tidelog.runtime.intake.arguments import require_stream_plan
+from tidelog.runtime.intake.intake import Delivery, Intake
+from tidelog.runtime.intake.watermarks import Watermarks
+from tidelog.runtime.network.graph import Hear, Port
+from tidelog.runtime.network.network import Network
+from tidelog.runtime.network.outlet import Outlet
+from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding, StateBound
+from tidelog.runtime.ports.interfaces import Batch, Rejected, Tick
+from tidelog.runtime.sessions.fingerprints import fingerprint
+from tidelog.runtime.sessions.questions import inquiries
+from tidelog.runtime.sessions.settings import SOURCE, Settings
+from tidelog.runtime.sessions.statistics import SessionStatistics
+
+if TYPE_CHECKING:
+    from tidelog.runtime.why.memory import Memory
+
+_SNAPSHOT_VERSION = 13
+
+
+class Reasoner:
+    """Takes what each source says, each with a watermark of its own, and tells what follows: what a `Session` is built on.
+
+    Engine, journal, corrections, migration and stages on a cluster use it as it is. A port that is `muted` gets nothing from
+    the step that feeds it. Raises DataError for a time among the settings that is none.
+    """
+
+    def __init__(self, plan: Plan, settings: Settings, *, muted: Collection[Port] = ()) -> None:
+        require_stream_plan(plan)
+        self.plan = plan
+        self.settings = settings
+        encoded = settings.encoded(plan.timeline)
+        lateness = encoded.lateness
+        self._intake = Intake(plan, settings.sources, lateness, encoded.start, encoded.max_ahead, settings.max_lead)
+        self._bound = StateBound(settings.max_state)
+        self._outlet = Outlet(plan, settings.emit, self._bound, keeps_held=settings.held)
+        self._network = Network(plan, self._outlet, self._bound, settings.prospects, muted)
+        self._bound.watch("answers", self._holdings)
+        self._inquiries = inquiries(plan, settings.answer_filter(encoded.warn), lateness, self._bound)
+        self._hypothetical: list[HypotheticalAnswer] = []
+        self._told = 0
+        self._memory = self._remembering(settings.remember) if settings.remember else None
+        self._explains = settings.explain
+
+    def begin_at(self, start: int | None) -> None:
+        """The stream starts at this encoded time, which may be a gap, or `NEG`; before anything is handed in."""
+        self._intake.given_start = start
+
+    def open(self, source: str) -> None:
+        """A further source has come: it holds back the others from now on, and is forgotten once it has ended."""
+        self._deliver(self._intake.open(source))
+
+    def take(self, source: str, batch: Batch, moment: float = 0.0) -> list[Rejected]:
+        """Hand in what a source says; returns what was refused of it: late, too far ahead, or too long to be asked for.
+
+        `moment` is when it said so, by any clock, for `ignore`.
+        """
+        delivery = self._intake.take(source, batch, moment)
+        self._deliver(delivery)
+        return delivery.refused
+
+    def ignore(self, source: str, before: float = math.inf) -> list[Rejected]:
+        """The source is idle: it no longer holds back the others, until it speaks again.
+
+        Where it is divided, this is so for those of its parts that said nothing after the moment `before`. Returns what was
+        refused of its first facts (`max_ahead`), which wait for others no longer.
+        """
+        delivery = self._intake.ignore(source, before)
+        self._deliver(delivery)
+        return delivery.refused
+
+    def leave(self, source: str) -> list[Rejected]:
+        """The source will say nothing more, though the stream has not ended; returns what was refused of its first facts."""
+        deliveries = self._intake.leave(source)
+        for delivery in deliveries:
+            self._deliver(delivery)
+        return [item for delivery in deliveries for item in delivery.refused]
+
+    def pass_time(self, tick: Tick) -> None:
+        """The machine's clock has gone on: a floor for what every source promises."""
+        if tick.unheard:
+            until = {step: tick.present + min(size, tick.unheard) for step, size in absences(self.plan).items()}
+            self._network.presume(until)
+        self._deliver(self._intake.pass_time(tick))
+
+    def end(self, source: str) -> list[Rejected]:
+        """The source has ended, and with the last of them the stream; returns what was refused of its first facts."""
+        return [item for delivery in self._end(source) for item in delivery.refused]
+
+    def _end(self, source: str) -> list[Delivery]:
+        deliveries = self._intake.finish(source)
+        for delivery in deliveries:
+            self._deliver(delivery)
+        if self.is_finished:
+            self._outlet.finish()
+        return deliveries
+
+    def rest(self) -> None:
+        """Nothing more is handed in, though the stream has not ended: what is known by now waits to be pulled."""
+        self._network.rest()
+
+    def listen(self, step: str, hear: Hear | None) -> None:
+        """Tell `hear` what a step takes and sends from now on; with None, nobody any more."""
+        self._network.listen(step, hear)
+
+    def watch(self, name: str, holder: Callable[[], Iterable[Holding]]) -> None:
+        """What somebody else holds for this session counts for `max_state`, too."""
+        self._bound.watch(name, holder)
+
+    @property
+    def watermarks(self) -> Watermarks:
+        """How far each source has come."""
+        return self._intake.watermarks
+
+    @property
+    def frontier(self) -> int:
+        """Up to when (encoded) the stream is complete."""
+        return self._intake.frontier
+
+    @property
+    def deadline(self) -> int:
+        """The least frontier (encoded) at which something is to be told though no fact comes; POS where nothing is."""
+        return min([self._network.deadline(), *(inquiry.deadline for inquiry in self._inquiries)])
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether there may ever be a `deadline`: a plan without absences, loops, long ranges and questions has none."""
+        return bool(self._inquiries) or self._network.may_wait()
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the stream has ended."""
+        return self._intake.frontier >= POS
+
+    # --- what is told --------------------------------------------------------------------------------------------------
+
+    def pull_records(self) -> list[Record]:
+        """The answers since the last call as encoded records, in order; with `changes`, each is a `ChangeRecord`."""
+        outlet = self._outlet
+        if not self._network.has_begun:
+            self._network.begin()
+        answers = outlet.answers
+        if answers:
+            outlet.answers = []
+            self._told += len(answers)
+            return self._memory.explained(answers) if self._explains and self._memory is not None else answers
+        return []
+
+    def pull_hypothetical(self) -> list[HypotheticalAnswer]:
+        """What became known of the answers to the program's questions since the last call, in order."""
+        answers, self._hypothetical = self._hypothetical, []
+        self._told += len(answers)
+        return answers
+
+    def pull_violations(self) -> list[Violation]:
+        """The constraints violated since the last call."""
+        self._network.begin()
+        violated, self._outlet.violated = self._outlet.violated, []
+        return violated
+
+    def holding(self, present: int) -> list[Record]:
+        """All answers that hold at a time (encoded), or have no end that is known; what begins last comes first.
+
+        Each has the range over which it is known to hold, `POS` standing for an end that is not known. Empty without `held`.
+        """
+        return [] if self._outlet.held is None else self._outlet.held.at(present, self._intake.frontier)
+
+    @property
+    def memory(self) -> Memory:
+        """The facts that the session remembers; MethodError where it remembers none."""
+        if self._memory is None:
+            raise MethodError(
+                "the session remembers no facts: make it with `remember`, such as `Session(plan, remember=10_000)`"
+            )
+        return self._memory
+
+    def _remembering(self, most: int) -> Memory:
+        from tidelog.runtime.why.memory import Memory  # noqa: PLC0415 - only who asks for reasons loads what finds them
+
+        alone = Settings(lateness=math.inf, max_state=self.settings.max_state)
+
+        def replay(plan: Plan, facts: Sequence[Record], start: int | None, frontier: int) -> list[Record]:
+            twin = Reasoner(plan, alone)
+            twin.begin_at(start)
+            twin.take(SOURCE, Batch(list(facts), watermark=None if frontier >= POS else frontier))
+            if frontier >= POS:
+                twin.end(SOURCE)
+            return twin.pull_records()
+
+        return Memory(self.plan, most, replay)
+
+    def unfinished(self) -> list[str]:
+        """After `finish`: what is recursive without an end, and was followed only as far as the stream went, or was to."""
+        return self._network.graph.unfinished() + [line for inquiry in self._inquiries for line in inquiry.unfinished()]
+
+    # --- state ----------------------------------------------------------------------------------------------------------
+
+    def statistics(self) -> SessionStatistics:
+        """An immutable record of what has been done and what is stored."""
+        questions = {inquiry.question.name: inquiry.statistics() for inquiry in self._inquiries}
+        steps = self._network.graph.statistics()
+        sources = self.watermarks.statistics()
+        return SessionStatistics(self._intake.statistics(), steps, self._outlet.violations, questions, sources)
+
+    @property
+    def intake(self) -> Intake:
+        """Where facts enter; its statistics are there at once."""
+        return self._intake
+
+    def snapshot(self) -> dict[str, Any]:
+        """The whole state as plain data (numbers, text, lists, dicts with text keys), fit for JSON or MessagePack.
+
+        Pull the answers first: those not pulled are not part of it.
+        """
+        return seal(self.state())
+
+    def state(self) -> dict[str, Any]:
+        """The same without a checksum, for who has one for what he stores."""
+        return {
+            **self._kind(),
+            "intake": self._intake.snapshot(),
+            "network": self._network.snapshot(),
+            "outlet": self._outlet.snapshot(),
+            "questions": [inquiry.snapshot() for inquiry in self._inquiries],
+        }
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Continue where a snapshot of the same plan was taken.
+
+        SnapshotError if it was another plan, mode or version, or if the snapshot is damaged: the session is then as before.
+        """
+        self.load(unseal(data))
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Continue where a `state` of the same plan was taken; raises what `restore` does."""
+        twin = Reasoner(self.plan, self.settings)
+        twin.begin_at(self._intake.given_start)
+        twin.go_on_from(state)
+        if twin._memory is not None:
+            twin._memory.begin_anew(twin.frontier, twin._intake.accepted)
+        self._intake, self._told = twin._intake, 0
+        self.go_on_as(twin)
+
+    def go_on_as(self, twin: Reasoner) -> None:
+        """Go on with all that has followed in a twin, which is of no use any more; who listens to a step goes on listening.
+
+        The intake stays: what the twin knows of sources and of time is the same.
+        """
+        twin._network.hear_as(self._network)
+        self._network, self._outlet, self._bound = twin._network, twin._outlet, twin._bound
+        self._inquiries, self._hypothetical, self._memory = twin._inquiries, twin._hypothetical, twin._memory
+        self._bound.watch("answers", self._holdings)  # no longer those of the twin
+
+    def go_on_from(self, state: dict[str, Any]) -> None:
+        """What `load` does, for a session that is new: where this raises SnapshotError, it is of no use any more."""
+        if any(state.get(name) != value for name, value in self._kind().items()):
+            other = "another program, mode or version, with other sources, or with other prospects"
+            raise SnapshotError(f"the snapshot was taken from {other}")
+        with taking():
+            self._load(state)
+
+    def _kind(self) -> dict[str, Any]:
+        """What a session has to share with the one that a snapshot was taken from."""
+        return {
+            "version": _SNAPSHOT_VERSION,
+            "plan": fingerprint(self.plan),
+            "emit": self.settings.emit,
+            "prospects": self.settings.prospects,
+            "sources": list(self.settings.sources),
+        }
+
+    def _load(self, state: dict[str, Any]) -> None:
+        self._intake.restore(state["intake"])
+        self._outlet.restore(state["outlet"])
+        self._network.restore(state["network"])  # it asks the outlet what is due
+        for inquiry, saved in zip(self._inquiries, state["questions"], strict=True):
+            inquiry.restore(saved)
+        self._hypothetical.clear()
+
+    # --- inside ---------------------------------------------------------------------------------------------------------
+
+    def _deliver(self, delivery: Delivery) -> None:
+        outlet, bound = self._outlet, self._bound
+        waiting = len(outlet.answers)
+        if self._memory is not None:
+            self._memory.take(delivery)
+        try:
+            self._network.deliver(delivery)
+            told = len(outlet.answers) - waiting
+            for inquiry in self._inquiries:
+                known = inquiry.take(delivery)
+                self._hypothetical += known
+                told += len(known)
+            self._outlet.forget(self._intake.frontier)
+            bound.left -= told
+            if bound.left < 0:
+                bound.count()
+        except (StateError, NoRoomError) as full:
+            error = bound.too_many_answers(full) if isinstance(full, NoRoomError) else full
+            error.accepted, error.told = self._intake.accepted, self._told
+            raise error from None
+
+    def _holdings(self) -> Iterator[Holding]:
+        """What waits to be told, and to be pulled."""
+        for name, rows in self._outlet.entries():
+            yield self._network.graph.answers_of(name, rows)
+        waiting = len(self._outlet.answers) + len(self._hypothetical) + len(self._outlet.violated)
+        yield Holding(waiting // ON_THE_WAY, lambda: ("answers that wait to be pulled", ""))
