@@ -23,7 +23,7 @@ from tidelog.runtime.network.network import Network
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding, StateBound
 from tidelog.runtime.ports.interfaces import Batch, Rejected, Tick
-from tidelog.runtime.sessions.fingerprints import fingerprint
+from tidelog.runtime.sessions.plan_hash import plan_hash
 from tidelog.runtime.sessions.questions import inquiries
 from tidelog.runtime.sessions.settings import SOURCE, Settings
 from tidelog.runtime.sessions.statistics import SessionStatistics
@@ -279,7 +279,7 @@ class Reasoner:
         """What a session has to share with the one that a snapshot was taken from."""
         return {
             "version": _SNAPSHOT_VERSION,
-            "plan": fingerprint(self.plan),
+            "plan": plan_hash(self.plan),
             "emit": self.settings.emit,
             "prospects": self.settings.prospects,
             "sources": list(self.settings.sources),
