@@ -12,6 +12,7 @@ one look, and passes on as a fact.
 from __future__ import annotations
 
 from abc import abstractmethod
+from bisect import bisect_left
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from itertools import groupby
@@ -28,7 +29,11 @@ from tidelog.plans.data.timeline import NEG, POS
 
 Place = tuple[int, Row]
 """A port, and a row there, narrowed to what matters of it."""
-_time_and_port = itemgetter(0, 1)
+
+
+def _time(due: tuple[int, Fact]) -> int:
+    """When an event is due that has come at a port."""
+    return due[1][1]
 
 
 class Sweeping(Operator):
@@ -39,7 +44,19 @@ class Sweeping(Operator):
     known last.
     """
 
-    __slots__ = ("_ahead", "_events", "_known", "_since", "_slowest", "_spells", "_turn", "_turns", "holding", "ways")
+    __slots__ = (
+        "_ahead",
+        "_events",
+        "_fresh",
+        "_known",
+        "_since",
+        "_slowest",
+        "_spells",
+        "_turn",
+        "_turns",
+        "holding",
+        "ways",
+    )
 
     settles_by_port = False
 
@@ -52,7 +69,8 @@ class Sweeping(Operator):
         self._spells: list[dict[Row, _Spell]] = [{} for _ in range(ports)]
         self._turns: list[tuple[int, int, Place]] = []  # when a row may begin or end to hold
         self._turn = 0  # rows need not be comparable
-        self._events: list[ByTime[Fact]] = [ByTime() for _ in range(ports)]  # as `take_events` takes them
+        self._fresh: list[list[Fact]] = [[] for _ in range(ports)]  # events of the last messages, as they came
+        self._events: list[ByTime[Fact]] = [ByTime() for _ in range(ports)]  # events that wait for their time
         self.ways: dict[Row, int] = {}  # what follows now, and in how many ways
         self._since: dict[Row, int] = {}  # since when that is announced
 
@@ -108,18 +126,19 @@ class Sweeping(Operator):
 
     def take_events(self, port: int, events: Sequence[Fact]) -> None:
         """Take facts of a single time point whose rows are narrowed: events, but for those of rows that change anyway."""
-        known, spells, waiting = self._known, self._spells[port], self._events[port]
-        at = waiting.at
+        spells = self._spells[port]
+        if not spells:
+            self._fresh[port] += events
+            return
+        fresh = self._fresh[port]
         whole: Sequence[Any] = events  # as in `Coverage.insert`
         for event in whole:
             taken: Fact = event
             row, time, _ = taken
             if row in spells:
                 self._take((port, row), row, time, time)
-            elif time in at:
-                at[time].append(event)
-            elif time > known:
-                waiting.add(time, event)
+            else:
+                fresh.append(event)
 
     def _take(self, place: Place, source: Row, lo: int, hi: int) -> None:
         port, row = place
@@ -204,12 +223,10 @@ class Sweeping(Operator):
         turns, due = self._turns, self._due(known)
         at = 0
         while at < len(due):
-            while turns and turns[0][0] <= due[at][0]:
+            time = due[at][1][1]
+            while turns and turns[0][0] <= time:
                 self._pass(turns[0][0], begun, out)
-            change = turns[0][0] if turns else known + 1
-            end = at + 1
-            while end < len(due) and due[end][0] < change:
-                end += 1
+            end = bisect_left(due, turns[0][0], at, key=_time) if turns else len(due)
             self._meet_all(due[at:end], out)
             at = end
         while turns and turns[0][0] <= known:
@@ -223,36 +240,48 @@ class Sweeping(Operator):
         self._known, self.frontier = known, self.promised(known)
         return out
 
-    def _due(self, known: int) -> list[tuple[int, int, list[Fact]]]:
-        """The events whose times have been reached: time, port and facts, in the order of time."""
-        due = [(time, port, facts) for port, events in enumerate(self._events) for time, facts in events.take(known)]
-        if len(self._events) > 1:
-            due.sort(key=_time_and_port)
+    def _due(self, known: int) -> list[tuple[int, Fact]]:
+        """The events whose times have been reached, each with its port, in the order of time; all others wait."""
+        before, due = self._known, list[tuple[int, Fact]]()
+        for port, (fresh, waiting) in enumerate(zip(self._fresh, self._events, strict=True)):
+            due += [(port, event) for event in waiting.reached(known)]
+            due += [(port, event) for event in fresh if before < event[1] <= known]
+            for event in fresh:
+                if event[1] > known:
+                    waiting.add(event[1], event)
+            fresh.clear()
+        due.sort(key=_time)
         return due
 
-    def _meet_all(self, due: Sequence[tuple[int, int, list[Fact]]], out: list[Fact]) -> None:
+    def _meet_all(self, due: Sequence[tuple[int, Fact]], out: list[Fact]) -> None:
         """Tell what follows from events between two changes; those of one time meet each other, too."""
-        ways = self.ways
-        if len({port for _, port, _ in due}) == 1:
-            met = self.meet(due[0][1], [fact for _, _, facts in due for fact in facts])
+        ways, first = self.ways, due[0][0]
+        if due[-1][0] == first and len({port for port, _ in due}) == 1:
+            met = self.meet(first, [event for _, event in due])
             out += [fact for fact in met if fact[0] not in ways] if ways else met
         else:
-            for _, group in groupby(due, itemgetter(0)):
-                *first, (_, last, facts) = group
+            for _, group in groupby(due, _time):
                 found: dict[Fact, None] = {}
-                entered: list[Place] = []
-                for _, port, others in first:
-                    found.update(dict.fromkeys(self.meet(port, others)))
-                    new = dict.fromkeys([(port, row) for row, _, _ in others if row not in self.holding[port]])
-                    for place in new:
+                entered: dict[Place, None] = {}
+                for port, event in group:
+                    found.update(dict.fromkeys(self.meet(port, [event])))
+                    place = port, event[0]
+                    if place not in entered and event[0] not in self.holding[port]:
                         self.enter(place)
-                    entered += new
-                found.update(dict.fromkeys(self.meet(last, facts)))
+                        entered[place] = None
                 for place in entered:
                     self.leave(place)
                 out += [fact for fact in found if fact[0] not in ways]
         if len(out) > self.room.rows:
             raise NoRoomError(len(out))
+
+    def _wait(self) -> None:
+        """Let the events of the last messages wait for their times."""
+        for fresh, waiting in zip(self._fresh, self._events, strict=True):
+            for event in fresh:
+                if event[1] > self._known:
+                    waiting.add(event[1], event)
+            fresh.clear()
 
     def reached(self) -> int:
         """How far can be gone through time."""
@@ -315,6 +344,7 @@ class Sweeping(Operator):
         return False
 
     def deadline(self) -> tuple[int, int] | None:
+        self._wait()
         due = [first for events in self._events if (first := events.first()) is not None]
         if self._turns:
             due.append(self._turns[0][0])
@@ -327,9 +357,10 @@ class Sweeping(Operator):
 
     def entries(self) -> int:
         stored = sum((len(spell.bounds) >> 1) + len(spell.opened) for spells in self._spells for spell in spells.values())
-        return stored + len(self.ways) + sum(map(len, self._events)) + self._ahead.entries()
+        return stored + len(self.ways) + sum(map(len, self._events)) + sum(map(len, self._fresh)) + self._ahead.entries()
 
     def state(self) -> dict[str, Any]:
+        self._wait()
         return {
             "spells": [[spell.state(row) for row, spell in spells.items()] for spells in self._spells],
             "holding": [[list(row) for row in rows] for rows in self.holding],
