@@ -411,8 +411,9 @@ def begin(fact: GroundFact) -> tuple[Fraction | float, bool]:
 def shuffled_within(draw: st.DrawFn, stream: Sequence[GroundFact], lateness: Fraction | int) -> list[GroundFact]:
     """The facts in an order of arrival in which none comes more than `lateness` after a fact that begins later.
 
-    Each fact is given a delay of at most `lateness`, and they arrive by begin plus delay.
+    Each fact is given a delay of at most `lateness`, and they arrive by begin plus delay; one without its left end begins
+    behind it.
     """
     delays = [draw(st.integers(0, 4)) * Fraction(lateness) / 4 for _ in stream]
-    order = sorted(range(len(stream)), key=lambda index: stream[index][2].low + delays[index])
+    order = sorted(range(len(stream)), key=lambda i: (stream[i][2].low + delays[i], stream[i][2].left_open))
     return [stream[index] for index in order]
