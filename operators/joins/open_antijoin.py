@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tidelog.operators.standing.sweeping import Place, Sweeping
+from tidelog.operators.standing.meeting import Meeting
+from tidelog.operators.standing.sweeping import Place
 from tidelog.operators.stores.coverage import Bounds
 from tidelog.plans.data.facts import Fact, Row
 
@@ -12,12 +13,12 @@ POSITIVE, NEGATIVE = 0, 1
 _NOW: Bounds = []
 
 
-class OpenAntiJoin(Sweeping):
+class OpenAntiJoin(Meeting):
     """`M' ← M ∧ not N`, with announcements at its ports and in what it sends.
 
     Intervals: those of `AntiJoin`, as far as both ports are known. Port 0 is M, port 1 is N; `key` and `match` as there. A
     row of M is announced when it has begun and nothing speaks against it, and taken back when it has ended or something
-    does; an event of M is looked at once, when its time is reached. State, beyond that of `Sweeping`: the rows of M that
+    does; an event of M is looked at once, when its time is reached. State, beyond that of `Meeting`: the rows of M that
     hold now, by key. Final: as far as both ports.
     """
 
@@ -45,13 +46,19 @@ class OpenAntiJoin(Sweeping):
         negated, key_of = self.holding[NEGATIVE], self._key
         return [event for event in dict.fromkeys(events) if key_of(event[0]) not in negated]
 
+    def enter(self, place: Place) -> None:
+        self.holding[place[0]][place[1]] = _NOW
+
+    def leave(self, place: Place) -> None:
+        del self.holding[place[0]][place[1]]
+
     def presume(self, until: int) -> None:
         """What of N holds behind what has been gone through does so without a gap, up to `until`."""
         self.lengthen(NEGATIVE, until)
 
     def begin(self, place: Place, held: dict[Row, bool]) -> None:
         port, row = place
-        self.holding[port][row] = _NOW
+        self.enter(place)
         if port == NEGATIVE:
             for other in self._positive.get(row, ()):
                 self.lose(other, held)
@@ -63,7 +70,7 @@ class OpenAntiJoin(Sweeping):
 
     def end(self, place: Place, held: dict[Row, bool]) -> None:
         port, row = place
-        del self.holding[port][row]
+        self.leave(place)
         if port == NEGATIVE:
             for other in self._positive.get(row, ()):
                 self.gain(other, held)

@@ -10,7 +10,8 @@ from tidelog.operators.joins.join import Join
 from tidelog.operators.joins.join_code import write_join
 from tidelog.operators.joins.join_scope import definitions
 from tidelog.operators.operator import behind
-from tidelog.operators.standing.sweeping import Place, Sweeping
+from tidelog.operators.standing.meeting import Meeting
+from tidelog.operators.standing.sweeping import Place
 from tidelog.operators.stores.amortised import LIMITS
 from tidelog.operators.stores.coverage import Bounds
 from tidelog.operators.stores.room import NoRoomError
@@ -22,13 +23,13 @@ _NOW: Bounds = [NEG, POS]
 """The times of a row that holds now, for code that is written for rows with times."""
 
 
-class OpenJoin(Sweeping):
+class OpenJoin(Meeting):
     """`M' ← M1 ∧ … ∧ Mn ∧ comparisons`, with announcements at its ports and in what it sends.
 
     Intervals: those of `Join`, as far as all ports are known, which is as far as what is announced holds. A row of the head
     is announced when the last of the rows that give it has begun, and taken back when one of them has ended. They meet by
     the code of `Join`; an event is looked up once, when its time is reached. What facts give beyond that is told at once,
-    too. State, beyond that of `Sweeping`: hash indexes over the rows that hold now, and a `Join` of what is beyond, which
+    too. State, beyond that of `Meeting`: hash indexes over the rows that hold now, and a `Join` of what is beyond, which
     gets nothing while one port has no facts beyond. Final: as far as all ports.
     """
 

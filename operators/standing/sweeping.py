@@ -4,23 +4,17 @@ This is how operators with several ports take announcements (`operators/stores/o
 begin or end to hold, these meet the rows of the other ports that hold then; in between, nothing is done about them. What
 comes out is told as far as all ports are known: announced when it begins, taken back when it ends, each row in the order of
 time.
-
-A fact of a single time point, an **event**, neither begins nor ends: once its time is reached, it meets what holds then by
-one look, and passes on as a fact.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from bisect import bisect_left
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
-from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from tidelog.operators.operator import Operator, behind
-from tidelog.operators.stores.by_time import ByTime
 from tidelog.operators.stores.coverage import Bounds, Coverage, merge, overlapping
 from tidelog.operators.stores.open_rows import OPEN, SHUT
 from tidelog.operators.stores.room import NoRoomError
@@ -31,23 +25,16 @@ Place = tuple[int, Row]
 """A port, and a row there, narrowed to what matters of it."""
 
 
-def _time(due: tuple[int, Fact]) -> int:
-    """When an event is due that has come at a port."""
-    return due[1][1]
-
-
 class Sweeping(Operator):
     """The ports' rows that hold now and those to come, and the rows that follow from those that hold now.
 
     State: for each row that holds or is to hold its ranges, and since when the rows that it stands for are open; when each
-    is to be looked at; events to come; the rows that follow, since when, and in how many ways. `slowest` is the port that is
+    is to be looked at; the rows that follow, since when, and in how many ways. `slowest` is the port that is
     known last.
     """
 
     __slots__ = (
         "_ahead",
-        "_events",
-        "_fresh",
         "_known",
         "_since",
         "_slowest",
@@ -69,8 +56,6 @@ class Sweeping(Operator):
         self._spells: list[dict[Row, _Spell]] = [{} for _ in range(ports)]
         self._turns: list[tuple[int, int, Place]] = []  # when a row may begin or end to hold
         self._turn = 0  # rows need not be comparable
-        self._fresh: list[list[Fact]] = [[] for _ in range(ports)]  # events of the last messages, as they came
-        self._events: list[ByTime[Fact]] = [ByTime() for _ in range(ports)]  # events that wait for their time
         self.ways: dict[Row, int] = {}  # what follows now, and in how many ways
         self._since: dict[Row, int] = {}  # since when that is announced
 
@@ -88,18 +73,6 @@ class Sweeping(Operator):
 
     def finish(self, held: dict[Row, bool]) -> None:
         """All that begins and ends at one time has done so."""
-
-    def meet(self, port: int, events: Sequence[Fact]) -> list[Fact]:
-        """What follows from events at a port with all else that holds at their times; only where `take_events` is called."""
-        raise NotImplementedError
-
-    def enter(self, place: Place) -> None:
-        """A row holds now, for others to meet it; only where events come at several ports."""
-        raise NotImplementedError
-
-    def leave(self, place: Place) -> None:
-        """A row that was entered does not hold any more."""
-        raise NotImplementedError
 
     def gain(self, row: Row, held: dict[Row, bool]) -> None:
         """A row follows in one more way."""
@@ -123,22 +96,6 @@ class Sweeping(Operator):
                 source, lo, hi = fact
                 self._take((port, row), source, lo, hi)
         return []
-
-    def take_events(self, port: int, events: Sequence[Fact]) -> None:
-        """Take facts of a single time point whose rows are narrowed: events, but for those of rows that change anyway."""
-        spells = self._spells[port]
-        if not spells:
-            self._fresh[port] += events
-            return
-        fresh = self._fresh[port]
-        whole: Sequence[Any] = events  # as in `Coverage.insert`
-        for event in whole:
-            taken: Fact = event
-            row, time, _ = taken
-            if row in spells:
-                self._take((port, row), row, time, time)
-            else:
-                fresh.append(event)
 
     def _take(self, place: Place, source: Row, lo: int, hi: int) -> None:
         port, row = place
@@ -220,17 +177,7 @@ class Sweeping(Operator):
             return []
         out: list[Fact] = []
         begun: dict[Row, None] = {}
-        turns, due = self._turns, self._due(known)
-        at = 0
-        while at < len(due):
-            time = due[at][1][1]
-            while turns and turns[0][0] <= time:
-                self._pass(turns[0][0], begun, out)
-            end = bisect_left(due, turns[0][0], at, key=_time) if turns else len(due)
-            self._meet_all(due[at:end], out)
-            at = end
-        while turns and turns[0][0] <= known:
-            self._pass(turns[0][0], begun, out)
+        self.go_through(known, begun, out)
         if known >= POS:
             for row, since in self._since.items():
                 out += [(row, since, POS)] if row in begun else [(row, since, SHUT), (row, since, POS)]
@@ -240,48 +187,10 @@ class Sweeping(Operator):
         self._known, self.frontier = known, self.promised(known)
         return out
 
-    def _due(self, known: int) -> list[tuple[int, Fact]]:
-        """The events whose times have been reached, each with its port, in the order of time; all others wait."""
-        before, due = self._known, list[tuple[int, Fact]]()
-        for port, (fresh, waiting) in enumerate(zip(self._fresh, self._events, strict=True)):
-            due += [(port, event) for event in waiting.reached(known)]
-            due += [(port, event) for event in fresh if before < event[1] <= known]
-            for event in fresh:
-                if event[1] > known:
-                    waiting.add(event[1], event)
-            fresh.clear()
-        due.sort(key=_time)
-        return due
-
-    def _meet_all(self, due: Sequence[tuple[int, Fact]], out: list[Fact]) -> None:
-        """Tell what follows from events between two changes; those of one time meet each other, too."""
-        ways, first = self.ways, due[0][0]
-        if due[-1][0] == first and len({port for port, _ in due}) == 1:
-            met = self.meet(first, [event for _, event in due])
-            out += [fact for fact in met if fact[0] not in ways] if ways else met
-        else:
-            for _, group in groupby(due, _time):
-                found: dict[Fact, None] = {}
-                entered: dict[Place, None] = {}
-                for port, event in group:
-                    found.update(dict.fromkeys(self.meet(port, [event])))
-                    place = port, event[0]
-                    if place not in entered and event[0] not in self.holding[port]:
-                        self.enter(place)
-                        entered[place] = None
-                for place in entered:
-                    self.leave(place)
-                out += [fact for fact in found if fact[0] not in ways]
-        if len(out) > self.room.rows:
-            raise NoRoomError(len(out))
-
-    def _wait(self) -> None:
-        """Let the events of the last messages wait for their times."""
-        for fresh, waiting in zip(self._fresh, self._events, strict=True):
-            for event in fresh:
-                if event[1] > self._known:
-                    waiting.add(event[1], event)
-            fresh.clear()
+    def go_through(self, known: int, begun: dict[Row, None], out: list[Fact]) -> None:
+        """Take all that begins and ends up to a time."""
+        while self._turns and self._turns[0][0] <= known:
+            self._pass(self._turns[0][0], begun, out)
 
     def reached(self) -> int:
         """How far can be gone through time."""
@@ -344,11 +253,7 @@ class Sweeping(Operator):
         return False
 
     def deadline(self) -> tuple[int, int] | None:
-        self._wait()
-        due = [first for events in self._events if (first := events.first()) is not None]
-        if self._turns:
-            due.append(self._turns[0][0])
-        return (self._slowest, min(due)) if due else None
+        return (self._slowest, self._turns[0][0]) if self._turns else None
 
     # --- what is held ---------------------------------------------------------------------------------------------------
 
@@ -357,17 +262,13 @@ class Sweeping(Operator):
 
     def entries(self) -> int:
         stored = sum((len(spell.bounds) >> 1) + len(spell.opened) for spells in self._spells for spell in spells.values())
-        return stored + len(self.ways) + sum(map(len, self._events)) + sum(map(len, self._fresh)) + self._ahead.entries()
+        return stored + len(self.ways) + self._ahead.entries()
 
     def state(self) -> dict[str, Any]:
-        self._wait()
         return {
             "spells": [[spell.state(row) for row, spell in spells.items()] for spells in self._spells],
             "holding": [[list(row) for row in rows] for rows in self.holding],
             "turns": [[time, port, list(row)] for time, _, (port, row) in sorted(self._turns, key=itemgetter(0, 1))],
-            "events": [
-                [[list(row), time] for time, facts in events.in_order() for row, _, _ in facts] for events in self._events
-            ],
             "since": [[list(row), since] for row, since in self._since.items()],
             "known": self._known,
             "ahead": self._ahead.snapshot(),
@@ -383,9 +284,6 @@ class Sweeping(Operator):
         self._turns = [(time, i, (port, tuple(row))) for i, (time, port, row) in enumerate(state["turns"])]
         heapify(self._turns)
         self._turn = len(self._turns)
-        for waiting, events in zip(self._events, state["events"], strict=True):
-            for row, time in events:
-                waiting.add(time, (tuple(row), time, time))
         self._since = {tuple(row): since for row, since in state["since"]}
         self._known = state["known"]
         self._ahead.restore(state["ahead"])
