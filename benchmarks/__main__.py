@@ -10,25 +10,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from benchmarks import (
-    aggregates,
-    asking,
-    builds,
-    durable,
-    events,
-    frames,
-    hot,
-    latency,
-    memory,
-    operators,
-    rules,
-    shortstop,
-    windows,
-)
+from benchmarks import builds
 from benchmarks.batch import suite as batch
 from benchmarks.figures import Figure, keep, print_table, show
 from benchmarks.hand import suite as hand
 from benchmarks.lars import suite
+from benchmarks.programs import aggregates, asking, large, memory, operators, rules, windows
+from benchmarks.runtime import durable, events, frames, hot, latency, shortstop, standing
 from benchmarks.spark import suite as spark
 
 
@@ -61,7 +49,23 @@ def main() -> None:
 
 def _run_own() -> None:
     figures: list[Figure] = []
-    own = (shortstop, windows, rules, events, hand, latency, memory, operators, aggregates, frames, asking, hot, durable)
+    own = (
+        shortstop,
+        windows,
+        rules,
+        events,
+        standing,
+        hand,
+        latency,
+        memory,
+        operators,
+        aggregates,
+        frames,
+        asking,
+        hot,
+        durable,
+        large,
+    )
     for benchmark in own:
         print(f"{benchmark.__name__} …", file=sys.stderr, flush=True)
         figures += benchmark.run()

@@ -18,9 +18,9 @@ from statistics import median, quantiles
 import anyio
 
 import tidelog
-from benchmarks import events, latency
 from benchmarks.figures import Figure, show
 from benchmarks.measure import cpu_by_turns, push_all
+from benchmarks.runtime import events, latency
 from tidelog import native
 from tidelog.plans.data.facts import Record
 from tidelog.runtime.sessions.session import Session

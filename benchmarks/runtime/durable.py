@@ -17,8 +17,8 @@ import anyio
 
 import tidelog
 from benchmarks.figures import Figure, show
-from benchmarks.shortstop import PROGRAM
-from benchmarks.traffic import SECONDS, as_text, traffic
+from benchmarks.runtime.shortstop import PROGRAM
+from benchmarks.runtime.traffic import SECONDS, as_text, traffic
 from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.runtime.journal.events import Taken, pack_events
 from tidelog.runtime.ports.durability import Changes, Input

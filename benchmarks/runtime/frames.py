@@ -1,7 +1,7 @@
 """A year of readings as an Arrow table: what a row costs on its way to the operators, beside other ways of handing it in.
 
 300,000 readings of fifty sensors, with timestamps. The way to the operators is reading the columns, and the intake:
-watermark, and sorting by predicate. Run alone: `python -m benchmarks.frames`.
+watermark, and sorting by predicate. Run alone: `python -m benchmarks.runtime.frames`.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ import msgspec
 import tidelog
 from benchmarks.figures import Figure, show
 from benchmarks.measure import Job, Run, cpu_by_turns
-from benchmarks.traffic import Report, as_json, as_text, traffic
+from benchmarks.runtime.traffic import Report, as_json, as_text, traffic
 
 PROGRAM = """
 NotPos(V) :- NotOnMap(V)
@@ -33,7 +33,7 @@ ShortStop(V) :- NotPos(V), Boxminus[1,1]Pos(V), Boxminus[2,2]Pos(V), Boxminus[3,
 Boxminus[5,5]NotPos(V)
 output ShortStop
 """
-S1 = Path(__file__).parents[2] / "shared" / "data" / "S1.txt"
+S1 = Path(__file__).parents[3] / "shared" / "data" / "S1.txt"
 TARGET = 12.0
 REPEATS = 5
 

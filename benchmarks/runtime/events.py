@@ -19,7 +19,9 @@ import msgspec
 import tidelog
 from benchmarks.figures import Figure, show
 from tidelog.operators.operator import Operator
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.facts import Fact
+from tidelog.plans.tree.syntax import Value
 from tidelog.runtime.ports.interfaces import EmitMode
 from tidelog.runtime.sessions.session import Session
 
@@ -33,11 +35,12 @@ TICK_UNITS = 30.0
 MODES: tuple[EmitMode, ...] = ("intervals", "changes")
 _NAME = "events"
 
-Event = tuple[str, list[str], int]
+Event = tuple[str, list[Value], int]
 
-ALIKE = {
+ALIKE: dict[str, tuple[str, str, list[Value]]] = {
     "other predicates": ("alarm{i}(X) :- boxminus[0,3] hot{i}(X).\n", "hot0", ["a"]),
     "other constants": ("alarm(X, c{i}) :- temp(X, c{i}).\n", "temp", ["a", "c0"]),
+    "other limits": ("alarm{i}(X) :- temp(X, V), V >= {i}.\n", "temp", ["a", 0]),
 }
 
 
@@ -90,7 +93,7 @@ def among(rule: str, count: int) -> tidelog.Plan:
     return tidelog.compile("timeline integer.\n" + "".join(rule.format(i=i) for i in range(count)))
 
 
-def each(predicate: str, row: list[str]) -> Callable[[int], Event]:
+def each(predicate: str, row: list[Value]) -> Callable[[int], Event]:
     return lambda number: (predicate, row, number)
 
 
@@ -151,9 +154,11 @@ def _ticks(count: int, emit: EmitMode) -> tuple[float, float]:
         times.append(time.perf_counter() - begin)
     receive, advance, calls = Operator.receive, Operator.advance, Counter[str]()
 
-    def counted(operator: Operator, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+    def counted(
+        operator: Operator, port: int, facts: Sequence[Fact], frontier: int, notices: Notices | None = None
+    ) -> list[Fact]:
         calls["receive"] += 1
-        return receive(operator, port, facts, frontier)
+        return receive(operator, port, facts, frontier, notices)
 
     def counted_advance(operator: Operator, frontiers: Sequence[int]) -> list[Fact]:
         calls["advance"] += 1

@@ -23,7 +23,7 @@ from benchmarks.lars.sessions import FullWindow, collecting_seldom
 from benchmarks.lars.streams import pairs
 from benchmarks.measure import Run, cpu_by_turns
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.emission.emission import emission
+from tidelog.runtime.emission.modes import emission
 
 WINDOW, TICKS, REPEATS = 20, 20, 5
 RATE, THIN = 800, 200
