@@ -30,11 +30,11 @@ HOT = (
     ),
     "tidelog/operators/grouped/counting/window.py",  # what inherits from a compiled class is compiled
     *(f"tidelog/operators/sld/comparisons/{name}.py" for name in ("systems", "values")),
-    *(f"tidelog/runtime/emission/{name}.py" for name in ("agenda", "emission", "growing", "points")),
+    *(f"tidelog/runtime/emission/{name}.py" for name in ("agenda", "emission", "growing", "points", "standing_runs")),
     *(f"tidelog/runtime/intake/{name}.py" for name in ("admitting", "intake", "source_state", "tracks", "watermarks")),
     *(
         f"tidelog/runtime/network/{name}.py"
-        for name in ("graph", "network", "outlet", "prospects", "readers", "row_prospects", "units")
+        for name in ("choosing", "graph", "network", "outlet", "prospects", "readers", "row_prospects", "units")
     ),
 )
 

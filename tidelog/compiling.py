@@ -15,6 +15,7 @@ from tidelog import connectors
 from tidelog.plans.checks.check import check_beside
 from tidelog.plans.compiling.compile import DEFAULT_RESOLUTION, compile_program
 from tidelog.plans.data.facts import Record
+from tidelog.plans.data.uncollected import uncollected
 from tidelog.plans.diagnostics.errors import DataError, Diagnostic, ProgramError, Span
 from tidelog.plans.language.parser import MAX_PROGRAM, parse, parse_what_reads
 from tidelog.plans.plan.plan import Plan
@@ -31,6 +32,7 @@ QUERY = "<query>"
 _FIXED_TIME = re.compile(r"@\s*-?[0-9][0-9./]*(?=\s*\.\Z)")
 
 
+@uncollected()
 def compile(
     text: str,
     *,
@@ -74,6 +76,7 @@ def _compile(program: Program, folder: Path, outputs: bool, depth: int | None) -
     return replace(plan, unfoldings=_unfold_all(plan))
 
 
+@uncollected()
 def compile_batch(
     text: str,
     *,

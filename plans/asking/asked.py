@@ -16,7 +16,8 @@ from tidelog.plans.normal.times.resolve_times import resolve_times
 from tidelog.plans.plan.questions import Question
 from tidelog.plans.tree.names import head_predicate, predicates
 from tidelog.plans.tree.syntax import Aggregate, Ask, Atom, Latest, Program, Rule
-from tidelog.plans.tree.walk import atoms, statements_of, subformulas
+from tidelog.plans.tree.traverse import subformulas
+from tidelog.plans.tree.walk import atoms, statements_of
 
 
 def questions_of(

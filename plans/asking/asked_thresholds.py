@@ -42,7 +42,7 @@ MOST_WAYS = 64
 def name_thresholds(rules: Sequence[Rule]) -> tuple[Rule, ...]:
     """The rules with an atom in place of each threshold that facts can be named for, and the rules for these atoms."""
     taken = {name for rule in rules for part in (rule.head, *rule.body) for name in predicates(part)}
-    fresh = FreshNames(taken)
+    fresh = FreshNames(frozenset(taken))
     made = (each for rule in rules for each in _Namer(partial(fresh.name, rule), taken).rules(rule))
     return tuple(dict.fromkeys(made))
 

@@ -10,8 +10,8 @@ from tidelog.plans.language.printing import format_function
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.names import variables
 from tidelog.plans.tree.scopes import bound
-from tidelog.plans.tree.traverse import children
-from tidelog.plans.tree.walk import atoms, leaves, occurrences, statements_of, subformulas
+from tidelog.plans.tree.traverse import children, subformulas
+from tidelog.plans.tree.walk import atoms, leaves, occurrences, statements_of
 
 Held = syntax.Aggregate | syntax.Latest
 
@@ -91,9 +91,11 @@ def _check_window(part: Held, what: str) -> Iterator[Diagnostic]:
 def _check_locals(parts: Iterable[syntax.Formula], outside: Iterable[syntax.Formula]) -> Iterator[Diagnostic]:
     """The variables of an aggregate's formula, but for those of `by`, are no one's outside; one of that name is another."""
     parts = list(parts)
+    found = [part for formula in parts for part in _outermost(formula)]
+    if not found:
+        return
     around = list(outside)
     binding = set(bound(*parts))
-    found = [part for formula in parts for part in _outermost(formula)]
     for part in found:
         own = {variable.name for variable in part.by}
         local = set(variables(part.operand)) - own

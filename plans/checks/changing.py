@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from tidelog.plans.diagnostics.errors import Diagnostic
 from tidelog.plans.language.printing import format_term
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.traverse import children
-from tidelog.plans.tree.walk import atom_leaves, leaves, statements_of, subformulas
+from tidelog.plans.tree.traverse import children, subformulas
+from tidelog.plans.tree.walk import atom_leaves, leaves, statements_of
 
 _Fields = Mapping[str, tuple[syntax.Field, ...]]
 _Leaf = syntax.Variable | syntax.Wildcard

@@ -7,8 +7,8 @@ from difflib import get_close_matches
 
 from tidelog.plans.diagnostics.errors import Diagnostic, Note, Span
 from tidelog.plans.tree import syntax
+from tidelog.plans.tree.traverse import subformulas as below
 from tidelog.plans.tree.walk import atoms, derived, name_span, statements_of
-from tidelog.plans.tree.walk import subformulas as below
 
 MAX_CANDIDATES = 2000
 """Among more names than this the nearest is not looked for."""

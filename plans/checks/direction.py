@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from tidelog.plans.diagnostics.errors import Diagnostic, Span
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.walk import statements_of, subformulas
+from tidelog.plans.tree.traverse import subformulas
+from tidelog.plans.tree.walk import statements_of
 
 _ONE_BOUND = re.compile(r"(?P<word>always|sometime)\s*\[\s*(?P<time>\d[^,\]]*?)\s*\]", re.IGNORECASE)
 

@@ -11,7 +11,8 @@ from tidelog.plans.data.timeline import LIMIT, format_interval, format_time
 from tidelog.plans.diagnostics.errors import Diagnostic, Span
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.literals import UNIT_SECONDS
-from tidelog.plans.tree.walk import statements_of, subformulas
+from tidelog.plans.tree.traverse import subformulas
+from tidelog.plans.tree.walk import statements_of
 
 _MIRROR = {
     "diamondminus": "diamondplus",

@@ -8,8 +8,8 @@ from tidelog.plans.diagnostics.errors import Diagnostic, Note
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.scopes import bound
 from tidelog.plans.tree.traverse import children
+from tidelog.plans.tree.traverse import subformulas as below
 from tidelog.plans.tree.walk import Occurrence, Role, atom_leaves, leaves, occurrences, statements_of
-from tidelog.plans.tree.walk import subformulas as below
 
 _WHERE: dict[Role, str] = {"negated": "under `not`", "compared": "in a comparison"}
 
@@ -26,18 +26,17 @@ def check_safety(program: syntax.Program) -> Iterator[Diagnostic]:
 
 def _check_rule(rule: syntax.Rule) -> Iterator[Diagnostic]:
     known = _bound(rule.body, frozenset())
-    inside = [occurrence for part in rule.body for occurrence in occurrences(part)]
     reported = {name for part in rule.body for name in _local(part)}  # told by `check_aggregates`
     for atom in below(rule.head):
         if isinstance(atom, syntax.Atom):
-            yield from _check_head(atom, known, inside, reported)
+            yield from _check_head(atom, known, rule.body, reported)
     for occurrence in _unbound(rule.body, known):
         variable = occurrence.variable
         if isinstance(variable, syntax.Wildcard):
             yield Diagnostic("unsafe-variable", "`_` cannot be compared", variable.span, "unbound", help="name it")
         elif variable.name not in reported:
             reported.add(variable.name)
-            yield _unbound_in_body(variable, occurrence.role, inside)
+            yield _unbound_in_body(variable, occurrence.role, rule.body)
 
 
 def _local(formula: syntax.Formula) -> Iterator[str]:
@@ -50,7 +49,7 @@ def _local(formula: syntax.Formula) -> Iterator[str]:
 
 
 def _check_head(
-    atom: syntax.Atom, bound: frozenset[str], inside: Sequence[Occurrence], reported: set[str]
+    atom: syntax.Atom, bound: frozenset[str], body: Sequence[syntax.Formula], reported: set[str]
 ) -> Iterator[Diagnostic]:
     for leaf in atom_leaves(atom):
         if isinstance(leaf, syntax.Wildcard):
@@ -62,7 +61,7 @@ def _check_head(
             is_time = atom.at is not None and leaf is atom.at.variable
             example = f"zone(X)@{leaf.name}" if is_time else f"zone({leaf.name})"
             help = f"add a positive atom with `{leaf.name}`, such as `{example}`"
-            notes = tuple(_notes(leaf.name, inside))
+            notes = tuple(_notes(leaf.name, _occurrences(body)))
             yield Diagnostic("unsafe-variable", message, leaf.span, "unbound", notes, help)
 
 
@@ -82,8 +81,12 @@ def _notes(name: str, inside: Sequence[Occurrence]) -> Iterator[Note]:
             return
 
 
-def _unbound_in_body(variable: syntax.Variable, role: Role, inside: Sequence[Occurrence]) -> Diagnostic:
-    name = variable.name
+def _occurrences(body: Iterable[syntax.Formula]) -> list[Occurrence]:
+    return [occurrence for part in body for occurrence in occurrences(part)]
+
+
+def _unbound_in_body(variable: syntax.Variable, role: Role, body: Iterable[syntax.Formula]) -> Diagnostic:
+    name, inside = variable.name, _occurrences(body)
     message = f"variable `{name}` {_WHERE.get(role, 'in a comparison')} is bound by no positive body atom"
     help = f"add a positive atom with `{name}`, such as `zone({name})`"
     if role == "negated":

@@ -10,8 +10,8 @@ from tidelog.plans.analysis.recursion.components import components
 from tidelog.plans.diagnostics.errors import Diagnostic, Span
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.thresholds import mark_thresholds
-from tidelog.plans.tree.traverse import children
-from tidelog.plans.tree.walk import atoms, head_atom, statements_of, subformulas
+from tidelog.plans.tree.traverse import children, subformulas
+from tidelog.plans.tree.walk import atoms, head_atom, statements_of
 
 _Dependencies = Mapping[str, Mapping[str, Span | None]]
 """For each predicate, those that its rules read: with the place of a negated one, None where it is not negated."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from tidelog.plans.diagnostics.errors import Diagnostic, Span
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.walk import statements_of, subformulas
+from tidelog.plans.tree.traverse import subformulas
+from tidelog.plans.tree.walk import statements_of
 
 Found = tuple[str, Span]
 """What integer timelines alone have, and where."""

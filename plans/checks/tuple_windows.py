@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from tidelog.plans.diagnostics.errors import Diagnostic
 from tidelog.plans.language.printing import format_predicate
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.walk import derived, name_span, statements_of, subformulas
+from tidelog.plans.tree.traverse import subformulas
+from tidelog.plans.tree.walk import derived, name_span, statements_of
 
 
 def check_tuple_windows(program: syntax.Program) -> Iterator[Diagnostic]:

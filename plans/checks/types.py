@@ -8,7 +8,7 @@ from typing import Literal
 from tidelog.plans.diagnostics.errors import Diagnostic
 from tidelog.plans.language.printing import format_formula, format_function, format_term
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.traverse import children
+from tidelog.plans.tree.traverse import children, subformulas
 from tidelog.plans.tree.walk import atoms, leaves, statements_of
 
 Kind = Literal["text", "number"]
@@ -147,23 +147,22 @@ def _comparisons(formula: syntax.Formula, kinds: _Kinds) -> Iterator[Diagnostic]
 
 def _summed(formula: syntax.Formula, declared: _Declared) -> Iterator[Diagnostic]:
     """Texts of which an aggregate wants a sum, or what is computed from one."""
-    if isinstance(formula, syntax.Aggregate) and formula.function in NUMERIC and formula.argument is not None:
-        kinds = dict(_bound(formula.operand, declared))
-        for leaf in leaves(formula.argument):
+    for part in subformulas(formula):
+        if not isinstance(part, syntax.Aggregate) or part.function not in NUMERIC or part.argument is None:
+            continue
+        kinds = dict(_bound(part.operand, declared))
+        for leaf in leaves(part.argument):
             if isinstance(leaf, syntax.Variable) and kinds.get(leaf.name) == "text":
-                message = f"`{format_function(formula)}` is of numbers, but `{leaf.name}` is a text"
+                message = f"`{format_function(part)}` is of numbers, but `{leaf.name}` is a text"
                 help = "`count()`, `distinct`, `min`, `max`, `first` and `last` take texts"
                 yield Diagnostic("text-summed", message, leaf.span, "a text", help=help)
-    for child in children(formula):
-        yield from _summed(child, declared)
 
 
 def _comparison(comparison: syntax.Comparison, kinds: _Kinds) -> Iterator[Diagnostic]:
-    shown = f"`{format_formula(comparison)}` never holds"
     for side in (comparison.left, comparison.right):
         texts = [leaf.name for leaf in leaves(side) if isinstance(leaf, syntax.Variable) and kinds.get(leaf.name) == "text"]
         if isinstance(side, syntax.Arithmetic) and texts:
-            yield _warning(f"{shown}: `{texts[0]}` is a text", comparison, "compute with numbers alone")
+            yield _warning(f"{_never(comparison)}: `{texts[0]}` is a text", comparison, "compute with numbers alone")
             return
     left, right = (_kind(side, kinds) for side in (comparison.left, comparison.right))
     if comparison.operator != "!=" and left and right and left != right:
@@ -171,7 +170,12 @@ def _comparison(comparison: syntax.Comparison, kinds: _Kinds) -> Iterator[Diagno
         constants = [side for side in (comparison.left, comparison.right) if isinstance(side, syntax.Constant)]
         wanted = right if constants[:1] == [comparison.left] else left
         help = _unquoted(constants[0], wanted) if constants else ""
-        yield _warning(f"{shown}: {words}", comparison, help or "compare texts with texts, and numbers with numbers")
+        help = help or "compare texts with texts, and numbers with numbers"
+        yield _warning(f"{_never(comparison)}: {words}", comparison, help)
+
+
+def _never(comparison: syntax.Comparison) -> str:
+    return f"`{format_formula(comparison)}` never holds"
 
 
 def _kind(expression: syntax.Expression, kinds: _Kinds) -> Kind | None:

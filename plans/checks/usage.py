@@ -53,10 +53,12 @@ def _needed(program: syntax.Program, rules: tuple[syntax.Rule, ...]) -> set[str]
 def check_singletons(program: syntax.Program) -> Iterator[Diagnostic]:
     """A variable that occurs once joins nothing: perhaps it is misspelt."""
     for rule in statements_of(program, syntax.Rule):
-        found = [occurrence for part in (rule.head, *rule.body) for occurrence in occurrences(part)]
-        count = Counter(item.variable.name for item in found if isinstance(item.variable, syntax.Variable))
-        times = {atom.at.variable.name for atom in atoms(rule.head, *rule.body) if atom.at is not None}
         inside = [item for part in rule.body for item in occurrences(part)]
+        found = [*occurrences(rule.head), *inside]
+        count = Counter([item.variable.name for item in found if isinstance(item.variable, syntax.Variable)])
+        if 1 not in count.values():
+            continue
+        times = {atom.at.variable.name for atom in atoms(rule.head, *rule.body) if atom.at is not None}
         for item in inside:
             variable = item.variable
             if not isinstance(variable, syntax.Variable) or item.role not in ("positive", "left"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -17,6 +16,7 @@ from tidelog.plans.compiling.fusing import fuse
 from tidelog.plans.compiling.only_asked import as_warnings, blamed, chooses_outputs, outputs_without
 from tidelog.plans.compiling.pieces import tell_in_pieces
 from tidelog.plans.data.facts import PredicateSchema, Record, Row, Schema
+from tidelog.plans.data.refining import common_divisor
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import DataError, Diagnostic, ProgramError, Span
 from tidelog.plans.language.printing import format_statement
@@ -39,7 +39,7 @@ from tidelog.plans.tree.syntax import (
     Unary,
     Visits,
 )
-from tidelog.plans.tree.traverse import children
+from tidelog.plans.tree.traverse import subformulas
 
 DEFAULT_RESOLUTION = Fraction(1, 1_000_000)
 
@@ -90,6 +90,8 @@ class Compiler:
     depth: int | None = None
     problems: list[Diagnostic] = field(default_factory=list)
     steps: dict[str, Step] = field(default_factory=dict)
+    shapes: dict[int, tuple[Shape, tuple[str, ...]]] = field(default_factory=dict)
+    """The shape of each rule, by the rule's `id`, and what it reads."""
 
     def __post_init__(self) -> None:
         self.timeline = self._choose_timeline()
@@ -220,7 +222,7 @@ class Compiler:
 
     def _add_rule(self, name: str, rule: Rule, source: Rule) -> None:
         try:
-            shape, reads = shape_of(rule, self.timeline)
+            shape, reads = self._shape_of(rule)
         except DataError as error:
             self._problem("bad-interval", error, rule.span)
             return
@@ -232,7 +234,14 @@ class Compiler:
         if isinstance(shape, TupleShape):
             feeds += (Feed("arrivals"), Feed("start")) if shape.part == "points" else (Feed("arrivals"),)
         predicate = rule.head.predicate if isinstance(rule.head, Atom) else name
-        self.steps[name] = Step(name, predicate, shape, feeds, format_statement(rule), format_statement(source))
+        text = format_statement(rule)
+        self.steps[name] = Step(name, predicate, shape, feeds, text, text if source is rule else format_statement(source))
+
+    def _shape_of(self, rule: Rule) -> tuple[Shape, tuple[str, ...]]:
+        found = self.shapes.get(id(rule))
+        if found is None:
+            found = self.shapes[id(rule)] = shape_of(rule, self.timeline)
+        return found
 
     def _shortest_reader(self) -> dict[str, int]:
         """The `reach` of each predicate that only ◇ reads: how long a gap all of its readers bridge (Algorithm 6)."""
@@ -240,7 +249,7 @@ class Compiler:
         visible = {*self.normal.outputs, *self.normal.constraints}
         for rule in self.normal.rules:
             try:
-                shape, reads = shape_of(rule, self.timeline)
+                shape, reads = self._shape_of(rule)
             except DataError:
                 continue  # reported where its step is added
             for predicate in reads:
@@ -277,12 +286,8 @@ def choose_timeline(
         return Timeline("integer", Fraction(1), declared.unit, declared.rounding)
     resolution = declared.resolution or undeclared
     for number in (*_numbers(normal), *also):
-        resolution = _common_divisor(resolution, number)
+        resolution = common_divisor(resolution, number)
     return Timeline("rational", resolution or Fraction(1), declared.unit)
-
-
-def _common_divisor(a: Fraction, b: Fraction) -> Fraction:
-    return Fraction(math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)
 
 
 def _numbers(normal: NormalProgram) -> Iterable[Fraction]:
@@ -299,12 +304,11 @@ def _numbers(normal: NormalProgram) -> Iterable[Fraction]:
 
 
 def _times_in(formula: Formula) -> Iterable[Fraction]:
-    if isinstance(formula, Unary | Binary):
-        yield from _ends(formula.interval)
-    elif isinstance(formula, Latest) and isinstance(formula.window.size, Fraction) and formula.window.size:
-        yield formula.window.size
-    for child in children(formula):
-        yield from _times_in(child)
+    for part in subformulas(formula):
+        if isinstance(part, Unary | Binary):
+            yield from _ends(part.interval)
+        elif isinstance(part, Latest) and isinstance(part.window.size, Fraction) and part.window.size:
+            yield part.window.size
 
 
 def _ends(interval: Interval) -> Iterable[Fraction]:
@@ -318,14 +322,13 @@ def _arities(normal: NormalProgram) -> dict[str, int]:
     arities: dict[str, int] = {}
 
     def note(formula: Formula) -> None:
-        if isinstance(formula, Atom):
-            arities.setdefault(formula.predicate, len(formula.arguments))
-        elif isinstance(formula, Truth) and formula.value:
-            arities.setdefault(TOP, 0)
-        elif isinstance(formula, Visits):
-            note(formula.atom)
-        for child in children(formula):
-            note(child)
+        for part in subformulas(formula):
+            if isinstance(part, Atom):
+                arities.setdefault(part.predicate, len(part.arguments))
+            elif isinstance(part, Truth) and part.value:
+                arities.setdefault(TOP, 0)
+            elif isinstance(part, Visits):
+                note(part.atom)
 
     for declaration in normal.declarations:
         arities.setdefault(declaration.predicate, len(declaration.fields))

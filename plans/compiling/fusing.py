@@ -20,15 +20,16 @@ def fuse(
 ) -> tuple[Step, ...]:
     """The steps, those of them as one that are a latch; `rules` are the program's in normal form.
 
-    What it sends are announcements, so all that it feeds has to take them; what switches off comes as facts alone.
+    What it sends is told by notices, so all that it feeds has to take them; what switches off comes as facts alone.
     """
     by_name = {step.id: step for step in steps}
-    written = {format_statement(rule): rule for rule in rules}
+    written: dict[str, Rule] = {}
     found: dict[str, Step] = {}
     spared: set[str] = set()
     for step in steps:
         parts = _parts(step, by_name, touch)
         if parts is not None and step.id in announcing and not announcing[parts[0].id].is_fed:
+            written = written or {format_statement(rule): rule for rule in rules}
             found[step.id] = _latch(step, parts[0], written)
             spared |= {part.id for part in parts}
     return _without(spared - set(watched), [found.get(step.id, step) for step in steps])
@@ -75,5 +76,5 @@ def _without(spared: Collection[str], steps: Sequence[Step]) -> tuple[Step, ...]
     for step in reversed(steps):
         if step.id not in spared or step.id in read:
             kept.append(step)
-            read |= {feed.name for feed in step.inputs if feed.kind == "step"}
+            read.update(step.feeders)
     return tuple(reversed(kept))

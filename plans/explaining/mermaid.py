@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.plans.data.timeline import format_time
-from tidelog.plans.explaining.steps import PortView, StepView, shared_text, views_of
+from tidelog.plans.explaining.steps import PortView, StepView, feed_text, shared_text, views_of
 from tidelog.plans.language.printing import format_formula, format_statement
 from tidelog.plans.plan.plan import Feed, Plan
 
@@ -24,7 +23,7 @@ def explain_mermaid(plan: Plan) -> str:
     feeds |= dict.fromkeys(Feed("stream", name) for question in plan.questions for name in sorted(question.inputs))
     inputs = {feed: f"i{i}" for i, feed in enumerate(feeds)}
     lines = ["flowchart LR"]
-    lines += [f'  {name}(["{escape(_feed(feed))}"])' for feed, name in inputs.items()]
+    lines += [f'  {name}(["{escape(feed_text(feed))}"])' for feed, name in inputs.items()]
     lines += ['  subgraph task0 ["one task"]'] if views else []
     lines += [f"    {_node(view, names)}" for view in views if view.loop is None]
     lines += _subgraphs(plan, views, names)
@@ -44,17 +43,8 @@ def escape(text: str) -> str:
     return "".join(char if char.isalnum() or char in _PLAIN else f"#{ord(char)};" for char in text)
 
 
-def _feed(feed: Feed) -> str:
-    return f"stream {feed.kind}" if feed.kind in ("start", "clock", "arrivals") else f"{feed.kind} {feed.name}"
-
-
 def _node(view: StepView, names: dict[str, str]) -> str:
-    parts = [view.id, f"{view.operator} {view.parameters}".rstrip()]
-    if view.delay:
-        parts.append(f"delay {format_time(view.delay)}")
-    if view.reach is not None:
-        parts.append(f"#-facts over gaps of up to {format_time(view.reach)}")
-    parts += [f"stored once {shared_text(store)}" for store in view.shared]
+    parts = [*view.lines(), *(f"stored once {shared_text(store)}" for store in view.shared)]
     return f'{names[view.id]}["{"<br/>".join(map(escape, parts))}"]'
 
 

@@ -9,10 +9,10 @@ from tidelog.plans.data.timeline import format_time
 from tidelog.plans.explaining.json import explain_json, explain_program
 from tidelog.plans.explaining.mermaid import explain_mermaid
 from tidelog.plans.explaining.showing.graphs import plan_picture
-from tidelog.plans.explaining.steps import PortView, StepView, listed, shared_text, views_of
+from tidelog.plans.explaining.steps import PortView, StepView, feed_text, listed, shared_text, views_of
 from tidelog.plans.language.printing import format_formula, format_predicate, format_program, format_statement
 from tidelog.plans.normal.program import as_program
-from tidelog.plans.plan.plan import Feed, Loop, Plan, Step
+from tidelog.plans.plan.plan import Loop, Plan, Step
 from tidelog.plans.plan.questions import Question
 from tidelog.plans.tree.syntax import Program, TimelineDeclaration
 
@@ -87,7 +87,7 @@ def _loop(loop: Loop, steps: Mapping[str, Step], plan: Plan) -> Iterator[str]:
     yield f"  holds:   {', '.join(loop.holds) or 'none'}"
     announcing = [name for name in loop.members if name in plan.announcing]
     if announcing:
-        yield f"  open:    takes announcements; {', '.join(announcing)} announced"
+        yield f"  open:    takes notices; {', '.join(announcing)} announced"
 
 
 def _step(view: StepView) -> Iterator[str]:
@@ -112,13 +112,6 @@ def _step(view: StepView) -> Iterator[str]:
 
 def _port(port: PortView) -> str:
     return f"{port.role}: {feed_text(port.feed)}" if port.role else feed_text(port.feed)
-
-
-def feed_text(feed: Feed) -> str:
-    """What feeds a port: a step's id, `stream p`, `facts p`, `stream start`, `stream clock`, `stream arrivals`."""
-    if feed.kind in ("start", "clock", "arrivals"):
-        return f"stream {feed.kind}"
-    return feed.name if feed.kind == "step" else f"{feed.kind} {format_predicate(feed.name)}"
 
 
 def _delay(view: StepView) -> str:

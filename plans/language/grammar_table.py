@@ -15,9 +15,9 @@ from pkgutil import get_data
 from typing import Any, cast
 
 import lark
-from lark import Lark, Transformer
+from lark import Lark, TextSlice, Transformer
 from lark.grammar import Rule
-from lark.lexer import TerminalDef
+from lark.lexer import Lexer, LexerState, LexerThread, LineCounter, TerminalDef
 
 STARTS = ("rule", "fact", "directive")
 _SHIFT = 0
@@ -28,7 +28,7 @@ def load_grammar(transformer: Transformer[Any, Any]) -> Lark:
     text = _read("grammar.lark")
     table = json.loads(_read("grammar.json"))
     if (table["grammar"], table["lark"]) != (_digest(text), lark.__version__):
-        return _compile(text, transformer)
+        return _compile(text, transformer, _plugins=_PLUGINS)
     return Lark.load(cast(Any, _as_lark_has_it(table["parser"], transformer)))
 
 
@@ -50,18 +50,32 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def _compile(text: str, transformer: Transformer[Any, Any] | None) -> Lark:
-    options: dict[str, Any] = {"parser": "lalr", "lexer": "contextual", "maybe_placeholders": False}
+def _compile(text: str, transformer: Transformer[Any, Any] | None, **plugins: Any) -> Lark:
+    options: dict[str, Any] = {"parser": "lalr", "lexer": "contextual", "maybe_placeholders": False, **plugins}
     return Lark(text, start=list(STARTS), transformer=transformer, **options)
 
 
+class _Thread(LexerThread):
+    """Reads a piece of a text from its begin, without counting the lines before it: places are offsets alone."""
+
+    @classmethod
+    def from_text(cls, lexer: Lexer, text_or_slice: Any) -> _Thread:
+        counter = cast(Any, LineCounter)("\n")
+        piece: TextSlice[str] = TextSlice.cast_from(text_or_slice)
+        counter.char_pos = piece.start
+        return cls(lexer, LexerState(piece, counter))
+
+
+_PLUGINS = {"LexerThread": _Thread}
+
+
 def _as_lark_has_it(parser: dict[str, Any], transformer: Transformer[Any, Any]) -> dict[str, Any]:
-    """JSON with the numbers as keys that JSON cannot have, and the one option that is no data."""
+    """JSON with the numbers as keys that JSON cannot have, and the options that are no data."""
     parser["memo"] = _numbered(parser["memo"])
     table = parser["data"]["parser"]["parser"]
     table["tokens"] = _numbered(table["tokens"])
     table["states"] = {int(state): _numbered(row) for state, row in table["states"].items()}
-    parser["data"]["options"]["transformer"] = transformer
+    parser["data"]["options"] |= {"transformer": transformer, "_plugins": _PLUGINS}
     return parser
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import count
 from typing import Any
 
 from tidelog.plans.diagnostics.errors import NOWHERE, Span
 from tidelog.plans.language.statements import MAX_DEPTH
-from tidelog.plans.tree.names import variables
+from tidelog.plans.tree.names import fresh_name, variables
 from tidelog.plans.tree.syntax import (
     Aggregate,
     AggregateFunction,
@@ -26,7 +25,7 @@ from tidelog.plans.tree.syntax import (
     Variable,
     WindowSize,
 )
-from tidelog.plans.tree.traverse import children, conjoin, rebuild, spliced
+from tidelog.plans.tree.traverse import conjoin, rebuild, spliced, subformulas
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +121,7 @@ class _Lifter:
         )
 
     def _fresh(self, base: str) -> str:
-        name = next(new for n in count(1) if (new := base if n == 1 else f"{base}{n}") not in self._names)
+        name = fresh_name(base, self._names)
         self._names.add(name)
         return name
 
@@ -136,11 +135,10 @@ def _measures(expression: Any) -> Iterator[Measure]:
 
 
 def _measures_in(formula: Formula) -> Iterator[Measure]:
-    if isinstance(formula, Comparison):
-        yield from _measures(formula.left)
-        yield from _measures(formula.right)
-    for child in children(formula):
-        yield from _measures_in(child)
+    for part in subformulas(formula):
+        if isinstance(part, Comparison):
+            yield from _measures(part.left)
+            yield from _measures(part.right)
 
 
 def _has_measure(formula: Formula) -> bool:

@@ -17,6 +17,7 @@ from tidelog.plans.language.grammar_table import load_grammar
 from tidelog.plans.language.measures import lift
 from tidelog.plans.language.statements import MAX_DEPTH, RawStatement, split_statements
 from tidelog.plans.language.syntax_errors import explain
+from tidelog.plans.language.templates import Templates
 from tidelog.plans.language.tree_builder import TreeBuilder
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.literals import Refusal
@@ -24,7 +25,7 @@ from tidelog.plans.tree.literals import Refusal
 MAX_PROGRAM = 4 * 1024 * 1024
 """The most bytes, as UTF-8, that a program may have."""
 MAX_STATEMENTS = 20_000
-"""The most statements that a program may have: reading and checking one takes about a millisecond."""
+"""The most statements that a program may have: reading, checking and compiling one takes up to a millisecond."""
 MAX_DIAGNOSTICS = 100
 """After so many syntax errors the rest of the text is not read."""
 
@@ -59,8 +60,9 @@ def parse_what_reads(text: str, name: str = "<program>") -> tuple[syntax.Program
         return syntax.Program((), name, text), [problem]
     statements: list[syntax.Statement] = []
     problems: list[Diagnostic] = []
+    templates = Templates(_read)
     for raw in pieces:
-        parsed = _parse_statement(text, raw)
+        parsed = _parse_statement(text, raw, templates)
         if not isinstance(parsed, tuple):
             statements.append(parsed)
             continue
@@ -70,18 +72,26 @@ def parse_what_reads(text: str, name: str = "<program>") -> tuple[syntax.Program
     return syntax.Program(tuple(statements), name, text), problems[:MAX_DIAGNOSTICS]
 
 
-def _parse_statement(text: str, raw: RawStatement) -> syntax.Statement | tuple[Diagnostic, ...]:
+def _parse_statement(text: str, raw: RawStatement, templates: Templates) -> syntax.Statement | tuple[Diagnostic, ...]:
     if raw.problem is not None:
         return (raw.problem,)
+    made = templates.statement(text, raw)
+    if made is not None:
+        return made
     try:
-        piece = TextSlice(text, raw.start, raw.end)
-        statement = cast(syntax.Statement, grammar().parse(cast(Any, piece), start=raw.kind))
-        _check_depth(statement)
-        return lift(statement) if isinstance(statement, syntax.Rule) else statement
+        return _read(text, raw)
     except Refusal as refusal:
         return refusal.diagnostics
     except UnexpectedInput as error:
         return (explain(text, raw, error),)
+
+
+def _read(text: str, raw: RawStatement) -> syntax.Statement:
+    """The tree of one statement; raises Refusal or lark's UnexpectedInput for what cannot be read."""
+    piece = TextSlice(text, raw.start, raw.end)
+    statement = cast(syntax.Statement, grammar().parse(cast(Any, piece), start=raw.kind))
+    _check_depth(statement)
+    return lift(statement) if isinstance(statement, syntax.Rule) else statement
 
 
 def _check_depth(statement: syntax.Statement) -> None:

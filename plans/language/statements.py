@@ -29,6 +29,12 @@ _TOKEN = re.compile(
     r"|(?P<implies>:-)|(?P<dots>(?<=[0-9])\.\.(?=[0-9]))|(?P<stop>\.(?![0-9]))|(?P<open>[(\[])|(?P<close>[)\]])"
     r"|(?P<operator>[-+*/@,<>=!])|(?P<other>.)",
 )
+_TEXT = re.compile(r'"(?:[^"\\\n]|\\[^\n])*+"')
+_PLAIN = re.compile(
+    r"[ \t\f\r\n]*+(?P<statement>(?P<first>[A-Za-z_][A-Za-z0-9_]*+)"
+    rf"(?:[^\n.%\"']++|\.(?=[0-9])|{_TEXT.pattern})*+)\.(?![0-9.])"
+)
+"""A statement on one line that has its full stop, no comments and nothing in single quotes."""
 _METRIC = frozenset(["diamondminus", "diamondplus", "boxminus", "boxplus", "sometime", "always", "since", "until"])
 _UNFINISHED = _METRIC | {"not", "in", "mod", "over", "by"}
 """Words after which a statement goes on, even on the next line."""
@@ -80,6 +86,9 @@ class Scanner:
         """Every statement in order; an empty one (`.` alone) is none. One that is too long is the last to be read."""
         text = self._text
         while self._position < len(text):
+            if self._start < 0 and (plain := self._plain()) is not None:
+                yield plain
+                continue
             match = _TOKEN.match(text, self._position)
             if match is None:  # `other` and `newline` together match every character
                 break
@@ -90,6 +99,18 @@ class Scanner:
                 yield self._too_long()
                 return
         yield from self._take()
+
+    def _plain(self) -> RawStatement | None:
+        """The statement that begins here, found at once: one on a line of its own that says where it ends, as most do."""
+        match = _PLAIN.match(self._text, self._position)
+        if match is None or match["first"].lower() in _DIRECTIVES:
+            return None
+        statement = match["statement"].rstrip(" \t\f\r\ufeff")
+        if len(statement) > MAX_STATEMENT or statement.count("(") + statement.count("[") > MAX_DEPTH:
+            return None
+        start, self._position = match.start("statement"), match.end()
+        is_rule = ":-" in statement and ":-" in _TEXT.sub("", statement)
+        return RawStatement("rule" if is_rule else "fact", start, start + len(statement))
 
     def _take(self) -> Iterator[RawStatement]:
         if self._start >= 0:

@@ -71,11 +71,6 @@ def form_of(rule: Rule) -> Form | None:
     return "join" if _is_join(rule.body) else None
 
 
-def is_normal(rule: Rule) -> bool:
-    """Whether one operator computes the rule."""
-    return form_of(rule) is not None
-
-
 def _unary_form(head: Atom, unary: Unary) -> Form | None:
     if not isinstance(unary.operand, Atom) or not _is_plain(unary.operand):
         return None

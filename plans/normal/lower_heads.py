@@ -23,7 +23,7 @@ def lower_heads(program: NormalProgram) -> NormalProgram:
     output p.
     p(X) :- diamondminus[0,3] (q(X, Y), r(Y)).
     """
-    return rewrite_rules(program, _lower)
+    return rewrite_rules(program, _lower, (Unary,))
 
 
 def _lower(rule: Rule, _fresh: Callable[[], str]) -> Iterator[Rule]:

@@ -25,7 +25,8 @@ from tidelog.plans.tree.syntax import (
     Window,
     WindowSize,
 )
-from tidelog.plans.tree.traverse import children
+from tidelog.plans.tree.traverse import subformulas
+from tidelog.plans.tree.walk import statements_of
 
 _T = TypeVar("_T")
 
@@ -62,13 +63,13 @@ class NormalProgram:
 
 def begin(program: Program, keep: Iterable[str] | None = None) -> NormalProgram:
     """The program before the first pass: its statements by kind, its inputs and outputs named."""
-    rules = _all(program, Rule)
-    facts = _all(program, FactStatement)
-    declarations = _all(program, Input)
-    backgrounds = _all(program, Background)
-    timelines = _all(program, TimelineDeclaration)
+    rules = statements_of(program, Rule)
+    facts = statements_of(program, FactStatement)
+    declarations = statements_of(program, Input)
+    backgrounds = statements_of(program, Background)
+    timelines = statements_of(program, TimelineDeclaration)
     derived = _unique(name for rule in rules if (name := head_predicate(rule.head)) is not None)
-    declared = [name for output in _all(program, Output) for name in output.predicates]
+    declared = [name for output in statements_of(program, Output) for name in output.predicates]
     outputs = _unique(declared) or derived
     return NormalProgram(
         rules=rules,
@@ -79,13 +80,9 @@ def begin(program: Program, keep: Iterable[str] | None = None) -> NormalProgram:
         declarations=declarations,
         outputs=outputs,
         backgrounds=backgrounds,
-        asked=_all(program, Ask),
+        asked=statements_of(program, Ask),
         kept=outputs if keep is None else _unique(keep),
     )
-
-
-def _all(program: Program, kind: type[_T]) -> tuple[_T, ...]:
-    return tuple(statement for statement in program.statements if isinstance(statement, kind))
 
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:
@@ -96,18 +93,15 @@ def _inputs(
     program: Program, known: set[str], declarations: tuple[Input, ...], backgrounds: tuple[Background, ...]
 ) -> tuple[str, ...]:
     known = known | {background.predicate for background in backgrounds}
-    bodies = (part for rule in _all(program, Rule) for part in rule.body)
+    bodies = (part for rule in statements_of(program, Rule) for part in rule.body)
     read = [name for part in bodies for name in (*predicates(part), *_counted(part))]
-    read += [ask.query.predicate for ask in _all(program, Ask)]
+    read += [ask.query.predicate for ask in statements_of(program, Ask)]
     return _unique([*(item.predicate for item in declarations), *(name for name in read if name not in known)])
 
 
 def _counted(formula: Formula) -> Iterator[str]:
     """The predicates that tuple windows name."""
-    if isinstance(formula, Window):
-        yield from formula.window.of
-    for child in children(formula):
-        yield from _counted(child)
+    return (name for part in subformulas(formula) if isinstance(part, Window) for name in part.window.of)
 
 
 def as_program(normal: NormalProgram, name: str = "<program>") -> Program:

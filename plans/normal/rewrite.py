@@ -9,38 +9,80 @@ from functools import partial
 from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError, Span
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.tree.names import FreshNames, head_predicate, predicates
-from tidelog.plans.tree.syntax import Formula, Rule
+from tidelog.plans.tree.syntax import (
+    Aggregate,
+    Atom,
+    Binary,
+    Comparison,
+    Conjunction,
+    Formula,
+    Latest,
+    Negation,
+    Rule,
+    Truth,
+    Unary,
+    Visits,
+    Window,
+)
+from tidelog.plans.tree.traverse import children
+
+BEYOND_JOINS: tuple[type[Formula], ...] = (Truth, Unary, Binary, Window, Visits, Latest, Aggregate, Conjunction, Negation)
+"""What a rule has that is more than a join: all but atoms and comparisons."""
 
 RuleRewriting = Callable[[Rule, Callable[[], str]], Iterable[Rule]]
 """One rule into any number of rules; the function beside it hands out fresh predicates."""
 
 
-def rewrite_rules(program: NormalProgram, rewriting: RuleRewriting) -> NormalProgram:
-    """The program with each rule rewritten; ProgramError with the diagnostics of all rules that cannot be."""
+def rewrite_rules(
+    program: NormalProgram, rewriting: RuleRewriting, about: tuple[type[Formula], ...] = BEYOND_JOINS
+) -> NormalProgram:
+    """The program with each rule rewritten; ProgramError with the diagnostics of all rules that cannot be.
+
+    A rule without any formula of the kinds that the rewriting is `about` stays as it is: it would be rewritten to itself.
+    """
     fresh = FreshNames(taken_names(program))
     rules: list[Rule] = []
     sources: list[Rule] = []
     refused: list[Diagnostic] = []
+    kinds = frozenset(about)
     for rule, source in zip(program.rules, program.sources, strict=True):
+        if not _has(rule, kinds):
+            rules.append(rule)
+            sources.append(source)
+            continue
         try:
             made = list(rewriting(rule, partial(fresh.name, source)))
         except ProgramError as error:
             refused += error.diagnostics
             continue
-        rules += [replace(new, span=rule.span) for new in made]
+        rules += [new if new.span is rule.span else replace(new, span=rule.span) for new in made]
         sources += [source] * len(made)
     if refused:
         raise ProgramError(refused)
     return replace(program, rules=tuple(rules), sources=tuple(sources), origins={**program.origins, **fresh.made})
 
 
-def rewrite_bodies(program: NormalProgram, rewriting: Callable[[Formula], Formula]) -> NormalProgram:
-    """The program with each literal of each body rewritten on its own."""
+def _has(rule: Rule, kinds: frozenset[type[Formula]]) -> bool:
+    """Whether a formula of these kinds stands in a rule, however deep."""
+    waiting = [rule.head, *rule.body]
+    for formula in waiting:  # it grows meanwhile
+        kind = type(formula)
+        if kind in kinds:
+            return True
+        if kind is not Atom and kind is not Comparison:
+            waiting += children(formula)
+    return False
+
+
+def rewrite_bodies(
+    program: NormalProgram, rewriting: Callable[[Formula], Formula], about: tuple[type[Formula], ...]
+) -> NormalProgram:
+    """The program with each literal of each body rewritten on its own; `about` is that of `rewrite_rules`."""
 
     def rewrite(rule: Rule, _fresh: Callable[[], str]) -> Iterator[Rule]:
         yield replace(rule, body=tuple(map(rewriting, rule.body)))
 
-    return rewrite_rules(program, rewrite)
+    return rewrite_rules(program, rewrite, about)
 
 
 def taken_names(program: NormalProgram) -> Iterator[str]:

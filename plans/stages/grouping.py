@@ -18,7 +18,8 @@ from tidelog.plans.stages.partition import Key, Link, common_keys, is_fed, links
 from tidelog.plans.stages.seeds import is_seedable, unfed_rules
 from tidelog.plans.tree.names import head_predicate, predicates
 from tidelog.plans.tree.syntax import Atom, FactStatement, Output, Rule, Variable, Window
-from tidelog.plans.tree.walk import atoms, statements_of, subformulas
+from tidelog.plans.tree.traverse import subformulas
+from tidelog.plans.tree.walk import atoms, statements_of
 
 
 @dataclass(frozen=True, slots=True)

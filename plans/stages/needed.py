@@ -26,7 +26,8 @@ from tidelog.plans.tree.syntax import (
     Variable,
     Window,
 )
-from tidelog.plans.tree.walk import atoms, head_atom, statements_of, subformulas
+from tidelog.plans.tree.traverse import subformulas
+from tidelog.plans.tree.walk import atoms, head_atom, statements_of
 
 
 @dataclass(frozen=True, slots=True)

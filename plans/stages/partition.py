@@ -16,7 +16,7 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.shapes import TOP
 from tidelog.plans.tree.names import head_predicate
 from tidelog.plans.tree.syntax import Aggregate, Atom, Constant, Formula, Latest, Rule, Variable, Visits, Wildcard
-from tidelog.plans.tree.traverse import children
+from tidelog.plans.tree.walk import atoms
 
 Key = Mapping[str, int]
 """For each predicate, the position (from 0) of the argument that is the key."""
@@ -80,7 +80,7 @@ def links_of(plan: Plan, loose: Collection[str] = ()) -> Iterator[Link]:
         if isinstance(rule.body[0], Latest | Aggregate):
             yield _grouping(rule.head, rule.body[0], source)
             continue
-        body = [atom for part in rule.body for atom in _atoms(part) if is_fed(plan, atom)]
+        body = [atom for atom in atoms(*rule.body) if is_fed(plan, atom)]
         head = [rule.head] if isinstance(rule.head, Atom) and rule.head.predicate not in loose else []
         if body:
             yield Link(head_predicate(rule.head) or "", (*head, *body), format_statement(source))
@@ -91,7 +91,7 @@ def _grouping(head: Formula, body: Latest | Aggregate, source: Rule) -> Link:
     if not isinstance(head, Atom):
         raise TypeError(f"not in normal form: {head!r}")
     listed = {variable.name for variable in body.by}
-    operand = next(_atoms(body))
+    operand = next(atoms(body))
     kept = [term if isinstance(term, Variable) and term.name in listed else Wildcard() for term in operand.arguments]
     return Link(head.predicate, (head, replace(operand, arguments=tuple(kept))), format_statement(source))
 
@@ -111,13 +111,6 @@ def _anything(predicate: str, arity: int) -> Atom:
 def is_fed(plan: Plan, atom: Atom) -> bool:
     """Whether a stream, or the clock, has a part in what holds."""
     return atom.predicate != TOP and plan.leads.get(atom.predicate, POS) < POS
-
-
-def _atoms(formula: Formula) -> Iterator[Atom]:
-    if isinstance(formula, Atom):
-        yield formula
-    for child in children(formula):
-        yield from _atoms(child)
 
 
 def _neighbours(arities: Iterable[str], links: Iterable[Link]) -> dict[str, list[str]]:

@@ -8,7 +8,8 @@ from tidelog.plans.language.printing import format_statement
 from tidelog.plans.plan.questions import Question
 from tidelog.plans.stages.partition import Key, Link, common_keys
 from tidelog.plans.tree.syntax import Aggregate, Atom, Latest, Rule, Variable, Window
-from tidelog.plans.tree.walk import atoms, head_atom, subformulas
+from tidelog.plans.tree.traverse import subformulas
+from tidelog.plans.tree.walk import atoms, head_atom
 
 
 def question_key(question: Question, stated: Collection[str]) -> Key | None:

@@ -53,7 +53,8 @@ from tidelog.plans.tree.syntax import (
     TimelineDeclaration,
     Window,
 )
-from tidelog.plans.tree.walk import atoms, head_atom, needed_for, statements_of, subformulas
+from tidelog.plans.tree.traverse import subformulas
+from tidelog.plans.tree.walk import atoms, head_atom, needed_for, statements_of
 
 
 @dataclass(frozen=True, slots=True)

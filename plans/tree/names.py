@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from itertools import count
 
 from tidelog.plans.tree.syntax import (
     Aggregate,
@@ -18,7 +19,7 @@ from tidelog.plans.tree.syntax import (
     Visits,
     Wildcard,
 )
-from tidelog.plans.tree.traverse import children
+from tidelog.plans.tree.traverse import children, subformulas
 
 
 def head_predicate(head: Formula) -> str | None:
@@ -30,24 +31,37 @@ def head_predicate(head: Formula) -> str | None:
 
 def predicates(formula: Formula) -> Iterator[str]:
     """Every predicate that a formula mentions, in order, as often as it does."""
-    if isinstance(formula, Atom):
+    if isinstance(formula, Atom):  # as most are
         yield formula.predicate
-    elif isinstance(formula, Visits):
-        yield formula.atom.predicate
-    for child in children(formula):
-        yield from predicates(child)
+        return
+    for part in subformulas(formula):
+        if isinstance(part, Atom):
+            yield part.predicate
+        elif isinstance(part, Visits):
+            yield part.atom.predicate
 
 
 def variables(*formulas: Formula) -> tuple[str, ...]:
     """The named variables of formulas, each once, in order of occurrence."""
-    return tuple(dict.fromkeys(name for formula in formulas for name in _occurrences(formula)))
+    found: dict[str, None] = {}
+    for formula in formulas:
+        if isinstance(formula, Atom):  # most are
+            for argument in formula.arguments:
+                if isinstance(argument, Variable):
+                    found[argument.name] = None
+                elif isinstance(argument, Arithmetic):
+                    found.update(dict.fromkeys(expression_variables(argument)))
+        else:
+            found.update(dict.fromkeys(_occurrences(formula)))
+    return tuple(found)
 
 
 def _occurrences(formula: Formula) -> Iterator[str]:
     if isinstance(formula, Atom):
         for argument in formula.arguments:
             yield from expression_variables(argument)
-    elif isinstance(formula, Comparison):
+        return
+    if isinstance(formula, Comparison):
         yield from expression_variables(formula.left)
         yield from expression_variables(formula.right)
     elif isinstance(formula, Visits):
@@ -64,10 +78,7 @@ def _occurrences(formula: Formula) -> Iterator[str]:
 
 def time_names(formula: Formula) -> Iterator[str]:
     """The variables after an `@` in a formula, as often as they occur."""
-    if isinstance(formula, Atom) and formula.at is not None:
-        yield formula.at.variable.name
-    for child in children(formula):
-        yield from time_names(child)
+    return (part.at.variable.name for part in subformulas(formula) if isinstance(part, Atom) and part.at is not None)
 
 
 def expression_variables(expression: Expression) -> Iterator[str]:
@@ -84,6 +95,11 @@ def atom(predicate: str, columns: Iterable[str]) -> Atom:
     return Atom(predicate, tuple(Variable(column) for column in columns))
 
 
+def fresh_name(name: str, taken: Container[str]) -> str:
+    """The name, with a number behind it where it is taken: the first from 2 on that makes a new one."""
+    return next(new for number in count(1) if (new := name if number == 1 else f"{name}{number}") not in taken)
+
+
 class FreshNames:
     """Hands out predicates that no one has used: `alarm.1`, `alarm.2` for the rules of `alarm`.
 
@@ -91,7 +107,8 @@ class FreshNames:
     """
 
     def __init__(self, used: Iterable[str]) -> None:
-        self._used = set(used)
+        self._given = used
+        self._used: set[str] | None = None  # looked through when the first name is wanted
         self._count: dict[str, int] = {}
         self.made: dict[str, Rule] = {}
 
@@ -101,6 +118,8 @@ class FreshNames:
         while isinstance(head, Unary):
             head = head.operand
         base = "bottom" if isinstance(head, Truth) else head_predicate(head)
+        if self._used is None:
+            self._used = set(self._given)
         number = self._count.get(base or "", 0)
         while (name := f"{base}.{(number := number + 1)}") in self._used:
             pass
@@ -112,6 +131,5 @@ class FreshNames:
 
 def has_wildcard(formula: Formula) -> bool:
     """Whether `_` occurs in a formula."""
-    if isinstance(formula, Atom) and any(isinstance(argument, Wildcard) for argument in formula.arguments):
-        return True
-    return any(map(has_wildcard, children(formula)))
+    atoms = (part for part in subformulas(formula) if isinstance(part, Atom))
+    return any(isinstance(term, Wildcard) for each in atoms for term in each.arguments)

@@ -23,7 +23,7 @@ from tidelog.plans.tree.syntax import (
     Threshold,
     Variable,
 )
-from tidelog.plans.tree.traverse import children, rebuild, spliced
+from tidelog.plans.tree.traverse import rebuild, spliced, subformulas
 
 _UPWARDS = frozenset(["count", "distinct", "sum", "max"])
 
@@ -34,34 +34,27 @@ def mark_thresholds(rule: Rule) -> Rule:
     These are `>=` and `>` a number for `count()`, `distinct(V)`, `max(V)`, and `sum(V)` where the formula says that V is not
     below 0; and `<=` and `<` for `min(V)`.
     """
-    if not any(isinstance(part, Aggregate) for formula in rule.body for part in _all(formula)):
+    if not any(isinstance(part, Aggregate) for formula in rule.body for part in subformulas(formula)):
         return rule
     uses = Counter(name for formula in (rule.head, *rule.body) for name in mentions(formula))
     return replace(rule, body=_marked(rule.body, uses))
 
 
-def _all(formula: Formula) -> Iterator[Formula]:
-    yield formula
-    for child in children(formula):
-        yield from _all(child)
-
-
 def mentions(formula: Formula) -> Iterator[str]:
     """Each variable of a formula, as often as it stands there, those that are local to aggregates too."""
-    match formula:
-        case Atom():
-            for argument in formula.arguments:
-                yield from expression_variables(argument)
-            if formula.at is not None:
-                yield formula.at.variable.name
-        case Comparison():
-            yield from expression_variables(formula.left)
-            yield from expression_variables(formula.right)
-        case Aggregate():
-            yield from (variable.name for variable in (*formula.by, formula.result))
-            yield from () if formula.argument is None else expression_variables(formula.argument)
-    for child in children(formula):
-        yield from mentions(child)
+    for part in subformulas(formula):
+        match part:
+            case Atom():
+                for argument in part.arguments:
+                    yield from expression_variables(argument)
+                if part.at is not None:
+                    yield part.at.variable.name
+            case Comparison():
+                yield from expression_variables(part.left)
+                yield from expression_variables(part.right)
+            case Aggregate():
+                yield from (variable.name for variable in (*part.by, part.result))
+                yield from () if part.argument is None else expression_variables(part.argument)
 
 
 def _marked(parts: Iterable[Formula], uses: Counter[str]) -> tuple[Formula, ...]:

@@ -5,8 +5,9 @@ The parser bounds how deep formulas nest, so plain recursion over them is safe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from operator import is_
 
 from tidelog.plans.tree.syntax import (
     Aggregate,
@@ -39,20 +40,34 @@ def children(formula: Formula) -> tuple[Formula, ...]:
             return (formula.atom,)
 
 
+def subformulas(formula: Formula) -> Iterator[Formula]:
+    """A formula and all below it, from the outside in."""
+    yield formula
+    for child in children(formula):
+        yield from subformulas(child)
+
+
 def rebuild(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
-    """The formula with each direct part changed."""
+    """The formula with each direct part changed; itself where none is."""
     match formula:
         case Atom() | Truth() | Comparison() | Visits():
             return formula
         case Binary():
-            return replace(formula, left=change(formula.left), right=change(formula.right))
+            left, right = change(formula.left), change(formula.right)
+            same = left is formula.left and right is formula.right
+            return formula if same else replace(formula, left=left, right=right)
         case Conjunction():
-            return replace(formula, parts=tuple(map(change, formula.parts)))
+            parts = tuple(map(change, formula.parts))
+            same = all(map(is_, parts, formula.parts))
+            return formula if same else replace(formula, parts=parts)
         case Unary() | Window() | Negation() | Aggregate():
-            return replace(formula, operand=change(formula.operand))
+            operand = change(formula.operand)
+            return formula if operand is formula.operand else replace(formula, operand=operand)
         case Latest():
             changed = change(formula.atom)
-            return replace(formula, atom=changed) if isinstance(changed, Atom) else formula
+            if changed is formula.atom or not isinstance(changed, Atom):
+                return formula
+            return replace(formula, atom=changed)
 
 
 def spliced(parts: Iterable[Formula]) -> tuple[Formula, ...]:

@@ -40,19 +40,15 @@ def name_span(program: syntax.Program, within: Span, name: str) -> Span:
     return Span(*found.span()) if found else within
 
 
-def subformulas(formula: syntax.Formula) -> Iterator[syntax.Formula]:
-    """A formula and all below it, from the outside in."""
-    yield formula
-    for child in children(formula):
-        yield from subformulas(child)
-
-
 def atoms(*formulas: syntax.Formula) -> Iterator[syntax.Atom]:
     """Every atom in formulas, in order."""
-    for formula in formulas:
-        for part in subformulas(formula):
-            if isinstance(part, syntax.Atom):
-                yield part
+    waiting = list(formulas[::-1])
+    while waiting:
+        formula = waiting.pop()
+        if isinstance(formula, syntax.Atom):
+            yield formula
+        elif not isinstance(formula, syntax.Comparison):
+            waiting += children(formula)[::-1]
 
 
 def head_atom(rule: syntax.Rule) -> syntax.Atom | None:
@@ -61,6 +57,11 @@ def head_atom(rule: syntax.Rule) -> syntax.Atom | None:
     while isinstance(head, syntax.Unary):
         head = head.operand
     return head if isinstance(head, syntax.Atom) else None
+
+
+def is_constraint(statement: syntax.Statement) -> bool:
+    """Whether it is a rule that derives `bottom`."""
+    return isinstance(statement, syntax.Rule) and head_atom(statement) is None
 
 
 def derived(program: syntax.Program) -> dict[str, syntax.Atom]:

@@ -13,7 +13,6 @@ from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,
     DilateShape,
-    Feed,
     LatchShape,
     LatestShape,
     MoveShape,
@@ -21,7 +20,7 @@ from tidelog.plans.plan.plan import (
     Step,
     TupleShape,
 )
-from tidelog.plans.plan.shapes import lead
+from tidelog.plans.plan.shapes import lead, lead_of_feed
 from tidelog.plans.tree.syntax import Time
 
 
@@ -39,13 +38,6 @@ def delays(plan: Plan) -> tuple[OutputDelay, ...]:
     steps = {step.id: step for step in plan.steps}
     written = written_operators(plan)
     return tuple(_delay(plan, steps, written, predicate, name) for predicate, name in plan.outputs.items())
-
-
-def port_lead(feed: Feed, leads: Mapping[str, int]) -> int:
-    """How far the frontier of what feeds a port lies ahead of the watermark (encoded); `POS` where no stream does."""
-    if feed.kind == "step":
-        return leads[feed.name]
-    return 0 if feed.kind in ("stream", "clock", "arrivals") else POS
 
 
 def _delay(plan: Plan, steps: Mapping[str, Step], written: Mapping[str, str], predicate: str, name: str) -> OutputDelay:
@@ -107,7 +99,7 @@ def _slowest_way(plan: Plan, steps: Mapping[str, Step], name: str) -> Iterator[t
     while waiting:
         step = steps[waiting.popleft()]
         for port, feed in enumerate(step.inputs):
-            moved, before = lead(step.shape, port), port_lead(feed, plan.leads)
+            moved, before = lead(step.shape, port), lead_of_feed(feed, plan.leads)
             if before >= POS or before + moved != plan.leads[step.id]:
                 continue
             if feed.kind in ("stream", "clock", "arrivals"):

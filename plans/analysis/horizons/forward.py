@@ -9,7 +9,7 @@ from tidelog.plans.language.printing import format_formula, format_statement
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.syntax import Formula, Program, Rule
 from tidelog.plans.tree.thresholds import mark_thresholds
-from tidelog.plans.tree.traverse import children
+from tidelog.plans.tree.traverse import subformulas
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +36,18 @@ def obstacles(program: Program) -> tuple[Obstacle, ...]:
 
 
 def _in_head(head: Formula) -> Iterator[str]:
-    match head:
-        case syntax.Truth(value):
-            yield f"`{'top' if value else 'bottom'}` in the head"
-        case syntax.Unary(operator) if operator != "boxplus":
-            yield f"`{format_formula(head)}` in the head reaches into the past"
-        case syntax.Atom(at=at) if at is not None:
-            yield f"`{format_formula(head)}` in the head moves to a time of its own"
-    for child in children(head):
-        yield from _in_head(child)
+    for part in subformulas(head):
+        match part:
+            case syntax.Truth(value):
+                yield f"`{'top' if value else 'bottom'}` in the head"
+            case syntax.Unary(operator) if operator != "boxplus":
+                yield f"`{format_formula(part)}` in the head reaches into the past"
+            case syntax.Atom(at=at) if at is not None:
+                yield f"`{format_formula(part)}` in the head moves to a time of its own"
 
 
 def _in_body(formula: Formula) -> Iterator[str]:
-    reason = _obstacle(formula)
-    if reason:
-        yield f"`{format_formula(formula)}` {reason}"
-    for child in children(formula):
-        yield from _in_body(child)
+    return (f"`{format_formula(part)}` {reason}" for part in subformulas(formula) if (reason := _obstacle(part)))
 
 
 def _obstacle(formula: Formula) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tidelog.plans.analysis.horizons.delay import port_lead
 from tidelog.plans.analysis.horizons.memory import binds_value
 from tidelog.plans.analysis.horizons.notation import written_operators
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.language.printing import format_predicate
 from tidelog.plans.plan.plan import DilateShape, JoinShape, LatchShape, LatestShape, Plan, Step
+from tidelog.plans.plan.shapes import lead_of_feed
 from tidelog.plans.tree.syntax import Variable
 
 
@@ -50,13 +50,13 @@ def _of_dilation(step: Step, written: str) -> GrowthHint:
 
 def _hints(plan: Plan, step: Step, written: str) -> Iterator[GrowthHint]:
     shape = step.shape
-    if isinstance(shape, DilateShape) and shape.metric.b >= POS and port_lead(step.inputs[0], plan.leads) < POS:
+    if isinstance(shape, DilateShape) and shape.metric.b >= POS and lead_of_feed(step.inputs[0], plan.leads) < POS:
         yield _of_dilation(step, written)
-    if isinstance(shape, LatchShape) and port_lead(step.inputs[1], plan.leads) < POS:
+    if isinstance(shape, LatchShape) and lead_of_feed(step.inputs[1], plan.leads) < POS:
         yield GrowthHint(
             step.id, step.source, "`since` without an end keeps each row until its left side ends", _WITHOUT_END
         )
-    if isinstance(shape, LatestShape) and shape.size >= POS and port_lead(step.inputs[0], plan.leads) < POS:
+    if isinstance(shape, LatestShape) and shape.size >= POS and lead_of_feed(step.inputs[0], plan.leads) < POS:
         why = f"`{written}` holds the last value of each group for ever"
         yield GrowthHint(step.id, step.source, why, "say for how long, such as `in [1 h]`")
     if isinstance(shape, JoinShape) and step.loop is not None and _computes(shape):

@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import Literal
 
 from tidelog.plans.analysis.horizons.extent import Extent
 from tidelog.plans.analysis.horizons.forward import Obstacle
+from tidelog.plans.data.refining import common_divisor
 from tidelog.plans.language.printing import format_statement
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.tree.names import variables
@@ -110,11 +112,7 @@ def _theorem_15(signature: Signature, extent: Extent, obstacle: str, step: Fract
 
 def greatest_common_divisor(numbers: Iterable[Fraction]) -> Fraction:
     """The greatest rational that divides all numbers without a rest; 0 if all are 0."""
-    divisor = Fraction(0)
-    for number in numbers:
-        below = math.lcm(divisor.denominator, number.denominator)
-        divisor = Fraction(math.gcd(int(divisor * below), int(number * below)), below)
-    return divisor
+    return reduce(common_divisor, numbers, Fraction(0))
 
 
 # --- where the theorems apply -------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def outlook(ends: Iterable[str], steps: Mapping[str, Step], text: Iterable[str])
     for name in _in_order(ends, steps, known):
         reaches[name] = _reach_of(steps[name], reaches)
     every = [steps[name] for name in reaches]
-    feeds = dict.fromkeys(name for step in every for name in _sources(step))
+    feeds = dict.fromkeys(name for step in every for name in step.feeders)
     clips = [step.shape.metric.b for step in every if isinstance(step.shape, ErodeShape) and step.shape.clipped]
     ended = [reaches[name] for name in ends if name in reaches]
     return Outlook(
@@ -94,7 +94,7 @@ def outlook(ends: Iterable[str], steps: Mapping[str, Step], text: Iterable[str])
         reads=tuple(name for name in feeds if name in known),
         reach=_largest(ended),
         endless=tuple(step.id for step in every if is_endless(step.shape)),
-        always=tuple(_sources(step)[0] for step in every if isinstance(step.shape, ErodeShape) and is_endless(step.shape)),
+        always=tuple(step.feeders[0] for step in every if isinstance(step.shape, ErodeShape) and is_endless(step.shape)),
         step=math.lcm(1, *(step.shape.step for step in every if isinstance(step.shape, SteppedShape | AggregateShape))),
         clip=max(clips, default=None),
     )
@@ -118,7 +118,7 @@ def is_endless(shape: Shape) -> bool:
 
 def _reach_of(step: Step, reaches: Mapping[str, Reach]) -> Reach:
     own = _own_reach(step.shape)
-    return _largest(reaches.get(name, Reach()) for name in _sources(step)).behind(own)
+    return _largest(reaches.get(name, Reach()) for name in step.feeders).behind(own)
 
 
 def _largest(reaches: Iterable[Reach]) -> Reach:
@@ -156,8 +156,4 @@ def _in_order(ends: Iterable[str], steps: Mapping[str, Step], text: frozenset[st
         elif name not in done:
             done.add(name)
             work.append((name, True))
-            work += [(source, False) for source in _sources(steps[name]) if source not in text]
-
-
-def _sources(step: Step) -> list[str]:
-    return [feed.name for feed in step.inputs if feed.kind == "step"]
+            work += [(source, False) for source in steps[name].feeders if source not in text]

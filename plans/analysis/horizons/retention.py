@@ -13,7 +13,6 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tidelog.plans.analysis.horizons.delay import port_lead
 from tidelog.plans.analysis.horizons.notation import decode_distance, written_operators
 from tidelog.plans.data.timeline import NEG, POS, format_time
 from tidelog.plans.plan.plan import (
@@ -37,6 +36,7 @@ from tidelog.plans.plan.plan import (
     TupleShape,
     UnionShape,
 )
+from tidelog.plans.plan.shapes import lead_of_feed
 from tidelog.plans.tree.names import expression_variables
 from tidelog.plans.tree.syntax import Time, Variable, Wildcard
 
@@ -193,7 +193,7 @@ def looks_back(shape: Shape, port: int) -> int:
 
 def _waits(step: Step, port: int, leads: Mapping[str, int]) -> int:
     """How far behind a fact's time the frontiers are that it still has to meet in this step (encoded), as `_stores` says."""
-    ports = [port_lead(feed, leads) for feed in step.inputs]
+    ports = [lead_of_feed(feed, leads) for feed in step.inputs]
     match step.shape:
         case JoinShape():
             return -_meets(step.shape, port, ports)
@@ -212,7 +212,7 @@ def _waits(step: Step, port: int, leads: Mapping[str, int]) -> int:
 def _stores(step: Step, steps: Mapping[str, Step], leads: Mapping[str, int]) -> Iterator[tuple[str, str, int]]:
     """A step's stores: name, predicate, and the lead over the watermark of the bound behind which entries go."""
     own = leads[step.id]
-    ports = [port_lead(feed, leads) for feed in step.inputs]
+    ports = [lead_of_feed(feed, leads) for feed in step.inputs]
     reads = [steps[feed.name].predicate if feed.kind == "step" else feed.name for feed in step.inputs]
     match step.shape:
         case UnionShape(passes=False):

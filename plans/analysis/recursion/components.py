@@ -17,6 +17,7 @@ def components(successors: Mapping[str, Sequence[str]]) -> list[list[str]]:
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
+    place: dict[str, int] = {}  # on the stack, from which only its end is ever taken
     on_stack: set[str] = set()
     found: list[list[str]] = []
     for root in successors:
@@ -27,6 +28,7 @@ def components(successors: Mapping[str, Sequence[str]]) -> list[list[str]]:
             node, position = work.pop()
             if position == 0:
                 index[node] = low[node] = len(index)
+                place[node] = len(stack)
                 stack.append(node)
                 on_stack.add(node)
             elif successors[node][position - 1] in on_stack:
@@ -37,7 +39,7 @@ def components(successors: Mapping[str, Sequence[str]]) -> list[list[str]]:
                 if following not in index:
                     work.append((following, 0))
             elif low[node] == index[node]:
-                at = stack.index(node)
+                at = place[node]
                 found.append(sorted(stack[at:], key=order.__getitem__))
                 on_stack.difference_update(stack[at:])
                 del stack[at:]

@@ -94,11 +94,11 @@ def _distances(shape: Shape, port: int) -> tuple[int, int]:
 def _successors(steps: Mapping[str, Step]) -> dict[str, list[str]]:
     successors: dict[str, list[str]] = {name: [] for name in steps}
     for step in steps.values():
-        for feed in step.inputs:
-            if feed.kind == "step" and feed.name in successors:
-                successors[feed.name].append(step.id)
+        for name in step.feeders:
+            if name in successors:
+                successors[name].append(step.id)
     return successors
 
 
 def _is_round(members: Sequence[str], steps: Mapping[str, Step]) -> bool:
-    return len(members) > 1 or any(feed.name == members[0] for feed in steps[members[0]].inputs if feed.kind == "step")
+    return len(members) > 1 or members[0] in steps[members[0]].feeders

@@ -56,14 +56,14 @@ class RoundPlanner:
     def __init__(self, steps: Iterable[Step], text: Iterable[str], constraints: Iterable[str]) -> None:
         self._steps = {step.id: step for step in steps}
         self._text = set(text)
-        self._rules = {name: self._sources(name) for name in self._steps if name in self._text}
+        self._rules = {name: self._steps[name].feeders for name in self._steps if name in self._text}
         self._constraints = tuple(name for name in constraints if name in self._steps)
 
     def in_order(self) -> tuple[Step, ...]:
         """All steps, each component behind what feeds it."""
         successors: dict[str, list[str]] = {name: [] for name in self._steps}
         for step in self._steps.values():
-            for name in self._sources(step.id):
+            for name in self._steps[step.id].feeders:
                 successors[name].append(step.id)
         return tuple(self._steps[name] for members in components(successors) for name in members)
 
@@ -117,11 +117,8 @@ class RoundPlanner:
                 done[name] = None
                 continue
             work.append((name, True))
-            work += [(source, False) for source in self._sources(name) if source not in self._text]
+            work += [(source, False) for source in self._steps[name].feeders if source not in self._text]
         return tuple(done)
 
     def _read_by(self, steps: Iterable[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for step in steps for name in self._sources(step) if name in self._text))
-
-    def _sources(self, name: str) -> tuple[str, ...]:
-        return tuple(feed.name for feed in self._steps[name].inputs if feed.kind == "step")
+        return tuple(dict.fromkeys(name for step in steps for name in self._steps[step].feeders if name in self._text))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.plans.data.timeline import format_time
-from tidelog.plans.explaining.steps import StepView, shared_text, views_of
+from tidelog.plans.explaining.steps import StepView, feed_text, shared_text, views_of
 from tidelog.plans.language.printing import format_formula, format_statement
 from tidelog.plans.pictures.graph import Box, Edge, Graph, draw_graph
 from tidelog.plans.pictures.picture import Picture
@@ -17,7 +16,7 @@ def graph_of(plan: Plan) -> Graph:
     views = views_of(plan)
     feeds = dict.fromkeys(port.feed for view in views for port in view.inputs if port.feed.kind != "step")
     feeds |= dict.fromkeys(Feed("stream", name) for question in plan.questions for name in sorted(question.inputs))
-    boxes = [Box(_id(feed), [_feed(feed)], 0) for feed in feeds]
+    boxes = [Box(_id(feed), [feed_text(feed)], 0) for feed in feeds]
     boxes += [_box(view) for view in views]
     edges = [edge for view in views for edge in _edges(view)]
     leaving = [*_outputs(plan), *_constraints(plan), *_questions(plan)]
@@ -35,16 +34,8 @@ def _id(feed: Feed) -> str:
     return f"step {feed.name}" if feed.kind == "step" else f"{feed.kind} {feed.name}"
 
 
-def _feed(feed: Feed) -> str:
-    return f"stream {feed.kind}" if feed.kind in ("start", "clock", "arrivals") else f"{feed.kind} {feed.name}"
-
-
 def _box(view: StepView) -> Box:
-    lines = [view.id, f"{view.operator} {view.parameters}".rstrip()]
-    if view.delay:
-        lines.append(f"delay {format_time(view.delay)}")
-    if view.reach is not None:
-        lines.append(f"#-facts over gaps of up to {format_time(view.reach)}")
+    lines = view.lines()
     if view.loop is not None:
         lines.append(f"loop {view.loop}")
     shared = [f"stored once {shared_text(store)}" for store in view.shared]

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tidelog.plans.normal.program import NormalProgram
-from tidelog.plans.normal.rewrite import rewrite_rules
+from tidelog.plans.normal.rewrite import BEYOND_JOINS, rewrite_rules
 from tidelog.plans.tree.names import atom, head_predicate
 from tidelog.plans.tree.scopes import bound
-from tidelog.plans.tree.syntax import Formula, Rule, Unary
+from tidelog.plans.tree.syntax import Comparison, Formula, Rule, Unary
 
 
 def name_constraints(program: NormalProgram) -> NormalProgram:
@@ -20,7 +20,7 @@ def name_constraints(program: NormalProgram) -> NormalProgram:
     'bottom.1'(X) :- on(X), off(X).
     bottom :- 'bottom.1'(X).
     """
-    named = rewrite_rules(program, _name)
+    named = rewrite_rules(program, _name, (Comparison, *BEYOND_JOINS))
     predicates = (head_predicate(rule.head) for rule in named.rules)
     constraints = {
         predicate: source

@@ -23,7 +23,7 @@ def name_wildcards(program: NormalProgram) -> NormalProgram:
     output p.
     p(X) :- boxminus[0,5] q(X, _1), diamondminus[0,5] q(X, _).
     """
-    return rewrite_rules(program, _name)
+    return rewrite_rules(program, _name, (Unary, Binary))
 
 
 def _name(rule: Rule, _fresh: Callable[[], str]) -> Iterator[Rule]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -12,16 +13,19 @@ from tidelog.plans.tree.syntax import (
     Arithmetic,
     Atom,
     Comparison,
+    Constant,
     Expression,
     Formula,
     Latest,
     Rule,
+    Unary,
     Variable,
     Visits,
 )
 from tidelog.plans.tree.traverse import rebuild
 
 Definition = tuple[Rule, ...]
+Outline = tuple[object, ...]
 
 
 def share(program: NormalProgram) -> NormalProgram:
@@ -43,10 +47,16 @@ def _same_predicates(program: NormalProgram) -> dict[str, str]:
     """Each fresh predicate that an earlier one defines already, and that one."""
     first: dict[Definition, str] = {}
     merged: dict[str, str] = {}
-    for predicate, rules in _fresh_definitions(program).items():
-        known = first.setdefault(_definition(rules), predicate)
-        if known != predicate:
-            merged[predicate] = known
+    definitions = _fresh_definitions(program)
+    outlines = {
+        predicate: tuple(_outline(rule, is_definition=True) for rule in rules) for predicate, rules in definitions.items()
+    }
+    often = Counter(outlines.values())
+    for predicate, rules in definitions.items():
+        if often[outlines[predicate]] > 1:
+            known = first.setdefault(_definition(rules), predicate)
+            if known != predicate:
+                merged[predicate] = known
     return merged
 
 
@@ -75,10 +85,33 @@ def _merge(program: NormalProgram, merged: dict[str, str]) -> NormalProgram:
 
 
 def _without_repeats(program: NormalProgram) -> NormalProgram:
-    seen: dict[Rule, tuple[Rule, Rule]] = {}
-    for rule, source in zip(program.rules, program.sources, strict=True):
-        seen.setdefault(canonical(rule), (rule, source))
-    return replace(program, rules=tuple(r for r, _ in seen.values()), sources=tuple(s for _, s in seen.values()))
+    outlines = [_outline(rule) for rule in program.rules]
+    often = Counter(outlines)
+    seen: set[Rule] = set()
+    kept: list[tuple[Rule, Rule]] = []
+    for rule, source, outline in zip(program.rules, program.sources, outlines, strict=True):
+        if often[outline] > 1:
+            form = canonical(rule)
+            if form in seen:
+                continue
+            seen.add(form)
+        kept.append((rule, source))
+    return replace(program, rules=tuple(r for r, _ in kept), sources=tuple(s for _, s in kept))
+
+
+def _outline(rule: Rule, *, is_definition: bool = False) -> Outline:
+    """What is the same in all rules of one canonical form, and soon found; of a definition, without the predicate's name."""
+    own = head_predicate(rule.head) if is_definition else None
+    outline: list[object] = [None if is_definition else head_predicate(rule.head)]
+    for part in rule.body:
+        outline.append(type(part))
+        atom = part.operand if isinstance(part, Unary) else part
+        if isinstance(atom, Atom):
+            outline.append(None if atom.predicate == own else atom.predicate)
+            outline += [term.value for term in atom.arguments if isinstance(term, Constant)]
+        elif isinstance(part, Comparison):
+            outline += [side.value for side in (part.left, part.right) if isinstance(side, Constant)]
+    return tuple(outline)
 
 
 def _renamed(rule: Rule, predicates: dict[str, str]) -> Rule:

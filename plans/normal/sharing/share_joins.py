@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
 
 from tidelog.plans.normal.form import form_of
 from tidelog.plans.normal.program import NormalProgram
@@ -51,6 +52,11 @@ class _Sharing:
     fresh: FreshNames
     holders: dict[Pair, dict[int, None]] = field(default_factory=dict)
     definitions: dict[str, int] = field(default_factory=dict)
+    begins: dict[Pair, int] = field(default_factory=dict)
+    """Since when each pair has holders, by a count of pairs: of pairs that as many rules have, the first is chosen."""
+    begun: int = 0
+    candidates: list[tuple[int, int, Pair]] = field(default_factory=list)
+    """A heap of the pairs that several rules have had, most first; what is no longer so is passed over."""
 
     def __post_init__(self) -> None:
         for number in range(len(self.rules)):
@@ -58,8 +64,12 @@ class _Sharing:
 
     def most_shared(self) -> Pair | None:
         """The pair that most rules have, the first of these; None where no two rules share one."""
-        best = max(self.holders, key=lambda pair: len(self.holders[pair]), default=None)
-        return best if best is not None and len(self.holders[best]) > 1 else None
+        while self.candidates:
+            size, begin, pair = self.candidates[0]
+            if len(self.holders.get(pair, ())) == -size and self.begins[pair] == begin:
+                return pair
+            heappop(self.candidates)
+        return None
 
     def give_name(self, pair: Pair) -> None:
         """Put a fresh predicate in place of the pair in every rule that has it."""
@@ -101,13 +111,24 @@ class _Sharing:
 
     def _note(self, number: int) -> None:
         for key, *_ in _pairs(self.rules[number]):
-            self.holders.setdefault(key, {})[number] = None
+            if key not in self.holders:
+                self.holders[key] = {}
+                self.begins[key] = self.begun = self.begun + 1
+            self.holders[key][number] = None
+            self._suggest(key)
+
+    def _suggest(self, key: Pair) -> None:
+        size = len(self.holders[key])
+        if size > 1:
+            heappush(self.candidates, (-size, self.begins[key], key))
 
     def _forget(self, number: int) -> None:
         for key, *_ in _pairs(self.rules[number]):
             holders = self.holders.get(key, {})
             holders.pop(number, None)
-            if not holders:
+            if holders:
+                self._suggest(key)
+            else:
                 self.holders.pop(key, None)
 
 

@@ -8,10 +8,11 @@ from fractions import Fraction
 
 from tidelog.plans.diagnostics.errors import ProgramError, Span
 from tidelog.plans.normal.program import NormalProgram
-from tidelog.plans.normal.rewrite import refuse, rewrite_rules
+from tidelog.plans.normal.rewrite import BEYOND_JOINS, refuse, rewrite_rules
 from tidelog.plans.tree.names import has_wildcard, variables
 from tidelog.plans.tree.scopes import bound, divide
 from tidelog.plans.tree.syntax import (
+    Atom,
     Binary,
     Comparison,
     Conjunction,
@@ -47,7 +48,7 @@ def close_scopes(program: NormalProgram) -> NormalProgram:
     p(X) :- q(X, Y), boxminus[0,5] r(X, Z), Z > Y, not diamondminus[0,5] s(Y).
     """
     closer = _Closer(program.timeline.kind == "integer")
-    return rewrite_rules(program, closer.rule)
+    return rewrite_rules(program, closer.rule, (Comparison, *BEYOND_JOINS))
 
 
 class _Closer:
@@ -57,6 +58,9 @@ class _Closer:
         self._is_integer = is_integer
 
     def rule(self, rule: Rule, _fresh: Callable[[], str]) -> Iterator[Rule]:
+        if _is_closed_join(rule.body):
+            yield rule
+            return
         body = self._literals(Conjunction(rule.body))
         _, loose = divide(body)
         if loose:
@@ -94,6 +98,20 @@ class _Closer:
         low = Fraction(1) if self._is_integer else Fraction(0)
         stretch = Interval(low, interval.high, not self._is_integer, interval.right_open)
         return Unary(_SOMETIME[formula.operator], stretch, _weakened(conjoin(right)))
+
+
+def _is_closed_join(body: Iterable[Formula]) -> bool:
+    """Whether all are atoms and comparisons, and the atoms have the variables of the comparisons."""
+    compared: set[str] = set()
+    known: set[str] = set()
+    for part in body:
+        if isinstance(part, Atom):
+            known.update(variables(part))
+        elif isinstance(part, Comparison):
+            compared.update(variables(part))
+        else:
+            return False
+    return compared <= known
 
 
 def _weakened(formula: Formula) -> Formula:

@@ -22,7 +22,7 @@ def separate_negation(program: NormalProgram) -> NormalProgram:
     'p.3'(X, Y) :- 'p.2'(X, Y), not u(Y).
     p(X) :- 'p.3'(X, Y).
     """
-    return rewrite_rules(program, _separate)
+    return rewrite_rules(program, _separate, (Negation,))
 
 
 def _separate(rule: Rule, fresh: Callable[[], str]) -> Iterator[Rule]:

@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import count
 
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.rewrite import refuse, rewrite_rules
 from tidelog.plans.normal.times.expand_windows import NOW, at_multiples
 from tidelog.plans.normal.times.read_times import names_in
-from tidelog.plans.tree.names import atom, variables
+from tidelog.plans.tree.names import atom, fresh_name, variables
 from tidelog.plans.tree.scopes import bound
 from tidelog.plans.tree.syntax import (
     Aggregate,
@@ -33,7 +32,7 @@ from tidelog.plans.tree.syntax import (
     Wildcard,
 )
 from tidelog.plans.tree.thresholds import mark_thresholds, mentions
-from tidelog.plans.tree.traverse import children, rebuild, spliced
+from tidelog.plans.tree.traverse import rebuild, spliced, subformulas
 
 
 def split_aggregates(program: NormalProgram) -> NormalProgram:
@@ -55,7 +54,7 @@ def split_aggregates(program: NormalProgram) -> NormalProgram:
     'p.2'(S, V) :- latest 'p.1'(S, V) by S in [5].
     p(S) :- 'p.2'(S, V), V > 3.
     """
-    return rewrite_rules(program, lambda rule, fresh: _Splitter(mark_thresholds(rule), fresh).rules())
+    return rewrite_rules(program, lambda rule, fresh: _Splitter(mark_thresholds(rule), fresh).rules(), (Aggregate, Latest))
 
 
 class _Splitter:
@@ -201,7 +200,7 @@ class _Splitter:
         self._made.append(Rule(head, body))
 
     def _unused(self, name: str) -> str:
-        found = next(new for number in count(1) if (new := name if number == 1 else f"{name}{number}") not in self._taken)
+        found = fresh_name(name, self._taken)
         self._taken.add(found)
         return found
 
@@ -212,8 +211,8 @@ def _columns(formula: Aggregate) -> list[str]:
 
 
 def _results(formula: Formula) -> set[str]:
-    own = {formula.result.name} if isinstance(formula, Aggregate) and formula.threshold is None else set()
-    return own.union(*map(_results, children(formula)))
+    parts = (part for part in subformulas(formula) if isinstance(part, Aggregate))
+    return {part.result.name for part in parts if part.threshold is None}
 
 
 def _at_steps(formula: Unary, step: Time | None) -> Formula:
@@ -222,4 +221,4 @@ def _at_steps(formula: Unary, step: Time | None) -> Formula:
 
 def _inner_names(formula: Formula) -> set[str]:
     """The variables of a formula and those that are local to aggregates in it."""
-    return names_in(formula).union(*map(_inner_names, children(formula)))
+    return names_in(*subformulas(formula))

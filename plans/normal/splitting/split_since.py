@@ -35,7 +35,7 @@ def split_since(program: NormalProgram) -> NormalProgram:
     p(X) :- q(X, Y) since(0,5] r(X).
     """
     is_integer = program.timeline.kind == "integer"
-    return rewrite_rules(program, lambda rule, fresh: _Splitter(rule, fresh, is_integer).rules())
+    return rewrite_rules(program, lambda rule, fresh: _Splitter(rule, fresh, is_integer).rules(), (Binary,))
 
 
 class _Splitter:

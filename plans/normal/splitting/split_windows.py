@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import count
 
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.rewrite import refuse, rewrite_rules
 from tidelog.plans.normal.times.before_start import Before, Ranks, ranks_of
 from tidelog.plans.normal.times.expand_windows import NOW, at_multiples
 from tidelog.plans.normal.times.read_times import names_in
-from tidelog.plans.tree.names import atom, variables
+from tidelog.plans.tree.names import atom, fresh_name, variables
 from tidelog.plans.tree.syntax import (
     Arithmetic,
     Atom,
     Comparison,
+    Conjunction,
     Constant,
     Expression,
     Formula,
@@ -50,7 +50,7 @@ def split_windows(program: NormalProgram) -> NormalProgram:
     p(X, T) :- 'p.1'(X, Visit), not 'p.2'(Visit), sometime (diamondminus[0,9] 'p.3'(X, T)) in [0 step 5].
     """
     ranks = ranks_of(program)
-    return rewrite_rules(program, lambda rule, fresh: _Splitter(rule, fresh, ranks).rules())
+    return rewrite_rules(program, lambda rule, fresh: _Splitter(rule, fresh, ranks).rules(), (Window, Conjunction))
 
 
 class _Splitter:
@@ -167,7 +167,7 @@ class _Splitter:
         return head
 
     def _unused(self, name: str) -> str:
-        found = next(new for number in count(1) if (new := name if number == 1 else f"{name}{number}") not in self._taken)
+        found = fresh_name(name, self._taken)
         self._taken.add(found)
         return found
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from tidelog.plans.diagnostics.errors import NOWHERE, Diagnostic, ProgramError, Span
 from tidelog.plans.normal.program import NormalProgram
-from tidelog.plans.normal.rewrite import rewrite_rules
+from tidelog.plans.normal.rewrite import BEYOND_JOINS, rewrite_rules
 from tidelog.plans.normal.times.before_start import Before, Ranks, ranks_of
 from tidelog.plans.normal.times.read_times import Group, Timed, bound_in, is_timed, names_in, reach, read_times, windows_at
 from tidelog.plans.tree.names import atom, head_predicate, variables
@@ -51,7 +51,8 @@ def bind_times(program: NormalProgram) -> NormalProgram:
     r(X) :- diamondminus[0,5] q(X), s(X).
     """
     ranks, rigid = ranks_of(program), _rigid(program)
-    return rewrite_rules(program, lambda rule, fresh: _Binder(rule, fresh, ranks, rigid).rules())
+    about = (Atom, Comparison, *BEYOND_JOINS)
+    return rewrite_rules(program, lambda rule, fresh: _Binder(rule, fresh, ranks, rigid).rules(), about)
 
 
 def _rigid(program: NormalProgram) -> frozenset[str]:

@@ -27,7 +27,7 @@ def expand_windows(program: NormalProgram) -> NormalProgram:
     output p.
     p(X) :- sometime (always q(X) in [9]) in [0 step 5].
     """
-    return rewrite_bodies(program, _expand)
+    return rewrite_bodies(program, _expand, (Window,))
 
 
 def _expand(formula: Formula) -> Formula:

@@ -11,7 +11,7 @@ from tidelog.plans.normal.rewrite import refuse
 from tidelog.plans.tree.names import variables
 from tidelog.plans.tree.scopes import bound
 from tidelog.plans.tree.syntax import Atom, Comparison, Formula, Negation, Rule, Time, TimePoint, Truth, Window
-from tidelog.plans.tree.traverse import children, spliced
+from tidelog.plans.tree.traverse import children, spliced, subformulas
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,14 @@ class Times:
 
 def is_timed(rule: Rule) -> bool:
     """Whether a time variable occurs in a rule."""
-    return any(_times_in(part) for part in (rule.head, *rule.body))
+    waiting = [rule.head, *rule.body]
+    for formula in waiting:  # it grows meanwhile
+        if isinstance(formula, Atom):
+            if formula.at is not None:
+                return True
+        elif not isinstance(formula, Comparison):
+            waiting += children(formula)
+    return False
 
 
 def read_times(rule: Rule) -> Times:
@@ -184,8 +191,7 @@ def bound_in(parts: Sequence[Formula]) -> set[str]:
 
 
 def _times_in(formula: Formula) -> list[TimePoint]:
-    found = [formula.at] if isinstance(formula, Atom) and formula.at is not None else []
-    return found + [at for child in children(formula) for at in _times_in(child)]
+    return [part.at for part in subformulas(formula) if isinstance(part, Atom) and part.at is not None]
 
 
 def _check_nesting(part: Formula) -> None:

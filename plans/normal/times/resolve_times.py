@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from operator import is_
 
 from tidelog.plans.data.timeline import format_interval, format_time
 from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError, Span
@@ -55,7 +56,8 @@ class _Times:
         self._is_integer = timeline.kind == "integer"
 
     def rule(self, rule: Rule) -> Iterator[Rule]:
-        yield replace(rule, head=self.formula(rule.head), body=tuple(map(self.formula, rule.body)))
+        head, body = self.formula(rule.head), tuple(map(self.formula, rule.body))
+        yield rule if head is rule.head and all(map(is_, body, rule.body)) else replace(rule, head=head, body=body)
 
     def fact(self, fact: FactStatement) -> FactStatement:
         return fact if fact.interval is None else replace(fact, interval=self._plain(fact.interval))
@@ -69,7 +71,8 @@ class _Times:
     def formula(self, formula: Formula) -> Formula:
         formula = rebuild(formula, self.formula)
         if isinstance(formula, Unary | Binary):
-            return replace(formula, interval=self._distances(formula.interval))
+            interval = self._distances(formula.interval)
+            return formula if interval is formula.interval else replace(formula, interval=interval)
         if isinstance(formula, Window | Latest | Aggregate):
             return replace(formula, window=self._window(formula.window))
         return formula
@@ -84,8 +87,11 @@ class _Times:
     def _distances(self, interval: Interval) -> Interval:
         plain = self._plain(interval)
         if self._is_integer:
-            plain = _closed(replace(plain, low=self._whole(plain.low, plain.span), high=self._whole(plain.high, plain.span)))
-        plain = replace(plain, right_open=plain.right_open or plain.high == math.inf)
+            self._whole(plain.low, plain.span)
+            self._whole(plain.high, plain.span)
+            plain = _closed(plain)
+        if plain.high == math.inf and not plain.right_open:
+            plain = replace(plain, right_open=True)
         is_open = plain.left_open or plain.right_open
         if plain.low < 0 or plain.low > plain.high or (plain.low == plain.high and is_open):
             message = f"interval {format_interval(interval)} is empty or negative"
@@ -93,6 +99,8 @@ class _Times:
         return plain
 
     def _plain(self, interval: Interval) -> Interval:
+        if not interval.low_unit and not interval.high_unit:
+            return interval
         low = self._time(interval.low, interval.low_unit, interval.span)
         high = self._time(interval.high, interval.high_unit, interval.span)
         return replace(interval, low=low, high=high, low_unit="", high_unit="")
@@ -115,6 +123,8 @@ class _Times:
 
 def _closed(interval: Interval) -> Interval:
     """An interval of whole numbers with its open ends taken away."""
+    if not interval.left_open and not interval.right_open and interval.high != math.inf:
+        return interval
     low, high = interval.low + interval.left_open, interval.high
     if interval.right_open and high != math.inf:
         high -= 1

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.rewrite import taken_names
@@ -33,7 +34,16 @@ def sustain(program: NormalProgram) -> NormalProgram:
     """
     if program.timeline.kind != "integer" or program.asked:
         return program
-    found = {name: rule for name in _heads(program) if (rule := _step_of(program, name)) is not None}
+    rules_of = _by_head(program)
+    given = _given(program)
+
+    @cache
+    def below(name: str) -> frozenset[str]:
+        return frozenset(each for rule in rules_of.get(name, ()) for each in _read_by(rule))
+
+    found = {
+        name: rule for name in rules_of if name not in given and (rule := _step_of(rules_of[name], name, below)) is not None
+    }
     if not found:
         return program
     fresh = FreshNames(taken_names(program))
@@ -42,39 +52,47 @@ def sustain(program: NormalProgram) -> NormalProgram:
     return replace(program, rules=rules, sources=sources, origins={**program.origins, **fresh.made})
 
 
-def _heads(program: NormalProgram) -> Iterator[str]:
-    yield from dict.fromkeys(name for rule in program.rules if (name := head_predicate(rule.head)) is not None)
+def _by_head(program: NormalProgram) -> dict[str, list[Rule]]:
+    """The rules of each predicate that rules derive."""
+    rules: dict[str, list[Rule]] = {}
+    for rule in program.rules:
+        name = head_predicate(rule.head)
+        if name is not None:
+            rules.setdefault(name, []).append(rule)
+    return rules
 
 
-def _step_of(program: NormalProgram, name: str) -> Rule | None:
+def _step_of(own: Sequence[Rule], name: str, below: Callable[[str], frozenset[str]]) -> Rule | None:
     """The one rule by which a predicate goes on, if it can be rewritten."""
-    own = [rule for rule in program.rules if head_predicate(rule.head) == name]
-    reading = [rule for rule in own if name in _read_by(rule)]
-    if len(reading) != 1 or len(own) == 1 or _split(reading[0]) is None or _is_given(program, name):
+    if len(own) == 1 or not any(map(_split, own)):
         return None
-    others = [predicate for rule in own for predicate in _read_by(rule) if predicate != name]
-    return None if name in _below(program, others) else reading[0]
+    reading = [rule for rule in own if name in _read_by(rule)]
+    if len(reading) != 1 or _split(reading[0]) is None:
+        return None
+    return None if _comes_back(name, below) else reading[0]
 
 
-def _is_given(program: NormalProgram, name: str) -> bool:
-    """Whether a predicate has facts that no rule derives: those of inputs, of backgrounds, or of the program."""
+def _given(program: NormalProgram) -> set[str]:
+    """The predicates that have facts which no rule derives: those of inputs, of backgrounds, or of the program."""
     stated = {fact.atom.predicate for fact in program.facts} | {item.predicate for item in program.backgrounds}
-    return name in stated or name in program.inputs
+    return stated | set(program.inputs)
 
 
 def _read_by(rule: Rule) -> set[str]:
     return {predicate for part in rule.body for predicate in predicates(part)}
 
 
-def _below(program: NormalProgram, waiting: list[str]) -> set[str]:
-    """All that some predicates follow from, and they."""
+def _comes_back(name: str, below: Callable[[str], frozenset[str]]) -> bool:
+    """Whether something else that a predicate follows from follows from it; `below` is what each is derived from at once."""
     found: set[str] = set()
+    waiting = [below(name) - {name}]
     while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += [each for rule in program.rules if head_predicate(rule.head) == name for each in _read_by(rule)]
-    return found
+        for each in waiting.pop() - found:
+            if each == name:
+                return True
+            found.add(each)
+            waiting.append(below(each))
+    return False
 
 
 def _split(rule: Rule) -> tuple[Negation, bool] | None:
