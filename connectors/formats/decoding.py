@@ -175,11 +175,3 @@ class Admission:
             else:
                 return values
         return self.row(predicate, values)
-
-
-def as_text(raw: bytes) -> str:
-    """UTF-8 to text; DataError names the byte that is not."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        raise DataError(f"not valid UTF-8 at byte {error.start + 1}") from None

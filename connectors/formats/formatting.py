@@ -54,6 +54,11 @@ def predicate_of(answer: AnyAnswer) -> str:
     return answer.query if isinstance(answer, HypotheticalAnswer) else answer[0]
 
 
+def number_or_text(text: str) -> int | str:
+    """A time as JSON has it: a number where it is a whole one."""
+    return int(text) if text.removeprefix("-").isdigit() else text
+
+
 class TimeFormatter:
     """Writes encoded times: exact integers and fractions, or ISO-8601 in UTC with `iso`.
 

@@ -49,10 +49,3 @@ class MapSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     fields: dict[str, str | FieldSettings] = {}
     time: Literal["arrival"] | TimeSettings = "arrival"
     extra: Literal["ignore", "refuse"] = "ignore"
-
-
-class PayloadSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What an answer becomes: text with `{name}` in it, or a table whose texts hold them, which is sent as JSON."""
-
-    topic: str = ""
-    payload: str | dict[str, Scalar] | None = None

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from tidelog.connectors.formats.formatting import Encoder, TimeFormatter
+from tidelog.connectors.formats.formatting import Encoder, TimeFormatter, number_or_text
 from tidelog.connectors.formats.json.encoder import JsonEncoder
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import Record, Schema
@@ -96,8 +96,8 @@ class AnswerValues:
         values.update(zip(known.fields if known else (), row, strict=False))
         values["predicate"] = predicate
         values["state"] = ("begins" if hi >= POS else "ended") if is_change else "holds"
-        values["begins"] = None if lo <= NEG else _time(self._times.begin(lo).removeprefix("["))
-        values["ends"] = None if hi >= POS else _time(self._times.end(hi).removesuffix("]"))
+        values["begins"] = None if lo <= NEG else number_or_text(self._times.begin(lo).removeprefix("["))
+        values["ends"] = None if hi >= POS else number_or_text(self._times.end(hi).removesuffix("]"))
         return values
 
 
@@ -141,7 +141,3 @@ def _filled(text: str, values: Values) -> str:
 
 def _shown(value: Any) -> str:
     return "" if value is None else str(value)
-
-
-def _time(text: str) -> int | str:
-    return int(text) if text.removeprefix("-").isdigit() else text

@@ -113,10 +113,9 @@ def batches_of_file(file: Any, layout: Layout, name: str) -> Iterator[tuple[Any,
 
     ConnectorError where the file is damaged.
     """
-    columns = list(dict.fromkeys(path[0] for path in layout.paths))
     first = 0
     try:
-        for batch in file.iter_batches(BATCH_ROWS, columns=columns):
+        for batch in file.iter_batches(BATCH_ROWS, columns=list(layout.columns)):
             yield batch, range(first, first + batch.num_rows)
             first += batch.num_rows
     except (pa.ArrowInvalid, OSError) as error:

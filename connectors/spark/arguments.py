@@ -22,6 +22,7 @@ from pyspark.sql.types import (
 from tidelog.connectors.outbox.file import OutboxPredicate
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 from tidelog.plans.tree.numerals import shorten
+from tidelog.runtime.frames.exact import typed
 
 _TYPES: dict[str, DataType] = {
     "text": StringType(),
@@ -71,25 +72,11 @@ class ArgumentColumn:
         if len(values) != len(self.fields):
             raise ConnectorError(f"expected {len(self.fields)} arguments, got {shorten(text)}")
         triples = zip(self.fields, self.types, values, strict=True)
-        return {name: _typed(name, kind, value) for name, kind, value in triples}
+        return {name: typed(name, kind, value) for name, kind, value in triples}
 
 
 PLAIN = ArgumentColumn()
 """Arguments of any predicate."""
-
-
-def _typed(name: str, kind: str, value: object) -> object:
-    if kind == "any":
-        return msgspec.json.encode(value).decode()
-    if kind == "text" and isinstance(value, str):
-        return value
-    if kind == "boolean" and value in ("true", "false"):
-        return value == "true"
-    if kind == "integer" and isinstance(value, int):
-        return value
-    if kind == "number" and isinstance(value, int | float):
-        return float(value)
-    raise ConnectorError(f"field `{name}` is declared as {kind}, got {shorten(msgspec.json.encode(value).decode())}")
 
 
 def column_of(predicate: OutboxPredicate) -> ArgumentColumn:

@@ -99,6 +99,14 @@ class Schema:
         raise DataError(f"the program has no predicate `{shorten(predicate)}`{suggest(predicate, inputs)}")
 
 
+def as_text(raw: str | bytes) -> str:
+    """UTF-8 to text; DataError names the byte that is not."""
+    try:
+        return raw if isinstance(raw, str) else raw.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(f"not valid UTF-8 at byte {error.start + 1}") from None
+
+
 def _derived(predicate: str) -> DataError:
     return DataError(f"`{predicate}` is derived, and not declared as an input")
 

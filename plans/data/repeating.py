@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from tidelog.plans.data.facts import Row, format_record
-from tidelog.plans.data.timeline import Timeline, format_time
+from tidelog.plans.data.facts import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +76,7 @@ def both_ways(facts: Iterable[Repeating]) -> Iterator[tuple[Repeating, Way]]:
             del waiting[twin]
             yield (fact if fact.period < 0 else twin), "before and after"
         else:
-            yield fact, _way(fact)
-
-
-def _way(fact: Repeating) -> Way:
-    return "after" if fact.period > 0 else "before"
-
-
-def format_repeating(fact: Repeating, timeline: Timeline) -> str:
-    """A repeating fact as a line of a facts file, with a comment that tells how it goes on."""
-    text = format_record((fact.predicate, fact.row, fact.lo, fact.hi), timeline)
-    return text + going_on(format_time(timeline.decode_point(abs(fact.period))), _way(fact))
+            yield fact, "after" if fact.period > 0 else "before"
 
 
 def going_on(period: str, way: Way) -> str:

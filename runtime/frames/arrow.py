@@ -16,7 +16,7 @@ except ImportError as error:
         "Arrow tables and Parquet need pyarrow, which is not installed: pip install 'tidelog[frames]'"
     ) from error
 
-__all__ = ["BATCH_ROWS", "batches_of", "pa", "pc", "plain", "pq", "stream_of"]
+__all__ = ["BATCH_ROWS", "batches_of", "pa", "pc", "plain", "pq", "stream_of", "value_of", "values_of"]
 
 BATCH_ROWS = 8192
 """How many rows are made facts at once: so few that their garbage costs little, so many that a batch costs nothing."""
@@ -74,6 +74,34 @@ def plain(array: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(array.type) and (not _is_text(array.type.value_type) or array.dictionary.null_count):
         array = array.dictionary_decode()
     return array
+
+
+def values_of(array: pa.Array) -> list[Any]:
+    """The values of a column, as `value_of` has them."""
+    try:
+        values: list[Any] = array.to_pylist()
+    except UnicodeDecodeError:
+        return [value_of(each) for each in array]
+    return values
+
+
+def value_of(scalar: pa.Scalar) -> Any:
+    """A value of a column. Text that is not UTF-8 is its bytes, and a time that no date of Python's is, a number.
+
+    Who wrote the column did not look whether its text is text.
+    """
+    if pa.types.is_timestamp(scalar.type) and scalar.type.tz is not None:
+        scalar = scalar.cast(pa.timestamp(scalar.type.unit, "UTC"))  # Python may not know the zone
+    try:
+        return scalar.as_py()
+    except UnicodeDecodeError:
+        if pa.types.is_struct(scalar.type):
+            return {name: value_of(each) for name, each in scalar.items()}
+        if pa.types.is_list(scalar.type):
+            return [value_of(each) for each in scalar.values]
+        return scalar.as_buffer().to_pybytes()
+    except (OverflowError, ValueError):
+        return scalar.value
 
 
 def _is_text(kind: Any) -> bool:

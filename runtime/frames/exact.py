@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from tidelog.plans.data.facts import Fact, Row, format_constant
+from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import ConnectorError
-from tidelog.plans.tree.syntax import Value
+from tidelog.plans.tree.numerals import shorten
 from tidelog.runtime.frames.arrow import pa
 
 _EARLIEST, _LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999
@@ -66,19 +66,7 @@ class StoredFacts:
         if len(row) != len(self._fields):
             raise ConnectorError(f"a fact of `{self.predicate}`: expected {len(self._fields)} arguments, got {len(row)}")
         triples = zip(self._fields, self._declared, row, strict=True)
-        return {name: self._typed(name, kind, value) for name, kind, value in triples}
-
-    def _typed(self, name: str, kind: str, value: Value) -> object:
-        if kind == "any":
-            return _encode(value).decode()
-        if kind == "text" and isinstance(value, str):
-            return value
-        if kind == "boolean" and value in ("true", "false"):
-            return value == "true"
-        if (kind == "integer" and isinstance(value, int)) or (kind == "number" and isinstance(value, int | float)):
-            return value if kind == "integer" else float(value)
-        what = f"field `{name}` is declared as {kind}, got {format_constant(value)}"
-        raise ConnectorError(f"a fact of `{self.predicate}`: {what}")
+        return {name: typed(name, kind, value) for name, kind, value in triples}
 
     def _interval(self, lo: int, hi: int) -> tuple[Any, ...]:
         found = self._ends.get((lo, hi))
@@ -94,10 +82,28 @@ class StoredFacts:
         return found
 
     def _time(self, time: Fraction | float | None) -> float | int | None:
-        """A time to compute with: what is finer than a microsecond is cut, what is beyond the years 1 to 9999 is none."""
+        """A time to compute with."""
         if time is None:
             return None
-        if self._timeline.unit is None:
-            return float(time)
-        micros = int(Fraction(time) * self._timeline.unit * 10**6 // 1)
-        return micros if _EARLIEST <= micros <= _LATEST else None
+        return float(time) if self._timeline.unit is None else microseconds(Fraction(time) * self._timeline.unit)
+
+
+def typed(name: str, kind: str, value: object) -> object:
+    """An argument as a column of its declared type has it, as JSON for `any`; ConnectorError where it is of another."""
+    if kind == "any":
+        return _encode(value).decode()
+    if kind == "text" and isinstance(value, str):
+        return value
+    if kind == "boolean" and value in ("true", "false"):
+        return value == "true"
+    if kind == "integer" and isinstance(value, int):
+        return value
+    if kind == "number" and isinstance(value, int | float):
+        return float(value)
+    raise ConnectorError(f"field `{name}` is declared as {kind}, got {shorten(_encode(value).decode())}")
+
+
+def microseconds(seconds: int | Fraction) -> int | None:
+    """As many microseconds: what is finer is cut, what is beyond the years 1 to 9999 of the time since 1970 is None."""
+    found = int(seconds * 10**6 // 1)
+    return found if _EARLIEST <= found <= _LATEST else None

@@ -19,7 +19,7 @@ from tidelog.runtime.frames.arrow import pa
 
 EXACT = ("start", "end", "start_open", "end_open")
 """The columns in which the exact interval of a stored fact stands."""
-OPEN = ("from_open", "to_open")
+OPEN_COLUMNS = ("from_open", "to_open")
 """Whether an interval leaves out its ends; with them a null in `from` or `to` means that it has none on that side."""
 
 ValueKind = Literal["text", "integer", "float", "boolean", "decimal", "json"]
@@ -45,7 +45,8 @@ class Layout:
     """What the columns of a table are, for facts of one predicate. Plain data: it can be sent elsewhere.
 
     First come the arguments, each of a kind and a declared type, or one column of arrays of JSON texts where `values` is
-    None; then one time or two, or, where `times` is empty, the columns `EXACT`. If `tells_open`, the last are `OPEN`.
+    None; then one time or two, or, where `times` is empty, the columns `EXACT`. If `tells_open`,
+    the last are `OPEN_COLUMNS`.
     """
 
     paths: tuple[Path, ...]
@@ -58,6 +59,11 @@ class Layout:
     def names(self) -> tuple[str, ...]:
         """What the columns are called, for messages."""
         return tuple(path[-1] for path in self.paths)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table that it needs, in order."""
+        return tuple(dict.fromkeys(path[0] for path in self.paths))
 
 
 def layout_of(table: Any, predicate: str, schema: Schema) -> Layout:
@@ -90,8 +96,8 @@ def layout_of(table: Any, predicate: str, schema: Schema) -> Layout:
 
 def _open_columns(kinds: dict[str, Any], fields: Sequence[str]) -> tuple[str, ...]:
     """The columns that say which ends an interval leaves out, if the table has them."""
-    if all(name in kinds and name not in fields for name in OPEN) and "from" in kinds and "to" in kinds:
-        return OPEN
+    if all(name in kinds and name not in fields for name in OPEN_COLUMNS) and "from" in kinds and "to" in kinds:
+        return OPEN_COLUMNS
     return ()
 
 

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
-from itertools import compress
 from typing import Any, overload
 
 import msgspec
 
 from tidelog.plans.data.facts import Record, Row, Schema
 from tidelog.plans.data.timeline import NEG, POS
-from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError
-from tidelog.runtime.frames.arrow import batches_of, pc, plain, stream_of
-from tidelog.runtime.frames.layout import OPEN, Layout, layout_of
-from tidelog.runtime.frames.times import PointReader
+from tidelog.runtime.frames.arrow import batches_of, pc, plain, stream_of, value_of, values_of
+from tidelog.runtime.frames.layout import OPEN_COLUMNS, Layout, layout_of
+from tidelog.runtime.frames.times import ExactTimes, PointReader
 from tidelog.runtime.frames.values import Problems, ValueReader, nulls, read_json
 from tidelog.runtime.ports.interfaces import Batch, Rejected
 
 RAW_LIMIT = 500
 """How many bytes of a rejected row are kept."""
-MAX_RANGES = 65_536
-"""How many exact intervals are remembered."""
 
 
 class RowPlaces(Sequence[str]):
@@ -51,9 +46,9 @@ def row_place(name: str, row: int) -> str:
 
 
 class FrameReader:
-    """Makes facts of one predicate of rows of one layout. `scale` is what stored exact times are multiplied with."""
+    """Makes facts of one predicate of rows of one layout."""
 
-    def __init__(self, schema: Schema, predicate: str, layout: Layout, scale: Fraction = Fraction(1)) -> None:
+    def __init__(self, schema: Schema, predicate: str, layout: Layout) -> None:
         self._schema, self._predicate, self._layout = schema, predicate, layout
         self._count = 1 if layout.values is None else len(layout.values)
         names = layout.names
@@ -65,9 +60,7 @@ class FrameReader:
             PointReader(schema.timeline, name, kind, endless)
             for name, kind, endless in zip(names[self._count :], layout.times, self._endless(), strict=False)
         ]
-        self._times = TimeReader(schema.timeline)
-        self._scale = scale
-        self._ranges: dict[tuple[Any, ...], tuple[int, int]] = {}
+        self._stored = ExactTimes(schema.timeline)
 
     def _endless(self) -> tuple[int | None, ...]:
         return (NEG, POS) if len(self._layout.times) == 2 else (None,)
@@ -77,8 +70,11 @@ class FrameReader:
         columns = [_column(table, path) for path in self._layout.paths[self._count :]]
         return self._ranges_of(columns, {})[0]
 
-    def read(self, batch: Any, name: str, numbers: Sequence[int]) -> Batch:
-        """The facts of a batch of Arrow, or a table, and what is none; `numbers` are those of its rows, for their places."""
+    def read(self, batch: Any, name: str, numbers: Sequence[int] | None) -> Batch:
+        """The facts of a batch of Arrow, or a table, and what is none.
+
+        `numbers` are those of its rows, for their places; without, all of them have the place `name`.
+        """
         problems: Problems = {}
         columns = [_column(batch, path) for path in self._layout.paths]
         rows = self._rows(columns[: self._count], batch.num_rows, problems)
@@ -87,12 +83,13 @@ class FrameReader:
             (self._predicate, row, lo, hi)
             for row, lo, hi in zip(rows, begins, begins if ends is None else ends, strict=True)
         ]
+        places = [name] * len(records) if numbers is None else RowPlaces(name, numbers)
         if not problems:
-            return Batch(records, places=RowPlaces(name, numbers))
-        is_kept = [i not in problems for i in range(len(records))]
-        kept = list(compress(numbers, is_kept))
-        rejected = [self._reject(batch, row_place(name, numbers[i]), i, problems[i]) for i in sorted(problems)]
-        return Batch(list(compress(records, is_kept)), rejected, places=RowPlaces(name, kept))
+            return Batch(records, places=places)
+        kept = [i for i in range(len(records)) if i not in problems]
+        rejected = [self._reject(batch, places[i], i, problems[i]) for i in sorted(problems)]
+        left = None if numbers is None else RowPlaces(name, [numbers[i] for i in kept])
+        return Batch([records[i] for i in kept], rejected, places=left)
 
     def _rows(self, columns: Sequence[Any], count: int, problems: Problems) -> Sequence[Row]:
         if self._layout.values is None:
@@ -102,7 +99,7 @@ class FrameReader:
 
     def _rows_of_texts(self, column: Any, problems: Problems) -> list[Row]:
         rows: list[Row] = []
-        for i, texts in enumerate(plain(column).to_pylist()):
+        for i, texts in enumerate(values_of(plain(column))):
             try:
                 if texts is None or None in texts:
                     raise DataError("`arguments` is null" if texts is None else "an argument is null")
@@ -136,7 +133,7 @@ class FrameReader:
         found = []
         for side, endless, step in ((0, NEG, 1), (1, POS, -1)):
             times, opens = columns[side], columns[side + 2]
-            _refuse_nulls(opens, OPEN[side], problems)
+            _refuse_nulls(opens, OPEN_COLUMNS[side], problems)
             ends = [
                 end + step if is_open and end != endless else end
                 for end, is_open in zip(points[side], opens.to_pylist(), strict=True)
@@ -147,43 +144,25 @@ class FrameReader:
         return found
 
     def _shown(self, column: Any, i: int) -> str:
-        value = column[i].as_py()
+        value = value_of(column[i])
         return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
     def _exact(self, columns: Sequence[Any], problems: Problems) -> tuple[list[int], list[int]]:
         """Ranges of stored facts, whose times are exact numbers as text."""
-        begins, ends, known = [], [], self._ranges
-        for i, values in enumerate(zip(*[column.to_pylist() for column in columns], strict=True)):
-            range_ = known.get(values)
-            if range_ is None:
-                try:
-                    range_ = self._read_exact(*values)
-                except DataError as error:
-                    problems.setdefault(i, error.reason)
-                    range_ = (0, 0)
-                else:
-                    if len(known) >= MAX_RANGES:
-                        known.clear()
-                    known[values] = range_
-            begins.append(range_[0])
-            ends.append(range_[1])
+        begins, ends = [], []
+        for i, values in enumerate(zip(*map(values_of, columns), strict=True)):
+            try:
+                lo, hi = self._stored.read(*values)
+            except DataError as error:
+                problems.setdefault(i, error.reason)
+                lo, hi = 0, 0
+            begins.append(lo)
+            ends.append(hi)
         return begins, ends
 
-    def _read_exact(
-        self, start: str | None, end: str | None, start_open: bool | None, end_open: bool | None
-    ) -> tuple[int, int]:
-        if start_open is None or end_open is None:
-            raise DataError(f"`{'start_open' if start_open is None else 'end_open'}` is null")
-        low = "-inf" if start is None else self._scaled(start)
-        high = "inf" if end is None else self._scaled(end)
-        return self._times.read_interval(f"{'(' if start_open else '['}{low},{high}{')' if end_open else ']'}")
-
-    def _scaled(self, text: str) -> str:
-        return text if self._scale == 1 else str(Fraction(text) * self._scale)
-
     def _reject(self, batch: Any, place: str, i: int, reason: str) -> Rejected:
-        raw = msgspec.json.encode(batch.slice(i, 1).to_pylist()[0], enc_hook=str)[:RAW_LIMIT]
-        return Rejected(place, reason, raw)
+        values = {name: value_of(batch.column(name)[i]) for name in batch.schema.names}
+        return Rejected(place, reason, msgspec.json.encode(values, enc_hook=str)[:RAW_LIMIT])
 
 
 def _refuse_nulls(column: Any, name: str, problems: Problems) -> None:

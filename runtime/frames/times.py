@@ -7,13 +7,17 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from tidelog.plans.data.facts import as_text
+from tidelog.plans.data.intervals import Range
 from tidelog.plans.data.timeline import LIMIT, NEG, POS, Timeline
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError
-from tidelog.runtime.frames.arrow import pa, pc, plain
+from tidelog.runtime.frames.arrow import pa, pc, plain, values_of
 from tidelog.runtime.frames.layout import TimeKind
 from tidelog.runtime.frames.values import Problems
 
+MAX_RANGES = 65_536
+"""How many exact intervals are remembered."""
 _DAY = 86_400
 _PARTS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 """How many parts of a second a column counts."""
@@ -46,9 +50,10 @@ class PointReader:
             return self._scaled(array.to_pylist(), self._ticks, Fraction, problems)
         if self._kind == "float":
             return self._floats(array.cast(pa.float64()), problems)
-        return self._each(array.to_pylist(), self._text if self._kind == "text" else self._reader.point, problems)
+        return self._each(values_of(array), self._text if self._kind == "text" else self._reader.point, problems)
 
-    def _text(self, text: str) -> int:
+    def _text(self, text: str | bytes) -> int:
+        text = as_text(text)
         if self._endless is not None and text.strip().lower() in _INFINITE[self._endless]:
             return self._endless
         return self._reader.read_point(text)
@@ -118,6 +123,36 @@ class PointReader:
                     problems.setdefault(i, f"`{self._name}`: {error.reason}")
             found.append(point or 0)
         return found
+
+
+class ExactTimes:
+    """Reads the intervals of stored facts: exact times as text, in a unit that is `scale` units of the timeline."""
+
+    def __init__(self, timeline: Timeline, scale: Fraction = Fraction(1)) -> None:
+        self._reader = TimeReader(timeline)
+        self._scale = scale
+        self._known: dict[tuple[Any, ...], Range] = {}
+
+    def read(self, *columns: Any) -> Range:
+        """The range of what stands in the columns `EXACT`; DataError where that is no interval."""
+        found = self._known.get(columns)
+        if found is None:
+            if len(self._known) >= MAX_RANGES:
+                self._known.clear()
+            found = self._known[columns] = self._read(*columns)
+        return found
+
+    def _read(
+        self, start: str | bytes | None, end: str | bytes | None, start_open: bool | None, end_open: bool | None
+    ) -> Range:
+        if start_open is None or end_open is None:
+            raise DataError(f"`{'start_open' if start_open is None else 'end_open'}` is null")
+        low = "-inf" if start is None else self._scaled(as_text(start))
+        high = "inf" if end is None else self._scaled(as_text(end))
+        return self._reader.read_interval(f"{'(' if start_open else '['}{low},{high}{')' if end_open else ']'}")
+
+    def _scaled(self, text: str) -> str:
+        return text if self._scale == 1 else str(Fraction(text) * self._scale)
 
 
 def _parts(kind: Any) -> Fraction:

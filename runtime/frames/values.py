@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from tidelog.plans.data.facts import TYPE_TESTS, format_constant
+from tidelog.plans.data.facts import TYPE_TESTS, as_text, format_constant
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.tree.numerals import MAX_INTEGER, canonical, read_number, shorten
 from tidelog.plans.tree.syntax import FieldType, Value
-from tidelog.runtime.frames.arrow import pa, pc, plain
+from tidelog.runtime.frames.arrow import pa, pc, plain, values_of
 from tidelog.runtime.frames.layout import ValueKind
 
 Problems = dict[int, str]
@@ -54,7 +54,7 @@ class ValueReader:
             return self._floats(array, problems)
         if self._kind == "boolean":
             return ["true" if value else "false" for value in array.to_pylist()]
-        return self._each(array.to_pylist(), read_json if self._kind == "json" else _read_decimal, problems)
+        return self._each(values_of(array), _read_stored if self._kind == "json" else _read_decimal, problems)
 
     def _integers(self, array: Any, problems: Problems) -> Sequence[Value]:
         values: list[int] = array.to_pylist()
@@ -99,33 +99,33 @@ def _texts(array: Any, problems: Problems, name: str) -> list[str]:
     """The texts of a column: one that is there more than once is one object."""
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
-    numbers: list[int | None] = array.indices.to_pylist()
-    try:
-        words: list[str] = array.dictionary.to_pylist()
-    except UnicodeDecodeError:  # who wrote it did not look whether text is text
-        words = _decode_all(array.dictionary.cast(pa.large_binary()).to_pylist(), numbers, problems, name)
-    return ["" if number is None else words[number] for number in numbers]
-
-
-def _decode_all(raw: Sequence[bytes], numbers: Sequence[int | None], problems: Problems, name: str) -> list[str]:
-    words, wrong = [""] * len(raw), {}
-    for number, word in enumerate(raw):
+    words = values_of(array.dictionary)
+    texts = ["" if number is None else words[number] for number in array.indices.to_pylist()]
+    for i, text in enumerate(texts if bytes in map(type, words) else ()):
         try:
-            words[number] = word.decode()
-        except UnicodeDecodeError as error:
-            wrong[number] = f"`{name}` is not valid UTF-8 at byte {error.start + 1}"
-    for i, index in enumerate(numbers):
-        if index is not None and index in wrong:
-            problems.setdefault(i, wrong[index])
-    return words
+            as_text(text)
+        except DataError as error:
+            problems.setdefault(i, f"`{name}` is {error.reason}")
+            texts[i] = ""
+    return texts
 
 
 def _read_decimal(value: Any) -> Value:
     return read_number(str(value))
 
 
-def read_json(text: str) -> Value:
+def _read_stored(text: str | bytes) -> Value:
+    """An argument of a field of type `any`; as it is where it is no JSON, for then it was stored as one of type `text`."""
+    text = as_text(text)
+    try:
+        return read_json(text)
+    except DataError:
+        return text
+
+
+def read_json(text: str | bytes) -> Value:
     """What a text of JSON says; DataError where that is no argument."""
+    text = as_text(text)
     try:
         value = _decode_json(text)
     except msgspec.MsgspecError:

@@ -19,6 +19,7 @@ from drawing import drawn
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.runtime.frames.arrow import stream_of
 from tidelog.runtime.frames.reading import read_stream, reader_of
+from tidelog.runtime.frames.times import ExactTimes
 
 BERLIN = timezone(timedelta(hours=2))
 SECONDS = "timeline integer, unit 1 s. "
@@ -146,10 +147,47 @@ def test_times_that_the_timeline_cannot_hold(times: Any, reason: str) -> None:
 
 
 def test_rounding_holds_for_columns() -> None:
-    """A program that rounds takes timestamps between its ticks."""
+    """A program that rounds takes timestamps between its ticks, numbers, texts, and the intervals of stored facts."""
     plan = tidelog.compile("timeline integer, unit 1 s, round down. " + TEMP)
     facts = tidelog.read_frame(plan, "temp", temps(pa.array([1500, 2999, 3000], pa.timestamp("ms"))))
     assert [lo for _, _, lo, _ in facts] == [1, 2, 3]
+    far = pa.array([-250_000, 400_000_000_000_000_001], pa.timestamp("us", "UTC"))  # the latter in the year 14645
+    assert [lo for _, _, lo, _ in tidelog.read_frame(plan, "temp", temps(far))] == [-1, 400_000_000_000]
+    for times in ([2.75], ["1970-01-01T00:00:02.75Z"]):
+        assert [lo for _, _, lo, _ in tidelog.read_frame(plan, "temp", temps(times))] == [2]
+    assert ExactTimes(plan.timeline).read("11/4", "9/2", False, False) == (2, 4)
+    assert ExactTimes(plan.timeline, Fraction(60)).read("1", "3/2", False, True) == (60, 89)
+
+
+def test_text_that_is_not_utf8_is_told_with_its_row() -> None:
+    """Who writes Arrow need not look whether text is text: what is none costs its row alone."""
+    wrong = pa.array([b"a", b"\xff", b"c"], pa.binary()).view(pa.string())
+    assert rejected(PLAN, pa.table(temps([1, 2, 3], sensor=wrong))) == [
+        ("temp row 1", "`sensor` is not valid UTF-8 at byte 1")
+    ]
+    times = pa.array([b"1", b"2", b"\xff"], pa.binary()).view(pa.string())
+    assert rejected(PLAN, pa.table(temps(times))) == [("temp row 2", "`time`: not valid UTF-8 at byte 1")]
+
+
+def test_a_row_that_is_refused_may_have_a_time_beyond_the_calendar() -> None:
+    """Its row is told with the number, and a zone that Python does not know is no matter."""
+    times = pa.array([10**18, 10**6], pa.timestamp("us", "GMT+02:00"))
+    stream = stream_of(pa.table(temps(times, sensor=pa.array([None, None], pa.string()))))
+    (batch,) = read_stream(reader_of(PLAN.schema, "temp", stream), stream, "temp")
+    raw = [item.raw for item in batch.rejected]
+    assert raw == [
+        b'{"sensor":null,"value":20.5,"time":1000000000000000000}',
+        b'{"sensor":null,"value":20.5,"time":"1970-01-01T00:00:01Z"}',
+    ]
+
+
+def test_texts_of_stored_facts_that_are_no_json() -> None:
+    """What was stored as a field of type `text` may be read for one of type `any`: what is no JSON is the text itself."""
+    plan = tidelog.compile("timeline integer. input temp(sensor, value). hot(S) :- temp(S, V), V > 80.")
+    arguments = pa.array([{"sensor": "s1", "value": "1"}, {"sensor": '"7"', "value": "x y"}])
+    exact = {"start": ["1", "1"], "end": ["2", None], "start_open": [False, False], "end_open": [False, True]}
+    facts = tidelog.read_frame(plan, "temp", pa.table({"arguments": arguments, **exact}))
+    assert [row for _, row, _, _ in facts] == [("s1", 1), ("7", "x y")]
 
 
 @pytest.mark.parametrize(

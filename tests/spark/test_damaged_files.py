@@ -87,10 +87,10 @@ def parcels_of(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def test_a_file_without_a_column_has_nothing_in_it() -> None:
-    """A column that this file lacks is NULL, so its rows are letters, and the file is not damaged."""
+    """A column that this file lacks is null, so its rows are letters, and the file is not damaged."""
     rows = parcels_of(pa.table({"sensor": ["a"], "time": pa.array([1], pa.int32())}))
     letters = [letter_of(row["row"]) for row in rows if row["kind"] == LETTER]
-    assert [(letter.place, letter.reason) for letter in letters] == [("/a", "`value` is NULL")]
+    assert [(letter.place, letter.reason) for letter in letters] == [("/a", "`value` is null")]
 
 
 def test_a_number_in_one_file_is_no_text_of_another() -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from tidelog.connectors.spark.tables.stores import open_store
 from tidelog.connectors.spark.tables.tables import Manifest, NodeTime, TableFields, newest
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
+from waiting import eventually
 
 from .buckets import bucket
 from .conftest import Fill
@@ -130,10 +132,9 @@ def _kill_and_compare(fill: Fill, folder: Path, tables: str) -> None:
     for kills in range(3):
         target = _version(tables) + draw.randrange(1, 3)
         process = _start(paths, tables, folder)
-        while kills < 2 and _version(tables) < target and process.poll() is None:
-            time.sleep(0.01)
         if kills < 2:
-            time.sleep(draw.random())
+            eventually(partial(_has_come_far, tables, target, process))
+            time.sleep(draw.random())  # a drawn moment of the next commit
             if kills:
                 os.killpg(process.pid, signal.SIGKILL)
             else:
@@ -170,6 +171,11 @@ def _start(paths: Sequence[str], tables: str, folder: Path) -> subprocess.Popen[
     }
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdout=pipe, stderr=subprocess.STDOUT, text=True, start_new_session=True, env=quick)
+
+
+def _has_come_far(tables: str, version: int, process: subprocess.Popen[str]) -> bool:
+    """Whether the tables have a version by now, or the process that writes them has ended before."""
+    return _version(tables) >= version or process.poll() is not None
 
 
 def _version(tables: str) -> int:

@@ -7,7 +7,6 @@ import secrets
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from tidelog.connectors.spark import Access, Ingestion
 from tidelog.connectors.spark.gateways import unfinished
 from tidelog.connectors.transport.addresses import TcpAddress
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
+from waiting import eventually
 
 from .conftest import Fill
 from .golden import golden
@@ -149,12 +149,11 @@ def test_contradicting_gateway_is_refused_by_name(fill: Fill, tmp_path: Path) ->
         program = "timeline rational, unit 1 s, resolution 1.\ninput hot(sensor: text, value: number).\noutput hot.\n"
         bad = fill("n3", [("hot", ("a", 1), 0, 0)], program)
         with served(bad, plant.ports[1]), pytest.raises(SpecError, match=f"`{address(plant.ports[1])}` cannot join"):
-            for _ in range(100):
-                ingestion._join()
-                time.sleep(0.1)
+            eventually(ingestion._join)
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_once_with_one_away_has_an_exit_code(fill: Fill, tmp_path: Path) -> None:
     """`--once` writes the facts of those that answer, tells who is away, and has the exit code 4."""
     plant = Plant(fill, tmp_path)

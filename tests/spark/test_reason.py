@@ -66,7 +66,7 @@ def test_a_batch_answers_with_typed_columns(spark: SparkSession) -> None:
 def test_one_table_holds_all_answers_and_each_problem(spark: SparkSession) -> None:
     """A row that is no fact is a row with its reason, and costs no other row."""
     told = reason({"temp": frame(spark, [*READINGS, (None, 1.0, 3)])}, tidelog.compile(PROGRAM), buckets=2).collect()
-    assert [row.problem for row in told if row.problem] == ['temp: `node` is NULL: {"node":null,"value":1.0,"time":3}']
+    assert [row.problem for row in told if row.problem] == ['temp: `node` is null: {"node":null,"value":1.0,"time":3}']
     hot = [f"{row.arguments[0]}@{row.start}" for row in told if row.predicate == "hot"]
     assert sorted(hot) == sorted(f'"{node}"@{time}' for node, value, time in READINGS if value > 30)
     assert {row.predicate for row in told} == {"hot", "mute", None}
@@ -75,7 +75,7 @@ def test_one_table_holds_all_answers_and_each_problem(spark: SparkSession) -> No
 def test_a_problem_fails_the_table_of_one_output_unless_it_is_dropped(spark: SparkSession) -> None:
     """By default nothing is lost in silence."""
     bad = frame(spark, [(None, 1.0, 3), ("a", 99.0, 4)])
-    with pytest.raises(Exception, match="`node` is NULL"):
+    with pytest.raises(Exception, match="`node` is null"):
         reason(bad, PROGRAM, output="hot", buckets=1).collect()
     (kept,) = reason(bad, PROGRAM, output="hot", problems="drop", buckets=1).collect()
     assert kept.arguments == ['"a"', "99"]

@@ -7,7 +7,6 @@ from fractions import Fraction
 import pytest
 
 from tidelog.connectors.spark.running.clock import ORIGIN, Clock
-from tidelog.connectors.spark.running.inputs.frame_rows import Times
 from tidelog.plans.data.timeline import LIMIT, Timeline
 
 SECOND = Fraction(1)
@@ -43,14 +42,3 @@ def test_a_watermark_promises_no_more_than_a_source(timeline: Timeline, last: in
     assert watermark is not None
     assert 0 <= (last - lateness - 1) - watermark < 2 * clock.unit
     assert clock.watermark(0) is None
-
-
-def test_columns_on_spark_are_rounded() -> None:
-    """Timestamps in microseconds, numbers, texts and stored intervals, also beyond the years of the calendar."""
-    times = Times(Timeline("integer", unit=SECOND, rounding="down"))
-    assert times.micros(2_750_000) == 2
-    assert times.micros(-250_000) == -1
-    assert times.micros(400_000_000_000_000_001) == 400_000_000_000
-    assert times.reader("number")(2.75) == 2
-    assert times.reader("text")("1970-01-01T00:00:02.75Z") == 2
-    assert times.exact("11/4", "9/2", False, False) == (2, 4)

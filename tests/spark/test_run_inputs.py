@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PythonException
 from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_type
 
 import tidelog
 from tidelog.connectors.formats.formats import make_decoder
@@ -24,14 +25,15 @@ from tidelog.connectors.formats.framing import MAX_LINE, LineReader
 from tidelog.connectors.spark import Ingestion, parse_fields
 from tidelog.connectors.spark.running.inputs.arrivals import BATCH, FACTS, UNUSED, Arrivals, unused_names
 from tidelog.connectors.spark.running.inputs.blocks import BLOCK, BlocksOfTask, Header
-from tidelog.connectors.spark.running.inputs.frame_rows import EXACT, Layout, RowReader, RowsOfTask
-from tidelog.connectors.spark.running.inputs.frames import layout_of
+from tidelog.connectors.spark.running.inputs.frames import RowsOfTask, layout_of_frame
 from tidelog.connectors.spark.running.inputs.inputs import Input, check_streamed, parse_input, read_input
 from tidelog.connectors.spark.running.job import Job, job_of
 from tidelog.connectors.spark.running.parcels import COUNT, FACT, LETTER, PACK, SPAN, letter_of
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import DataError, SpecError
+from tidelog.runtime.frames.layout import EXACT, Layout
+from tidelog.runtime.frames.reading import FrameReader
 from tidelog.runtime.ports.interfaces import Rejected
 
 from .conftest import Fill
@@ -367,33 +369,38 @@ def table(**columns: T.DataType) -> T.StructType:
     return T.StructType([T.StructField(name, kind) for name, kind in columns.items()])
 
 
-TEXT, DOUBLE, LONG = T.StringType(), T.DoubleType(), T.LongType()
-STORED = {"start": TEXT, "end": TEXT, "start_open": T.BooleanType(), "end_open": T.BooleanType()}
+TEXT, DOUBLE, LONG, FLAG = T.StringType(), T.DoubleType(), T.LongType(), T.BooleanType()
+TEXTS_OF_JSON = T.ArrayType(TEXT)
+STORED = {"start": TEXT, "end": TEXT, "start_open": FLAG, "end_open": FLAG}
 
 
 def test_columns_of_declared_fields() -> None:
     """Declared fields stand in any order among columns that do not matter, with one time or an interval."""
     schema = job().plan.schema
-    layout, paths = layout_of(table(time=T.TimestampType(), value=DOUBLE, node=LONG, sensor=TEXT), "temp", schema)
-    assert layout == Layout(("sensor", "value", "time"), ("plain", "plain"), ("micros",))
-    assert paths == ["`sensor`", "`value`", "`time`"]
+    layout = layout_of_frame(table(time=T.TimestampType(), value=DOUBLE, node=LONG, sensor=TEXT), "temp", schema)
+    assert layout == Layout((("sensor",), ("value",), ("time",)), ("text", "float"), ("text", "number"), ("timestamp",))
     bounds = {"from": T.DateType(), "to": TEXT}
-    layout, _ = layout_of(table(**bounds, value=T.DecimalType(9, 3), sensor=TEXT), "temp", schema)
-    assert layout == Layout(("sensor", "value", "from", "to"), ("plain", "decimal"), ("days", "text"))
-    layout, paths = layout_of(table(**{"a`b": LONG, "time": LONG, "c": TEXT}), "unknown", schema)
-    assert (layout.names, paths) == (("a`b", "c", "time"), ["`a``b`", "`c`", "`time`"])
+    layout = layout_of_frame(table(**bounds, value=T.DecimalType(9, 3), sensor=TEXT), "temp", schema)
+    assert (layout.names, layout.values) == (("sensor", "value", "from", "to"), ("text", "decimal"))
+    assert layout.times == ("timestamp", "text")
+    layout = layout_of_frame(table(**{"a`b": LONG, "time": LONG, "c": TEXT}), "other", job(LOOSE).plan.schema)
+    assert layout.columns == ("a`b", "c", "time")
+    years = T.YearMonthIntervalType()
+    layout = layout_of_frame(table(sensor=TEXT, value=LONG, time=LONG, age=years), "temp", schema)
+    assert layout.columns == ("sensor", "value", "time")
 
 
 def test_columns_of_stored_facts() -> None:
     """Tables of derived facts are known by their columns; of texts in them it is declared whether they are JSON."""
     schema = job().plan.schema
-    layout, paths = layout_of(table(arguments=T.ArrayType(TEXT), node=TEXT, **STORED), "temp", schema)
-    assert (layout, paths[0]) == (Layout(("arguments", *EXACT), None, ()), "arguments")
+    layout = layout_of_frame(table(arguments=TEXTS_OF_JSON, node=TEXT, **STORED), "temp", schema)
+    assert (layout.columns, layout.values) == (("arguments", *EXACT), None)
     struct = table(value=DOUBLE, sensor=TEXT)
-    layout, paths = layout_of(table(arguments=struct, **STORED), "temp", schema)
-    assert layout == Layout(("sensor", "value", *EXACT), ("plain", "plain"), ())
-    assert paths[:2] == ["arguments.`sensor`", "arguments.`value`"]
-    assert layout_of(table(arguments=struct, **STORED), "hot", schema)[0].values == ("plain", "json")
+    layout = layout_of_frame(table(arguments=struct, **STORED), "temp", schema)
+    assert layout.paths[:2] == (("arguments", "sensor"), ("arguments", "value"))
+    assert (layout.columns, layout.values) == (("arguments", *EXACT), ("text", "float"))
+    layout = layout_of_frame(table(arguments=struct, **STORED), "other", job(LOOSE).plan.schema)
+    assert layout.values == ("float", "json")
 
 
 @pytest.mark.parametrize(
@@ -407,116 +414,147 @@ def test_columns_of_stored_facts() -> None:
         ),
         (
             {"sensor": LONG, "value": LONG, "time": LONG},
-            "`temp` expects text for `sensor`, and the column is of type bigint",
+            "`temp` expects text for `sensor`, and the column is of type int64",
         ),
         ({"sensor": T.BinaryType(), "value": LONG, "time": LONG}, "column `sensor` is of type binary: an argument is text"),
-        ({"sensor": TEXT, "value": LONG, "time": T.BooleanType()}, "column `time` is of type boolean: a time is a number"),
+        ({"sensor": TEXT, "value": LONG, "time": T.BooleanType()}, "column `time` is of type bool: a time is a number"),
         ({"arguments": table(sensor=TEXT), **STORED}, "the table lacks the field `value` of `temp`"),
+        ({"arguments": T.ArrayType(LONG), **STORED}, "column `arguments` is of type list<element: int64"),
         (
-            {
-                "sensor": TEXT,
-                "value": LONG,
-                "from": LONG,
-                "to": LONG,
-                "from_open": T.BooleanType(),
-                "to_open": T.BooleanType(),
-            },
-            "columns `from_open` and `to_open` are of frames in memory: Spark reads what `parquet:DIR` writes",
+            {"sensor": TEXT, "value": T.YearMonthIntervalType(), "time": LONG},
+            "column `value` is of type interval year to month, which Arrow does not have",
         ),
-        ({"arguments": T.ArrayType(LONG), **STORED}, "column `arguments` is of type array<bigint>: it should hold texts"),
     ],
 )
 def test_wrong_columns(columns: dict[str, T.DataType], message: str) -> None:
     """Columns that are missing, or of a type that they cannot have, are told before anything runs."""
     with pytest.raises(DataError) as raised:
-        layout_of(table(**columns), "temp", job().plan.schema)
+        layout_of_frame(table(**columns), "temp", job().plan.schema)
     assert str(raised.value).startswith(message)
+
+
+def test_a_table_of_no_input_is_refused() -> None:
+    """A table of facts that the program cannot take is refused as a whole, not row by row."""
+    with pytest.raises(DataError, match="`warm` is derived, and not declared as an input"):
+        layout_of_frame(table(a=TEXT, time=LONG), "warm", job().plan.schema)
+    with pytest.raises(DataError, match="the program has no predicate `dor`; did you mean `door`"):
+        layout_of_frame(table(a=TEXT, time=LONG), "dor", job().plan.schema)
 
 
 def test_dates_need_a_unit() -> None:
     """A timestamp is no time of a program that does not say what a unit of time is."""
-    with pytest.raises(DataError, match="column `time` is of type timestamp, which needs a unit: declare one"):
-        layout_of(table(a=TEXT, time=T.TimestampType()), "p", job(ORDERED).plan.schema)
+    with pytest.raises(DataError, match=r"column `time` is of type timestamp.*, which needs a unit: declare one"):
+        layout_of_frame(table(a=TEXT, time=T.TimestampType()), "p", job(ORDERED).plan.schema)
+
+
+Kinds = dict[str, T.DataType]
 
 
 def rows(
-    layout: Layout, predicate: str, *values: Sequence[object], program: str = LOOSE
+    predicate: str, columns: Kinds, *values: Sequence[object], program: str = LOOSE
 ) -> tuple[list[Any], list[Rejected]]:
-    """What a worker makes of rows: without their predicate, and what is none."""
-    reader = RowReader(job(program).plan.schema, predicate, layout)
-    records, rejected = reader.read([list(column) for column in zip(*values, strict=True)], "t")
-    assert {record[0] for record in records} <= {predicate}
-    return [record[1:] for record in records], rejected
+    """What a worker makes of rows of a table of Spark's: without their predicate, and what is none."""
+    schema = job(program).plan.schema
+    layout = layout_of_frame(table(**columns), predicate, schema)
+    arrays = [
+        pa.array(each, to_arrow_type(kind)) for each, kind in zip(zip(*values, strict=True), columns.values(), strict=True)
+    ]
+    read = FrameReader(schema, predicate, layout).read(pa.RecordBatch.from_arrays(arrays, list(columns)), "t", None)
+    assert {record[0] for record in read.records} <= {predicate}
+    return [record[1:] for record in read.records], read.rejected
 
 
 def test_values_of_rows() -> None:
     """Numbers are canonical and exact, booleans are constants, texts stay texts."""
-    layout = Layout(("a", "b", "c", "time"), ("plain", "decimal", "plain"), ("number",))
+    columns = {"a": TEXT, "b": T.DecimalType(9, 2), "c": DOUBLE, "d": FLAG, "time": T.DecimalType(9, 1)}
     read, rejected = rows(
-        layout, "x", ("1", Decimal("1.50"), 3.0, 4), ("1", Decimal(2), True, Decimal("5.0")), ("1", Decimal(2), 2.5, 6.0)
+        "x",
+        columns,
+        ("1", Decimal("1.50"), 3.0, True, Decimal(4)),
+        ("1", Decimal(2), 2.5, False, Decimal("5.0")),
     )
-    assert read == [(("1", 1.5, 3), 4, 4), (("1", 2, "true"), 5, 5), (("1", 2, 2.5), 6, 6)]
-    assert [type(value) for value in read[0][0]] == [str, float, int]
+    assert read == [(("1", 1.5, 3, "true"), 4, 4), (("1", 2, 2.5, "false"), 5, 5)]
+    assert [type(value) for value in read[0][0]] == [str, float, int, str]
     assert rejected == []
 
 
 def test_times_of_rows() -> None:
     """Dates and timestamps are exact in the program's unit, texts are read as in data, and intervals are closed."""
-    layout = Layout(("from", "to"), (), ("days", "micros"))
+    days: Kinds = {"from": T.DateType(), "to": T.TimestampType()}
     minutes = "timeline rational, unit 60 s, resolution 1/60.\ninput p().\noutput q.\nq :- p."
-    read, rejected = rows(layout, "p", (1, 86_461_000_000), (1, 86_400_500_000), (-1, 0), program=minutes)
+    read, rejected = rows("p", days, (1, 86_461_000_000), (1, 86_400_500_000), (-1, 0), program=minutes)
     assert read == [((), 172_800, 172_922), ((), -172_800, 0)]
     assert "finer than the resolution" in rejected[0].reason
-    assert rejected[0].raw == b'{"from":"1970-01-02T00:00:00","to":"1970-01-02T00:00:00.500000"}'
-    read, rejected = rows(
-        Layout(("from", "to"), (), ("text", "number")), "x", ("-inf", 5), ("1970-01-01", 3), ("1", float("inf")), ("2", 1)
-    )
+    assert rejected[0].raw == b'{"from":"1970-01-02","to":"1970-01-02T00:00:00.500000Z"}'
+    texts: Kinds = {"from": TEXT, "to": DOUBLE}
+    read, rejected = rows("x", texts, ("-inf", 5), ("1970-01-01", 3), ("1", float("inf")), ("2", 1))
     assert read == [((), NEG, 5), ((), 0, 3), ((), 1, POS)]
-    assert [each.reason for each in rejected] == ["interval [2,1] is empty"]
-    read, rejected = rows(Layout(("time",), (), ("micros",)), "x", (1_500_000,), (10**18,))
-    assert (read, len(rejected)) == ([((), 10**12, 10**12)], 1)
+    assert [each.reason for each in rejected] == ["the interval from 2 to 1.0 is empty"]
+
+
+def test_times_beyond_the_calendar() -> None:
+    """A time after the year 9999 is a number as any other; one that is none is told with its number."""
+    read, rejected = rows("x", {"time": T.TimestampType()}, (1_500_000,), (10**18,), (10**18 + 1,))
+    assert (read, len(rejected)) == ([((), 10**12, 10**12)], 2)
+    assert rejected[1].raw == b'{"time":1000000000000000001}'
+
+
+def test_open_ends_of_rows() -> None:
+    """The columns `from_open` and `to_open` say what they say in one process."""
+    columns: Kinds = {"from": LONG, "to": LONG, "from_open": FLAG, "to_open": FLAG}
+    read, _ = rows("x", columns, (1, 4, True, False), (1, 4, False, True), (None, 4, True, True))
+    assert read == [((), 2, 4), ((), 1, 3), ((), NEG, 3)]
 
 
 def test_stored_facts() -> None:
     """Arguments and intervals of derived facts are read back as they were told."""
-    layout = Layout(("arguments", *EXACT), None, ())
+    columns: Kinds = {"arguments": TEXTS_OF_JSON, **STORED}
     rational = "timeline rational, resolution 1/2.\ninput p(a, b).\noutput q.\nq(X) :- p(X, _)."
     values = [
         (['"s 1"', "21.5"], "1", "5/2", False, True),
         (['"7"', "7"], None, None, True, True),
         (["1e30", "2"], "3", "3", False, False),
     ]
-    read, rejected = rows(layout, "p", *values, program=rational)
+    read, rejected = rows("p", columns, *values, program=rational)
     assert read == [(("s 1", 21.5), 4, 9), (("7", 7), NEG, POS), ((1e30, 2), 12, 12)]
-    struct = Layout(("a", "b", *EXACT), ("plain", "json"), ())
+    typed: Kinds = {"arguments": table(a=TEXT, b=TEXT), **STORED}
     read, rejected = rows(
-        struct, "p", ("1", '"1"', "1", "1", False, False), ("1", "s1", "1", "1", False, False), program=rational
+        "p",
+        typed,
+        ({"a": '"1"', "b": "1"}, "1", "1", False, False),
+        ({"a": "s1", "b": '"s1"'}, "1", "1", False, False),
+        program=rational,
     )
-    assert [row for row, *_ in read] == [("1", "1"), ("1", "s1")]
+    assert [row for row, *_ in read] == [("1", 1), ("s1", "s1")]
     assert rejected == []
 
 
+PLAIN: Kinds = {"a": TEXT, "time": DOUBLE}
+OF_JSON: Kinds = {"arguments": TEXTS_OF_JSON, **STORED}
+
+
 @pytest.mark.parametrize(
-    ("layout", "values", "reason"),
+    ("columns", "values", "reason"),
     [
-        (Layout(("a", "time"), ("plain",), ("number",)), (None, 1), "`a` is NULL"),
-        (Layout(("a", "time"), ("plain",), ("number",)), ("x", None), "`time` is NULL"),
-        (Layout(("a", "time"), ("plain",), ("number",)), (float("nan"), 1), "a number must be finite"),
-        (Layout(("a", "time"), ("plain",), ("number",)), ("x", float("inf")), "a single time must be finite"),
-        (Layout(("a", "time"), ("plain",), ("text",)), ("x", "soon"), "time `soon` is neither a number"),
-        (Layout(("a", "time"), ("plain",), ("number",)), ("x", 1.5), "time 3/2 is not a whole number"),
-        (Layout(("arguments", *EXACT), None, ()), (None, "1", "2", False, False), "`arguments` is NULL"),
-        (Layout(("arguments", *EXACT), None, ()), ([None], "1", "2", False, False), "an argument is NULL"),
-        (Layout(("arguments", *EXACT), None, ()), (["s1"], "1", "2", False, False), "`s1` is no argument in JSON"),
-        (Layout(("arguments", *EXACT), None, ()), (["1", "2"], "1", "2", False, False), "`door` takes 1 argument, got 2"),
-        (Layout(("arguments", *EXACT), None, ()), (["1"], "1", "2", None, False), "`start_open` is NULL"),
-        (Layout(("arguments", *EXACT), None, ()), (["1"], "3", "2", False, False), "interval [3,2] is empty"),
+        (PLAIN, (None, 1), "`a` is null"),
+        (PLAIN, ("x", None), "`time` is null"),
+        ({"a": DOUBLE, "time": LONG}, (float("nan"), 1), "`a` is nan: a number must be finite"),
+        (PLAIN, ("x", float("inf")), "`time` is inf: a single time must be finite"),
+        ({"a": TEXT, "time": TEXT}, ("x", "soon"), "`time`: time `soon` is neither a number"),
+        (PLAIN, ("x", 1.5), "`time`: time 3/2 is not a whole number"),
+        (OF_JSON, (None, "1", "2", False, False), "`arguments` is null"),
+        (OF_JSON, ([None], "1", "2", False, False), "an argument is null"),
+        (OF_JSON, (["s1"], "1", "2", False, False), "`s1` is no argument in JSON"),
+        (OF_JSON, (["1", "2"], "1", "2", False, False), "`door` takes 1 argument, got 2"),
+        (OF_JSON, (["1"], "1", "2", None, False), "`start_open` is null"),
+        (OF_JSON, (["1"], "3", "2", False, False), "interval [3,2] is empty"),
     ],
 )
-def test_rows_that_are_no_facts(layout: Layout, values: tuple[object, ...], reason: str) -> None:
+def test_rows_that_are_no_facts(columns: Kinds, values: tuple[object, ...], reason: str) -> None:
     """A row that is no fact is a letter with its reason and its values, and costs no other row."""
-    good = (["1"], "7", "7", False, False) if layout.values is None else ("y", 7 if layout.times == ("number",) else "7")
-    read, rejected = rows(layout, "door", values, good)
+    good = {"arguments": ["1"], "start": "7", "end": "7", "start_open": False, "end_open": False, "a": 1, "time": 7}
+    last = [str(good[name]) if kind == TEXT else good[name] for name, kind in columns.items()]
+    read, rejected = rows("door", columns, values, last)
     assert len(read) == 1
     assert rejected[0].place == "t"
     assert rejected[0].reason.startswith(reason)
@@ -528,7 +566,7 @@ def test_rows_of_tasks_have_their_order() -> None:
     files = pa.array(["file:/a%20b"] * 3 + ["file:/c"])
     columns = [pa.array([1, 2, None, 4]), pa.array([1, 1, 1, 1]), files, pa.array([0, 0, 8, 0])]
     batch = pa.RecordBatch.from_arrays(columns, ["c0", "c1", "file_path", "file_block_start"])
-    layout = Layout(("a", "time"), ("plain",), ("number",))
+    layout = Layout((("a",), ("time",)), ("integer",), ("any",), ("integer",))
     read = Read.of(RowsOfTask(Input(1, "parquet", "/", "p"), job(ORDERED), layout).read(iter([batch])))
     assert [record[1] for record in read.facts] == [(1,), (2,), (4,)]
     assert read.places == sorted(set(read.places))
@@ -542,14 +580,16 @@ def test_text_that_is_not_utf8() -> None:
     where = [pa.array(["file:/a"] * 4), pa.array([0] * 4)]
     names = ["file_path", "file_block_start"]
     batch = pa.RecordBatch.from_arrays([texts, times, *where], ["c0", "c1", *names])
-    layout = Layout(("a", "time"), ("plain",), ("text",))
+    layout = Layout((("a",), ("time",)), ("text",), ("any",), ("text",))
     read = Read.of(RowsOfTask(Input(1, "parquet", "/", "door"), job(), layout).read(iter([batch])))
     assert read.facts == [("door", ("a",), 1, 1)]
-    assert [each.reason for each in read.letters] == ["not valid UTF-8 at byte 1"] * 2 + ["`a` is NULL"]
+    reasons = ["`a` is not valid UTF-8 at byte 1", "`time`: not valid UTF-8 at byte 1", "`a` is null"]
+    assert [each.reason for each in read.letters] == reasons
+    assert read.letters[1].raw == b'{"a":"c","time":"/w=="}'
     lists = pa.ListArray.from_arrays([0, 1, 2, 3, 4], pa.array([b'"a"', b"\xff", b"3", b"4"], pa.binary()).view(pa.string()))
     ends = [pa.array(["1"] * 4), pa.array(["2"] * 4), pa.array([False] * 4), pa.array([False] * 4)]
     batch = pa.RecordBatch.from_arrays([lists, *ends, *where], ["c0", "c1", "c2", "c3", "c4", *names])
-    stored = Layout(("arguments", *EXACT), None, ())
+    stored = layout_of_frame(table(**OF_JSON), "door", job().plan.schema)
     read = Read.of(RowsOfTask(Input(1, "parquet", "/", "door"), job(), stored).read(iter([batch])))
     assert sorted((record[1] for record in read.facts), key=repr) == [("a",), (3,), (4,)]
     assert [each.reason for each in read.letters] == ["not valid UTF-8 at byte 1"]
@@ -652,8 +692,8 @@ def test_parquet_and_tables_on_spark(spark: SparkSession, tmp_path: Path) -> Non
     pq.write_table(pa.table(values), path)
     read = Read.frame(read_input(spark, parse_input(path, 1), job(), streaming=False))
     assert read.facts == [("temp", ("a", 31), 1, 1)]
-    assert [(each.place, each.reason) for each in read.letters] == [(path, "`sensor` is NULL"), (path, "`time` is NULL")]
-    assert read.letters[0].raw == b'{"sensor":null,"value":32.5,"time":"1970-01-01T00:00:02"}'
+    assert [(each.place, each.reason) for each in read.letters] == [(path, "`sensor` is null"), (path, "`time` is null")]
+    assert read.letters[0].raw == b'{"sensor":null,"value":32.5,"time":"1970-01-01T00:00:02Z"}'
     spark.read.parquet(path).createOrReplaceTempView("readings")
     item = parse_input("table:readings?predicate=temp", 1)
     read = Read.frame(read_input(spark, item, job(), streaming=False))

@@ -20,6 +20,7 @@ import pytest
 import tidelog
 from tidelog.connectors.formats.formats import make_decoder
 from tidelog.plans.plan.plan import Plan
+from waiting import eventually
 
 PROGRAM = """
 timeline integer.
@@ -105,9 +106,8 @@ def kill_somewhere(folder: Path, draw: random.Random, kill: Callable[[subprocess
     """Start the stream, and kill it in one of the batches that it begins."""
     process = start(folder, *settings)
     target = begun(folder) + draw.randint(1, 2)
-    while begun(folder) < target and process.poll() is None:
-        time.sleep(0.01)
-    time.sleep(draw.uniform(0, 2))
+    eventually(lambda: begun(folder) >= target or process.poll() is not None)
+    time.sleep(draw.uniform(0, 2))  # a drawn moment of the batch
     assert process.poll() is None, process.communicate()[0]
     kill(process)
     process.communicate()
@@ -116,10 +116,7 @@ def kill_somewhere(folder: Path, draw: random.Random, kill: Callable[[subprocess
 
 def assert_nothing_left(session: int) -> None:
     """Once the driver is killed, the JVM and its workers end by themselves."""
-    patience = time.monotonic() + _PATIENCE
-    while left := processes_of(session):
-        assert time.monotonic() < patience, left
-        time.sleep(0.1)
+    eventually(lambda: not processes_of(session), _PATIENCE)
 
 
 def processes_of(session: int) -> list[str]:

@@ -6,7 +6,6 @@ import importlib
 import os
 import subprocess
 import sys
-import time
 import zipfile
 import zipimport
 from contextlib import suppress
@@ -14,18 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from children import WAIT
 from tidelog.connectors.spark.running.workers import keep_archives
+from waiting import eventually
 
 DAEMON = """
-import os, sys, time
+import os, signal, sys
 from tidelog.connectors.spark.running.workers import end_with_daemon
 worker = os.fork()
 if worker == 0:
     end_with_daemon()
     os.write(1, b"%d\\n" % os.getpid())
     while True:
-        time.sleep(1)
+        signal.pause()
 os.waitpid(worker, 0)
 """
 
@@ -45,10 +44,7 @@ def test_a_worker_ends_with_its_daemon(tmp_path: Path) -> None:
         worker = int(daemon.stdout.readline())
         assert is_there(worker)
         daemon.kill()
-        patience = time.monotonic() + WAIT
-        while is_there(worker):
-            assert time.monotonic() < patience
-            time.sleep(0.01)
+        eventually(lambda: not is_there(worker))
 
 
 def test_an_archive_that_has_not_changed_is_not_listed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

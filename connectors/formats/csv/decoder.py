@@ -14,9 +14,9 @@ from pathlib import PurePath
 
 from tidelog.connectors.formats.cache import BoundedCache
 from tidelog.connectors.formats.csv.framer import CsvFramer
-from tidelog.connectors.formats.decoding import Admission, Collector, as_text
+from tidelog.connectors.formats.decoding import Admission, Collector
 from tidelog.connectors.formats.values import read_argument
-from tidelog.plans.data.facts import Record, Row, Schema
+from tidelog.plans.data.facts import Record, Row, Schema, as_text
 from tidelog.plans.data.header import Columns, read_columns
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeReader

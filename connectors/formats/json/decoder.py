@@ -27,10 +27,10 @@ from typing import Any
 import msgspec
 
 from tidelog.connectors.formats.cache import MAX_TIMES, BoundedCache
-from tidelog.connectors.formats.decoding import Admission, Collector, as_text
+from tidelog.connectors.formats.decoding import Admission, Collector
 from tidelog.connectors.formats.json.exact import ExactJson
 from tidelog.connectors.formats.lines import LineFramer
-from tidelog.plans.data.facts import PredicateSchema, Record, Row, Schema, plain_row
+from tidelog.plans.data.facts import PredicateSchema, Record, Row, Schema, as_text, plain_row
 from tidelog.plans.data.row_code import row_maker
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
-
 import msgspec
 
-from tidelog.connectors.formats.cache import MAX_TIMES, BoundedCache
-from tidelog.connectors.formats.formatting import TimeFormatter, are_changes
+from tidelog.connectors.formats.fact_lines import FactLines
+from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.formats.json.hypothetical import HypotheticalEncoder
 from tidelog.plans.data.changes import ChangeRecord, RetractedChange
 from tidelog.plans.data.facts import Record, Row, Schema
 from tidelog.plans.data.timeline import NEG, POS
-from tidelog.plans.plan.questions import HypotheticalAnswer
-from tidelog.runtime.ports.interfaces import AnyAnswer
 
 
-class JsonEncoder:
+class JsonEncoder(FactLines):
     """Writes one object a line: a single time as `time`, anything else as `interval`.
 
     A time that is no integer is text, as `"5/2"`, so that it stays exact; with `iso`, times are ISO-8601 in UTC. Where the
@@ -29,30 +24,11 @@ class JsonEncoder:
 
     def __init__(self, schema: Schema, *, iso: bool = False) -> None:
         self._times = TimeFormatter(schema.timeline, iso)
-        self._hypothetical = HypotheticalEncoder(schema, self._times) if schema.questions else None
-        self._atoms: BoundedCache[tuple[str, Row], bytes] = BoundedCache(_atom, _size)
-        self._ranges: BoundedCache[tuple[int, int], bytes] = BoundedCache(self._range, _size, MAX_TIMES)
-        self._changes: BoundedCache[tuple[int, int], bytes] = BoundedCache(self._change, _size, MAX_TIMES)
+        super().__init__(HypotheticalEncoder(schema, self._times) if schema.questions else None, asks=bool(schema.questions))
 
-    def encode(self, answers: Sequence[AnyAnswer]) -> bytes:
-        if self._hypothetical is not None:
-            return self._encode_both(self._hypothetical, answers)
-        atoms, ranges = self._atoms, self._ranges
-        records = cast("Sequence[Record]", answers)  # a program that does not ask has no others
-        if are_changes(answers):
-            return b"".join(map(self._changed, records))
-        return b"".join([atoms[predicate, row] + ranges[lo, hi] for predicate, row, lo, hi in records])
-
-    def _encode_both(self, hypothetical: HypotheticalEncoder, answers: Sequence[AnyAnswer]) -> bytes:
-        lines = []
-        for answer in answers:
-            if isinstance(answer, HypotheticalAnswer):
-                lines.append(hypothetical.encode(answer))
-            else:
-                predicate, row, lo, hi = answer
-                is_change = isinstance(answer, ChangeRecord)
-                lines.append(self._changed(answer) if is_change else self._atoms[predicate, row] + self._ranges[lo, hi])
-        return b"".join(lines)
+    def _atom(self, key: tuple[str, Row]) -> bytes:
+        predicate, row = key
+        return msgspec.json.encode({"predicate": predicate, "args": row})[:-1] + b","
 
     def _changed(self, change: Record) -> bytes:
         """A change, with what it follows from where it is explained: null where that is not known any more."""
@@ -81,12 +57,3 @@ class JsonEncoder:
 def _time(text: str) -> str:
     """A time as JSON: a whole number as a number, any other time as text."""
     return text if text.removeprefix("-").isdigit() else f'"{text}"'
-
-
-def _atom(key: tuple[str, Row]) -> bytes:
-    predicate, row = key
-    return msgspec.json.encode({"predicate": predicate, "args": row})[:-1] + b","
-
-
-def _size(_: object, line: bytes) -> int:
-    return len(line)

@@ -7,9 +7,9 @@ import json
 import re
 from typing import NoReturn
 
-from tidelog.connectors.formats.decoding import Admission, as_text
+from tidelog.connectors.formats.decoding import Admission
 from tidelog.connectors.formats.values import read_argument
-from tidelog.plans.data.facts import PredicateSchema, Record, Schema
+from tidelog.plans.data.facts import PredicateSchema, Record, Schema, as_text
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError

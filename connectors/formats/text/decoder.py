@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 
 from tidelog.connectors.formats.cache import MAX_TIMES, BoundedCache
-from tidelog.connectors.formats.decoding import Admission, Collector, as_text
+from tidelog.connectors.formats.decoding import Admission, Collector
 from tidelog.connectors.formats.lines import LineFramer
 from tidelog.connectors.formats.values import read_argument
-from tidelog.plans.data.facts import Record, Row, Schema
+from tidelog.plans.data.facts import Record, Row, Schema, as_text
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError

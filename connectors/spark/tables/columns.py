@@ -25,9 +25,7 @@ from pyspark.sql.types import (
 from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
 from tidelog.connectors.spark.arguments import ArgumentColumn
 from tidelog.plans.diagnostics.errors import ConnectorError
-
-_EARLIEST, _LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999
-"""The microseconds since 1970 of the years 1 to 9999, which is what a TIMESTAMP can be in Python, too."""
+from tidelog.runtime.frames.exact import microseconds
 
 
 def has_dates(schemas: Sequence[OutboxSchema]) -> bool:
@@ -83,16 +81,13 @@ class TimeColumn:
     """
 
     def __init__(self, unit: str | None, dates: bool) -> None:
-        self._scale = Fraction(unit) * 1_000_000 if dates and unit is not None else None
+        self._unit = Fraction(unit) if dates and unit is not None else None
 
     def value(self, text: str | None) -> float | int | None:
         if text is None:
             return None
         number = exact(text)
-        if self._scale is None:
-            return float(number)
-        microseconds = number * self._scale // 1
-        return int(microseconds) if _EARLIEST <= microseconds <= _LATEST else None
+        return float(number) if self._unit is None else microseconds(number * self._unit)
 
 
 def exact(text: str) -> int | Fraction:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -27,6 +26,7 @@ from tidelog.plans.data.refining import read_exactly
 from tidelog.plans.data.repeating import both_ways, going_on
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.data.times import TimeReader
+from tidelog.plans.data.uncollected import uncollected
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, SpecError
 from tidelog.runtime.batch.decisions.relevance import refined
 from tidelog.runtime.batch.materialisation import Materialisation
@@ -48,9 +48,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
 
 
+@uncollected()  # rows and coverage hold no circles: looking for them among millions is all cost
 def run(options: argparse.Namespace) -> int:
     """Materialise, and print what holds, sorted by text; BAD, and nothing printed, where a constraint is violated."""
-    gc.disable()  # rows and coverage hold no circles, and the command ends: looking for them among millions is all cost
     with Progress() as progress:
         plan = load_batch_plan(options.program)
         TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read

@@ -1,8 +1,4 @@
-"""Parquet and tables on Spark: which of their columns make a fact, and how facts are made of them.
-
-Columns are the fields of a predicate and `time`, or `from` and `to`, as in CSV; or those in which derived facts are stored
-(`interval_columns` in `connectors/spark/tables/columns.py`): `arguments`, and exact times with what their ends exclude.
-"""
+"""Parquet and tables on Spark: workers make facts of their rows as one process does (`runtime/frames/`)."""
 
 from __future__ import annotations
 
@@ -10,40 +6,27 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    ArrayType,
-    BooleanType,
-    DataType,
-    DateType,
-    DecimalType,
-    FractionalType,
-    IntegralType,
-    NumericType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampNTZType,
-    TimestampType,
-)
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import StructType
 
-from tidelog.connectors.spark.running.inputs.frame_rows import EXACT, Layout, RowsOfTask, TimeKind, ValueKind
+from tidelog.connectors.spark.running.inputs.arrivals import Arrivals, runs
+from tidelog.connectors.spark.running.inputs.blocks import plain_path
 from tidelog.connectors.spark.running.inputs.locations import FILES, Input, location
-from tidelog.connectors.spark.running.inputs.pushed import wanted_rows
+from tidelog.connectors.spark.running.inputs.pushed import column_of, wanted_rows
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.parcels import COLUMNS
 from tidelog.connectors.spark.source import register
 from tidelog.connectors.spark.tables.tables import table_at
-from tidelog.plans.data.facts import PredicateSchema, Schema
-from tidelog.plans.data.header import match_fields, read_columns
+from tidelog.plans.data.facts import Schema
+from tidelog.plans.data.header import TIMES
 from tidelog.plans.diagnostics.errors import DataError, SpecError
-from tidelog.plans.tree.syntax import FieldType
+from tidelog.runtime.frames.layout import Layout, layout_of
+from tidelog.runtime.frames.reading import FrameReader
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
-
-_WHAT = "the table"
 
 
 def read_frame(spark: SparkSession, item: Input, job: Job, *, streaming: bool, files: int = FILES) -> DataFrame:
@@ -60,13 +43,13 @@ def rows_as_parcels(frame: DataFrame, item: Input, job: Job) -> DataFrame:
     SpecError where its columns are not those of the predicate's facts.
     """
     try:
-        layout, paths = layout_of(frame.schema, item.predicate or "", job.plan.schema)
+        layout = layout_of_frame(frame.schema, item.predicate or "", job.plan.schema)
     except DataError as error:
         raise SpecError(f"cannot read `{item.path}`: {error.reason}") from None
     if not frame.isStreaming and not job.needs_span:  # a stream's time follows all facts
-        wanted = wanted_rows(frame.schema, layout, paths, item.predicate or "", job)
+        wanted = wanted_rows(frame.schema, layout, item.predicate or "", job)
         frame = frame if wanted is None else frame.where(wanted)
-    rows = frame.select(*[F.col(path).alias(f"c{i}") for i, path in enumerate(paths)], *_origin(item))
+    rows = frame.select(*[column_of(name).alias(f"c{i}") for i, name in enumerate(layout.columns)], *_origin(item))
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:  # Spark wants a function, not an object
         return RowsOfTask(item, job, layout).read(batches)
@@ -99,91 +82,47 @@ def _origin(item: Input) -> tuple[Column, Column]:
     return F.col("_metadata.file_path"), F.col("_metadata.file_block_start")
 
 
-def layout_of(table: StructType, predicate: str, schema: Schema) -> tuple[Layout, list[str]]:
-    """How rows of a table are facts of a predicate, and where its columns are, in order.
+class RowsOfTask:
+    """What a worker does with rows: the columns of a layout as `c0`, `c1` …, and behind them where the rows are from."""
+
+    def __init__(self, item: Input, job: Job, layout: Layout) -> None:
+        self._is_table = item.format in ("table", "tidelog")
+        self._columns = layout.columns
+        self._reader = FrameReader(job.plan.schema, item.predicate or "", layout)
+        self._arrivals = Arrivals(job, item.number)
+        self._key: tuple[str, int] | None = None
+        self._place = ""
+
+    def read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The parcels of these rows."""
+        for batch in batches:
+            rows = pa.RecordBatch.from_arrays(batch.columns[: len(self._columns)], self._columns)
+            for begin, end in runs(batch):
+                self._enter(*[batch.column(name)[begin].as_py() for name in ("file_path", "file_block_start")])
+                read = self._reader.read(rows.slice(begin, end - begin), self._place, None)
+                yield from self._arrivals.take(read.records, read.rejected)
+        yield from self._arrivals.finish()
+
+    def _enter(self, path: str, start: int) -> None:
+        if self._key != (path, start):
+            self._key = path, start
+            self._place = path if self._is_table else plain_path(path)
+            self._arrivals.begin(self._place, start)
+
+
+def layout_of_frame(table: StructType, predicate: str, schema: Schema) -> Layout:
+    """How rows of a table of Spark's are facts of a predicate.
 
     DataError where a column is missing, or of a type that it cannot have.
     """
     known = schema.predicates.get(predicate)
-    kinds = {item.name: item.dataType for item in table.fields}
-    arguments = kinds.get("arguments")
-    if isinstance(arguments, StructType | ArrayType) and all(name in kinds for name in EXACT):
-        return _stored_layout(arguments, predicate, known)
-    names = list(kinds)
-    if {"from_open", "to_open"} <= {*names} - {*(known.fields if known else ())}:
-        raise DataError("columns `from_open` and `to_open` are of frames in memory: Spark reads what `parquet:DIR` writes")
-    if known and known.fields:  # other columns do no harm
-        names = [name for name in names if name in known.fields or name in ("time", "from", "to")]
-    found = read_columns(schema, predicate, names, what=_WHAT)
-    fields = [names[place] for place, _ in found.arguments]
-    times = [names[place] for place in found.bounds or (found.time or 0,)]
-    values = [_value_kind(name, kinds[name], known) for name in fields]
-    points = [_time_kind(name, kinds[name], schema) for name in times]
-    layout = Layout((*fields, *times), tuple(values), tuple(points))
-    return layout, [_quoted(name) for name in (*fields, *times)]
-
-
-def _stored_layout(
-    arguments: StructType | ArrayType, predicate: str, known: PredicateSchema | None
-) -> tuple[Layout, list[str]]:
-    """The layout of tables of derived facts."""
-    exact = [_quoted(name) for name in EXACT]
-    if isinstance(arguments, ArrayType):
-        if not isinstance(arguments.elementType, StringType):
-            raise DataError(f"column `arguments` is of type {arguments.simpleString()}: it should hold texts of JSON")
-        return Layout(("arguments", *EXACT), None, ()), ["arguments", *exact]
-    names = arguments.names
-    if known and known.fields:
-        match_fields(predicate, known.fields, names, _WHAT)
-        names = list(known.fields)
-    elif known and len(names) != known.arity:
-        raise DataError(f"`{predicate}` has {known.arity} arguments, got {len(names)}: {', '.join(names) or 'none'}")
-    values = [_stored_kind(arguments[name], known) for name in names]
-    return Layout((*names, *EXACT), tuple(values), ()), [*(f"arguments.{_quoted(name)}" for name in names), *exact]
-
-
-def _stored_kind(field: StructField, known: PredicateSchema | None) -> ValueKind:
-    """How a stored argument is read. A field of type `any` is stored as a text of JSON, one of type `text` as it is."""
-    kind = _value_kind(field.name, field.dataType, known)
-    return (
-        "json" if kind == "plain" and isinstance(field.dataType, StringType) and _type(field.name, known) != "text" else kind
-    )
-
-
-def _value_kind(name: str, kind: DataType, known: PredicateSchema | None) -> ValueKind:
-    """How an argument is read from a column of this type."""
-    if not isinstance(kind, StringType | NumericType | BooleanType):
-        raise DataError(f"column `{name}` is of type {kind.simpleString()}: an argument is text, a number or a boolean")
-    wanted = _type(name, known)
-    possible: dict[FieldType, tuple[type[DataType], ...]] = {
-        "text": (StringType, BooleanType),
-        "number": (NumericType,),
-        "integer": (NumericType,),
-        "boolean": (StringType, BooleanType),
-        "any": (DataType,),
-    }
-    if known is not None and not isinstance(kind, possible[wanted]):
-        raise DataError(f"`{known.name}` expects {wanted} for `{name}`, and the column is of type {kind.simpleString()}")
-    return "decimal" if isinstance(kind, DecimalType) else "plain"
-
-
-def _type(name: str, known: PredicateSchema | None) -> FieldType:
-    """The declared type of a field."""
-    declared = dict(zip(known.fields, known.types, strict=False)) if known else {}
-    return declared.get(name, "any")
-
-
-def _time_kind(name: str, kind: DataType, schema: Schema) -> TimeKind:
-    """How a time is read from a column of this type."""
-    if isinstance(kind, DateType | TimestampType | TimestampNTZType):
-        if schema.timeline.unit is None:
-            need = "needs a unit: declare one, such as `timeline integer, unit 1 s`"
-            raise DataError(f"column `{name}` is of type {kind.simpleString()}, which {need}")
-        return "days" if isinstance(kind, DateType) else "micros"
-    if not isinstance(kind, StringType | IntegralType | FractionalType):
-        raise DataError(f"column `{name}` is of type {kind.simpleString()}: a time is a number, text, a date or a timestamp")
-    return "text" if isinstance(kind, StringType) else "number"
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+    fields = known.fields if known else ()
+    columns: list[tuple[str, pa.DataType]] = []
+    for column in table.fields:
+        try:
+            columns.append((column.name, to_arrow_type(column.dataType)))
+        except PySparkException:
+            if not fields or column.name in (*fields, *TIMES):
+                kind = column.dataType.simpleString()
+                raise DataError(f"column `{column.name}` is of type {kind}, which Arrow does not have") from None
+    return layout_of(pa.schema(columns), predicate, schema)

@@ -14,7 +14,6 @@ from tidelog.connectors.formats.decoding import Admission
 from tidelog.connectors.formats.lines import RAW_LIMIT
 from tidelog.connectors.spark.origins import Access, read_schemas, source_options
 from tidelog.connectors.spark.running.inputs.arrivals import Arrivals
-from tidelog.connectors.spark.running.inputs.frame_rows import EXACT, Times, read_json
 from tidelog.connectors.spark.running.inputs.locations import Input
 from tidelog.connectors.spark.running.inputs.outboxes import origin_of, scale_of
 from tidelog.connectors.spark.running.job import Job
@@ -22,6 +21,9 @@ from tidelog.connectors.spark.running.parcels import COLUMNS
 from tidelog.connectors.spark.source import register
 from tidelog.plans.data.facts import Record, Row, Schema
 from tidelog.plans.diagnostics.errors import DataError
+from tidelog.runtime.frames.layout import EXACT
+from tidelog.runtime.frames.times import ExactTimes
+from tidelog.runtime.frames.values import read_json
 from tidelog.runtime.ports.interfaces import Rejected
 
 if TYPE_CHECKING:
@@ -76,14 +78,14 @@ class FactReader:
 
     def __init__(self, schema: Schema, scale: Fraction) -> None:
         self._admission = Admission(schema)
-        self._times = Times(schema.timeline, scale)
+        self._times = ExactTimes(schema.timeline, scale)
         self._rows: BoundedCache[tuple[str, ...], Row] = BoundedCache(self._read_row, lambda key, _: sum(map(len, key)))
 
     def read(self, node: str, seqs: list[int], columns: list[list[Any]]) -> tuple[list[Record], list[Rejected]]:
         """The facts among those of a node with these numbers, columns as in `FACT`, and what is none to the program."""
         records: list[Record] = []
         rejected: list[Rejected] = []
-        rows, read_range = self._rows, self._times.exact
+        rows, read_range = self._rows, self._times.read
         for seq, *fact in zip(seqs, *columns, strict=True):
             predicate, arguments, *ends = fact
             try:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, cast
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DoubleType, FloatType, IntegralType, StringType, StructType, TimestampType
 
-from tidelog.connectors.spark.running.inputs.frame_rows import Layout
 from tidelog.connectors.spark.running.job import Job
 from tidelog.plans.data.timeline import LIMIT, Timeline
 from tidelog.plans.stages.needed import Condition, needed_rows
 from tidelog.plans.tree.arithmetic import COMPARE
 from tidelog.plans.tree.syntax import FieldType, Value
+from tidelog.runtime.frames.layout import Layout
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -41,14 +41,19 @@ _KINDS: Mapping[FieldType, tuple[type[DataType], ...]] = {
 """Of which types a column can be whose values are what the rules compare, if they are facts at all."""
 
 
-def wanted_rows(table: StructType, layout: Layout, paths: Sequence[str], predicate: str, job: Job) -> Column | None:
-    """The condition for rows of a layout, whose columns are at these paths of the table; None where all are wanted."""
+def column_of(name: str) -> Column:
+    """The column of a frame with this name."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def wanted_rows(table: StructType, layout: Layout, predicate: str, job: Job) -> Column | None:
+    """The condition for rows of a layout; None where all are wanted."""
     cases = _cases(predicate, job)
     if cases is None or layout.values is None or len(layout.times) != 1:
         return None
     known = job.plan.schema.predicates[predicate]
-    kinds = [_kind(table, path) for path in paths]
-    columns = [F.col(path) for path in paths]
+    kinds = [table[name].dataType for name in layout.columns]
+    columns = list(map(column_of, layout.columns))
     kinds_of_values = kinds[:-1]
     types: Sequence[FieldType] = known.types or ["any"] * len(kinds_of_values)
     wrong_time = _wrong_time(columns[-1], kinds[-1], job.plan.timeline)
@@ -78,18 +83,13 @@ def _cases(predicate: str, job: Job) -> list[tuple[Condition, ...]] | None:
     return found or None
 
 
-def _kind(table: StructType, path: str) -> DataType | None:
-    name = path.strip("`").replace("``", "`")
-    return table[name].dataType if name in table.names else None
-
-
-def _is_plain(kind: DataType | None, declared: FieldType) -> bool:
+def _is_plain(kind: DataType, declared: FieldType) -> bool:
     if isinstance(kind, StringType) and kind != StringType():  # it compares text in another order
         return False
     return isinstance(kind, _KINDS.get(declared, ()))
 
 
-def _wrong_time(column: Column, kind: DataType | None, timeline: Timeline) -> Column | None:
+def _wrong_time(column: Column, kind: DataType, timeline: Timeline) -> Column | None:
     """The condition for values of a column that may be no times; None where it cannot be told."""
     resolution = Fraction(1) if timeline.is_integer else timeline.resolution
     if isinstance(kind, IntegralType) and resolution.numerator == 1:
@@ -102,13 +102,13 @@ def _wrong_time(column: Column, kind: DataType | None, timeline: Timeline) -> Co
     return None
 
 
-def _case(case: Sequence[Condition], columns: Sequence[Column], kinds: Sequence[DataType | None]) -> Column | None:
+def _case(case: Sequence[Condition], columns: Sequence[Column], kinds: Sequence[DataType]) -> Column | None:
     told = [_condition(each, columns[each.place], kinds[each.place]) for each in case]
     found = [each for each in told if each is not None]
     return reduce(and_, found) if len(found) == len(told) else None
 
 
-def _condition(condition: Condition, column: Column, kind: DataType | None) -> Column | None:
+def _condition(condition: Condition, column: Column, kind: DataType) -> Column | None:
     """The condition of a column; None where Spark would compare otherwise than rules do."""
     value: Value = condition.value
     if isinstance(value, str) != isinstance(kind, StringType):  # such values differ, and have no order

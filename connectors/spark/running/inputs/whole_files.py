@@ -6,7 +6,7 @@ each file, and workers read them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -15,15 +15,15 @@ import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import to_arrow_type
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import StructType
 
 from tidelog.connectors.spark.running.inputs.blocks import plain_path
-from tidelog.connectors.spark.running.inputs.frame_rows import RowsOfTask
-from tidelog.connectors.spark.running.inputs.frames import layout_of
+from tidelog.connectors.spark.running.inputs.frames import RowsOfTask, layout_of_frame
 from tidelog.connectors.spark.running.inputs.locations import FILES, Input, escape, location
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.parcels import COLUMNS, Parcels
 from tidelog.plans.diagnostics.errors import DataError, SpecError
+from tidelog.runtime.frames.arrow import pc, plain
 from tidelog.runtime.ports.interfaces import Rejected
 
 if TYPE_CHECKING:
@@ -73,12 +73,11 @@ class FilesOfTask:
     def __init__(self, item: Input, job: Job, kinds: StructType, folders: Iterable[str]) -> None:
         self._item, self._job = item, job
         try:
-            self._layout, paths = layout_of(kinds, item.predicate or "", job.plan.schema)
+            self._layout = layout_of_frame(kinds, item.predicate or "", job.plan.schema)
         except DataError as error:
             raise SpecError(f"cannot read `{item.path}`: {error.reason}") from None
-        self._paths = [[part.strip("`").replace("``", "`") for part in _parts(path)] for path in paths]
-        self._kinds = [_kind_at(kinds, path) for path in self._paths]
-        named = sorted({path[0] for path in self._paths} & set(folders))
+        self._kinds = {name: to_arrow_type(kinds[name].dataType) for name in self._layout.columns}
+        named = sorted(self._kinds.keys() & set(folders))
         if named:
             told = f"its column `{named[0]}` is in names of folders, and not in the files"
             raise SpecError(f"cannot read `{item.path}` with `--skip-damaged`: {told}")
@@ -105,11 +104,9 @@ class FilesOfTask:
     def _table(self, content: pa.Buffer) -> pa.Table:
         """The columns of a file, all of them read."""
         file = pq.ParquetFile(pa.BufferReader(content))
-        wanted = {path[0] for path in self._paths}
-        table = file.read(columns=[name for name in file.schema_arrow.names if name in wanted])
+        table = file.read(columns=[name for name in file.schema_arrow.names if name in self._kinds])
         number = file.metadata.num_rows
-        pairs = zip(self._paths, self._kinds, strict=True)
-        columns = [_column(table, path, to_arrow_type(kind), number) for path, kind in pairs]
+        columns = [_column(table, name, kind, number) for name, kind in self._kinds.items()]
         return pa.table(columns, names=[f"c{i}" for i in range(len(columns))])
 
     @staticmethod
@@ -121,29 +118,19 @@ class FilesOfTask:
             yield pa.RecordBatch.from_pydict(columns | origin)
 
 
-def _parts(path: str) -> list[str]:
-    """A path of Spark's in its parts: `arguments.` with a quoted name, or one name."""
-    head, dot, rest = path.partition(".`")
-    return [head, f"`{rest}"] if dot and not head.startswith("`") else [path]
+def _column(table: pa.Table, name: str, wanted: pa.DataType, number: int) -> pa.Array:
+    """A column of a file, of the type that all files are to have; null where this file lacks it."""
+    if name not in table.column_names:
+        return pa.nulls(number, wanted)
+    return _of_type(plain(table.column(name)), wanted, name)
 
 
-def _kind_at(kinds: StructType, path: Sequence[str]) -> DataType:
-    kind: DataType = kinds
-    for name in path:
-        if isinstance(kind, StructType):
-            kind = kind[name].dataType
-    return kind
-
-
-def _column(table: pa.Table, path: Sequence[str], wanted: pa.DataType, number: int) -> pa.ChunkedArray:
-    """A column of a file, of the type that all files are to have; NULL where this file lacks it."""
-    if path[0] not in table.column_names:
-        return pa.chunked_array([pa.nulls(number, wanted)])
-    column = table.column(path[0])
-    for name in path[1:]:
-        column = pa.chunked_array([chunk.field(name) for chunk in column.chunks], column.type.field(name).type)
+def _of_type(column: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
+    if pa.types.is_struct(wanted) and pa.types.is_struct(column.type):
+        fields = [_of_type(pc.struct_field(column, item.name), item.type, f"{name}.{item.name}") for item in wanted]
+        return pa.StructArray.from_arrays(fields, fields=list(wanted))
     if _is_text(column.type) != _is_text(wanted):  # what is a number in one file is none as a text of another
-        raise ValueError(f"column `{'.'.join(path)}` is of type {column.type}, and in other files of type {wanted}")
+        raise ValueError(f"column `{name}` is of type {column.type}, and in other files of type {wanted}")
     return column if column.type == wanted else column.cast(wanted)
 
 
