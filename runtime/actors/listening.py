@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Sequence
 
@@ -13,8 +12,6 @@ from tidelog.runtime.actors.supervision import Attempts, RestartPolicy, SourceAc
 from tidelog.runtime.ports.channels import Sender
 from tidelog.runtime.ports.interfaces import Listener, Source
 from tidelog.runtime.ports.reachability import Standing
-
-logger = logging.getLogger("tidelog")
 
 
 class Sources:

@@ -26,7 +26,7 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.corrections.retold import Retold
 from tidelog.runtime.corrections.retractions import Numbered, without
 from tidelog.runtime.emission.violations import Violation
-from tidelog.runtime.journal.events import Event, Retracted, Taken, unpack_events
+from tidelog.runtime.journal.events import Event, Retracted, Taken, events_behind
 from tidelog.runtime.journal.manifest import Head
 from tidelog.runtime.journal.partitions import REACH, Parts
 from tidelog.runtime.ports.durability import StateStore
@@ -127,8 +127,8 @@ class Corrections:
             self._reach = {name: POS if name in head.endless else head.reach for name in self._reach}
             self._reach |= _reach_of(self._store, None)[1]
         if head.snapshot < head.events:
-            for block in self._store.journal(head.snapshot + 1):
-                self.note(unpack_events(block.data))
+            for block in events_behind(self._store, head.snapshot):
+                self.note([event for _, event in block])
         self._begin = head.events
 
     def stored(self, parts: dict[str, bytes | None], event: int) -> tuple[dict[str, bytes | None], list[int]]:
@@ -260,8 +260,7 @@ class _Events:
     def blocks(self, point: int) -> Iterator[list[tuple[int, Event]]]:
         """The events, numbered, in blocks."""
         if point < self._stored:
-            for block in self._store.journal(point + 1):
-                yield [item for item in enumerate(unpack_events(block.data), block.first) if item[0] > point]
+            yield from events_behind(self._store, point)
         yield [item for item in enumerate(self._fresh, self._stored + 1) if item[0] > point]
 
 

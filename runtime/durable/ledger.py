@@ -28,7 +28,7 @@ from tidelog.runtime.durable.reloading import Reloading
 from tidelog.runtime.durable.sink_feeds import OwedFeed, SinkFeeds
 from tidelog.runtime.durable.storing import Ends, Storing
 from tidelog.runtime.journal.delivery_queue import Owed, blocks_of
-from tidelog.runtime.journal.events import Ended, Event, Passed, Taken, count_facts, pack_events, tell, unpack_events
+from tidelog.runtime.journal.events import Ended, Event, Passed, Taken, count_facts, numbered, pack_events, tell
 from tidelog.runtime.journal.manifest import (
     VERSION,
     Head,
@@ -41,6 +41,7 @@ from tidelog.runtime.journal.manifest import (
 )
 from tidelog.runtime.journal.marks import Marks
 from tidelog.runtime.journal.partitions import Parts
+from tidelog.runtime.migration.backfill import forget_answers
 from tidelog.runtime.migration.changing import Becoming
 from tidelog.runtime.ports.changelog import Group
 from tidelog.runtime.ports.durability import Acknowledging, Changes, Input, Kept, Told
@@ -152,7 +153,7 @@ class Ledger:
         self._marks = Marks(head.reach, head.endless, self._session.intake.held())
         for standing in head.sources:
             await self._resume(self._sources[standing.name], standing)
-        self._forget_answers()
+        forget_answers(self._session)
 
     async def _change(self, now: Head) -> None:
         """Go on with another program: what it has to remember is kept, or filled from the journal."""
@@ -186,23 +187,16 @@ class Ledger:
         session, last = self._session, snapshot
         if last < self._head.events:
             for block in await self._in_thread(lambda: list(self._store.journal(snapshot + 1))):
-                events = unpack_events(block.data)
+                events = numbered(block, snapshot)
                 if self._corrections is not None:
-                    self._corrections.note(events)
-                for number, event in enumerate(events, block.first):
-                    if number > snapshot:
-                        tell(session, event)
-                last = block.last
-                self._forget_answers()
+                    self._corrections.note([event for _, event in events])
+                for number, event in events:
+                    tell(session, event)
+                    last = number
+                forget_answers(session)
                 await anyio.lowlevel.checkpoint()
         if last != self._head.events:
             raise SnapshotError(f"state `{self._store.name}`: its journal ends at event {last} of {self._head.events}")
-
-    def _forget_answers(self) -> None:
-        """What is told in a replay is stored already."""
-        self._session.pull_records()
-        self._session.pull_hypothetical()
-        self._session.pull_violations()
 
     async def _resume(self, source: Source | Listener, standing: SourceStanding) -> None:
         if standing.ended:

@@ -14,7 +14,7 @@ from tidelog.plans.diagnostics.errors import ProgramError, SnapshotError, SpecEr
 from tidelog.plans.language.parser import parse
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.preconditions import Unfolding
-from tidelog.runtime.journal.events import tell, unpack_events
+from tidelog.runtime.journal.events import events_behind, tell
 from tidelog.runtime.journal.manifest import Head, fingerprint, what_changed
 from tidelog.runtime.journal.partitions import Parts
 from tidelog.runtime.migration.backfill import Begin, Filling, forget_answers
@@ -137,13 +137,11 @@ class Reloading:
                 state |= {"plan": stored.state()["plan"]}  # its own facts are in the state already
             stored.load(state)
         last = self._head.snapshot
-        if last < self._head.events:
-            for block in self._store.journal(last + 1):
-                for number, event in enumerate(unpack_events(block.data), block.first):
-                    if number > last:
-                        tell(stored, event)
-                last = block.last
-                forget_answers(stored)
+        for block in events_behind(self._store, last) if last < self._head.events else ():
+            for number, event in block:
+                tell(stored, event)
+                last = number
+            forget_answers(stored)
         if last != self._head.events:
             raise SnapshotError(f"{self._place}: its journal ends at event {last} of {self._head.events}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.corrections.retold import Retold
 from tidelog.runtime.corrections.retractions import retractions_of
-from tidelog.runtime.journal.events import Event, Taken, unpack_events
+from tidelog.runtime.journal.events import Event, Taken, events_behind
 from tidelog.runtime.journal.manifest import Head, stored_settings, unpack_head
 from tidelog.runtime.ports.durability import StateStore
 from tidelog.runtime.ports.interfaces import AnyAnswer
@@ -43,8 +44,7 @@ def head_of(store: StateStore) -> Head:
 
 def events_of(store: StateStore) -> Iterator[tuple[int, Event]]:
     """The events of a journal with their numbers, in order."""
-    for block in store.journal():
-        yield from enumerate(unpack_events(block.data), block.first)
+    return chain.from_iterable(events_behind(store))
 
 
 def session_for(head: Head, plan: Plan, timeline: Timeline, **others: Any) -> Retold:

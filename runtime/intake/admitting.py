@@ -75,7 +75,7 @@ class Admitting:
             lo = record[2]
             is_late = lo <= limit and limit > NEG and lo <= limit - delays.get(record[0], 0)
             if votes or lo - limit > leap or lo > ceiling or is_late:
-                self._judge(state, track, record, _place(batch, i), admitted)
+                self._judge(state, track, record, batch.place(i), admitted)
                 limit, votes = max(watermark, track.promised), track.votes
                 continue
             if lo > limit + behind:
@@ -99,7 +99,7 @@ class Admitting:
             was = track.promised
             limit = watermark if watermark > was else was
             if lo <= limit or lo - limit > leap or lo > ceiling or track.votes:
-                self._judge(state, track, record, _place(batch, i), admitted)
+                self._judge(state, track, record, batch.place(i), admitted)
             else:
                 if lo > limit + behind:
                     track.promised = lo - (lo & gap) - behind
@@ -237,7 +237,3 @@ class Admitting:
         whose = plain_name(state.name) if track.part is None else f"{plain_name(state.name)}, `{track.part}`"
         after = times.point(lo)
         logger.warning("%s: time goes on at %s: most facts now lie there, and not near %s", whose, after, before)
-
-
-def _place(batch: Batch, index: int) -> str:
-    return batch.places[index] if batch.places is not None else ""

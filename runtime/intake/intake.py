@@ -355,7 +355,7 @@ class Intake:
         reason = f"long: `ask` takes a fact as one at each time point, but {MOST_POINTS:,} at most"
         for i in long:
             record = batch.records[i]
-            refused_long.append(Rejected(_place(batch, i), reason, self._admitting.text(record).encode(), record))
+            refused_long.append(Rejected(batch.place(i), reason, self._admitting.text(record).encode(), record))
         delivery.long = refused_long
         self.long += len(long)
         refused = {i for i in long if batch.records[i][0] not in self._forward}
@@ -419,10 +419,6 @@ def counted(plan: Plan) -> frozenset[str]:
     """The predicates whose facts a tuple window counts: those that it names, or all inputs, read by a rule or not."""
     windows = [step.shape for step in plan.steps if isinstance(step.shape, TupleShape)]
     return frozenset(name for window in windows for name in window.of or plan.normal.inputs)
-
-
-def _place(batch: Batch, index: int) -> str:
-    return batch.places[index] if batch.places is not None else ""
 
 
 def raise_refused(*deliveries: Delivery) -> None:

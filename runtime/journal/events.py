@@ -7,7 +7,7 @@ back, from its beginning or from a snapshot.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ import msgspec
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import SnapshotError
 from tidelog.plans.tree.syntax import Value
+from tidelog.runtime.ports.durability import Input, StateStore
 from tidelog.runtime.ports.events import TakesEvents
 from tidelog.runtime.ports.interfaces import Batch, Rejected, Tick
 
@@ -129,6 +130,16 @@ def unpack_events(data: bytes) -> list[Event]:
         return _decode(unpacker.decompress(data, MOST_BYTES))
     except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise SnapshotError(f"the journal is damaged: {error}") from error
+
+
+def numbered(block: Input, number: int = 0) -> list[tuple[int, Event]]:
+    """The events of a block behind the one with this number, each with its own; SnapshotError where it is damaged."""
+    return [item for item in enumerate(unpack_events(block.data), block.first) if item[0] > number]
+
+
+def events_behind(store: StateStore, number: int = 0) -> Iterator[list[tuple[int, Event]]]:
+    """The same of all blocks of a journal, one after the other."""
+    return (numbered(block, number) for block in store.journal(number + 1 if number else 0))
 
 
 def count_facts(events: Sequence[Event]) -> int:

@@ -83,6 +83,10 @@ class Batch:
     received: float | None = None
     retractions: Sequence[Retraction] = ()
 
+    def place(self, index: int) -> str:
+        """Where a record stands in what was read; empty where that is not known."""
+        return "" if self.places is None else self.places[index]
+
 
 @dataclass(frozen=True, slots=True)
 class Tick:

@@ -11,8 +11,8 @@ from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.shapes import TOP
-from tidelog.plans.tree.names import head_predicate
-from tidelog.plans.tree.syntax import Ask, Background, Output, Program, Rule
+from tidelog.plans.tree.syntax import Ask, Background, Output
+from tidelog.plans.tree.walk import derived, is_constraint
 from tidelog.runtime.why.evidence.model import Arrival, Model, Writing
 from tidelog.runtime.why.explain import Explainer
 
@@ -20,17 +20,11 @@ from tidelog.runtime.why.explain import Explainer
 def telling_all(plan: Plan) -> Plan:
     """The plan of the same program that tells all that is derived, and checks no constraint; background stays loaded."""
     program = plan.program
-    statements = tuple(
-        item for item in program.statements if not isinstance(item, Ask | Output) and not _is_constraint(item)
-    )
+    statements = tuple(item for item in program.statements if not isinstance(item, Ask | Output) and not is_constraint(item))
     backgrounds = {item.predicate for item in program.statements if isinstance(item, Background)}
     loaded = [record for record in plan.facts if record[0] in backgrounds and record[2:] == (NEG, POS)]
     whole = compile_program(replace(program, statements=statements))
     return replace(whole, facts=(*whole.facts, *loaded))
-
-
-def _is_constraint(statement: object) -> bool:
-    return isinstance(statement, Rule) and head_predicate(statement.head) is None
 
 
 def explainer_of(
@@ -55,16 +49,11 @@ def explainer_of(
 def _stated(plan: Plan) -> dict[str, dict[Row, Bounds]]:
     """What is given of the predicates that rules derive: the facts of the program itself."""
     stated: dict[str, dict[Row, Bounds]] = {}
-    for name in _derived(plan.program):
+    for name in derived(plan.program):
         coverage = Coverage()
         coverage.insert(record[1:] for record in plan.facts if record[0] == name)
         stated[name] = coverage.rows
     return stated
-
-
-def _derived(program: Program) -> set[str]:
-    heads = (head_predicate(item.head) for item in program.statements if isinstance(item, Rule))
-    return {name for name in heads if name is not None}
 
 
 def _arrivals(plan: Plan, in_order: Iterable[Record]) -> list[Arrival]:

@@ -22,7 +22,8 @@ from tidelog.plans.tree.syntax import (
     Value,
     Variable,
 )
-from tidelog.verifier.terms import Undefined, compares, parts_of, plain, rebuilt
+from tidelog.plans.tree.traverse import children, rebuild
+from tidelog.verifier.terms import Undefined, compares, plain
 from tidelog.verifier.times import Refused, Times
 
 MOST_TICKS = 100_000
@@ -67,7 +68,7 @@ def mentions(formula: Formula) -> Iterator[str]:
         terms += [] if at is None else [at.variable]
     for term in terms:
         yield from _mentioned(term)
-    for part in parts_of(formula):
+    for part in children(formula):
         yield from mentions(part)
 
 
@@ -93,7 +94,7 @@ def _marked_inside(formula: Formula, uses: Counter[str]) -> Formula:
     if isinstance(formula, Conjunction):
         parts = _marked(formula.parts, uses)
         return parts[0] if len(parts) == 1 else replace(formula, parts=parts)
-    return rebuilt(formula, lambda part: _marked_inside(part, uses))
+    return rebuild(formula, lambda part: _marked_inside(part, uses))
 
 
 def _limit(aggregate: Aggregate, comparison: Comparison) -> Threshold | None:
@@ -187,15 +188,11 @@ def result(aggregate: Aggregate, pairs: Pairs, end: int, size: int) -> Value | N
         case "max":
             return _greatest(value for value, _, _ in weighed)
         case "first":
-            begins = [
-                (max(low, first), value) for value, _, held in weighed for low, high in held if low < last and high > first
-            ]
+            begins = [(max(low, first), value) for low, _, value in _inside(weighed, first, last)]
             at = min(begin for begin, _ in begins)
             return _least(value for begin, value in begins if begin == at)
         case "last":
-            ends = [
-                (min(high, last), value) for value, _, held in weighed for low, high in held if low < last and high > first
-            ]
+            ends = [(min(high, last), value) for _, high, value in _inside(weighed, first, last)]
             at = max(time for time, _ in ends)
             return _greatest(value for time, value in ends if time == at)
     numbers = [(Fraction(value), weight) for value, weight, _ in weighed if isinstance(value, int | float)]

@@ -27,6 +27,7 @@ from tidelog.plans.tree.syntax import (
     Wildcard,
     Window,
 )
+from tidelog.plans.tree.traverse import children, rebuild
 
 Row = tuple[Value, ...]
 Binding = Mapping[str, Value]
@@ -115,19 +116,6 @@ def _ordered(sign: str, left: Any, right: Any) -> bool:
     return bool({"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[sign])
 
 
-def parts_of(formula: Formula) -> tuple[Formula, ...]:
-    match formula:
-        case Unary() | Window() | Negation() | Aggregate():
-            return (formula.operand,)
-        case Latest():
-            return (formula.atom,)
-        case Binary():
-            return formula.left, formula.right
-        case Conjunction():
-            return formula.parts
-    return ()
-
-
 def names_in(term: Expression) -> set[str]:
     if isinstance(term, Arithmetic):
         return set().union(*map(names_in, term.operands))
@@ -143,7 +131,7 @@ def variables(formula: Formula, *, negated: bool) -> set[str]:
     found: set[str] = set()
     if isinstance(formula, Atom):
         found = found.union(*map(names_in, formula.arguments)) | ({formula.at.variable.name} if formula.at else set())
-    return found.union(*(variables(part, negated=negated) for part in parts_of(formula)))
+    return found.union(*(variables(part, negated=negated) for part in children(formula)))
 
 
 def binding_parts(formula: Formula, *, left: bool = False) -> Iterator[tuple[Atom | Comparison | Aggregate, bool]]:
@@ -156,7 +144,7 @@ def binding_parts(formula: Formula, *, left: bool = False) -> Iterator[tuple[Ato
         yield from binding_parts(formula.right, left=left)
         yield from binding_parts(formula.left, left=True)
     elif not isinstance(formula, Negation):
-        for part in parts_of(formula):
+        for part in children(formula):
             yield from binding_parts(part, left=left)
 
 
@@ -171,20 +159,6 @@ def bound(formula: Formula) -> set[str]:
                     if isinstance(one, Variable) and names_in(other) <= names:
                         names.add(one.name)
     return names
-
-
-def rebuilt(formula: Formula, inner: Any) -> Formula:
-    """The formula with its direct parts changed."""
-    match formula:
-        case Unary() | Window() | Negation() | Aggregate():
-            return replace(formula, operand=inner(formula.operand))
-        case Latest():
-            return replace(formula, atom=inner(formula.atom))
-        case Binary():
-            return replace(formula, left=inner(formula.left), right=inner(formula.right))
-        case Conjunction():
-            return replace(formula, parts=tuple(map(inner, formula.parts)))
-    return formula
 
 
 def changed(formula: Formula, term: Any, interval: Any, window: Any) -> Formula:
@@ -204,7 +178,7 @@ def changed(formula: Formula, term: Any, interval: Any, window: Any) -> Formula:
             formula = replace(formula, interval=interval(formula.interval))
         case Window() | Aggregate():
             formula = replace(formula, window=window(formula.window))
-    return rebuilt(formula, inner)
+    return rebuild(formula, inner)
 
 
 def grounded(formula: Formula, binding: Binding, kept: Iterable[str] = ()) -> Formula:
@@ -227,14 +201,14 @@ def grounded(formula: Formula, binding: Binding, kept: Iterable[str] = ()) -> Fo
             case Latest():
                 held = grounded_latest(part, binding)
                 return _with_equations(held, sorted_names(held.atom), binding)
-        return rebuilt(part, ground)
+        return rebuild(part, ground)
 
     return ground(formula)
 
 
 def _results(formula: Formula) -> set[str]:
     own = {formula.result.name} if isinstance(formula, Aggregate) else set()
-    return own.union(*map(_results, parts_of(formula)))
+    return own.union(*map(_results, children(formula)))
 
 
 def sorted_names(atom: Atom) -> list[str]:
@@ -298,7 +272,7 @@ def _inside(formula: Formula, group: Binding) -> Formula:
         case Latest():
             found = grounded_latest(formula, group)
             return _with_equations(found, sorted_names(found.atom), group)
-    return rebuilt(formula, lambda part: _inside(part, group))
+    return rebuild(formula, lambda part: _inside(part, group))
 
 
 def _of_group(term: Expression, group: Binding) -> Expression:
@@ -342,7 +316,7 @@ def head_predicate(rule: Rule) -> str | None:
 
 def predicates_in(formulas: Iterable[Formula]) -> set[str]:
     return set().union(
-        *(({part.predicate} if isinstance(part, Atom) else set()) | predicates_in(parts_of(part)) for part in formulas)
+        *(({part.predicate} if isinstance(part, Atom) else set()) | predicates_in(children(part)) for part in formulas)
     )
 
 
@@ -359,7 +333,7 @@ def looks_ahead(rule: Rule) -> bool:
 def is_ahead(formula: Formula) -> bool:
     is_own = isinstance(formula, Unary | Binary) and formula.operator in AHEAD
     is_own = is_own or (isinstance(formula, Atom) and formula.at is not None)
-    return is_own or any(map(is_ahead, parts_of(formula)))
+    return is_own or any(map(is_ahead, children(formula)))
 
 
 def components(rules: Sequence[Rule]) -> Iterator[list[Rule]]:

@@ -11,6 +11,7 @@ from tidelog.plans.data.facts import Row, format_constant
 from tidelog.plans.data.intervals import Range, Ranges, covers, length, subtracted, united, within
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.language.printing import format_formula
+from tidelog.plans.tree.names import variables
 from tidelog.plans.tree.syntax import (
     Aggregate,
     Atom,
@@ -30,10 +31,10 @@ from tidelog.plans.tree.traverse import children
 from tidelog.runtime.why.evidence.clauses import variables_of
 from tidelog.runtime.why.evidence.counting import opened, pairs_of, rows_of, values_of
 from tidelog.runtime.why.evidence.following import Follower
-from tidelog.runtime.why.evidence.grounding import grounded
-from tidelog.runtime.why.evidence.matching import Matcher, expression_names
+from tidelog.runtime.why.evidence.grounding import Binding, grounded
+from tidelog.runtime.why.evidence.matching import Matcher
 from tidelog.runtime.why.evidence.model import Model
-from tidelog.runtime.why.evidence.truth import Binding, TruthTeller, atom_of, place_of, row_of
+from tidelog.runtime.why.evidence.truth import TruthTeller, atom_of, place_of, row_of
 from tidelog.runtime.why.evidence.views import View, Views
 from tidelog.runtime.why.proofs.certificate import Writer, compact, value_text
 from tidelog.runtime.why.proofs.support import Premise, Supporter
@@ -359,8 +360,7 @@ class Misses:
 def _is_broken(formula: Formula, binding: Binding) -> bool:
     """Whether a comparison in a formula, whose variables have values, does not hold."""
     if isinstance(formula, Comparison):
-        names = expression_names(formula.left) | expression_names(formula.right)
-        return names <= binding.keys() and not holds(formula, binding)
+        return set(variables(formula)) <= binding.keys() and not holds(formula, binding)
     if isinstance(formula, Negation | Aggregate | Latest):
         return False
     return any(_is_broken(part, binding) for part in children(formula))

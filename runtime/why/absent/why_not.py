@@ -14,10 +14,10 @@ from tidelog.plans.tree.syntax import Atom, Formula, Unary
 from tidelog.runtime.why.absent.misses import Miss, Misses, first_time
 from tidelog.runtime.why.evidence.clauses import Clause, Clauses
 from tidelog.runtime.why.evidence.following import Failure, Follower
-from tidelog.runtime.why.evidence.grounding import grounded
+from tidelog.runtime.why.evidence.grounding import Binding, grounded
 from tidelog.runtime.why.evidence.matching import Matcher, TooManyRows, unified
 from tidelog.runtime.why.evidence.model import Model, Unbounded
-from tidelog.runtime.why.evidence.truth import Binding, TruthTeller
+from tidelog.runtime.why.evidence.truth import TruthTeller
 from tidelog.runtime.why.evidence.windows import Windows
 from tidelog.runtime.why.proofs.certificate import Certificate, Writer, compact, value_text
 from tidelog.runtime.why.proofs.picture import Lane, draw

@@ -112,9 +112,3 @@ def variables_of(formula: Formula, *, negated: bool = True) -> set[str]:
         if formula.at is not None:
             names.add(formula.at.variable.name)
     return names.union(*(variables_of(part, negated=negated) for part in children(formula)))
-
-
-def predicates_below(formula: Formula) -> set[str]:
-    """The predicates of a formula's atoms."""
-    own = {formula.predicate} if isinstance(formula, Atom) else set()
-    return own.union(*map(predicates_below, children(formula)))

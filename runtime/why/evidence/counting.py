@@ -7,7 +7,7 @@ only where all pairs of the window are known by then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -22,9 +22,9 @@ from tidelog.plans.tree.names import variables
 from tidelog.plans.tree.numerals import canonical
 from tidelog.plans.tree.scopes import bound
 from tidelog.plans.tree.syntax import Aggregate, Atom, Formula, Latest, Threshold, Value, Variable, Wildcard
+from tidelog.runtime.why.evidence.grounding import Binding
 from tidelog.runtime.why.evidence.windows import Windows
 
-Binding = Mapping[str, Value]
 _NUMERIC = frozenset(["sum", "avg", "stddev", "quantile"])
 _ONE_BY_ONE = frozenset(["min", "max"])
 
@@ -50,9 +50,9 @@ class Teller(Protocol):
         """The bindings under which a formula may hold within `lo … hi`."""
 
 
-def group_of(aggregate: Aggregate, binding: Binding) -> dict[str, Value]:
+def group_of(part: Aggregate | Latest, binding: Binding) -> dict[str, Value]:
     """The values of what `by` lists: all that an aggregate's formula knows of what stands outside."""
-    return {variable.name: binding[variable.name] for variable in aggregate.by}
+    return {variable.name: binding[variable.name] for variable in part.by}
 
 
 def pairs_of(teller: Teller, aggregate: Aggregate, group: Binding, lo: int, hi: int) -> list[Counted]:
@@ -88,11 +88,13 @@ def values_of(windows: Windows, aggregate: Aggregate, pairs: Iterable[Counted], 
     place = None if aggregate.argument is None else 1
     shape = AggregateShape(aggregate.function, windows.size(window), step, (), place, aggregate.fraction)
     facts = [((number, each.value or 0), *times) for number, each in enumerate(pairs) for times in each.ranges]
+    operator = Operator(shape, lambda row: ())
     try:
-        told = Operator(shape, lambda row: ()).receive(0, facts, until)
+        told = operator.receive(0, facts, until)
     except OverflowError:
         raise MethodError(f"`{format_function(aggregate)}` has too many values one after another to be explained") from None
-    return [(row[0], (lo, hi)) for row, lo, hi in told]
+    standing = [(row[0], (lo, POS)) for row, lo in operator.standing_rows()]
+    return [*((row[0], (lo, hi)) for row, lo, hi in told), *standing]
 
 
 def reached(windows: Windows, aggregate: Aggregate, limit: Threshold, pairs: Sequence[Counted], until: int) -> Ranges:
@@ -157,11 +159,6 @@ class Hold:
     silence: Range | None
 
 
-def group_of_held(latest: Latest, binding: Binding) -> dict[str, Value]:
-    """The values of what `by` lists."""
-    return {variable.name: binding[variable.name] for variable in latest.by}
-
-
 def opened(latest: Latest) -> Atom:
     """The atom with a variable of its own for each `_`."""
     terms = enumerate(latest.atom.arguments)
@@ -189,9 +186,7 @@ def held_of(known: Teller, every: Teller, latest: Latest, binding: Binding, lo: 
     own = held_itself(known, latest, binding, first, last)
     if not own:
         return []
-    beats = united(
-        times for _, ranges in rows_of(every, latest, group_of_held(latest, binding), first, last) for times in ranges
-    )
+    beats = united(times for _, ranges in rows_of(every, latest, group_of(latest, binding), first, last) for times in ranges)
     found = [Hold(times, times, None) for times in own]
     size = windows.size(window)
     for i, (_, end) in enumerate(beats):

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from itertools import islice
 
 from tidelog.plans.data.intervals import Ranges, covers, intersected
+from tidelog.plans.tree.names import expression_variables
 from tidelog.plans.tree.syntax import Comparison, Formula, Negation, Variable
-from tidelog.plans.tree.traverse import children
+from tidelog.plans.tree.traverse import children, subformulas
 from tidelog.runtime.why.evidence.clauses import variables_of
-from tidelog.runtime.why.evidence.matching import Binding, Matcher, expression_names
+from tidelog.runtime.why.evidence.grounding import Binding
+from tidelog.runtime.why.evidence.matching import Matcher
 from tidelog.runtime.why.evidence.truth import TruthTeller
 
 MOST_STATES = 200
@@ -80,7 +82,7 @@ def _needs(part: Formula, bound: set[str]) -> bool:
     if isinstance(part, Negation):
         return {name for name in variables_of(part) if name[0] != "_"} <= bound
     if isinstance(part, Comparison):
-        left, right = expression_names(part.left), expression_names(part.right)
+        left, right = set(expression_variables(part.left)), set(expression_variables(part.right))
         binds = (isinstance(part.left, Variable) and right <= bound) or (isinstance(part.right, Variable) and left <= bound)
         return left | right <= bound or (part.operator == "=" and binds)
     within = bound | variables_of(part, negated=False)
@@ -92,5 +94,5 @@ def _needs(part: Formula, bound: set[str]) -> bool:
 
 
 def _compared(part: Formula) -> set[str]:
-    own = expression_names(part.left) | expression_names(part.right) if isinstance(part, Comparison) else set()
-    return own.union(*map(_compared, children(part)))
+    found = (each for each in subformulas(part) if isinstance(each, Comparison))
+    return {name for each in found for side in (each.left, each.right) for name in expression_variables(side)}

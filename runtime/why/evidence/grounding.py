@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tidelog.plans.tree.names import variables
@@ -19,7 +19,7 @@ from tidelog.plans.tree.syntax import (
     Variable,
     Wildcard,
 )
-from tidelog.plans.tree.traverse import children, rebuild
+from tidelog.plans.tree.traverse import rebuild, subformulas
 
 OTHER: Value = "\0other"
 """The constant that occurs nowhere: it stands for all those that no fact has."""
@@ -33,42 +33,48 @@ def grounded(formula: Formula, binding: Binding) -> Formula:
     What is local to an aggregate keeps its name, and so does the result of one that has no value. What `latest` holds keeps
     its name too, with its value beside it, for a constant in its atom would say of what it is the last.
     """
-    return _grounded(formula, binding, _results(formula))
+    kept = {part.result.name for part in subformulas(formula) if isinstance(part, Aggregate)}
+
+    def value(variable: Variable) -> Expression:
+        found = binding.get(variable.name, OTHER)
+        if found == OTHER:
+            return variable if variable.name in kept else Wildcard()
+        return Constant(found)
+
+    return _with_terms(formula, value, binding)
 
 
-def _grounded(formula: Formula, binding: Binding, kept: set[str]) -> Formula:
+def _with_terms(formula: Formula, value: Callable[[Variable], Expression], binding: Binding) -> Formula:
+    """The formula with something in place of each variable, but for what is local to aggregates, and what is held."""
     match formula:
         case Atom():
-            return replace(formula, arguments=tuple(_term(term, binding, kept) for term in formula.arguments))
+            return replace(formula, arguments=tuple(_term(term, value) for term in formula.arguments))
         case Comparison():
-            left, right = _term(formula.left, binding, kept), _term(formula.right, binding, kept)
-            return replace(formula, left=left, right=right)
+            return replace(formula, left=_term(formula.left, value), right=_term(formula.right, value))
         case Aggregate():
-            return _aggregate(formula, binding)
+            group, by = _grouped(formula, binding)
+            argument = None if formula.argument is None else _term(formula.argument, _of_group(group))
+            inside = _with_terms(formula.operand, _of_group(group), group)
+            found = replace(formula, operand=inside, by=by, argument=argument)
+            return _with_values(found, (formula.result.name,) if formula.threshold is None else (), binding)
         case Latest():
-            return _latest(formula, binding)
-    return rebuild(formula, lambda part: _grounded(part, binding, kept))
+            group, by = _grouped(formula, binding)
+            terms = tuple(_term(term, _of_group(group)) for term in formula.atom.arguments)
+            atom = replace(formula.atom, arguments=terms)
+            return _with_values(replace(formula, atom=atom, by=by), variables(atom), binding)
+    return rebuild(formula, lambda part: _with_terms(part, value, binding))
 
 
-def _aggregate(formula: Aggregate, binding: Binding) -> Formula:
-    group = {each.name: binding[each.name] for each in formula.by if binding.get(each.name, OTHER) != OTHER}
-    by = tuple(each for each in formula.by if each.name not in group)
-    argument = None if formula.argument is None else _inside_term(formula.argument, group)
-    found = replace(formula, operand=_inside(formula.operand, group), by=by, argument=argument)
-    return _with_values(found, (formula.result.name,) if formula.threshold is None else (), binding)
-
-
-def _latest(formula: Latest, binding: Binding) -> Formula:
-    group = {each.name: binding[each.name] for each in formula.by if binding.get(each.name, OTHER) != OTHER}
-    by = tuple(each for each in formula.by if each.name not in group)
-    atom = replace(formula.atom, arguments=tuple(_inside_term(term, group) for term in formula.atom.arguments))
-    return _with_values(replace(formula, atom=atom, by=by), variables(atom), binding)
+def _grouped(part: Aggregate | Latest, binding: Binding) -> tuple[Binding, tuple[Variable, ...]]:
+    """The values of what `by` lists, and what of it has none."""
+    group = {each.name: binding[each.name] for each in part.by if binding.get(each.name, OTHER) != OTHER}
+    return group, tuple(each for each in part.by if each.name not in group)
 
 
 def any_held(formula: Latest, binding: Binding) -> Formula:
     """The atom of a `latest` for its group, whatever it holds: `_` for each variable that stands there once."""
     group = {each.name: binding[each.name] for each in formula.by}
-    terms = [_inside_term(term, group) for term in formula.atom.arguments]
+    terms = [_term(term, _of_group(group)) for term in formula.atom.arguments]
     once = {term for term in terms if terms.count(term) == 1}
     open_ = tuple(Wildcard() if isinstance(term, Variable) and term in once else term for term in terms)
     return replace(formula.atom, arguments=open_)
@@ -82,46 +88,25 @@ def _with_values(formula: Formula, names: tuple[str, ...], binding: Binding) -> 
     return Conjunction((formula, *values)) if values else formula
 
 
-def _inside(formula: Formula, group: Binding) -> Formula:
-    """What an aggregate is over, with the values of its group; all other variables keep their names."""
-    match formula:
-        case Atom():
-            return replace(formula, arguments=tuple(_inside_term(term, group) for term in formula.arguments))
-        case Comparison():
-            return replace(formula, left=_inside_term(formula.left, group), right=_inside_term(formula.right, group))
-        case Aggregate():
-            return _aggregate(formula, group)
-        case Latest():
-            return _latest(formula, group)
-    return rebuild(formula, lambda part: _inside(part, group))
+def _of_group(group: Binding) -> Callable[[Variable], Expression]:
+    """What a variable is inside an aggregate: a value of the group, a wildcard again, or itself."""
+
+    def value(variable: Variable) -> Expression:
+        if variable.name in group:
+            return Constant(group[variable.name])
+        return Wildcard() if is_wildcard(variable.name) else variable
+
+    return value
 
 
-def _inside_term(term: Expression, group: Binding) -> Expression:
+def _term(term: Expression, value: Callable[[Variable], Expression]) -> Expression:
     if isinstance(term, Variable):
-        if term.name in group:
-            return Constant(group[term.name])
-        return Wildcard() if is_wildcard(term.name) else term
+        return value(term)
     if isinstance(term, Constant | Wildcard):
         return term
-    return replace(term, operands=tuple(_inside_term(each, group) for each in term.operands))
-
-
-def _term(term: Expression, binding: Binding, kept: set[str]) -> Expression:
-    if isinstance(term, Variable):
-        value = binding.get(term.name, OTHER)
-        if value == OTHER:
-            return term if term.name in kept else Wildcard()
-        return Constant(value)
-    if isinstance(term, Constant | Wildcard):
-        return term
-    return replace(term, operands=tuple(_term(each, binding, kept) for each in term.operands))
+    return replace(term, operands=tuple(_term(each, value) for each in term.operands))
 
 
 def is_wildcard(name: str) -> bool:
     """Whether a variable is one that a `_` of the text has become."""
     return name[:1] == "_" and name[1:].isdigit()
-
-
-def _results(formula: Formula) -> set[str]:
-    own = {formula.result.name} if isinstance(formula, Aggregate) else set()
-    return own.union(*map(_results, children(formula)))

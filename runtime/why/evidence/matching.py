@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from tidelog.operators.sld.comparisons.values import UNCOMPUTABLE, evaluate
 from tidelog.plans.data.facts import Row
-from tidelog.plans.data.intervals import Ranges
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import MethodError
+from tidelog.plans.tree.names import expression_variables
 from tidelog.plans.tree.numerals import canonical
 from tidelog.plans.tree.syntax import (
     Aggregate,
@@ -32,7 +31,8 @@ from tidelog.plans.tree.syntax import (
 )
 from tidelog.runtime.why.evidence.clauses import Clause, variables_of
 from tidelog.runtime.why.evidence.counting import opened, pairs_of, values_of
-from tidelog.runtime.why.evidence.grounding import OTHER
+from tidelog.runtime.why.evidence.grounding import OTHER, Binding
+from tidelog.runtime.why.evidence.model import Model
 from tidelog.runtime.why.evidence.truth import TruthTeller, place_of, row_of
 from tidelog.runtime.why.evidence.windows import Windows
 
@@ -41,21 +41,9 @@ MOST_TIMES = 10_000
 MOST_ROWS = 3_000_000
 """So many rows are tried by one matcher, at the most."""
 
-Binding = Mapping[str, Value]
-
 
 class TooManyRows(MethodError):
     """A rule's premises leave too many rows to be tried."""
-
-
-class Source(Protocol):
-    """Where rows are looked up."""
-
-    def matching(self, predicate: str, columns: tuple[int, ...], key: Row) -> Sequence[Row]:
-        """The rows that hold at some time and have these values in these columns."""
-
-    def ranges(self, predicate: str, row: Row, lo: int, hi: int, *, exact: bool = True) -> Ranges:
-        """When a row holds, within `lo … hi`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,40 +61,28 @@ class Needed:
 class Matcher:
     """Finds the substitutions of a formula, one after the other."""
 
-    def __init__(self, windows: Windows, source: Source) -> None:
+    def __init__(self, windows: Windows, model: Model) -> None:
         self.windows = windows
-        self._source = source
-        self._model = TruthTeller(windows, source, self.locals, is_final=True)
+        self._model = model
+        self._teller = TruthTeller(windows, model, self.locals, is_final=True)
         self.tried = 0
 
-    def clause(self, clause: Clause, row: Row, lo: int, hi: int) -> Iterator[Binding]:
-        """The substitutions with which a rule may derive a row at one of the times `lo … hi`."""
-        start = unified(clause.head.arguments, row, {})
-        if start is None:
-            return
-        if clause.point is not None:
-            lo, hi = NEG, POS
-        for binding in self.formula(clause.reason, start, lo, hi):
-            if _agrees(clause.head.arguments, row, binding):
-                yield binding
-
     def heads(self, clause: Clause, row: Row, lo: int, hi: int) -> Iterator[Binding]:
-        """As `clause`, but where the head has a time, with all values that it takes in `lo … hi`."""
+        """The substitutions with which a rule may derive a row at one of the times `lo … hi`.
+
+        Where the head has a time, it has each of these; where they are too many, whatever the body says.
+        """
         start = unified(clause.head.arguments, row, {})
         if start is None:
             return
-        if clause.point is None:
-            yield from self.clause(clause, row, lo, hi)
-            return
-        name, shift = clause.point.variable.name, clause.point.shift
-        if hi - lo >= MOST_TIMES:
-            yield from self.clause(clause, row, lo, hi)
-            return
-        for time in range(lo, hi + 1):
-            extended = {**start, name: time - shift}
-            if start.get(name, extended[name]) != extended[name]:
-                continue
-            for binding in self.formula(clause.reason, extended, NEG, POS):
+        starts: Iterable[Binding] = [start]
+        if clause.point is not None and hi - lo < MOST_TIMES:
+            name, shift = clause.point.variable.name, clause.point.shift
+            values = (time - shift for time in range(lo, hi + 1))
+            starts = ({**start, name: value} for value in values if start.get(name, value) == value)
+        times = (lo, hi) if clause.point is None else (NEG, POS)
+        for given in starts:
+            for binding in self.formula(clause.reason, given, *times):
                 if _agrees(clause.head.arguments, row, binding):
                     yield binding
 
@@ -220,7 +196,7 @@ class Matcher:
             if aggregate.threshold is not None:
                 yield {**binding, **group}
                 continue
-            pairs = pairs_of(self._model, aggregate, group, *seen)
+            pairs = pairs_of(self._teller, aggregate, group, *seen)
             self._count(len(pairs))
             told = values_of(self.windows, aggregate, pairs, hi)
             for value in dict.fromkeys(value for value, times in told if times[1] >= lo):
@@ -233,13 +209,13 @@ class Matcher:
 
     def _rows_of(self, atom: Atom, lo: int, hi: int, binding: dict[str, Value]) -> Iterator[dict[str, Value]]:
         columns, key = _known(atom, binding)
-        for row in self._source.matching(atom.predicate, columns, key):
+        for row in self._model.matching(atom.predicate, columns, key):
             self._count(1)
             extended = unified(atom.arguments, row, binding)
             if extended is None:
                 continue
             if atom.at is None or atom.at.variable.name in extended:
-                if self._source.ranges(atom.predicate, row, lo, hi, exact=False):
+                if self._model.ranges(atom.predicate, row, lo, hi, exact=False):
                     yield extended
             else:
                 for time in self._times(atom, row, atom.at, lo, hi):
@@ -247,7 +223,7 @@ class Matcher:
 
     def _times(self, atom: Atom, row: Row, point: TimePoint, lo: int, hi: int) -> Iterator[int]:
         tried = 0
-        for low, high in reversed(self._source.ranges(atom.predicate, row, lo, hi, exact=False)):
+        for low, high in reversed(self._model.ranges(atom.predicate, row, lo, hi, exact=False)):
             first, last = (max(low, high - MOST_TIMES), high) if high < POS else (low, low + MOST_TIMES)
             if first <= NEG:
                 first, last = -MOST_TIMES, MOST_TIMES
@@ -330,19 +306,12 @@ def _solved(equations: Sequence[Comparison], binding: dict[str, Value]) -> dict[
     for _ in equations:
         for equation in equations:
             for one, other in ((equation.left, equation.right), (equation.right, equation.left)):
-                if not isinstance(one, Variable) or one.name in solved or not expression_names(other) <= solved.keys():
+                if not isinstance(one, Variable) or one.name in solved:
+                    continue
+                if not solved.keys() >= set(expression_variables(other)):
                     continue
                 try:
                     solved[one.name] = _plain(evaluate(other, solved))
                 except UNCOMPUTABLE:
                     return None
     return solved
-
-
-def expression_names(expression: Expression) -> set[str]:
-    """The names of the variables of an expression."""
-    if isinstance(expression, Variable):
-        return {expression.name}
-    if isinstance(expression, Arithmetic):
-        return set().union(*map(expression_names, expression.operands))
-    return set()

@@ -5,7 +5,7 @@ Nothing is stored: an operator asks its operand for the times that it looks at, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from tidelog.operators.sld.comparisons.values import UNCOMPUTABLE, evaluate, holds
@@ -25,13 +25,12 @@ from tidelog.plans.tree.syntax import (
     TimePoint,
     Truth,
     Unary,
-    Value,
     Window,
 )
 from tidelog.runtime.why.evidence.counting import aggregated, held_of
+from tidelog.runtime.why.evidence.grounding import Binding
 from tidelog.runtime.why.evidence.windows import Windows
 
-Binding = Mapping[str, Value]
 Locals = Callable[[Formula, Binding, int, int], Iterator[Binding]]
 """The bindings of a formula's own variables under which it may hold within some times."""
 

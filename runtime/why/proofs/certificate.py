@@ -82,7 +82,7 @@ def absent(absence: Absence, writer: Writer) -> Certificate:
 def certificate(proof: Proof, writer: Writer) -> Certificate:
     """The proof as a tree. One that is too large or too deep has its facts proved in `lemmas`, of which each rests on those
     before it; then `proof` is the last step."""
-    told: Certificate = {"holds": True, "fact": _fact(proof, writer)}
+    told: Certificate = {"holds": True, "fact": writer.proof(proof)}
     if _is_small(proof):
         return {**told, "proof": _tree(proof, writer)}
     *below, last = in_order(proof)
@@ -90,15 +90,11 @@ def certificate(proof: Proof, writer: Writer) -> Certificate:
     return {**told, "lemmas": lemmas, "proof": _step(last, writer)}
 
 
-def _fact(proof: Proof, writer: Writer) -> str:
-    return writer.proof(proof)
-
-
 def _node(proof: Proof, writer: Writer, premises: list[Certificate], by: str) -> Certificate:
     if proof.total is None:
-        return {"fact": _fact(proof, writer), "by": by, "premises": premises}
+        return {"fact": writer.proof(proof), "by": by, "premises": premises}
     more = "inf" if proof.total.more is None else proof.total.more
-    return {"aggregate": _fact(proof, writer), "premises": premises, "more": more}
+    return {"aggregate": writer.proof(proof), "premises": premises, "more": more}
 
 
 def _tree(proof: Proof | Absence, writer: Writer) -> Certificate:

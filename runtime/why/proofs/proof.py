@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tidelog.plans.data.facts import Row
 from tidelog.plans.data.intervals import Range, intersected
 from tidelog.plans.data.timeline import NEG, POS
-from tidelog.runtime.why.evidence.matching import Binding
+from tidelog.runtime.why.evidence.grounding import Binding
 from tidelog.runtime.why.evidence.truth import place_of
 from tidelog.runtime.why.proofs.search import Instance, Key, Piece, Search
 from tidelog.runtime.why.proofs.support import Absence, NotSupported, Support, Supporter, Total

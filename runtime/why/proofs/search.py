@@ -12,9 +12,11 @@ than `MOST_STEPS`.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import attrgetter
 
 from tidelog.operators.sld.comparisons.values import UNCOMPUTABLE
 from tidelog.operators.stores.coverage import Bounds, merge
@@ -24,7 +26,8 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import MethodError
 from tidelog.plans.tree.syntax import Aggregate, Atom, Binary, Conjunction, Formula, Latest, Unary, Window
 from tidelog.runtime.why.evidence.clauses import Clause, Clauses
-from tidelog.runtime.why.evidence.matching import Binding, Matcher
+from tidelog.runtime.why.evidence.grounding import Binding
+from tidelog.runtime.why.evidence.matching import Matcher
 from tidelog.runtime.why.evidence.model import Kind, Model, Unbounded, among
 from tidelog.runtime.why.evidence.truth import TruthTeller, place_of
 from tidelog.runtime.why.evidence.windows import Windows
@@ -292,14 +295,7 @@ def _hull(ranges: Iterable[Range | None]) -> Range | None:
 
 def _first_ending_at(pieces: Sequence[Piece], lo: int) -> int:
     """The index of the first piece that ends at a time or behind it."""
-    low, high = 0, len(pieces)
-    while low < high:
-        middle = (low + high) // 2
-        if pieces[middle].hi < lo:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return bisect_left(pieces, lo, key=attrgetter("hi"))
 
 
 def _insert(pieces: list[Piece], piece: Piece) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tidelog.plans.data.facts import Row
 from tidelog.plans.data.intervals import Range, united, within
 from tidelog.plans.data.timeline import LIMIT, NEG, POS
-from tidelog.plans.tree.names import variables
+from tidelog.plans.tree.names import time_names, variables
 from tidelog.plans.tree.syntax import (
     Aggregate,
     Atom,
@@ -24,10 +24,9 @@ from tidelog.plans.tree.syntax import (
     Value,
     Window,
 )
-from tidelog.plans.tree.traverse import children
 from tidelog.runtime.why.evidence.counting import Counted, group_of, held_of, opened, pairs_of, reached, rows_of
-from tidelog.runtime.why.evidence.grounding import any_held, grounded
-from tidelog.runtime.why.evidence.truth import Binding, TruthTeller, atom_of, place_of, row_of
+from tidelog.runtime.why.evidence.grounding import Binding, any_held, grounded
+from tidelog.runtime.why.evidence.truth import TruthTeller, atom_of, place_of, row_of
 
 MOST_PAIRS = 20
 """So many facts that an aggregate counts are shown, at the most; of the others it is said how many there are."""
@@ -343,7 +342,7 @@ class Supporter:
                 if isinstance(part, Atom) and not self._teller.denied(Negation(part), binding, lo, hi):
                     yield from self._absence(part, binding, lo, hi)
                     return
-        times = sorted((name, binding[name]) for name in _time_variables(formula) if name in binding)
+        times = sorted((name, binding[name]) for name in set(time_names(formula)) if name in binding)
         yield Absence(grounded(formula, binding), lo, hi, tuple(times))
 
     def _absence_at(self, atom: Atom, point: TimePoint, binding: Binding) -> Iterator[Absence]:
@@ -352,11 +351,6 @@ class Supporter:
         alone = replace(atom, at=None)
         if place is not None and not self._teller.denied(Negation(alone), binding, place, place):
             yield Absence(grounded(alone, binding), place, place)
-
-
-def _time_variables(formula: Formula) -> set[str]:
-    own = {formula.at.variable.name} if isinstance(formula, Atom) and formula.at is not None else set()
-    return own.union(*map(_time_variables, children(formula)))
 
 
 def narrowed(reach: Reach, within: Range, lo: int, hi: int, *, late: bool) -> Range:

@@ -23,9 +23,8 @@ from tidelog.plans.data.timeline import POS, Timeline
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, MethodError, SpecError
 from tidelog.plans.diagnostics.suggestions import suggest
 from tidelog.plans.plan.plan import Plan
-from tidelog.plans.tree.names import head_predicate
 from tidelog.plans.tree.numerals import shorten
-from tidelog.plans.tree.syntax import Rule
+from tidelog.plans.tree.walk import is_constraint
 from tidelog.runtime.batch.decisions.relevance import predicates_read, rebuilt, refined
 from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.network.state_bound import MAX_STATE_IN_BATCH
@@ -119,7 +118,7 @@ def _explained(plan: BatchPlan | Plan, options: argparse.Namespace, progress: Pr
         _note_unknown(plan, predicate, given)
         fact, _ = read_fact(schema, options.fact)
         return explainer_of_stream(plan, given.records, _writing(plan.timeline, options), options.max_state), fact
-    rules = (item for item in plan.program.statements if not _is_constraint(item))
+    rules = (item for item in plan.program.statements if not is_constraint(item))
     part = rebuilt(plan, rules, predicate)
     schema_of_facts, read = replace(plan.schema, timeline=timeline), predicates_read(part, predicate)
     given = load_given(schema_of_facts, options.facts, progress, read, letters)
@@ -140,10 +139,6 @@ def _explained(plan: BatchPlan | Plan, options: argparse.Namespace, progress: Pr
 def _writing(timeline: Timeline, options: argparse.Namespace) -> Writing:
     """How times are shown: in certificates always as numbers."""
     return None if options.format == "json" else TimeFormatter(timeline, options.iso).at
-
-
-def _is_constraint(statement: object) -> bool:
-    return isinstance(statement, Rule) and head_predicate(statement.head) is None
 
 
 def _until(part: BatchPlan, fact: Record) -> str | None:

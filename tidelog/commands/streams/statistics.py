@@ -3,54 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 from tidelog.commands.outcome import count, say
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.analysis.horizons.notation import decode_distance
 from tidelog.plans.data.timeline import NEG, Timeline, format_time
-from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.syntax import Value
-from tidelog.runtime.intake.intake import IntakeStatistics
 from tidelog.runtime.intake.source_state import PartStatistics, SourceStatistics
 from tidelog.runtime.intake.watermarks import plain_name
-from tidelog.runtime.migration.changing import Becoming
-from tidelog.runtime.ports.interfaces import SinkStatistics, WritesTimes
-from tidelog.runtime.sessions.statistics import SessionStatistics
+from tidelog.runtime.running.runner import Runner
 
 _PARTS_SHOWN = 5
 """How many parts of a source are shown: those with the least watermarks."""
 
 
-class Running(Protocol):
-    """What streams facts through a plan: an engine, or a durable run."""
-
-    plan: Plan
-
-    @property
-    def rejected(self) -> int: ...
-
-    async def run(self) -> None: ...
-
-    async def changes(self) -> list[Becoming]: ...
-
-    @property
-    def is_storing(self) -> bool: ...
-
-    def stop(self, grace: float) -> None: ...
-
-    def write_times(self, times: WritesTimes) -> None: ...
-
-    def intake_statistics(self) -> IntakeStatistics: ...
-
-    def statistics(self) -> SessionStatistics: ...
-
-    def unfinished(self) -> list[str]: ...
-
-    def sink_statistics(self) -> list[tuple[str, SinkStatistics]]: ...
-
-
-def show_statistics(engine: Running) -> None:
+def show_statistics(engine: Runner) -> None:
     """Facts at the intake, then each step, and each question."""
     statistics = engine.statistics()
     intake = statistics.intake
@@ -67,7 +34,7 @@ def show_statistics(engine: Running) -> None:
         say(f"ask {name}: {done}; stored: {stored}")
 
 
-def _show_sources(engine: Running, sources: Mapping[str, SourceStatistics]) -> None:
+def _show_sources(engine: Runner, sources: Mapping[str, SourceStatistics]) -> None:
     """A line for each source, and of one that is divided the parts that the others wait for."""
     timeline = engine.plan.timeline
     for name, source in sources.items():
@@ -93,7 +60,7 @@ def _slowest(source: SourceStatistics) -> list[tuple[Value, PartStatistics]]:
     return sorted(parts, key=lambda item: item[1].watermark)[:_PARTS_SHOWN]
 
 
-def _show_steps(engine: Running, steps: Mapping[str, OperatorStatistics]) -> None:
+def _show_steps(engine: Runner, steps: Mapping[str, OperatorStatistics]) -> None:
     """A table with a row for each step; nothing where nothing is derived."""
     if not steps:
         return

@@ -21,7 +21,7 @@ from tidelog.commands.streams.ends import client_limits, show_ends
 from tidelog.commands.streams.http import Served
 from tidelog.commands.streams.overlap import check_overlap
 from tidelog.commands.streams.progress import show_progress
-from tidelog.commands.streams.statistics import Running, show_statistics
+from tidelog.commands.streams.statistics import show_statistics
 from tidelog.commands.streams.unused import unused_note
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
 from tidelog.connectors.files.folders import parse_sources
@@ -93,7 +93,7 @@ def stream(
     plan: Plan,
     options: argparse.Namespace,
     settings: Settings,
-    make: Callable[..., Running] = Runner,
+    make: Callable[..., Runner] = Runner,
     more_sinks: Sequence[Sink] = (),
 ) -> int:
     """Run a plan over the sources of the options until they end, or until a signal asks to stop; returns the exit code.
@@ -138,13 +138,13 @@ class _Run:
         plan: Plan,
         options: argparse.Namespace,
         settings: Settings,
-        make: Callable[..., Running],
+        make: Callable[..., Runner],
         sinks: Sequence[str],
         stopping: GentleStopping,
     ) -> None:
         self._plan, self._options, self._settings, self._stopping = plan, options, settings, stopping
         self._maker = make
-        self._engine: Running | None = None
+        self._engine: Runner | None = None
         self.state: dict[str, Any] = {}
         self._times = TimeFormatter(plan.timeline, options.iso)
         schema, remote, clients = plan.schema, options.allow_remote, client_limits(options)
@@ -167,7 +167,7 @@ class _Run:
         """Say what would become of the state, and run nothing."""
         return show_changes(await self._make(None).changes())
 
-    def _make(self, letters: DeadLetterWriter | None) -> Running:
+    def _make(self, letters: DeadLetterWriter | None) -> Runner:
         options, watch = self._options, None if self._served is None else self._served.watch
         settings = replace(
             self._settings,
@@ -209,7 +209,7 @@ class _Run:
         return self._close(engine, is_certain)
 
     @asynccontextmanager
-    async def _beside(self, engine: Running) -> AsyncIterator[None]:
+    async def _beside(self, engine: Runner) -> AsyncIterator[None]:
         """What runs beside the engine, and ends with it: signals and progress."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._listen, engine)
@@ -217,7 +217,7 @@ class _Run:
             yield
             tasks.cancel_scope.cancel()
 
-    async def _listen(self, engine: Running) -> None:
+    async def _listen(self, engine: Runner) -> None:
         """The first signal stops the engine cleanly, if it listens."""
         await self._stopping.wait()
         engine.stop(GRACE)
@@ -237,7 +237,7 @@ class _Run:
         elif any(recorded):
             say("note: `--clock` counts once all files have been read")
 
-    def _close(self, engine: Running, is_certain: bool) -> int:
+    def _close(self, engine: Runner, is_certain: bool) -> int:
         for line in engine.unfinished():
             say(f"note: {line}")
         self.say_notes()
@@ -260,7 +260,7 @@ class _Run:
         if intake.held:
             say(f"note: {count(intake.held, 'first fact')} held: no other has come that agrees on the time")
 
-    def _say_failed(self, engine: Running) -> None:
+    def _say_failed(self, engine: Runner) -> None:
         """Say which aggregates had no value: what was no number, or a result beyond all numbers."""
         steps = engine.statistics().steps
         for step in self._plan.steps:
