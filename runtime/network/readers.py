@@ -1,8 +1,4 @@
-"""Who reads what a step sends: ports that take every fact, and ports that are found by the constants in their atoms.
-
-A join whose atom names constants, as in `temp(S, c7, V)`, can do nothing with other rows. So such ports stand in a table for
-each choice of columns, under the constants there (the alpha network of Rete, Forgy 1982): a fact finds those that it
-concerns, however many there are.
+"""Who reads what a step sends, or what comes of a predicate: ports that take all of it, and ports that its rows choose.
 
 Joins that read an arrangement take what is new at once, around its being stored there: each pair of facts meets once, in
 every join (`runtime/network/arranging.py`).
@@ -12,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from heapq import heappush
-from operator import itemgetter
-from typing import Any
 
+from tidelog.operators.stores.amortised import LIMITS
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.facts import Fact
-from tidelog.plans.plan.plan import JoinShape
-from tidelog.plans.tree.syntax import Constant, Value
+from tidelog.plans.tree.syntax import Value
 from tidelog.runtime.network.arranging import Sharing
+from tidelog.runtime.network.choosing import ByConstants, ByLimit, Choice, Limit, constants_of, limit_of
 from tidelog.runtime.network.graph import Graph, Port
 from tidelog.runtime.network.units import StepUnit, Unit
 
@@ -29,7 +25,7 @@ Reader = tuple[Unit, str, int]
 class Readers:
     """The ports that a step, or the stream, feeds, with the units that they belong to; and the agenda of these."""
 
-    __slots__ = ("_after", "_agenda", "_all", "_before", "_sharing", "_tables")
+    __slots__ = ("_after", "_agenda", "_all", "_before", "_choices", "_sharing")
 
     def __init__(
         self,
@@ -39,7 +35,6 @@ class Readers:
         agenda: list[int],
         sharing: Sharing | None = None,
     ) -> None:
-        self._all: list[Reader] = []
         self._agenda = agenda
         self._sharing = sharing
         self._before: list[tuple[StepUnit, int]] = []
@@ -47,41 +42,31 @@ class Readers:
         if sharing is not None:
             self._before = _units(unit_of, sharing.before)
             self._after = _units(unit_of, sharing.after)
-            ports = [port for port in ports if port not in sharing.before and port not in sharing.after]
-        tables: dict[tuple[int, ...], dict[Value | tuple[Value, ...], list[Reader]]] = {}
-        for step, port in ports:
-            reader = (unit_of[step], step, port)
-            found = constants(graph, step, port)
-            if not found:
-                self._all.append(reader)
-                continue
-            values = tuple(found.values())
-            table = tables.setdefault(tuple(found), {})
-            table.setdefault(values if len(values) > 1 else values[0], []).append(reader)
-        self._tables = [(itemgetter(*positions), table) for positions, table in tables.items()]
+            shared = {*sharing.before, *sharing.after}
+            ports = [port for port in ports if port not in shared]
+        readers = [(unit_of[step], step, port) for step, port in ports]
+        self._all, self._choices = _choices(graph, readers)
 
-    def bring(self, facts: Sequence[Fact]) -> None:
-        """Leave new coverage with the units that it concerns, to be run."""
-        if self._sharing is not None:
+    def bring(self, facts: Sequence[Fact], notices: Notices | None = None) -> None:
+        """Leave new coverage, and notices, with the units that they concern, to be run; ports with arrangements get none."""
+        if self._sharing is not None and facts:
             self._share(self._sharing, facts)
         agenda = self._agenda
         for unit, step, port in self._all:
-            unit.pending.append((step, port, facts))
+            unit.pending.append((step, port, facts, notices))
             if not unit.queued:
                 unit.queued = True
                 heappush(agenda, unit.index)
-        for key_of, table in self._tables:
+        for choice in self._choices:
             if len(facts) == 1:
-                self._leave(table.get(key_of(facts[0][0]), ()), facts)
-                continue
-            chosen: dict[Value | tuple[Value, ...], list[Fact]] = {}
-            whole: Sequence[Any] = facts  # as in `Coverage.insert`
-            for fact in whole:
-                key = key_of(fact[0])
-                if key in table:
-                    chosen.setdefault(key, []).append(fact)
-            for key, some in chosen.items():
-                self._leave(table[key], some)
+                for reader in choice.of(facts[0][0]):
+                    self._leave(reader, facts, None)
+            elif facts:
+                for reader, some in choice.of_facts(facts):
+                    self._leave(reader, some, None)
+            if notices is not None:
+                for reader, heard in choice.of_notices(notices):
+                    self._leave(reader, (), heard)
 
     def _share(self, sharing: Sharing, facts: Sequence[Fact]) -> None:
         """Let joins take new coverage that must not find it stored, then store it, then those that must."""
@@ -97,23 +82,39 @@ class Readers:
                 unit.queued = True
                 heappush(self._agenda, unit.index)
 
-    def _leave(self, readers: Sequence[Reader], facts: Sequence[Fact]) -> None:
-        for unit, step, port in readers:
-            unit.pending.append((step, port, facts))
-            if not unit.queued:
-                unit.queued = True
-                heappush(self._agenda, unit.index)
+    def _leave(self, reader: Reader, facts: Sequence[Fact], notices: Notices | None) -> None:
+        unit, step, port = reader
+        unit.pending.append((step, port, facts, notices))
+        if not unit.queued:
+            unit.queued = True
+            heappush(self._agenda, unit.index)
+
+
+def _choices(graph: Graph, readers: Sequence[Reader]) -> tuple[list[Reader], list[Choice[Reader]]]:
+    """The readers that take everything; and the choices among the others. A few limits are asked for one by one."""
+    everything: list[Reader] = []
+    by_constants: dict[tuple[int, ...], list[tuple[tuple[Value, ...], Reader]]] = {}
+    by_limit: dict[Limit, list[tuple[Value, Reader]]] = {}
+    for reader in readers:
+        _, step, port = reader
+        shape = graph.steps[step].shape
+        constants, limit = constants_of(shape, port), limit_of(shape, port)
+        if constants:
+            by_constants.setdefault(tuple(constants), []).append((tuple(constants.values()), reader))
+        elif limit is not None:
+            by_limit.setdefault(limit[0], []).append((limit[1], reader))
+        else:
+            everything.append(reader)
+    choices: list[Choice[Reader]] = [ByConstants(columns, found) for columns, found in by_constants.items()]
+    for order, limits in by_limit.items():
+        if len(limits) > LIMITS.few:
+            choices.append(ByLimit(order, limits))
+        else:
+            everything += [reader for _, reader in limits]
+    return everything, choices
 
 
 def _units(unit_of: Mapping[str, Unit], ports: Sequence[Port]) -> list[tuple[StepUnit, int]]:
     """The ports with their units, which are those of steps outside loops."""
     found = [(unit_of[step], port) for step, port in ports]
     return [(unit, port) for unit, port in found if isinstance(unit, StepUnit)]
-
-
-def constants(graph: Graph, step: str, port: int) -> dict[int, Value]:
-    """The constants in the atom at a port of a join, by their positions."""
-    shape = graph.steps[step].shape
-    if not isinstance(shape, JoinShape):
-        return {}
-    return {i: term.value for i, term in enumerate(shape.atoms[port]) if isinstance(term, Constant)}

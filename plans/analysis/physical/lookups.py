@@ -7,12 +7,38 @@ one of which most columns are known; what comparisons compute is known, too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from tidelog.plans.plan.plan import JoinShape
-from tidelog.plans.tree.syntax import Arithmetic, Comparison, Expression, Variable
+from tidelog.plans.tree.syntax import Arithmetic, Comparison, Constant, Expression, Term, Value, Variable
 
 Key = tuple[int, ...] | None
 """The columns, by their positions, by which rows are found; None where they are looked up as a whole."""
+
+
+def outline(shape: JoinShape) -> tuple[JoinShape, list[Value]]:
+    """A join with its constants numbered, and the constants: many rules differ in them alone, and are looked up alike.
+
+    >>> x, high, low = Variable("X"), Constant("high"), Constant("low")
+    >>> shape = JoinShape((x, low), ((x, high), (x, low)))
+    >>> outline(shape)[0] == JoinShape((x, Constant(0)), ((x, Constant(1)), (x, Constant(0)))), outline(shape)[1]
+    (True, ['low', 'high'])
+    """
+    numbers: dict[tuple[type, Value], int] = {}
+
+    def numbered(term: Expression) -> Expression:
+        if isinstance(term, Constant):
+            return Constant(numbers.setdefault((type(term.value), term.value), len(numbers)))
+        if isinstance(term, Arithmetic):
+            return Arithmetic(term.operator, tuple(map(numbered, term.operands)))
+        return term
+
+    def terms(given: tuple[Term, ...]) -> tuple[Term, ...]:
+        return cast(tuple[Term, ...], tuple(map(numbered, given)))
+
+    head, atoms = terms(shape.head), tuple(map(terms, shape.atoms))
+    comparisons = tuple(Comparison(each.operator, numbered(each.left), numbered(each.right)) for each in shape.comparisons)
+    return JoinShape(head, atoms, comparisons), [value for _, value in numbers]
 
 
 def kept_columns(shape: JoinShape, atom: int) -> tuple[str, ...]:

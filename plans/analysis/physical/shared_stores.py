@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from tidelog.plans.analysis.physical.lookups import Key, keeps_rows, kept_columns, partners
+from tidelog.plans.analysis.physical.lookups import Key, keeps_rows, kept_columns, outline, partners
 from tidelog.plans.plan.guards import Port
 from tidelog.plans.plan.plan import JoinShape, Plan, Step
 from tidelog.plans.tree.syntax import Constant
@@ -45,7 +46,7 @@ def shared_stores(
         for join, port in ports_of_joins(plan, steps, ports, gates):
             shape = steps[join].shape
             if join not in keys and isinstance(shape, JoinShape):
-                keys[join] = _keys(shape)
+                keys[join] = _keys(outline(shape)[0])
             for key in keys[join][port]:
                 readers.setdefault(key, []).append((join, port))
         stores = [SharedStore(key, tuple(having)) for key, having in readers.items() if len(having) > 1]
@@ -85,6 +86,7 @@ def ports_of_joins(plan: Plan, steps: Mapping[str, Step], ports: Sequence[Port],
     ]
 
 
+@lru_cache(maxsize=1024)
 def _keys(shape: JoinShape) -> list[list[Key]]:
     """For each atom, by which columns its rows are found, where they are stored just as they come; whole rows last."""
     atoms = range(len(shape.atoms))
