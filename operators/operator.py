@@ -6,10 +6,10 @@ moment between two calls `snapshot` gives its whole state as plain data (lists, 
 Facts travel with a **frontier** behind them: a promise that no new coverage at times ≤ frontier will come through that
 port. An operator passes on a promise of its own, `frontier`, computed from those of its ports; a `far_sighted` one promises
 more where it knows that it cannot hold (`plans/analysis/physical/prospects.py`). What goes on holding until further notice
-is announced, or, where it has `pieces`, told anew at each frontier (`operators/stores/open_rows.py`). What a channel carries
-is disjoint: each row at each time is sent at most once. An operator relies on this for its ports and keeps it for its
-output; but what a union passes on (`plans/analysis/physical/repeating.py`) may come again, at ports that take it without
-harm.
+is told by `notices` (`operators/stores/notices.py`), or, where it has `pieces`, anew at each frontier. The facts on a
+channel are disjoint: each row at each time is sent at most once. An operator relies on this for its ports and keeps it for
+its output. There are two exceptions, at ports that take them without harm: what a union passes on
+(`plans/analysis/physical/repeating.py`) may come again, and so may what is part of a row that stands.
 
 One that can make many facts of few looks at the `room` that there is, and raises NoRoomError where it is too little.
 """
@@ -21,7 +21,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidelog.operators.stores.open_rows import OpenRows, Pieces
+from tidelog.operators.stores.notices import Notices
+from tidelog.operators.stores.passing import Passing
+from tidelog.operators.stores.pieces import Pieces, without
 from tidelog.operators.stores.room import Room
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG, POS
@@ -56,11 +58,13 @@ class Operator(ABC):
         "far_sighted",
         "frontier",
         "frontiers",
-        "opens",
+        "notices",
+        "passing",
         "pieces",
         "received",
         "room",
         "sent",
+        "takes_notices",
     )
 
     settles_by_port = True
@@ -70,22 +74,27 @@ class Operator(ABC):
         self.frontiers = [NEG] * ports
         self.frontier = NEG
         self.received = self.sent = self.evaluations = self.dropped = 0
-        self.far_sighted = False
-        self.opens: OpenRows | None = None
+        self.far_sighted = self.takes_notices = False
+        self.notices = Notices()  # told since `told_notices` was asked last
+        self.passing: Passing | None = None
         self.pieces: Pieces | None = None
         self.room = Room()
 
-    def receive(self, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+    def receive(self, port: int, facts: Sequence[Fact], frontier: int, notices: Notices | None = None) -> list[Fact]:
         """Take new coverage on a port and the frontier behind it; returns the new coverage that follows."""
         out: list[Fact] = []
-        if facts:
+        if notices is not None:
             self.evaluations += 1
-            out = self.feed(port, facts) if self.opens is None else self._feed_announced(self.opens, port, facts)
+            self.received += len(notices.begun) + len(notices.ended)
+            out = self.hear(port, facts, notices)
+        elif facts:
+            self.evaluations += 1
+            out = self.feed(port, facts)
         if frontier > self.frontiers[port]:
             self.frontiers[port] = frontier
             out = out + self.settle(port) if out else self.settle(port)
         if self.pieces is not None:
-            out = self.pieces.follow(out, self.known(), self.frontier)
+            out = self._in_pieces(self.pieces, out)
         self.received += len(facts)
         self.sent += len(out)
         return out
@@ -103,18 +112,42 @@ class Operator(ABC):
         if last >= 0 and not self.settles_by_port:
             out = self.settle(last)
         if self.pieces is not None:
-            out = self.pieces.follow(out, self.known(), self.frontier)
+            out = self._in_pieces(self.pieces, out)
         self.sent += len(out)
         return out
+
+    def told_notices(self) -> Notices | None:
+        """What it has told by notices since this was asked last; None if that is nothing."""
+        told = self.notices
+        if not told.begun and not told.ended:
+            return None
+        self.notices = Notices()
+        self.sent += len(told.begun) + len(told.ended)
+        return told
+
+    def _in_pieces(self, pieces: Pieces, out: list[Fact]) -> list[Fact]:
+        told = self.notices
+        if not told.begun and not told.ended:
+            return pieces.follow(out, self.known(), self.frontier)
+        self.notices = Notices()
+        return pieces.follow(out, self.known(), self.frontier, told)
 
     @abstractmethod
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         """What follows from new coverage on a port."""
 
-    def _feed_announced(self, opens: OpenRows, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        """Pass on what is announced, around what follows from the facts."""
-        plain, before, behind = opens.take(port, facts)
-        return [*before, *(self.feed(port, plain) if plain else ()), *behind]
+    def hear(self, port: int, facts: Sequence[Fact], notices: Notices) -> list[Fact]:
+        """What follows from a message with notices; an operator that passes them on moves and unites what stands."""
+        if self.passing is None:
+            raise TypeError(f"{type(self).__name__} takes no notices")
+        out: list[Fact] = []
+        told = self.passing.take(port, notices, self.notices, out)
+        ended = notices.ranges()
+        if ended:
+            out += without(self.feed(port, ended), told)
+        if facts:
+            out += self.feed(port, facts)
+        return out
 
     def image(self, port: int, row: Row) -> Sequence[Row]:
         """The rows of the output that a row at a port stands for, where an operator passes on what it takes."""
@@ -128,13 +161,17 @@ class Operator(ABC):
         """A port, and its least frontier at which there is something to tell though nothing new comes; None if none."""
         return None
 
+    def waits(self) -> bool:
+        """Whether there may ever be a deadline."""
+        return type(self).deadline is not Operator.deadline
+
     def known(self) -> int:
-        """How far what it announces is known to hold."""
+        """How far what stands is known to hold."""
         return self.frontier
 
-    def announced_rows(self) -> list[tuple[Row, int]]:
-        """The rows that it has announced and not taken back, and since when they are open."""
-        return [] if self.opens is None else self.opens.announced()
+    def standing_rows(self) -> list[tuple[Row, int]]:
+        """The rows that it has told to stand, and since when."""
+        return [] if self.passing is None else self.passing.standing()
 
     @abstractmethod
     def entries(self) -> int:
@@ -160,7 +197,7 @@ class Operator(ABC):
             "frontier": self.frontier,
             "counters": counters,
             "state": self.state(),
-            "opens": None if self.opens is None else self.opens.state(),
+            "passing": None if self.passing is None else self.passing.state(),
             "pieces": None if self.pieces is None else self.pieces.state(),
         }
 
@@ -170,8 +207,8 @@ class Operator(ABC):
         self.frontier = data["frontier"]
         self.received, self.sent, self.evaluations, self.dropped = data["counters"]
         self.load(data["state"])
-        if self.opens is not None:
-            self.opens.load(data["opens"])
+        if self.passing is not None:
+            self.passing.load(data["passing"])
         if self.pieces is not None:
             self.pieces.load(data["pieces"])
 

@@ -12,7 +12,7 @@ from tidelog.operators.grouped.counting.tally import Flow, Tally
 from tidelog.operators.grouped.counting.window import FlowWindow, TallyWindow, Window
 from tidelog.operators.grouped.grouped import Failures, Grouped
 from tidelog.operators.standing.spells import Spells, earlier
-from tidelog.operators.stores.open_rows import OPEN
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import AggregateShape
@@ -29,7 +29,7 @@ class Aggregate(Grouped[Window]):
     told, as far as they are known. State: for each group, facts that have not begun, and those in the window; a group goes
     when it has none. Final: as far as the port (with d: until the next multiple).
 
-    Where the port takes announcements, `spells` has what comes, and the rows that go on. Such a row is counted from its
+    Where the port takes notices, `spells` has what comes, and the rows that go on. Such a row is counted from its
     begin on, and its group is looked at when it ends; in between nothing is done, but while a window fills with it, where
     that changes the value.
 
@@ -37,17 +37,16 @@ class Aggregate(Grouped[Window]):
     values beyond what a number can be. OverflowError for more than `MOST_RANGES` ranges from one message.
 
     >>> op = Aggregate(AggregateShape("avg", 10, 1, (0,), 1), lambda row: row[:1])
-    >>> from tidelog.operators.stores.open_rows import Pieces
+    >>> from tidelog.operators.stores.pieces import Pieces
     >>> op.pieces = Pieces()
     >>> op.receive(0, [(("a", 2), 1, 1), (("a", 4), 5, 5)], 5), op.receive(0, [], 13)
     ([(('a', 2), 1, 4), (('a', 3), 5, 5)], [(('a', 3), 6, 11), (('a', 4), 12, 13)])
 
-    >>> from tidelog.operators.stores.open_rows import SHUT
     >>> op = Aggregate(AggregateShape("count", 0, 1, (), None), lambda row: (), Spells())
-    >>> op.receive(0, [(("a",), 3, OPEN), (("b",), 5, OPEN)], 9)
-    [((1,), 3, 4), ((2,), 5, 4611686018427387905)]
-    >>> op.deadline(), op.receive(0, [(("b",), 5, SHUT), (("b",), 5, 11)], 12)
-    (None, [((2,), 5, 4611686018427387906), ((2,), 5, 11), ((1,), 12, 12)])
+    >>> op.receive(0, [], 9, Notices([(("a",), 3), (("b",), 5)])), op.told_notices().begun
+    ([((1,), 3, 4)], {(2,): 5})
+    >>> op.deadline(), op.receive(0, [], 12, Notices([], [(("b",), 5, 11)])), op.told_notices().ended
+    (None, [((1,), 12, 12)], [((2,), 5, 11)])
     """
 
     __slots__ = ("_failures", "_place", "_shape", "spells")
@@ -93,26 +92,29 @@ class Aggregate(Grouped[Window]):
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         if self.spells is None:
             self._weigh(facts)
-            return []
-        for row, hi in self.spells.take(facts):
+        else:
+            self.spells.take(facts)
+        return []
+
+    def hear(self, port: int, facts: Sequence[Fact], notices: Notices) -> list[Fact]:
+        for row, hi in [] if self.spells is None else self.spells.hear(notices):
             group = self.groups.get(self._key(row))
             if group is not None:
                 group.close(row, hi)
                 if hi < POS:
                     self.note(group, self.first_end(hi + 1))
-        return []
+        return self.feed(port, facts) if facts else []
 
     def settle(self, port: int) -> list[Fact]:
         if self.spells is not None:
-            self.enter(self.spells.begun(self.frontiers[0]))
+            self.enter(*self.spells.begun(self.frontiers[0]))
         return super().settle(port)
 
-    def enter(self, begun: Sequence[Fact]) -> None:
-        """Let groups know what has begun, where the port takes announcements."""
-        for row, lo, hi in begun:
-            if hi == OPEN:
-                self._open(row, lo)
-        self._weigh([fact for fact in begun if fact[2] != OPEN])
+    def enter(self, begun: Sequence[Fact], going: Sequence[tuple[Row, int]]) -> None:
+        """Let groups know what has begun, where the port takes notices: facts, and rows that go on."""
+        for row, lo in going:
+            self._open(row, lo)
+        self._weigh(begun)
 
     def _open(self, row: Row, lo: int) -> None:
         value = self.value_of(row)

@@ -1,8 +1,8 @@
 """What operators share that tell, for each group of rows, an answer that goes on until something changes it.
 
 Such an answer depends on what does not come, so it is known as far as the frontier alone. A group is looked at when one of
-its facts begins, or when what it told ends; all others cost nothing. An answer that goes on is **open**: it is announced
-where it begins (`operators/stores/open_rows.py`), and taken back where it has ended.
+its facts begins, or when what it told ends; all others cost nothing. An answer that goes on **stands**: it is told
+where it begins and where it ends, by notices (`operators/stores/notices.py`).
 
 There may be very many groups, and each of them changes seldom. So what is known of a group lies in one object, with as few
 containers as can be: garbage collection goes through all of them.
@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from tidelog.operators.operator import Operator
 from tidelog.operators.stores.amortised import LIMITS
+from tidelog.operators.stores.notices import Notices
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import POS
@@ -48,15 +49,15 @@ class Group(ABC):
         self.fresh = self.planned = POS
 
     @abstractmethod
-    def look(self, known: int, until: int, out: list[Fact]) -> None:
-        """Take in all that happens up to `known`; tell answers that have ended, announce those that go on.
+    def look(self, known: int, until: int, out: list[Fact], notices: Notices) -> None:
+        """Take in all that happens up to `known`; tell answers that have ended, and by notices those that go on.
 
         `until` is how far answers follow from that. At the stream's end, `POS`, all is told.
         """
 
     @abstractmethod
-    def announced_rows(self) -> list[tuple[Row, int]]:
-        """What it has announced and not taken back, and since when."""
+    def standing_rows(self) -> list[tuple[Row, int]]:
+        """What it has told to stand, and since when."""
 
     @abstractmethod
     def following(self, known: int) -> int:
@@ -161,7 +162,7 @@ class Grouped(Operator, Generic[G]):
         return out
 
     def _look_at(self, group: G, known: int, until: int, out: list[Fact]) -> None:
-        group.look(known, until, out)
+        group.look(known, until, out, self.notices)
         if len(out) > self.room.rows:
             raise NoRoomError(len(out))
         following = group.following(known)
@@ -174,7 +175,7 @@ class Grouped(Operator, Generic[G]):
     def deadline(self) -> tuple[int, int] | None:
         """The port, and its least frontier at which there is something to tell though nothing new comes; None if none.
 
-        At the stream's end, `POS`, all that is open is told in any case.
+        At the stream's end, `POS`, all that stands is told in any case.
         """
         known = self.frontiers[0]
         if known >= POS:
@@ -184,12 +185,12 @@ class Grouped(Operator, Generic[G]):
             heappop(agenda)
         if agenda and agenda[0][0] < due:
             due = agenda[0][0]
-        if self.pieces is not None and self.pieces.open:
+        if self.pieces is not None and self.pieces.standing:
             due = min(due, max(known, self.frontier) + 1)
         return (0, max(known + 1, due)) if due < POS else None
 
-    def announced_rows(self) -> list[tuple[Row, int]]:
-        return [item for group in self.groups.values() for item in group.announced_rows()]
+    def standing_rows(self) -> list[tuple[Row, int]]:
+        return [item for group in self.groups.values() for item in group.standing_rows()]
 
     def entries(self) -> int:
         return sum(group.entries() for group in self.groups.values())

@@ -9,7 +9,9 @@ from typing import Any
 
 from tidelog.operators.grouped.grouped import Group, Grouped
 from tidelog.operators.standing.spells import Spells, earlier
-from tidelog.operators.stores.open_rows import OPEN, SHUT, OpenRows
+from tidelog.operators.stores.notices import Notices
+from tidelog.operators.stores.passing import Passing
+from tidelog.operators.stores.pieces import without
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG, POS
 
@@ -26,16 +28,16 @@ class Latest(Grouped["HeldValue"]):
     port.
 
     >>> op = Latest(lambda row: row[:1], 10)
-    >>> from tidelog.operators.stores.open_rows import Pieces
+    >>> from tidelog.operators.stores.pieces import Pieces
     >>> op.pieces = Pieces()
     >>> op.receive(0, [(("a", 1), 2, 2), (("a", 2), 6, 6)], 7), op.receive(0, [], 20)
     ([(('a', 1), 2, 2), (('a', 2), 6, 6), (('a', 1), 3, 5), (('a', 2), 7, 7)], [(('a', 2), 8, 16)])
 
     >>> op = Latest(lambda row: row[:1], 10, Spells())
-    >>> op.receive(0, [(("a", 1), 3, OPEN)], 5)
-    [(('a', 1), 3, 4611686018427387905)]
-    >>> op.receive(0, [(("a", 1), 3, SHUT), (("a", 1), 3, 7)], 8)
-    [(('a', 1), 3, 4611686018427387906), (('a', 1), 3, 7), (('a', 1), 8, 4611686018427387905)]
+    >>> op.receive(0, [], 5, Notices([(("a", 1), 3)])), op.told_notices().begun
+    ([], {('a', 1): 3})
+    >>> op.receive(0, [], 8, Notices([], [(("a", 1), 3, 7)])), op.notices.ended, op.notices.begun
+    ([], [(('a', 1), 3, 7)], {('a', 1): 8})
     """
 
     __slots__ = ("_size", "_spells", "_told")
@@ -44,7 +46,7 @@ class Latest(Grouped["HeldValue"]):
         super().__init__(key)
         self._size = size
         self._spells = spells
-        self._told = OpenRows(self.image)  # M's rows, and those that are held beyond their end, where M announces its own
+        self._told = Passing(self.image)  # M's rows, and those that are held beyond their end, where M announces its own
 
     def make(self, key: Row) -> HeldValue:
         return HeldValue(key, self._size)
@@ -58,25 +60,40 @@ class Latest(Grouped["HeldValue"]):
         if self._spells is None:
             self._hold(facts)
             return list(facts)
-        for row, hi in self._spells.take(facts):
+        self._spells.take(facts)
+        return list(facts)
+
+    def hear(self, port: int, facts: Sequence[Fact], notices: Notices) -> list[Fact]:
+        for row, hi in self._spells.hear(notices) if self._spells is not None else ():
             group = self.groups[self._key(row)]
             group.close(row, hi)
             if hi < POS:
                 self.note(group, hi + 1)
-        return self._announced(_OWN, facts)
+        out = self._told_of(_OWN, notices, [])
+        return out + self.feed(port, facts) if facts else out
 
     def settle(self, port: int) -> list[Fact]:
         if self._spells is None:
             return super().settle(port)
-        self._hold(self._spells.begun(self.frontiers[0]))
-        return self._announced(_HELD, super().settle(port))
+        begun, going = self._spells.begun(self.frontiers[0])
+        self._hold(begun)
+        for row, lo in going:
+            group = self.group(self._key(row))
+            group.open(row, lo)
+            self.note(group, lo)
+        before, self.notices = self.notices, Notices()
+        out = super().settle(port)
+        held, self.notices = self.notices, before
+        return self._told_of(_HELD, held, out)
 
-    def _announced(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        plain, before, behind = self._told.take(port, facts)
-        return [*before, *plain, *behind]
+    def _told_of(self, port: int, notices: Notices, out: list[Fact]) -> list[Fact]:
+        """Tell what stands of M's own, or is held, as one."""
+        facts: list[Fact] = []
+        told = self._told.take(port, notices, self.notices, facts)
+        return out + facts + without(notices.ranges(), told)
 
-    def announced_rows(self) -> list[tuple[Row, int]]:
-        return super().announced_rows() if self._spells is None else self._told.announced()
+    def standing_rows(self) -> list[tuple[Row, int]]:
+        return super().standing_rows() if self._spells is None else self._told.standing()
 
     def _hold(self, facts: Sequence[Fact]) -> None:
         take, groups = self._key, self.groups
@@ -118,7 +135,7 @@ class HeldValue(Group):
     def __init__(self, key: Row, size: int) -> None:
         super().__init__(key)
         self._size = size
-        self._waiting: list[tuple[int, int, Fact]] | None = None  # not begun, by begin
+        self._waiting: list[tuple[int, int, Row, int | None]] | None = None  # not begun, by begin; without an end, it stands
         self._count = 0  # facts that begin together come in order of arrival; rows need not be comparable
         self.end = self._since = NEG
         self.rows: list[Row] = []
@@ -127,11 +144,19 @@ class HeldValue(Group):
 
     def add(self, fact: Fact) -> None:
         """Take a fact that begins behind the frontier."""
+        row, lo, hi = fact
+        self._wait(row, lo, hi)
+
+    def open(self, row: Row, lo: int) -> None:
+        """Take a row that begins to stand behind the frontier."""
+        self._wait(row, lo, None)
+
+    def _wait(self, row: Row, lo: int, hi: int | None) -> None:
         self._count += 1
         if self._waiting is None:
-            self._waiting = [(fact[1], self._count, fact)]
+            self._waiting = [(lo, self._count, row, hi)]
         else:
-            heappush(self._waiting, (fact[1], self._count, fact))
+            heappush(self._waiting, (lo, self._count, row, hi))
 
     def close(self, row: Row, hi: int) -> None:
         """A row that has gone on as far as the frontier ends at `hi`."""
@@ -152,13 +177,13 @@ class HeldValue(Group):
             return NEG
         return POS if self._size >= POS or self.end >= POS else self.end + self._size
 
-    def look(self, known: int, until: int, out: list[Fact]) -> None:
+    def look(self, known: int, until: int, out: list[Fact], notices: Notices) -> None:
         waiting = self._waiting
         while waiting and waiting[0][0] <= known:
-            row, lo, hi = heappop(waiting)[2]
-            if (hi > self.end or not self.rows) and not self._opened:
-                self._tell(min(self._last(), lo - 1), out)
-            if hi != OPEN:
+            lo, _, row, hi = heappop(waiting)
+            if (hi is None or hi > self.end or not self.rows) and not self._opened:
+                self._tell(min(self._last(), lo - 1), out, notices)
+            if hi is not None:
                 self._enter(row, hi)
             elif self._opened is None:
                 self._opened = [row]
@@ -170,22 +195,24 @@ class HeldValue(Group):
             return
         last = self._last()
         if known >= min(last, POS):
-            self._tell(last, out)
+            self._tell(last, out, notices)
         elif self.end < known and not self._announced:
             self._announced = True
-            out += [(row, self._since, OPEN) for row in self.rows]
+            for row in self.rows:
+                notices.begin(row, self._since)
 
-    def _tell(self, until: int, out: list[Fact]) -> None:
-        """Tell what is held as far as `until`; what was announced of it is taken back."""
+    def _tell(self, until: int, out: list[Fact], notices: Notices) -> None:
+        """Tell what is held as far as `until`: it has ended to stand there, or is a fact."""
         since = self._since
         if self._announced:
-            out += [(row, since, SHUT) for row in self.rows]
+            for row in self.rows:
+                notices.end(row, since, until, out)
             self._announced = False
-        if since <= until:
+        elif since <= until:
             out += [(row, since, until) for row in self.rows]
-            self._since = until + 1
+        self._since = max(since, until + 1)
 
-    def announced_rows(self) -> list[tuple[Row, int]]:
+    def standing_rows(self) -> list[tuple[Row, int]]:
         return [(row, self._since) for row in self.rows] if self._announced else []
 
     def following(self, known: int) -> int:
@@ -202,7 +229,7 @@ class HeldValue(Group):
         return len(self._waiting or ()) + len(self._opened or ()) + len(self.rows)
 
     def state(self) -> list[Any]:
-        waiting = [[list(row), lo, hi] for _, _, (row, lo, hi) in sorted(self._waiting or (), key=itemgetter(0, 1))]
+        waiting = [[list(row), lo, hi] for lo, _, row, hi in sorted(self._waiting or (), key=itemgetter(0, 1))]
         opened = [list(row) for row in self._opened or ()]
         return [self.end, self._since, self._announced, [list(row) for row in self.rows], opened, waiting]
 
@@ -212,4 +239,4 @@ class HeldValue(Group):
         self.end, self._since, self._announced = end, since, is_announced
         self.rows = [tuple(row) for row in rows]
         for row, lo, hi in waiting:
-            self.add((tuple(row), lo, hi))
+            self._wait(tuple(row), lo, hi)

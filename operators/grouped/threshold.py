@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from tidelog.operators.grouped.levels import Levels
 from tidelog.operators.grouped.weighing import Range, Weight, ranges_over
-from tidelog.operators.operator import Operator
+from tidelog.operators.operator import Operator, behind
 from tidelog.operators.stores.amortised import LIMITS
 from tidelog.operators.stores.coverage import Coverage
+from tidelog.operators.stores.notices import Notices
 from tidelog.operators.stores.overlaps import Overlaps
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact, Row
@@ -25,31 +27,57 @@ class Threshold(Operator):
     follows from a fact is told at once: from the last of so many neighbours to n behind the first. State: for each group,
     the facts that a later window may still have, and the coverage sent beyond the frontier. Final: as far as the port.
 
+    Where the port takes notices, `levels` follows what the windows weigh, as far as the port is known; what goes on to be
+    enough is told to stand. What facts beyond that add is told at once there, too, together with what stands so far.
+
     >>> op = Threshold(ThresholdShape(10, (0,), None, Fraction(2)), lambda row: row[:1])
     >>> op.receive(0, [(("a", 1), 1, 1), (("a", 2), 5, 5)], 5), op.receive(0, [(("a", 3), 20, 21)], 21)
     ([(('a',), 5, 11)], [(('a',), 21, 30)])
+
+    >>> shape = ThresholdShape(2, (), None, Fraction(4))
+    >>> op = Threshold(shape, lambda row: (), Levels(shape, lambda row: ()))
+    >>> op.receive(0, [], 9, Notices([(("a",), 3), (("b",), 4)])), op.told_notices().begun, op.deadline()
+    ([], {(): 5}, None)
+    >>> op.receive(0, [], 11, Notices([], [(("b",), 4, 11)])), op.receive(0, [], 14), op.told_notices().ended
+    ([], [], [((), 5, 13)])
     """
 
-    __slots__ = ("_failed", "_grown", "_key", "_round", "_shape", "coverage", "groups")
+    __slots__ = ("_failed", "_grown", "_key", "_levels", "_round", "_shape", "coverage", "groups")
 
-    def __init__(self, shape: ThresholdShape, key: Callable[[Row], Row]) -> None:
+    def __init__(self, shape: ThresholdShape, key: Callable[[Row], Row], levels: Levels | None = None) -> None:
         super().__init__(1)
         self._shape = shape
         self._key = key
+        self._levels = levels
         self.groups: dict[Row, Neighbours | Overlaps] = {}
         self.coverage = Coverage()
         self._failed = 0
         self._grown, self._round = 0, LIMITS.round
 
-    def _make(self) -> Neighbours | Overlaps:
+    def _make(self, key: Row) -> Neighbours | Overlaps:
         shape = self._shape
-        return Overlaps(int(shape.least)) if shape.size == 0 and shape.value is None else Neighbours(shape)
+        is_overlap = shape.size == 0 and shape.value is None
+        group = self.groups[key] = Overlaps(int(shape.least)) if is_overlap else Neighbours(shape)
+        return group
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        out = self.found(facts)
-        return self.coverage.insert(out) if out else out
+        if self._levels is not None:
+            self._levels.feed(port, facts)
+            facts = self._levels.coming.fresh
+        return self._tell(self._found(facts))
 
-    def found(self, facts: Sequence[Fact]) -> list[Fact]:
+    def hear(self, port: int, facts: Sequence[Fact], notices: Notices) -> list[Fact]:
+        if self._levels is None:
+            return super().hear(port, facts, notices)
+        self._levels.hear(port, (), notices)
+        out = self._tell(self._found(self._levels.coming.fresh))
+        return out + self.feed(port, facts) if facts else out
+
+    def _tell(self, found: list[Fact]) -> list[Fact]:
+        """What was not told of it."""
+        return self.coverage.insert(behind(self.frontiers[0], found)) if found else found
+
+    def _found(self, facts: Sequence[Fact]) -> list[Fact]:
         """Where there is enough with some facts, with all that may be new."""
         place, take = self._shape.value, self._key
         out: list[Fact] = []
@@ -64,9 +92,7 @@ class Threshold(Operator):
                 if weight <= 0:
                     continue
             key = take(row)
-            group = self.groups.get(key)
-            if group is None:
-                group = self.groups[key] = self._make()
+            group = self.groups.get(key) or self._make(key)
             out += [(key, first, last) for first, last in group.add(lo, hi, weight)]
             if len(out) > self.room.rows:
                 raise NoRoomError(len(out))
@@ -74,11 +100,28 @@ class Threshold(Operator):
         return out
 
     def settle(self, port: int) -> list[Fact]:
-        self.frontier = known = self.frontiers[0]
+        known = self.frontiers[0]
+        out = [] if self._levels is None else self._follow(self._levels, known)
+        self.frontier = known
         self.coverage.forget(known)
         if self._grown > self._round and known > NEG:
             self._forget(known - self._shape.size if known < POS else POS)
-        return []
+        return out
+
+    def _follow(self, levels: Levels, known: int) -> list[Fact]:
+        """What is known by the frontier, less what was told ahead; and what facts beyond it add to that."""
+        levels.room = self.room
+        out = self.coverage.insert(levels.receive(0, (), known))
+        notices = levels.told_notices()
+        if notices is not None:
+            self.notices.follow_with(notices, out)
+        come = levels.come(known)
+        ahead: list[Fact] = []
+        for (key, lo, hi), weight in come.items():
+            group = self.groups.get(key) or self._make(key)
+            ahead += [(key, first, last) for first, last in group.add(lo, hi, weight)]
+        self._grown += len(come)
+        return out + self._tell(ahead) if ahead else out
 
     def _forget(self, bound: int) -> None:
         """Let go of what ends at or before a time: all of it at once, when as much has come as was left the last time."""
@@ -90,28 +133,40 @@ class Threshold(Operator):
                 del self.groups[key]
         self._grown, self._round = 0, max(LIMITS.round, kept)
 
+    def deadline(self) -> tuple[int, int] | None:
+        return None if self._levels is None else self._levels.deadline()
+
+    def waits(self) -> bool:
+        return self._levels is not None
+
+    def standing_rows(self) -> list[tuple[Row, int]]:
+        return [] if self._levels is None else self._levels.standing_rows()
+
     def entries(self) -> int:
-        return self.coverage.entries() + sum(group.entries() for group in self.groups.values())
+        stored = self.coverage.entries() + sum(group.entries() for group in self.groups.values())
+        return stored if self._levels is None else stored + self._levels.entries()
 
     def failed_evaluations(self) -> int:
-        return self._failed
+        return self._failed if self._levels is None else self._levels.failed_evaluations()
 
     def state(self) -> dict[str, Any]:
-        return {
+        state = {
             "groups": [[list(key), group.state()] for key, group in self.groups.items()],
             "coverage": self.coverage.snapshot(),
             "failed": self._failed,
             "forgetting": [self._grown, self._round],
         }
+        return state if self._levels is None else {**state, "levels": self._levels.snapshot()}
 
     def load(self, state: dict[str, Any]) -> None:
         self.groups = {}
         for key, facts in state["groups"]:
-            self.groups[tuple(key)] = group = self._make()
-            group.load(facts)
+            self._make(tuple(key)).load(facts)
         self.coverage.restore(state["coverage"])
         self._failed = state["failed"]
         self._grown, self._round = state["forgetting"]
+        if self._levels is not None:
+            self._levels.restore(state["levels"])
 
 
 class Neighbours:

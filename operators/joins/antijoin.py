@@ -10,7 +10,6 @@ from tidelog.operators.operator import Operator, matched
 from tidelog.operators.stores.amortised import LIMITS
 from tidelog.operators.stores.by_time import ByTime
 from tidelog.operators.stores.coverage import Coverage, overlapping
-from tidelog.operators.stores.open_rows import OPEN, SHUT
 from tidelog.operators.stores.presuming import presumed
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact, Row
@@ -26,11 +25,11 @@ class AntiJoin(Operator):
     takes from a row of M what the negated atom mentions; `match` takes the same from a row of N, or None where its
     constants differ. State: M beyond N's frontier, N beyond M's. Final: as far as both ports.
 
-    A fact of M that has begun and goes on is **open**: it holds until further notice. It is announced where it begins, and
-    where it ends (`operators/stores/open_rows.py`); in between nothing is done about it.
+    A fact of M that has begun and goes on **stands**: it is told by notices where it begins, and where it ends
+    (`operators/stores/notices.py`); in between nothing is done about it.
 
     >>> op = AntiJoin(key=lambda row: row, match=lambda row: row)
-    >>> from tidelog.operators.stores.open_rows import Pieces
+    >>> from tidelog.operators.stores.pieces import Pieces
     >>> op.pieces = Pieces()
     >>> op.receive(0, [(("a",), 1, 9)], 9), op.receive(1, [(("a",), 3, 4)], 5)
     ([], [(('a',), 1, 2), (('a',), 5, 5)])
@@ -104,11 +103,14 @@ class AntiJoin(Operator):
         self._subtract(row, lo, min(hi, known), pieces)
         begin = pieces[-1][1] if pieces and pieces[-1][2] == known < hi else None
         if told is None or told != begin:
+            pieces = pieces if begin is None else pieces[:-1]
             if told is not None:
-                out.append((row, told, SHUT))
-            out += pieces if begin is None else pieces[:-1]
+                held = bool(pieces) and pieces[0][1] == told
+                self.notices.end(row, told, pieces[0][2] if held else told - 1, out)
+                pieces = pieces[1:] if held else pieces
+            out += pieces
             if begin is not None:
-                out.append((row, begin, OPEN))
+                self.notices.begin(row, begin)
         if hi > known:
             key = self._key(row)
             lo = self._freed(key, known) if begin is None else begin
@@ -199,11 +201,11 @@ class AntiJoin(Operator):
         begin = self.waiting.first()
         due = POS if begin is None else begin
         due = min(due, self._ends[0][0]) if self._ends else due
-        if self.pieces is not None and self.pieces.open:
+        if self.pieces is not None and self.pieces.standing:
             due = min(due, self.frontiers[NEGATIVE] + 1)
         return (NEGATIVE, due) if due < POS else None
 
-    def announced_rows(self) -> list[tuple[Row, int]]:
+    def standing_rows(self) -> list[tuple[Row, int]]:
         return [(row, lo) for facts in self.announced.values() for row, lo, _, is_open in facts if is_open]
 
     def entries(self) -> int:

@@ -12,9 +12,11 @@ fixed tables, and constants are passed in as objects, never as text. For a rule 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import cast
 
-from tidelog.plans.analysis.physical.lookups import Key, kept_columns, partners, variables_of
+from tidelog.plans.analysis.physical.lookups import Key, kept_columns, outline, partners, variables_of
 from tidelog.plans.data.once import once_per_object
 from tidelog.plans.plan.plan import JoinShape
 from tidelog.plans.tree.syntax import Arithmetic, Comparison, Constant, Expression, Term, Variable, Wildcard
@@ -73,10 +75,21 @@ class _Writer:
 
 def write_join(shape: JoinShape) -> JoinCode:
     """The code of a rule, written once; `distinct` and `columns` tell the operator which stores it needs."""
-    return _written(shape)
+    return _with_constants(shape)
 
 
 def _write_join(shape: JoinShape) -> JoinCode:
+    """The code of a rule: what is written once for all rules that differ in constants alone, with those of the rule."""
+    numbered, values = outline(shape)
+    code = _written(numbered)
+    return replace(code, constants={name: values[cast(int, number)] for name, number in code.constants.items()})
+
+
+_with_constants = once_per_object(_write_join, most=1024)
+
+
+@lru_cache(maxsize=1024)
+def _written(shape: JoinShape) -> JoinCode:
     writer = _Writer(shape, indexes=[{} for _ in shape.atoms])
     columns = [kept_columns(shape, i) for i in range(len(shape.atoms))]
     for i in range(len(shape.atoms)):
@@ -94,9 +107,6 @@ def _write_join(shape: JoinShape) -> JoinCode:
         looked_up=[i in writer.looked_up for i in range(len(shape.atoms))],
         distinct=kept <= head,
     )
-
-
-_written = once_per_object(_write_join, most=1024)
 
 
 def _is_whole(terms: tuple[Term, ...], columns: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Recursive rules in which time does not move, where what feeds them is told with announcements."""
+"""Recursive rules in which time does not move, where what feeds them is told with notices."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from tidelog.operators.operator import behind
 from tidelog.operators.standing.sweeping import Place, Sweeping
 from tidelog.operators.stores.coverage import Bounds
+from tidelog.operators.stores.notices import Notices
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact, Row
 
@@ -78,6 +79,11 @@ class OpenLoop(Sweeping):
             member.room = self.room
         return super().feed(port, facts)
 
+    def hear(self, port: int, facts: Sequence[Fact], notices: Notices) -> list[Fact]:
+        for member in self._members:
+            member.room = self.room
+        return super().hear(port, facts, notices)
+
     def settle(self, port: int) -> list[Fact]:
         return self.untold(super().settle(port))
 
@@ -90,16 +96,22 @@ class OpenLoop(Sweeping):
         named: list[Fact] = [((member, *row), lo, hi) for row, lo, hi in behind(self.frontier, list(facts))]
         return [(row[1:], lo, hi) for row, lo, hi in self.tell_ahead(named)]
 
-    def by_member(self, facts: Sequence[Fact]) -> dict[int, list[Fact]]:
-        """What it has sent, as facts of each member."""
-        found: dict[int, list[Fact]] = {}
+    def by_member(self, facts: Sequence[Fact], notices: Notices | None) -> dict[int, tuple[list[Fact], Notices | None]]:
+        """What it has sent, as facts and notices of each member."""
+        told: dict[int, list[Fact]] = {}
         for named, lo, hi in facts:
-            found.setdefault(_number_of(named), []).append((named[1:], lo, hi))
-        return found
+            told.setdefault(_number_of(named), []).append((named[1:], lo, hi))
+        heard: dict[int, Notices] = {}
+        if notices is not None:
+            for named, lo, hi in notices.ended:
+                heard.setdefault(_number_of(named), Notices()).ended.append((named[1:], lo, hi))
+            for named, lo in notices.begun.items():
+                heard.setdefault(_number_of(named), Notices()).begin(named[1:], lo)
+        return {member: (told.get(member, []), heard.get(member)) for member in {**told, **heard}}
 
-    def open_of(self, member: int) -> list[tuple[Row, int]]:
-        """The rows that a member has announced, and since when they are open."""
-        return [(row[1:], since) for row, since in self.announced_rows() if row[0] == member]
+    def standing_of(self, member: int) -> list[tuple[Row, int]]:
+        """The rows of a member that it has told to stand, and since when."""
+        return [(row[1:], since) for row, since in self.standing_rows() if row[0] == member]
 
     # --- what holds now -------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from tidelog.operators.operator import Operator, shift
 from tidelog.operators.stores.coverage import Coverage
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.facts import Fact
 from tidelog.plans.data.timeline import NEG, POS, Metric
 
@@ -45,9 +46,21 @@ class Dilate(Operator):
         by = self._low
         return [(row, lo + by if lo > NEG else lo, hi + by if hi < POS else hi) for row, lo, hi in facts]
 
-    def moved(self, lo: int) -> int:
-        """When the result begins to hold, where a fact begins at `lo`."""
-        return lo + self._low | self._low_open if lo > NEG and self._low > NEG else NEG
+    def moved(self, lo: int, hi: int) -> tuple[int, int]:
+        """The range over which the result holds, where a fact holds over another."""
+        lo = lo + self._low | self._low_open if lo > NEG and self._low > NEG else NEG
+        hi = hi + self._high if hi < POS and self._high < POS else POS
+        if self._high_open and hi < POS:
+            hi = hi - 1 | 1  # an open end lies in the gap before the point; a gap's end stays
+        return lo, hi
+
+    def hear(self, port: int, facts: Sequence[Fact], notices: Notices) -> list[Fact]:
+        if self.passing is not None:
+            return super().hear(port, facts, notices)
+        # A begin is enough for a ◇ without an end. Only a latch may tell one of a row that then holds nowhere, and it tells
+        # a fact of the same row just before: of that, as much follows.
+        begun = [(row, lo, POS) for row, lo in notices.begun.items()]
+        return self.feed(port, [*facts, *begun])
 
     def _stretched(self, facts: Sequence[Fact]) -> list[Fact]:
         low, low_open, high, high_open = self._low, self._low_open, self._high, self._high_open
@@ -56,7 +69,7 @@ class Dilate(Operator):
             lo = lo + low | low_open if lo > NEG and low > NEG else NEG
             hi = hi + high if hi < POS and high < POS else POS
             if high_open and hi < POS:
-                hi = hi - 1 | 1  # an open end lies in the gap before the point; a gap's end stays
+                hi = hi - 1 | 1
             moved.append((row, lo, hi))
         return moved
 

@@ -9,7 +9,6 @@ from typing import Any
 from tidelog.operators.operator import Operator, matched
 from tidelog.operators.stores.by_time import ByTime
 from tidelog.operators.stores.coverage import Coverage
-from tidelog.operators.stores.open_rows import OPEN, SHUT
 from tidelog.operators.stores.presuming import presumed
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import POS
@@ -18,20 +17,19 @@ NEGATIVE, RIGHT = 0, 1
 
 
 class Latch(Operator):
-    """`M' ← ¬N S[0,∞) M`, with announcements in what it sends (`operators/stores/open_rows.py`).
+    """`M' ← ¬N S[0,∞) M`; what it switches on stands (`operators/stores/notices.py`).
 
     Intervals: M's, and from the end of each of them on as long as N has not held in between; on integers one time further,
     since nothing lies between. Port 0 is N, port 1 is M; `key` takes from a row of M what the negated atom mentions, and
-    `match` the same from a row of N, or None where its constants differ. A row is announced once M has ended, and taken back
-    where N begins. State: the open rows by key; N, as far as it may end what comes; and when it is the turn of each of M's
-    ends, and of each begin of N that concerns an open row, which is as soon as N is known before it. Final: as far as both
-    ports.
+    `match` the same from a row of N, or None where its constants differ. A row stands once M has ended, and until N begins.
+    State: the rows that stand, by key; N, as far as it may end what comes; and when it is the turn of each of M's ends, and
+    of each begin of N that concerns a standing row, which is as soon as N is known before it. Final: as far as both ports.
 
     >>> op = Latch(touch=1, key=lambda row: row, match=lambda row: row)
-    >>> op.receive(1, [(("a",), 2, 2)], 1), op.receive(0, [], 1)
-    ([(('a',), 2, 3)], [(('a',), 4, 4611686018427387905)])
-    >>> op.receive(0, [(("a",), 7, 7)], 6)
-    [(('a',), 4, 4611686018427387906), (('a',), 4, 7)]
+    >>> op.receive(1, [(("a",), 2, 2)], 1), op.receive(0, [], 1), op.told_notices().begun
+    ([(('a',), 2, 3)], [], {('a',): 4})
+    >>> op.receive(0, [(("a",), 7, 7)], 6), op.told_notices().ended
+    ([], [(('a',), 4, 7)])
     """
 
     __slots__ = ("_key", "_match", "_touch", "_turns", "held", "negative")
@@ -44,7 +42,7 @@ class Latch(Operator):
         self._key = key
         self._match = match
         self._turns: ByTime[Row] = ByTime()  # by twice M's end or N's begin, and the port: rows, or keys
-        # key → open row → since when, and from when on it matters that N holds
+        # key → standing row → since when, and from when on it matters that N holds
         self.held: dict[Row, dict[Row, tuple[int, int]]] = {}
         self.negative = Coverage()
 
@@ -76,21 +74,21 @@ class Latch(Operator):
             if turn & 1 == NEGATIVE:
                 for key in rows:
                     if key in self.held:
-                        self._shut(key, turn >> 1, out)
+                        self._end(key, turn >> 1, out)
             else:
                 for row in rows:
                     self._open(row, turn >> 1, out)
         if known >= POS:
             for held in self.held.values():
                 for row, (since, _) in held.items():
-                    out += [(row, since, SHUT), (row, since, POS)]
+                    self.notices.end(row, since, POS, out)
             self.held.clear()
         self.frontier = known if known < right else right
         self.negative.forget(self.frontier)
         return out
 
-    def _shut(self, key: Row, time: int, out: list[Fact]) -> None:
-        """N begins: the open rows end there, but those of which M ends later, and N before it matters to them."""
+    def _end(self, key: Row, time: int, out: list[Fact]) -> None:
+        """N begins: the standing rows end there, but those of which M ends later, and N before it matters to them."""
         until = time
         if bounds := self.negative.rows.get(key):
             at = bisect_left(bounds, time) & ~1  # the first range that ends then or later
@@ -102,10 +100,7 @@ class Latch(Operator):
             if start > until:
                 kept[row] = opened
                 continue
-            end = self._last(max(time, start))
-            out.append((row, since, SHUT))
-            if end >= since:
-                out.append((row, since, end))
+            self.notices.end(row, since, self._last(max(time, start)), out)
         if kept:
             self.held[key] = kept
 
@@ -129,7 +124,7 @@ class Latch(Operator):
         opened = rows.get(row)
         if opened is None:
             rows[row] = begin, start
-            out.append((row, begin, OPEN))
+            self.notices.begin(row, begin)
             return
         if begin < opened[0]:  # M is known later than N
             out.append((row, begin, opened[0] - 1))
@@ -150,11 +145,11 @@ class Latch(Operator):
     def deadline(self) -> tuple[int, int] | None:
         turn = self._turns.first()
         due = POS if turn is None else (turn >> 1) - 1
-        if self.pieces is not None and self.pieces.open:
+        if self.pieces is not None and self.pieces.standing:
             due = min(due, self.frontiers[NEGATIVE] + 1)
         return (NEGATIVE, due) if due < POS else None
 
-    def announced_rows(self) -> list[tuple[Row, int]]:
+    def standing_rows(self) -> list[tuple[Row, int]]:
         return [(row, since) for rows in self.held.values() for row, (since, _) in rows.items()]
 
     def entries(self) -> int:

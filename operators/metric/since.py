@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tidelog.operators.metric.pairing import PairingOperator, Range, RowPairing, dilated
+from tidelog.operators.metric.pairing import LEFT, RIGHT, PairingOperator, Range, RowPairing, dilated
 from tidelog.operators.operator import shift
+from tidelog.operators.standing.lasting import Lasting
+from tidelog.operators.standing.standing import Standing
 from tidelog.operators.stores.amortised import LIMITS
-from tidelog.operators.stores.coverage import Bounds, merge, overlapping
+from tidelog.operators.stores.coverage import Bounds, Coverage, cut, merge, overlapping
+from tidelog.operators.stores.notices import Notices
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact, Row
-from tidelog.plans.data.timeline import Metric
+from tidelog.plans.data.timeline import NEG, POS, Metric
 
 
 class Since(PairingOperator):
@@ -23,30 +26,65 @@ class Since(PairingOperator):
     which the result holds if only the run goes on. So a tick costs what it changes, not ϱ's length. Final: as far
     as M1, and ϱ⁻ beyond M2.
 
+    A row that stands is taken as if it never ended; what follows from that is expected (`Lasting`). What of it is certain
+    when a fact comes is told at once. Where the row ends, what would have followed behind that is not expected any more, and
+    armed, in case the run goes on after all. A row of the result belongs to one pair, or to one row of M2 alone. State,
+    beside that: the rows that stand, and what facts tell of them; those of M2 that they have met. What stands of the result
+    is known `beyond` the frontier; `slowest` is the port that is known last, where the ports take notices.
+
     >>> same = RowPairing(key_of_left=tuple, key_of_right=tuple, combine=lambda left, right: right)
     >>> since = Since(Metric(0, 6), touch=0, pairing=same)
     >>> since.receive(1, [(("a",), 2, 2)], 2), since.receive(0, [(("a",), 2, 5)], 5)
     ([(('a',), 2, 2)], [(('a',), 3, 6)])
+
+    >>> since = Since(Metric(2, 6), touch=0, pairing=same, slowest=0)
+    >>> since.receive(0, [], 5, Notices([(("a",), 2)])), since.receive(1, [(("a",), 4, 4)], 5), since.receive(0, [], 6)
+    ([], [(('a',), 6, 6)], [])
+    >>> since.told_notices().begun, since.receive(0, [], 20), since.receive(1, [], 20), since.told_notices().ended
+    ({('a',): 6}, [], [], [(('a',), 6, 10)])
     """
 
-    __slots__ = ("_armed_ranges", "_most_armed", "_round", "armed")
+    __slots__ = (
+        "_armed_ranges",
+        "_beyond",
+        "_lasting",
+        "_meetings",
+        "_met_by",
+        "_most_armed",
+        "_most_expected",
+        "_round",
+        "_slowest",
+        "_standing",
+        "armed",
+    )
 
-    def __init__(self, metric: Metric, touch: int, pairing: RowPairing) -> None:
+    def __init__(self, metric: Metric, touch: int, pairing: RowPairing, slowest: int | None = None, beyond: int = 0) -> None:
         super().__init__(metric, touch, pairing)
         # left row → begin of its run → right row → what holds if the run goes on
         self.armed: dict[Row, dict[int, dict[Row, Bounds]]] = {}
         self._armed_ranges = self._most_armed = 0
         self._round = LIMITS.round
+        self._slowest, self._beyond = slowest, beyond
+        self._standing = (Standing(), Standing())
+        self._met_by: dict[Row, dict[Row, None]] = {}  # by left rows that stand the right rows, though forgotten since
+        self._meetings = 0
+        self._lasting = Lasting()
+        self._most_expected = 0
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        self._begin_message()
+        standing = self._standing[port]
+        return super().feed(port, standing.beside(facts, self.frontiers[port]) if standing.since else facts)
+
+    def _begin_message(self) -> None:
         self._most_armed = self._armed_ranges + self.room.rows
-        return super().feed(port, facts)
+        self._most_expected = self._lasting.made + self.room.rows
 
     def take_right(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
         lefts = self.pairing.lefts_of(row)
         self.right.extend([(row, lo, hi)])
         if self.alone is not None:
-            out.append((row, *dilated(self.alone, lo, hi)))
+            self._hold_alone(row, lo, hi, out)
         for left in lefts:
             for begin, (_, run_hi), met in self.runs_at(left, lo, hi):
                 self._hold((left, row), begin, run_hi, dilated(self.metric, *met), out)
@@ -55,7 +93,10 @@ class Since(PairingOperator):
         """Send the part of `held` that the run reaches, and arm the rest."""
         lo, hi = held
         left, right = pair
-        if lo <= run_hi:
+        lefts, rights = self._standing[LEFT].since, self._standing[RIGHT].since
+        if (lefts or rights) and (right in rights or (run_hi >= POS and left in lefts)):
+            self._expect(pair, begin, run_hi, held, out)
+        elif lo <= run_hi:
             out.append((self.pairing.combine(left, right), lo, min(hi, run_hi)))
         if hi > run_hi:
             bounds = self.armed.setdefault(left, {}).setdefault(begin, {}).setdefault(right, [])
@@ -95,11 +136,176 @@ class Since(PairingOperator):
         left, right = self.frontiers
         return min(left, shift(right, self.metric.a))
 
+    # --- what stands ----------------------------------------------------------------------------------------------------
+
+    def hear(self, port: int, facts: Sequence[Fact], notices: Notices) -> list[Fact]:
+        if self._slowest is None:
+            return super().hear(port, facts, notices)
+        self._begin_message()
+        out: list[Fact] = []
+        known, standing = self.frontiers[port], self._standing[port]
+        for row, lo, hi in notices.ended:
+            if not standing.never_came(row):
+                self._end(port, row, lo, hi, out)
+            elif lo <= hi:
+                self._take(port, row, lo, hi, out)
+        for row, lo in notices.begun.items():
+            if standing.begin(row, lo, known):
+                self._stand(port, row, lo, out)
+        out = self._untold(out)
+        return out + self.feed(port, facts) if facts else out
+
+    def _stand(self, port: int, row: Row, lo: int, out: list[Fact]) -> None:
+        """A row stands from a time on that has come."""
+        standing, bounds = self._standing[port], self._side(port).rows.get(row, [])
+        for i in overlapping(bounds, lo, POS):
+            standing.keep(row, bounds[i], bounds[i + 1], self.frontiers[port])
+        standing.since[row] = lo
+        self._take(port, row, lo, POS, out)
+
+    def _side(self, port: int) -> Coverage:
+        return self.left if port == LEFT else self.right
+
+    def _take(self, port: int, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
+        if port == LEFT:
+            self.take_left(row, lo, hi, out)
+        else:
+            self.take_right(row, lo, hi, out)
+        if len(out) > self.room.rows:
+            raise NoRoomError(len(out))
+
+    def _expect(self, pair: tuple[Row, Row], begin: int, run_hi: int, held: Range, out: list[Fact]) -> None:
+        """Expect what follows from what stands; send what of it is certain."""
+        (left, right), (lo, hi) = pair, held
+        row = self.pairing.combine(left, right)
+        if lo <= run_hi:
+            self._lasting.expect(row, lo, min(hi, run_hi))
+            if self._lasting.made > self._most_expected:
+                raise NoRoomError(self._lasting.made)
+        if run_hi >= POS and left in self._standing[LEFT].since:
+            met_by = self._met_by.setdefault(left, {})
+            if right not in met_by:
+                met_by[right] = None
+                self._meetings += 1
+            known = self.frontiers[LEFT]
+            run_hi = self.closure(begin, max(begin, known))[1] if known > NEG else NEG
+        since = self._standing[RIGHT].since.get(right)
+        if since is not None:
+            met, known = max(self.closure(begin, begin)[0], since), self.frontiers[RIGHT]
+            if known <= NEG or met > known:
+                return  # they have not met yet
+            first, last = dilated(self.metric, met, known)
+            lo, hi = max(lo, first), min(hi, last)
+        hi = min(hi, run_hi)
+        if lo <= hi and hi > NEG:
+            out.append((row, lo, hi))
+
+    def _hold_alone(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
+        """Send what follows from a row of M2 alone; of one that stands, expect it, and send what is certain."""
+        if self.alone is None:
+            return
+        begin, end = dilated(self.alone, lo, hi)
+        if row in self._standing[RIGHT].since:
+            self._lasting.expect(row, begin, end)
+            known = self.frontiers[RIGHT]
+            end = min(end, dilated(self.alone, known, known)[1]) if known > NEG else NEG
+        if begin <= end > NEG:
+            out.append((row, begin, end))
+
+    def _end(self, port: int, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
+        """A row stands no longer: it has held as far as it was known, and as facts tell; no more follows."""
+        known = self._standing[port].end(row, lo, hi, self.frontiers[port])
+        end = known[next(overlapping(known, lo, lo)) + 1]
+        side = self._side(port)
+        begin = side.shorten(row, end) if row in side.rows else lo  # what is not stored, nothing will meet any more
+        if port == LEFT:
+            self._end_left(row, begin, end, out)
+        else:
+            self._end_right(row, begin, end, out)
+        for i in range(0, len(known), 2):
+            if known[i] < begin:  # it is known to begin earlier
+                self._take(port, row, known[i], min(known[i + 1], begin - 1), out)
+            elif known[i] > end:
+                self._take(port, row, known[i], known[i + 1], out)
+
+    def _end_left(self, left: Row, begin: int, end: int, out: list[Fact]) -> None:
+        upto = self.closure(begin, end)[1]
+        rights = self._met_by.pop(left, {})
+        self._meetings -= len(rights)
+        for right in rights:
+            beyond = self._lasting.cut(self.pairing.combine(left, right), upto)
+            if beyond:
+                self._arm(left, begin, right, beyond)
+            since = self._standing[RIGHT].since.get(right)
+            if since is not None:
+                self._hold_alone(right, since, POS, out)
+
+    def _arm(self, left: Row, begin: int, right: Row, beyond: Bounds) -> None:
+        """What follows from a pair if the run of its left row goes on."""
+        bounds = self.armed.setdefault(left, {}).setdefault(begin, {}).setdefault(right, [])
+        before = len(bounds)
+        for i in range(0, len(beyond), 2):
+            merge(bounds, beyond[i], beyond[i + 1], 1, right, [])
+        self._armed_ranges += (len(bounds) - before) >> 1
+
+    def _end_right(self, right: Row, begin: int, end: int, out: list[Fact]) -> None:
+        lefts, upto = self.pairing.lefts_of(right), dilated(self.metric, begin, end)[1]
+        alone = NEG
+        if self.alone is not None:
+            self._hold_alone(right, begin, end, out)
+            alone = dilated(self.alone, begin, end)[1]
+            if not lefts:
+                self._lasting.cut(right, alone)
+        for left in lefts:
+            self._disarm_pair(left, right, end, upto)
+            self._lasting.cut(self.pairing.combine(left, right), max(alone, self._last_reached(left, end, upto)))
+
+    def _last_reached(self, left: Row, end: int, upto: int) -> int:
+        """How far a pair holds whose right row has ended, if it would hold `upto` a time in a run that goes on."""
+        bounds = self.left.rows.get(left, [])
+        reached = end
+        for i in range(0, len(bounds), 2):
+            run_lo, run_hi = self.closure(bounds[i], bounds[i + 1])
+            if run_lo <= end:
+                reached = run_hi
+        return min(reached, upto)
+
+    def _disarm_pair(self, left: Row, right: Row, end: int, upto: int) -> None:
+        """A right row has ended: nothing follows behind `upto`, nor in runs that begin behind its end, if they go on."""
+        for begin, rows in self.armed.get(left, {}).items():
+            bounds = rows.get(right, [])
+            before = len(bounds)
+            cut(bounds, upto if self.closure(begin, begin)[0] <= end else NEG)
+            self._armed_ranges -= (before - len(bounds)) >> 1
+
+    # --- time -----------------------------------------------------------------------------------------------------------
+
     def settle(self, port: int) -> list[Fact]:
-        out = super().settle(port)
+        out: list[Fact] = []
+        if self._slowest is not None:
+            reached = min(self.frontiers[LEFT], shift(self.promised(), self._beyond))
+            self._begin_message()
+            for at, standing in enumerate(self._standing):
+                for row, lo in standing.come(self.frontiers[at]):
+                    self._stand(at, row, lo, out)
+            # behind the frontier, too, nothing will be untrue that follows by now; but more may follow
+            self._lasting.go_on(reached, self.notices, out)
+            out = self._untold(out)
+            self._forget_met()
+        super().settle(port)
         if self._armed_ranges > self._round:
             self._disarm(shift(min(self.frontiers), -1))
         return out
+
+    def _forget_met(self) -> None:
+        """Let go of pairs of which nothing is to come, once they may be half of all."""
+        alive = self._lasting.rows
+        if self._meetings <= 2 * len(alive) + LIMITS.spare:
+            return
+        combine = self.pairing.combine
+        for left, rights in self._met_by.items():
+            self._met_by[left] = {right: None for right in rights if combine(left, right) in alive}
+        self._meetings = sum(map(len, self._met_by.values()))
 
     def _disarm(self, bound: int) -> None:
         """Let go of what is armed for runs that have ended for good."""
@@ -115,8 +321,28 @@ class Since(PairingOperator):
     def _count_armed(self) -> int:
         return sum(len(bounds) >> 1 for runs in self.armed.values() for rows in runs.values() for bounds in rows.values())
 
+    def deadline(self) -> tuple[int, int] | None:
+        left, right = self._standing
+        dues = [self._lasting.deadline(), left.due()]
+        if (lo := right.due()) is not None:
+            dues.append(shift(lo, self.metric.a))
+        due = min([due for due in dues if due is not None], default=None)
+        if due is None or self._slowest == LEFT:
+            return None if due is None else (LEFT, due)
+        return RIGHT, shift(due, -self.metric.a - self._beyond)
+
+    def waits(self) -> bool:
+        return self._slowest is not None
+
+    def standing_rows(self) -> list[tuple[Row, int]]:
+        return self._lasting.standing()
+
+    # --- what is held ---------------------------------------------------------------------------------------------------
+
     def entries(self) -> int:
-        return super().entries() + self._armed_ranges
+        left, right = self._standing
+        standing = self._lasting.entries() + left.entries() + right.entries() + self._meetings
+        return super().entries() + self._armed_ranges + standing
 
     def state(self) -> dict[str, Any]:
         armed = [
@@ -125,7 +351,9 @@ class Since(PairingOperator):
             for begin, rows in runs.items()
             for right, bounds in rows.items()
         ]
-        return {**super().state(), "armed": armed}
+        met = [[list(left), [list(right) for right in rights]] for left, rights in self._met_by.items()]
+        standing = [rows.state() for rows in self._standing]
+        return {**super().state(), "armed": armed, "standing": standing, "met": met, "lasting": self._lasting.state()}
 
     def load(self, state: dict[str, Any]) -> None:
         super().load(state)
@@ -133,6 +361,11 @@ class Since(PairingOperator):
         for left, begin, right, bounds in state["armed"]:
             self.armed.setdefault(tuple(left), {}).setdefault(begin, {})[tuple(right)] = list(bounds)
         self._armed_ranges = self._count_armed()
+        for rows, stored in zip(self._standing, state["standing"], strict=True):
+            rows.load(stored)
+        self._met_by = {tuple(left): dict.fromkeys(map(tuple, rights)) for left, rights in state["met"]}
+        self._meetings = sum(map(len, self._met_by.values()))
+        self._lasting.load(state["lasting"])
 
 
 def _gaps(whole: Range, known: list[Range]) -> list[Range]:

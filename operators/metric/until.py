@@ -8,20 +8,21 @@ from typing import Any
 from tidelog.operators.metric.pairing import LEFT, PairingOperator, RowPairing, dilated_back
 from tidelog.operators.operator import shift
 from tidelog.operators.stores.coverage import overlapping
-from tidelog.operators.stores.open_rows import SHUT, Pieces
+from tidelog.operators.stores.notices import Notices
+from tidelog.operators.stores.pieces import Pieces
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact, Row
-from tidelog.plans.data.timeline import POS, Metric
+from tidelog.plans.data.timeline import Metric
 
 
 class Until(PairingOperator):
     """`M' ← M1 Uϱ M2`.
 
     Intervals: a maximal run of M1 with the closure C and M2 over ϱ₂ give ((ϱ₂ ∩ C) − ϱ) ∩ C; where 0 is in ϱ (on
-    integers also 1), M2 alone is enough. Port 0 is M1, port 1 is M2. M1 may be announced (`operators/stores/open_rows.py`):
-    an open row is told here as far as it is known when M2 comes, and then as long as M2 lies ahead of that; so one that M2
-    does not meet costs nothing. State: M1's runs that may still grow or be met, M2 where M1 may still reach it, what has
-    been sent beyond the frontier; the open rows, how far each was told, and when its run begins. Final: ϱ⁺ behind both
+    integers also 1), M2 alone is enough. Port 0 is M1, port 1 is M2. M1 may stand (`operators/stores/notices.py`):
+    a standing row is told here as far as it is known when M2 comes, and then as long as M2 lies ahead of that; so one that
+    M2 does not meet costs nothing. State: M1's runs that may still grow or be met, M2 where M1 may still reach it, what has
+    been sent beyond the frontier; the standing rows, how far each was told, and when its run begins. Final: ϱ⁺ behind both
     ports; so ϱ must be bounded in a stream.
 
     >>> from tidelog.operators.metric.pairing import RowPairing
@@ -32,35 +33,40 @@ class Until(PairingOperator):
     ([], [(('a',), 6, 6), (('a',), 2, 5)])
     """
 
-    __slots__ = ("_ahead", "_begins", "_open")
+    __slots__ = ("_ahead", "_begins", "_standing")
 
     def __init__(self, metric: Metric, touch: int, pairing: RowPairing) -> None:
         super().__init__(metric, touch, pairing)
-        self._open = Pieces()
-        self._begins: dict[Row, int] = {}  # of the runs of open rows, which may be forgotten up to where they were told
-        self._ahead: dict[Row, int] = {}  # how far M2 lies ahead of what is known of open rows
+        self._standing = Pieces()
+        self._begins: dict[Row, int] = {}  # of the runs of standing rows, which may be forgotten up to where they were told
+        self._ahead: dict[Row, int] = {}  # how far M2 lies ahead of what is known of standing rows
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        if port != LEFT or not (self._begins or any(hi > POS for _, _, hi in facts)):
-            return super().feed(port, facts)
-        shut = [row for row, _, hi in facts if hi == SHUT]
-        for row in shut:
+        return self._take_beside(facts, None) if port == LEFT and self._begins else super().feed(port, facts)
+
+    def hear(self, port: int, facts: Sequence[Fact], notices: Notices) -> list[Fact]:
+        return self._take_beside(facts, notices)
+
+    def _take_beside(self, facts: Sequence[Fact], notices: Notices | None) -> list[Fact]:
+        """Take what comes for M1 beside, or of, rows that stand."""
+        ended = [] if notices is None else [row for row, _, _ in notices.ended]
+        for row in ended:
             self._remember(row)
             del self._begins[row]
             self._ahead.pop(row, None)
-        plain = self._open.take(facts)
+        plain = self._standing.take(facts, notices)
         out = super().feed(LEFT, plain)
         found: list[Fact] = []
-        for row in self._open.fresh:
-            self._begins[row] = self._open.open[row][0]
+        for row in self._standing.fresh:
+            self._begins[row] = self._standing.standing[row][0]
             self._meet(row, found)
         for row, _, _ in plain:
             self._reach_back(row)
-        self.pairing.forget_left([row for row in shut if row not in self._begins and row not in self.left.rows])
+        self.pairing.forget_left([row for row in ended if row not in self._begins and row not in self.left.rows])
         return out + self._untold(found)
 
     def _meet(self, row: Row, out: list[Fact]) -> None:
-        """A row is open: tell of it if M2 is there already."""
+        """A row stands: tell of it if M2 is there already."""
         self._reach_back(row)
         begin = self._begins[row]
         ends = [bounds[-1] for right in self.pairing.rights_of(row) if (bounds := self.right.rows.get(right))]
@@ -68,10 +74,10 @@ class Until(PairingOperator):
             self._follow(row, max(ends), out)
 
     def _follow(self, row: Row, end: int, out: list[Fact]) -> None:
-        """Tell of an open row, as far as it is known; M2 holds there up to `end`."""
+        """Tell of a standing row, as far as it is known; M2 holds there up to `end`."""
         known = self.frontiers[LEFT]
         self._remember(row)
-        for _, lo, hi in list(self._open.tell([row], known)):
+        for _, lo, hi in list(self._standing.tell([row], known)):
             self.take_left(row, lo, hi, out)
         if len(out) > self.room.rows:
             raise NoRoomError(len(out))
@@ -79,13 +85,13 @@ class Until(PairingOperator):
             self._ahead[row] = max(end, self._ahead.get(row, end))
 
     def _remember(self, row: Row) -> None:
-        """Store again what has been told of an open row, if it is forgotten: its run goes on."""
-        begin, (_, told) = self._begins[row], self._open.open[row]
+        """Store again what has been told of a standing row, if it is forgotten: its run goes on."""
+        begin, (_, told) = self._begins[row], self._standing.standing[row]
         if told >= begin and not [*overlapping(self.left.rows.get(row, []), told, told)]:
             self.left.extend([(row, begin, told)])
 
     def _reach_back(self, row: Row) -> None:
-        """What is stored of an open row may begin earlier."""
+        """What is stored of a standing row may begin earlier."""
         begin = self._begins.get(row)
         if begin is not None:
             bounds = self.left.rows.get(row, [])
@@ -144,11 +150,11 @@ class Until(PairingOperator):
     def state(self) -> dict[str, Any]:
         begins = [[list(row), lo] for row, lo in self._begins.items()]
         ahead = [[list(row), end] for row, end in self._ahead.items()]
-        return {**super().state(), "open": self._open.state(), "begins": begins, "ahead": ahead}
+        return {**super().state(), "open": self._standing.state(), "begins": begins, "ahead": ahead}
 
     def load(self, state: dict[str, Any]) -> None:
         super().load(state)
-        self._open.load(state["open"])
+        self._standing.load(state["open"])
         self._begins = {tuple(row): lo for row, lo in state["begins"]}
         self._ahead = {tuple(row): end for row, end in state["ahead"]}
         for row in self._begins:

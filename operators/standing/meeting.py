@@ -15,7 +15,7 @@ from typing import Any
 from tidelog.operators.standing.sweeping import Place, Sweeping
 from tidelog.operators.stores.by_time import ByTime
 from tidelog.operators.stores.room import NoRoomError
-from tidelog.plans.data.facts import Fact, Row
+from tidelog.plans.data.facts import Fact
 
 
 def _time(due: tuple[int, Fact]) -> int:
@@ -45,6 +45,13 @@ class Meeting(Sweeping):
     def leave(self, place: Place) -> None:
         """A row that was entered does not hold any more."""
 
+    def take_lasting(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        """Take the facts that hold at more than one time; returns the events."""
+        events = [fact for fact in facts if fact[1] == fact[2]]
+        if len(events) < len(facts):
+            super().feed(port, [fact for fact in facts if fact[1] != fact[2]])
+        return events
+
     def take_events(self, port: int, events: Sequence[Fact]) -> None:
         """Take facts of a single time point whose rows are narrowed: events, but for those of rows that change anyway."""
         spells = self._spells[port]
@@ -57,19 +64,19 @@ class Meeting(Sweeping):
             taken: Fact = event
             row, time, _ = taken
             if row in spells:
-                self._take((port, row), row, time, time)
+                self._take((port, row), time, time)
             else:
                 fresh.append(event)
 
-    def go_through(self, known: int, begun: dict[Row, None], out: list[Fact]) -> None:
+    def go_through(self, known: int, out: list[Fact]) -> None:
         turns, due = self._turns, self._due(known)
         at = 0
         while at < len(due):
-            super().go_through(due[at][1][1], begun, out)
+            super().go_through(due[at][1][1], out)
             end = bisect_left(due, turns[0][0], at, key=_time) if turns else len(due)
             self._meet_all(due[at:end], out)
             at = end
-        super().go_through(known, begun, out)
+        super().go_through(known, out)
 
     def _due(self, known: int) -> list[tuple[int, Fact]]:
         """The events whose times have been reached, each with its port, in the order of time; all others wait."""

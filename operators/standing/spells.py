@@ -1,4 +1,4 @@
-"""Spells: what comes at a port that takes announcements, in the order in which it begins, each time once."""
+"""Spells: what comes at a port that takes notices, in the order in which it begins, each time once."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import Any
 from tidelog.operators.operator import behind, shift
 from tidelog.operators.stores.amortised import LIMITS
 from tidelog.operators.stores.coverage import Coverage, overlapping
-from tidelog.operators.stores.open_rows import OPEN
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG, POS
-
-"""So many ends behind which rows are told are kept at least, though the frontier has passed them."""
 
 
 def earlier(due: tuple[int, int] | None, begin: int | None) -> tuple[int, int] | None:
@@ -29,12 +27,11 @@ class Spells:
     message, `fresh`, is also told at once, with what of it lies up to `back` before the frontier. State: what of each row
     lies beyond that; the rows that go on, and those that are handed on to beyond the frontier.
 
-    >>> from tidelog.operators.stores.open_rows import SHUT
     >>> spells = Spells()
-    >>> spells.take([(("a",), 3, OPEN), (("b",), 5, 9)]), spells.begun(4), spells.begun(6)
-    ([], [(('a',), 3, 4611686018427387905)], [(('b',), 5, 9)])
-    >>> spells.take([(("a",), 3, SHUT), (("a",), 3, 8), (("b",), 7, OPEN)]), spells.begun(9), spells.begun(10)
-    ([(('a',), 8)], [], [(('b',), 10, 4611686018427387905)])
+    >>> spells.hear(Notices([(("a",), 3)])), spells.take([(("b",), 5, 9)]), spells.begun(4), spells.begun(6)
+    ([], None, ([], [(('a',), 3)]), ([(('b',), 5, 9)], []))
+    >>> spells.hear(Notices([(("b",), 7)], [(("a",), 3, 8)])), spells.begun(9), spells.begun(10)
+    ([(('a',), 8)], ([], []), ([], [(('b',), 10)]))
     """
 
     __slots__ = ("_ahead", "_back", "_coming", "_count", "_coverage", "_going", "_known", "_most", "_until", "fresh")
@@ -44,35 +41,29 @@ class Spells:
         self.fresh: list[Fact] = []
         self._known = NEG  # all up to here has been handed on
         self._coverage = Coverage()
-        self._coming: list[tuple[int, int, Row, int]] = []  # begin, number, row, end: facts, and rows that will go on
+        self._coming: list[tuple[int, int, Row, int | None]] = []  # begin, number, row, and its end, but where it will go on
         self._count = 0  # rows need not be comparable
         self._ahead: dict[Row, int] = {}  # rows that will go on, and from when on
         self._going: dict[Row, int] = {}  # rows that go on
         self._until: dict[Row, int] = {}  # until when rows have been handed on, if that is beyond the frontier
         self._most = LIMITS.spare
 
-    def take(self, facts: Sequence[Fact]) -> list[tuple[Row, int]]:
-        """Take a message; returns the rows that went on, and do so no longer, with their ends."""
-        plain: list[Fact] = []
-        shut: dict[Row, None] = {}
-        opened: dict[Row, int] = {}
-        for fact in facts:
-            row, lo, hi = fact
-            if hi <= POS:
-                plain.append(fact)
-            elif hi == OPEN:
-                opened[row] = lo
-            else:
-                shut[row] = None
-                opened.pop(row, None)
-                self._ahead.pop(row, None)
-        self._expect(plain)
-        ended = [(row, self._end(row)) for row in shut if row in self._going]
-        ended = [(row, end) for row, end in ended if opened.get(row, POS) > end + 1]
+    def take(self, facts: Sequence[Fact]) -> None:
+        """Take facts."""
+        self._expect(list(facts))
+
+    def hear(self, notices: Notices) -> list[tuple[Row, int]]:
+        """Take notices; returns the rows that went on, and do so no longer, with their ends."""
+        begun = dict(notices.begun)
+        for row, _, _ in notices.ended:
+            self._ahead.pop(row, None)
+        self._expect(notices.ranges())
+        ended = [(row, self._end(row)) for row, _, _ in notices.ended if row in self._going]
+        ended = [(row, end) for row, end in ended if begun.get(row, POS) > end + 1]
         for row, end in ended:
             del self._going[row]
             self._until[row] = end
-        for row, lo in opened.items():
+        for row, lo in begun.items():
             if row not in self._going:
                 self._open(row, lo)
         return ended
@@ -88,7 +79,7 @@ class Spells:
         """What is new in some coverage of rows, with what holds of open ones; nothing of it is handed on."""
         return self._coverage.insert(behind(shift(self._known, -self._back - 1), facts))
 
-    def _await(self, row: Row, lo: int, hi: int) -> None:
+    def _await(self, row: Row, lo: int, hi: int | None) -> None:
         self._count += 1
         heappush(self._coming, (lo, self._count, row, hi))
 
@@ -101,24 +92,24 @@ class Spells:
         begin = lo if self._known <= NEG else max(lo, self._known + 1, self._until.get(row, NEG) + 1)
         if begin <= POS:
             self._ahead[row] = begin
-            self._await(row, begin, OPEN)
+            self._await(row, begin, None)
 
-    def begun(self, known: int) -> list[Fact]:
-        """What begins up to a frontier, in that order: facts, and rows that go on."""
-        coming, out = self._coming, list[Fact]()
+    def begun(self, known: int) -> tuple[list[Fact], list[tuple[Row, int]]]:
+        """What begins up to a frontier, in that order: facts, and rows that go on, each with its begin."""
+        coming, out, going = self._coming, list[Fact](), list[tuple[Row, int]]()
         while coming and coming[0][0] <= known:
             lo, _, row, hi = heappop(coming)
-            if hi != OPEN:
+            if hi is not None:
                 self._hand_on(row, lo, hi, known, out)
             elif self._ahead.get(row) == lo:
                 self._going[row] = self._ahead.pop(row)
-                out.append((row, lo, OPEN))
+                going.append((row, lo))
         self._known = known
         self._coverage.forget(shift(known, -self._back))
         if len(self._until) > 2 * self._most:
             self._until = {row: until for row, until in self._until.items() if until > known}
             self._most = max(LIMITS.spare, len(self._until))
-        return out
+        return out, going
 
     def _hand_on(self, row: Row, lo: int, hi: int, known: int, out: list[Fact]) -> None:
         """A fact begins, which may be part of what goes on, or be followed by that."""
@@ -126,12 +117,12 @@ class Spells:
             lo = max(lo, self._until[row] + 1)
         if row in self._going or lo > hi:
             return
-        since = self._ahead.get(row, POS)
-        if since <= known:
+        since = self._ahead.get(row)
+        if since is not None and since <= known:
             hi = min(hi, since - 1)
-        elif since <= hi:
+        elif since is not None and since <= hi:
             self._ahead[row] = hi + 1
-            self._await(row, hi + 1, OPEN)
+            self._await(row, hi + 1, None)
         if lo <= hi:
             out.append((row, lo, hi))
             if hi > known:

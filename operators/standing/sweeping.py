@@ -1,9 +1,8 @@
 """Going through time: what holds now meets what holds now, at each time at which that changes.
 
-This is how operators with several ports take announcements (`operators/stores/open_rows.py`). At each time at which rows
-begin or end to hold, these meet the rows of the other ports that hold then; in between, nothing is done about them. What
-comes out is told as far as all ports are known: announced when it begins, taken back when it ends, each row in the order of
-time.
+This is how joins, negations and loops take notices (`operators/stores/notices.py`). At each time at which rows begin or
+end to hold, these meet the rows of the other ports that hold then; in between, nothing is done about them. What comes out is
+told as far as all ports are known, each row in the order of time: by notices where it begins and where it ends.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 
 from tidelog.operators.operator import Operator, behind
 from tidelog.operators.stores.coverage import Bounds, Coverage, merge, overlapping
-from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.operators.stores.notices import Notices
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG, POS
@@ -93,29 +92,51 @@ class Sweeping(Operator):
         for fact in facts:
             row = self.narrow(port, fact)
             if row is not None:
-                source, lo, hi = fact
-                self._take((port, row), source, lo, hi)
+                _, lo, hi = fact
+                self._take((port, row), lo, hi)
         return []
 
-    def _take(self, place: Place, source: Row, lo: int, hi: int) -> None:
+    def hear(self, port: int, facts: Sequence[Fact], notices: Notices) -> list[Fact]:
+        for fact in notices.ended:
+            row = self.narrow(port, fact)
+            if row is not None:
+                source, lo, hi = fact
+                self._close((port, row), source, lo, hi)
+        for source, lo in notices.begun.items():
+            row = self.narrow(port, (source, lo, lo))
+            if row is not None:
+                self._open((port, row), source, lo)
+        return self.feed(port, facts) if facts else []
+
+    def _spell(self, place: Place) -> _Spell:
         port, row = place
+        spell = self._spells[port].get(row)
+        if spell is None:
+            spell = self._spells[port][row] = _Spell([], {})
+        return spell
+
+    def _open(self, place: Place, source: Row, lo: int) -> None:
+        """A row begins to stand."""
+        if lo <= self._known > NEG:
+            lo = self._known + 1
+        self._spell(place).opened[source] = lo
+        self._look_at(place, lo)
+
+    def _close(self, place: Place, source: Row, lo: int, hi: int) -> None:
+        """A row that stood has ended."""
+        self._spell(place).opened.pop(source, None)
+        self._take(place, lo, hi)
+        self._look_at(place, self._known + 1)
+
+    def _take(self, place: Place, lo: int, hi: int) -> None:
+        """A row holds over a range, most of which is to come."""
         if lo <= self._known > NEG:
             lo = self._known + 1
         if lo > hi:
             return  # all of it has been gone through
-        spell = self._spells[port].get(row)
-        if spell is None:
-            spell = self._spells[port][row] = _Spell([], {})
-        if hi == OPEN:
-            spell.opened[source] = lo
-        elif hi == SHUT:
-            spell.opened.pop(source, None)
-            lo = self._known + 1
-        else:
-            begin, _ = merge(spell.bounds, lo, hi, 1, row, [])
-            if begin < lo:
-                return  # it lengthens a run, which is looked at when it begins, and when it was to end
-        self._look_at(place, lo)
+        begin, _ = merge(self._spell(place).bounds, lo, hi, 1, place[1], [])
+        if begin >= lo:  # else it lengthens a run, which is looked at when it begins, and when it was to end
+            self._look_at(place, lo)
 
     def lengthen(self, port: int, until: int) -> None:
         """What holds at a port behind what has been gone through does so without a gap, up to `until`."""
@@ -123,45 +144,22 @@ class Sweeping(Operator):
         for row, spell in list(self._spells[port].items()):
             bounds = spell.bounds
             if spell.opened:
-                self._take((port, row), row, begin, until)
+                self._take((port, row), begin, until)
             elif (first := next(overlapping(bounds, begin, until), None)) is not None:
-                self._take((port, row), row, max(bounds[first], begin), until)
-
-    def run(self, row: Row, end: int) -> tuple[int, int] | None:
-        """The run of a row at port 0 that an end of a fact lies in, with what has been gone through of it."""
-        bounds = self._spells[0][row].bounds if row in self._spells[0] else []
-        for i in overlapping(bounds, end, end):
-            lo, hi = bounds[i], bounds[i + 1]
-            return (self._since[row] if lo <= self._known + 1 and row in self._since else lo), hi
-        return None
-
-    def bounded(self) -> list[Fact]:
-        """The runs at port 0 that facts alone have given."""
-        return [
-            (row, bounds[i], bounds[i + 1])
-            for row, spell in self._spells[0].items()
-            for bounds in (spell.bounds,)
-            for i in range(0, len(bounds), 2)
-        ]
+                self._take((port, row), max(bounds[first], begin), until)
 
     def beyond(self, facts: Sequence[Fact]) -> list[Fact]:
-        """What goes beyond what has been gone through; but not of rows that are taken back, which is told in its turn."""
-        shut = {row for row, _, hi in facts if hi == SHUT}
-        if shut:
-            facts = [fact for fact in facts if fact[0] not in shut]
-        return behind(self._known, [fact for fact in facts if fact[2] <= POS])
+        """What goes beyond what has been gone through."""
+        return behind(self._known, list(facts))
 
     def tell_ahead(self, facts: list[Fact]) -> list[Fact]:
         """What follows at once from facts alone, less what has been told of it."""
         return self._ahead.insert(behind(self.frontier, facts)) if facts else facts
 
     def untold(self, out: list[Fact]) -> list[Fact]:
-        """What comes of going through time, less what has been told ahead; but whole where something is taken back."""
+        """What comes of going through time, less what has been told ahead."""
         if self._ahead.rows:
-            shut = {row for row, _, hi in out if hi == SHUT}
-            told, out = out, []
-            for fact in told:
-                out += [fact] if fact[2] > POS or fact[0] in shut else self._ahead.insert([fact])
+            out = self._ahead.insert(out)
             self._ahead.forget(self.frontier)
         return out
 
@@ -172,36 +170,25 @@ class Sweeping(Operator):
     # --- going through time ---------------------------------------------------------------------------------------------
 
     def settle(self, port: int) -> list[Fact]:
-        known = self.reached()
+        known = min(self.frontiers)
         if known <= self._known:
             return []
         out: list[Fact] = []
-        begun: dict[Row, None] = {}
-        self.go_through(known, begun, out)
+        self.go_through(known, out)
         if known >= POS:
             for row, since in self._since.items():
-                out += [(row, since, POS)] if row in begun else [(row, since, SHUT), (row, since, POS)]
+                self.notices.end(row, since, POS, out)
             self._since.clear()
-        else:
-            out += [(row, self._since[row], OPEN) for row in begun]
-        self._known, self.frontier = known, self.promised(known)
+        self._known = self.frontier = known
         return out
 
-    def go_through(self, known: int, begun: dict[Row, None], out: list[Fact]) -> None:
+    def go_through(self, known: int, out: list[Fact]) -> None:
         """Take all that begins and ends up to a time."""
         while self._turns and self._turns[0][0] <= known:
-            self._pass(self._turns[0][0], begun, out)
+            self._pass(self._turns[0][0], out)
 
-    def reached(self) -> int:
-        """How far can be gone through time."""
-        return min(self.frontiers)
-
-    def promised(self, known: int) -> int:
-        """The frontier that follows when all has been gone through up to `known`."""
-        return known
-
-    def _pass(self, time: int, begun: dict[Row, None], out: list[Fact]) -> None:
-        """Take what begins and ends at one time. What begins is announced later, if it has not ended by then."""
+    def _pass(self, time: int, out: list[Fact]) -> None:
+        """Take what begins and ends at one time."""
         looked_at: dict[Place, None] = {}
         while self._turns and self._turns[0][0] == time:
             looked_at[heappop(self._turns)[2]] = None
@@ -220,17 +207,12 @@ class Sweeping(Operator):
         for row, did_hold in held.items():
             holds = row in self.ways
             if did_hold and not holds:
-                since = self._since.pop(row)
-                if row in begun:
-                    del begun[row]
-                else:
-                    out.append((row, since, SHUT))
-                out.append((row, since, time - 1))
+                self.notices.end(row, self._since.pop(row), time - 1, out)
             elif holds and not did_hold:
                 self._since[row] = time
-                begun[row] = None
-        if len(out) + len(begun) > self.room.rows:
-            raise NoRoomError(len(out) + len(begun))
+                self.notices.begin(row, time)
+        if len(out) + len(self.notices) > self.room.rows:
+            raise NoRoomError(len(out) + len(self.notices))
 
     def _holds(self, place: Place, time: int) -> bool:
         """Whether a row holds at this time, up to which all is known of it; it is looked at again when that may change."""
@@ -257,7 +239,7 @@ class Sweeping(Operator):
 
     # --- what is held ---------------------------------------------------------------------------------------------------
 
-    def announced_rows(self) -> list[tuple[Row, int]]:
+    def standing_rows(self) -> list[tuple[Row, int]]:
         return list(self._since.items())
 
     def entries(self) -> int:

@@ -1,4 +1,4 @@
-"""Told: what is announced, piece by piece, for those who take no announcements."""
+"""Told: what stands, piece by piece, for those who take no notices."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 from tidelog.operators.operator import Operator, behind, shift
 from tidelog.operators.stores.coverage import Coverage
-from tidelog.operators.stores.open_rows import Pieces
+from tidelog.operators.stores.notices import Notices
+from tidelog.operators.stores.pieces import Pieces
 from tidelog.plans.data.facts import Fact
 from tidelog.plans.data.timeline import NEG
 
 
 class DistinctPieces(Pieces):
-    """Pieces of a step that may tell the same times twice, as facts and as part of what is open; each time at most once.
+    """Pieces of a step that may tell the same times twice, as facts and as part of what stands; each time at most once.
 
     State, beside that of `Pieces`: the coverage told beyond the frontier.
 
-    >>> from tidelog.operators.stores.open_rows import OPEN
     >>> pieces = DistinctPieces()
-    >>> pieces.follow([(("a",), 3, OPEN)], 5, 5), pieces.follow([(("a",), 7, 8)], 6, 6), pieces.follow([], 9, 9)
+    >>> pieces.follow([], 5, 5, Notices([(("a",), 3)])), pieces.follow([(("a",), 7, 8)], 6, 6), pieces.follow([], 9, 9)
     ([(('a',), 3, 5)], [(('a',), 7, 8), (('a',), 6, 6)], [(('a',), 9, 9)])
     """
 
@@ -30,8 +30,8 @@ class DistinctPieces(Pieces):
         self.coverage = Coverage()
         self.promised = NEG
 
-    def follow(self, facts: Sequence[Fact], reach: int, frontier: int) -> list[Fact]:
-        new = self.coverage.insert(behind(self.promised, super().follow(facts, reach, frontier)))
+    def follow(self, facts: Sequence[Fact], reach: int, frontier: int, notices: Notices | None = None) -> list[Fact]:
+        new = self.coverage.insert(behind(self.promised, super().follow(facts, reach, frontier, notices)))
         self.promised = frontier
         self.coverage.forget(frontier)
         return new
@@ -49,16 +49,17 @@ class DistinctPieces(Pieces):
 
 
 class Told(Operator):
-    """The rows that a step announces (`operators/stores/open_rows.py`), told anew at each time as far as they are known.
+    """The rows of a step that stand (`operators/stores/notices.py`), told anew at each time as far as they are known.
 
-    Rule form: none; the plan puts it between a step that announces and those of its readers that take no announcements.
-    Intervals: those of the step, known `beyond` its frontier. State: the open rows, and how far each has been told; where
-    the step tells the same times twice (`is_fed`), the coverage sent beyond the frontier. Final: as its port.
+    Rule form: none; the plan puts it between a step that tells notices and those of its readers that take none.
+    Intervals: those of the step, known `beyond` its frontier. State: the rows that stand, and how far each has been told;
+    where the step tells the same times twice (`is_fed`), the coverage sent beyond the frontier. Final: as its port.
 
-    >>> from tidelog.operators.stores.open_rows import OPEN, SHUT
     >>> op = Told(beyond=0, is_fed=False)
-    >>> op.receive(0, [(("a",), 3, OPEN)], 5), op.receive(0, [], 7), op.receive(0, [(("a",), 3, SHUT), (("a",), 3, 9)], 9)
-    ([(('a',), 3, 5)], [(('a',), 6, 7)], [(('a',), 8, 9)])
+    >>> op.receive(0, [], 5, Notices([(("a",), 3)])), op.receive(0, [], 7)
+    ([(('a',), 3, 5)], [(('a',), 6, 7)])
+    >>> op.receive(0, [], 9, Notices([], [(("a",), 3, 9)]))
+    [(('a',), 8, 9)]
     """
 
     __slots__ = ("_beyond",)
@@ -73,6 +74,12 @@ class Told(Operator):
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         return list(facts)
 
+    def hear(self, port: int, facts: Sequence[Fact], notices: Notices) -> list[Fact]:
+        for row, lo, hi in notices.ended:
+            self.notices.end(row, lo, hi, [])
+        self.notices.begun.update(notices.begun)
+        return list(facts)
+
     def settle(self, port: int) -> list[Fact]:
         self.frontier = self.frontiers[0]
         return []
@@ -81,7 +88,7 @@ class Told(Operator):
         return shift(self.frontier, self._beyond)
 
     def deadline(self) -> tuple[int, int] | None:
-        return (0, self.frontier + 1) if self.pieces is not None and self.pieces.open else None
+        return (0, self.frontier + 1) if self.pieces is not None and self.pieces.standing else None
 
     def entries(self) -> int:
         return 0 if self.pieces is None else self.pieces.entries()

@@ -37,7 +37,7 @@ class Coverage:
     {('a',): [1, 6]}
     """
 
-    __slots__ = ("_buckets", "_grown", "_keeps", "fresh", "reach", "rows")
+    __slots__ = ("_buckets", "_endless", "_grown", "_keeps", "fresh", "reach", "rows")
 
     def __init__(self, reach: int = 1, *, keeps: bool = False) -> None:
         self.reach = reach
@@ -46,6 +46,7 @@ class Coverage:
         self._grown = 0
         self._keeps = keeps
         self._buckets: Buckets[Row] = Buckets()
+        self._endless: set[Row] = set()  # rows that nobody looks at again, since they do not end
 
     def insert(self, facts: Iterable[Fact]) -> list[Fact]:
         """Add coverage and return what of it is new, in the order given."""
@@ -100,6 +101,16 @@ class Coverage:
         """Tell of ranges that an operator has put into `rows` by itself."""
         self._grown += count
 
+    def shorten(self, row: Row, end: int) -> int:
+        """Let the last range of a row, which had no end, have one; returns its begin."""
+        bounds = self.rows[row]
+        bounds[-1] = end
+        if row in self._endless:
+            self._endless.discard(row)
+            self.fresh.append(row)
+            self._grown += 1
+        return bounds[-2]
+
     def forget(self, bound: int) -> list[Row]:
         """Let go of what ends at or before `bound`, a portion at a time; returns the rows that are gone."""
         if bound >= POS:
@@ -128,13 +139,17 @@ class Coverage:
         self.rows.clear()
         self.fresh.clear()
         self._buckets.clear()
+        self._endless.clear()
         return gone
 
     def _file(self, bound: int, rows: list[Row]) -> None:
         """Note when to look at rows again: when half of their ranges have ended; those without an end stay."""
         stored = self.rows
         every = [stored[row] for row in rows]
-        self._buckets.file(bound, [bounds[len(bounds) >> 1 | 1] for bounds in every], rows)
+        ends = [bounds[len(bounds) >> 1 | 1] for bounds in every]
+        if ends and max(ends) >= POS:
+            self._endless.update([row for row, end in zip(rows, ends, strict=True) if end >= POS])
+        self._buckets.file(bound, ends, rows)
 
     def _sweep(self, due: Iterable[Row], bound: int, gone: list[Row], kept: list[Row]) -> None:
         rows = self.rows
@@ -161,6 +176,7 @@ class Coverage:
         self.rows.clear()
         self.rows.update((tuple(row), list(bounds)) for row, bounds in data)
         self._buckets.clear()
+        self._endless.clear()
         self.fresh[:] = () if self._keeps else self.rows
         self._grown = self.entries()
 

@@ -1,4 +1,4 @@
-"""Pieces: a step between one that announces and its readers that take no announcements.
+"""Pieces: a step between one that announces and its readers that take no notices.
 
 So each reader of a step gets what it takes: that a row goes on holding is announced to all who take that, whoever else
 reads the step.

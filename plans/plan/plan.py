@@ -99,7 +99,7 @@ class HoldShape:
 
 @dataclass(frozen=True, slots=True)
 class ToldShape:
-    """What a step announces, piece by piece, for those who take no announcements; how it does, as in `Announced`."""
+    """What a step announces, piece by piece, for those who take no notices; how it does, as in `Announced`."""
 
     beyond: int
     is_fed: bool
@@ -227,6 +227,11 @@ class Step:
     source: str = ""
     loop: int | None = None
 
+    @property
+    def feeders(self) -> tuple[str, ...]:
+        """The steps that feed it, port by port."""
+        return tuple(feed.name for feed in self.inputs if feed.kind == "step")
+
 
 @dataclass(frozen=True, slots=True)
 class Loop:
@@ -253,7 +258,7 @@ class Loop:
 @dataclass(frozen=True, slots=True)
 class Announced:
     """What a step announces is known to hold `beyond` its frontier (encoded); `slowest` is the port that is known last, and
-    `is_fed` tells whether some port gets announcements."""
+    `is_fed` tells whether some port gets notices."""
 
     beyond: int = 0
     slowest: int = 0

@@ -44,7 +44,7 @@ from tidelog.plans.tree.syntax import (
     Visits,
 )
 from tidelog.plans.tree.thresholds import least_count
-from tidelog.plans.tree.traverse import children
+from tidelog.plans.tree.traverse import subformulas
 
 TOP = "top"
 """The predicate without arguments that holds at all times; no program can name it, since it is a keyword."""
@@ -125,10 +125,7 @@ def _join(rule: Rule) -> tuple[JoinShape, tuple[str, ...]]:
 
 def names_read(formula: Formula) -> Iterator[str]:
     """The predicates that a formula in a body reads, `top` included."""
-    if isinstance(formula, Atom | Truth):
-        yield _read(formula)
-    for child in children(formula):
-        yield from names_read(child)
+    return (_read(part) for part in subformulas(formula) if isinstance(part, Atom | Truth))
 
 
 def _read(formula: Formula) -> str:
@@ -173,7 +170,7 @@ def lead(shape: Shape, port: int) -> int:
 
 
 def lead_of_feed(feed: Feed, leads: Mapping[str, int]) -> int:
-    """How far what feeds a port is known ahead of the watermark, by the leads of the steps."""
+    """How far the frontier of what feeds a port lies ahead of the watermark (encoded); `POS` where no stream does."""
     if feed.kind == "step":
         return leads[feed.name]
     return 0 if feed.kind in ("stream", "clock", "arrivals") else POS

@@ -132,7 +132,7 @@ class Optimised(Seminaive):
         super().__init__(plan, stratum, known, frame)
         self._frontiers = {name: NEG if name in self._derived else POS for name in stratum.reads}
         steps = {step.id: step for step in plan.steps}
-        self._rules = {name: [feed.name for feed in steps[name].inputs if feed.kind == "step"] for name in self._derived}
+        self._rules = {name: steps[name].feeders for name in self._derived}
 
     def learn(self, news: News) -> None:
         for component in self._stratum.components:

@@ -69,7 +69,7 @@ class Wiring:
             operator.far_sighted = foresight and isinstance(operator, Join)
             operator.room = bound.room
         self._constraints = frozenset(stratum.constraints)
-        self._unions = {rule: name for name in stratum.predicates for rule in _fed_by(steps[name])}
+        self._unions = {rule: name for name in stratum.predicates for rule in steps[name].feeders}
         self._consumers = self._wire([*stratum.steps, *stratum.reads])
         self._waiting: dict[str, list[Message]] = {name: [] for name in self._steps}
         self.discarded: list[str] = []
@@ -169,10 +169,6 @@ def _clipped(facts: Iterable[Fact], first: int, last: int) -> Iterator[Fact]:
     for row, lo, hi in facts:
         if max(lo, first) <= min(hi, last):
             yield row, max(lo, first), min(hi, last)
-
-
-def _fed_by(step: Step) -> list[str]:
-    return [feed.name for feed in step.inputs if feed.kind == "step"]
 
 
 def _failure(step: Step, port: int, facts: Sequence[Fact], error: Exception) -> OperatorError:

@@ -11,28 +11,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from heapq import heappop, heappush
-from itertools import chain, groupby
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from tidelog.operators.operator import shift
-from tidelog.operators.stores.by_time import ByTime
 from tidelog.operators.stores.coverage import Coverage
-from tidelog.operators.stores.open_rows import OPEN, SHUT, ended_runs, join_under
-from tidelog.operators.stores.room import NoRoomError, Room
+from tidelog.operators.stores.notices import Notices
+from tidelog.operators.stores.room import Room
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import Fact, Record, Row, format_atom
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Announced
 from tidelog.runtime.emission.agenda import Agenda
 from tidelog.runtime.emission.growing import Growing
-from tidelog.runtime.emission.points import Showing, Shown
-from tidelog.runtime.ports.interfaces import EmitMode
+from tidelog.runtime.emission.standing_runs import ended_runs, join_under
 
 R = TypeVar("R")
 Ordered = tuple[int, int, object]
@@ -42,7 +37,6 @@ _change: Callable[[Record], object] = partial(tuple.__new__, ChangeRecord)
 _BEGINS = NEG - 1
 """What begins comes before what has ended."""
 _END_AND_BEGIN: Callable[[Record], tuple[int, int]] = itemgetter(3, 2)
-_BEGIN: Callable[[Fact], int] = itemgetter(1)
 NOTHING: Mapping[str, Announced] = MappingProxyType({})
 
 
@@ -58,10 +52,10 @@ class Emission(ABC):
         self.frontiers = dict.fromkeys(outputs, NEG)
         self.room = Room()
         self.announced = announced
-        """The predicates of which what goes on holding may be announced (`operators/stores/open_rows.py`), and how."""
+        """The predicates of which what goes on holding may be told by notices (`operators/stores/notices.py`), and how."""
 
     @abstractmethod
-    def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
+    def receive(self, predicate: str, facts: Sequence[Fact], frontier: int, notices: Notices | None = None) -> list[Record]:
         """Take new coverage of an output predicate, and the frontier behind it."""
 
     def finish(self) -> list[Record]:
@@ -70,14 +64,12 @@ class Emission(ABC):
         for predicate, frontier in self.frontiers.items():
             announced = self.announced.get(predicate)
             known = frontier if announced is None else shift(frontier, announced.beyond)
-            closed: list[Fact] = []
-            for row, since in self.opened(predicate):
-                closed += [(row, since, SHUT), (row, since, known)] if since <= known else [(row, since, SHUT)]
-            answers += self.receive(predicate, closed, POS)
+            ended = [(row, since, known) for row, since in self.standing(predicate)]
+            answers += self.receive(predicate, (), POS, Notices((), ended) if ended else None)
         return answers
 
-    def opened(self, predicate: str) -> list[tuple[Row, int]]:
-        """What is open of a predicate, and since when."""
+    def standing(self, predicate: str) -> list[tuple[Row, int]]:
+        """The rows of a predicate that stand, and since when."""
         return []
 
     def rest(self) -> list[Record]:
@@ -117,15 +109,15 @@ class Intervals(Emission):
         self.waits = bool(announced)
         self._growing = {name: Growing(found.beyond, is_fed=found.is_fed) for name, found in announced.items()}
 
-    def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
+    def receive(self, predicate: str, facts: Sequence[Fact], frontier: int, notices: Notices | None = None) -> list[Record]:
         growing = self._growing.get(predicate)
         if growing is not None:
-            facts = growing.take(facts, frontier)
+            facts = growing.take(facts, frontier, notices)
             self.frontiers[predicate] = max(frontier, self.frontiers[predicate])
         return [(predicate, row, lo, hi) for row, lo, hi in facts]
 
-    def opened(self, predicate: str) -> list[tuple[Row, int]]:
-        return self._growing[predicate].opened() if predicate in self._growing else []
+    def standing(self, predicate: str) -> list[tuple[Row, int]]:
+        return self._growing[predicate].standing() if predicate in self._growing else []
 
     def rest(self) -> list[Record]:
         return [(predicate, *fact) for predicate, growing in self._growing.items() for fact in growing.rest()]
@@ -152,16 +144,16 @@ class Intervals(Emission):
 
 
 class Runs(Emission):
-    """What is told once it can grow no more: keeps each row's runs, since when open rows hold, and when to look at each."""
+    """What is told once it can grow no more: keeps each row's runs, since when it stands, and when to look at it."""
 
     def __init__(self, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> None:
         super().__init__(outputs, announced)
         self.coverage = {predicate: Coverage(keeps=True) for predicate in self.frontiers}
-        self._open: dict[str, dict[Row, int]] = {predicate: {} for predicate in self.frontiers}
+        self._standing: dict[str, dict[Row, int]] = {predicate: {} for predicate in self.frontiers}
         self._agendas = {predicate: Agenda() for predicate in self.frontiers}
 
-    def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
-        rows = self._store(predicate, facts) if facts else {}
+    def receive(self, predicate: str, facts: Sequence[Fact], frontier: int, notices: Notices | None = None) -> list[Record]:
+        rows = self._store(predicate, facts, notices) if facts or notices is not None else {}
         if frontier > self.frontiers[predicate]:
             self.frontiers[predicate] = frontier
             for row in self._agendas[predicate].reached(frontier):
@@ -172,48 +164,42 @@ class Runs(Emission):
     def look(self, predicate: str, rows: Iterable[Row]) -> list[Record]:
         """What is certain of these rows by now, in order; they are scheduled for what is to come."""
 
-    def _store(self, predicate: str, facts: Sequence[Fact]) -> dict[Row, None]:
-        """Keep new coverage, and what is announced; returns the rows that this is about."""
-        if predicate not in self.announced:
-            self.coverage[predicate].insert(facts)
-            return dict.fromkeys(row for row, _, _ in facts)
+    def _store(self, predicate: str, facts: Sequence[Fact], notices: Notices | None) -> dict[Row, None]:
+        """Keep new coverage, and what stands; returns the rows that this is about."""
+        store, standing = self.coverage[predicate], self._standing[predicate]
         rows: dict[Row, None] = {}
-        open_rows = self._open[predicate]
-        plain: list[Fact] = []
-        for fact in facts:
-            row, lo, kind = fact
-            rows[row] = None
-            if kind <= POS:
-                plain.append(fact)
-            elif kind == OPEN:
-                open_rows[row] = lo
-            else:
-                del open_rows[row]
-        if plain:
-            plain.sort(key=_BEGIN)  # what a row held before it was shut comes behind what has come meanwhile
-            store = self.coverage[predicate]
-            store.insert(plain)
-            for row, _, _ in plain:
-                if row in open_rows and len(store.rows[row]) > 2:
-                    join_under(store.rows[row], open_rows[row], self.frontiers[predicate])
+        if notices is not None:
+            for row, _, _ in notices.ended:
+                rows[row] = None
+                del standing[row]
+            ended = notices.ranges()
+            facts = [*ended, *facts] if ended else facts
+            standing.update(notices.begun)
+            rows.update(dict.fromkeys(notices.begun))
+        rows.update(dict.fromkeys([row for row, _, _ in facts]))
+        store.insert(facts)
+        if standing:
+            for row, _, _ in facts:
+                if row in standing and len(store.rows[row]) > 2:
+                    join_under(store.rows[row], standing[row], self.frontiers[predicate])
         return rows
 
-    def opened(self, predicate: str) -> list[tuple[Row, int]]:
-        return list(self._open[predicate].items())
+    def standing(self, predicate: str) -> list[tuple[Row, int]]:
+        return list(self._standing[predicate].items())
 
     def deadline(self, predicate: str) -> int:
         due = self._agendas[predicate].first()
         return POS if due is None else due
 
     def entries(self) -> dict[str, int]:
-        return {predicate: store.entries() + len(self._open[predicate]) for predicate, store in self.coverage.items()}
+        return {predicate: store.entries() + len(self._standing[predicate]) for predicate, store in self.coverage.items()}
 
-    def _opened(self) -> dict[str, Any]:
-        return {predicate: [[list(row), lo] for row, lo in rows.items()] for predicate, rows in self._open.items()}
+    def _standing_rows(self) -> dict[str, Any]:
+        return {predicate: [[list(row), lo] for row, lo in rows.items()] for predicate, rows in self._standing.items()}
 
-    def _restore_opened(self, data: dict[str, Any]) -> None:
+    def _restore_standing(self, data: dict[str, Any]) -> None:
         for predicate, rows in data.items():
-            self._open[predicate] = {tuple(row): lo for row, lo in rows}
+            self._standing[predicate] = {tuple(row): lo for row, lo in rows}
 
 
 class Final(Runs):
@@ -224,14 +210,14 @@ class Final(Runs):
         self._endless: dict[str, set[Row]] = {predicate: set() for predicate in announced}
 
     def look(self, predicate: str, rows: Iterable[Row]) -> list[Record]:
-        frontier, stored, open_rows = self.frontiers[predicate], self.coverage[predicate].rows, self._open[predicate]
+        frontier, stored, standing = self.frontiers[predicate], self.coverage[predicate].rows, self._standing[predicate]
         agenda, endless = self._agendas[predicate], self._endless.get(predicate)
         answers: list[Record] = []
         for row in rows:
             bounds = stored.get(row)
             if not bounds or (endless is not None and row in endless):
                 continue
-            since = open_rows.get(row)
+            since = standing.get(row)
             if since is not None and bounds[-1] >= POS and bounds[-2] > since:
                 if bounds[-2] <= frontier + 1:  # it goes on up to where it is known to have no end
                     join_under(bounds, since, POS)
@@ -256,11 +242,11 @@ class Final(Runs):
     def snapshot(self) -> dict[str, Any]:
         coverage = {predicate: store.snapshot() for predicate, store in self.coverage.items()}
         endless = {predicate: [list(row) for row in rows] for predicate, rows in self._endless.items()}
-        return {"frontiers": dict(self.frontiers), "coverage": coverage, "open": self._opened(), "endless": endless}
+        return {"frontiers": dict(self.frontiers), "coverage": coverage, "open": self._standing_rows(), "endless": endless}
 
     def restore(self, data: dict[str, Any]) -> None:
         self.frontiers = dict(data["frontiers"])
-        self._restore_opened(data["open"])
+        self._restore_standing(data["open"])
         self._endless = {predicate: {tuple(row) for row in rows} for predicate, rows in data["endless"].items()}
         for predicate, stored in data["coverage"].items():
             self.coverage[predicate].restore(stored)
@@ -327,7 +313,7 @@ class Changes(Runs):
         frontier, bounds = self.frontiers[predicate], rows.get(row)
         if bounds is None:  # a row without end may be scheduled still
             bounds = []
-        since = self._open[predicate].get(row)
+        since = self._standing[predicate].get(row)
         ended = ended_runs(bounds, since)
         done = 0
         while done < ended or since is not None:
@@ -360,135 +346,15 @@ class Changes(Runs):
     def snapshot(self) -> dict[str, Any]:
         coverage = {predicate: store.snapshot() for predicate, store in self.coverage.items()}
         begun = {predicate: [list(row) for row in rows] for predicate, rows in self._begun.items()}
-        return {"frontiers": dict(self.frontiers), "coverage": coverage, "begun": begun, "open": self._opened()}
+        return {"frontiers": dict(self.frontiers), "coverage": coverage, "begun": begun, "open": self._standing_rows()}
 
     def restore(self, data: dict[str, Any]) -> None:
         self.frontiers = dict(data["frontiers"])
-        self._restore_opened(data["open"])
+        self._restore_standing(data["open"])
         for predicate, stored in data["coverage"].items():
             self.coverage[predicate].restore(stored)
             self._begun[predicate] = {tuple(row): None for row in data["begun"][predicate]}
             self._agendas[predicate].clear()
             self.look(
-                predicate, [*self.coverage[predicate].rows, *self._open[predicate]]
+                predicate, [*self.coverage[predicate].rows, *self._standing[predicate]]
             )  # schedules: all that is certain was told before
-
-
-class Points(Emission):
-    """What holds at each time point of the input; keeps what begins later, and what still holds."""
-
-    follows_arrivals = True
-
-    def __init__(self, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> None:
-        super().__init__(outputs, announced)
-        self._points: list[int] = []
-        self._watermark = NEG
-        self._seen = NEG
-        self._later: ByTime[Shown] = ByTime()
-        self._ends: ByTime[Shown] = ByTime()
-        self._holding = Showing()
-        self._open: dict[tuple[str, Row], Shown] = {}
-
-    def arrive(self, points: Sequence[int], watermark: int) -> list[Record]:
-        for point in points:
-            heappush(self._points, point)
-        self._watermark = max(self._watermark, watermark)
-        return self._decided()
-
-    def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
-        if facts:
-            self._take(predicate, facts)
-        if frontier <= self.frontiers[predicate]:
-            return []
-        self.frontiers[predicate] = frontier
-        return self._decided()
-
-    def _take(self, predicate: str, facts: Sequence[Fact]) -> None:
-        for row, lo, hi in facts:
-            if hi == SHUT:
-                self._shut(self._open.pop((predicate, row)))
-                continue
-            begin = max(lo, self._seen + 1) if hi == OPEN else lo
-            shown = (format_atom(predicate, row), hi, predicate, row, begin)
-            self._later.add(begin, shown)
-            if hi == OPEN:
-                self._open[predicate, row] = shown
-
-    def opened(self, predicate: str) -> list[tuple[Row, int]]:
-        return [(row, shown[4]) for (name, row), shown in self._open.items() if name == predicate]
-
-    def _shut(self, shown: Shown) -> None:
-        if shown[4] <= self._seen:
-            self._holding.remove(shown)
-        else:
-            self._later.remove(shown[4], shown)
-
-    def deadline(self, predicate: str) -> int:
-        return self._points[0] if self._points else POS
-
-    def _decided(self) -> list[Record]:
-        """What holds at the points that are known: no earlier one can arrive, and no output can change there."""
-        answers: list[Record] = []
-        frontier = min(self.frontiers.values(), default=POS)
-        frontier = min(frontier, self._watermark)
-        while self._points and self._points[0] <= frontier:
-            point = heappop(self._points)
-            if point > self._seen:
-                self._seen = point
-                answers += self._at(point)
-                if len(answers) > self.room.rows:
-                    raise NoRoomError(len(answers))
-        return answers
-
-    def _at(self, point: int) -> list[Record]:
-        holding = self._holding
-        for shown in self._ends.reached(point - 1):
-            holding.remove(shown)
-        for shown in self._later.reached(point):
-            if shown[1] >= point:
-                holding.add(shown)
-                if shown[1] < POS:
-                    self._ends.add(shown[1], shown)
-        found = holding.at(point)
-        return (
-            [record for record, _ in groupby(found)] if self.announced else found
-        )  # what is open may have come as facts, too
-
-    def _kept(self) -> Iterator[Shown]:
-        return chain(self._later, self._holding)
-
-    def entries(self) -> dict[str, int]:
-        return dict(Counter(predicate for _, _, predicate, _, _ in self._kept()))
-
-    def snapshot(self) -> dict[str, Any]:
-        return {
-            "frontiers": dict(self.frontiers),
-            "points": sorted(self._points),
-            "seen": self._seen,
-            "watermark": self._watermark,
-            "records": [[predicate, list(row), lo, hi] for _, hi, predicate, row, lo in self._kept()],
-        }
-
-    def restore(self, data: dict[str, Any]) -> None:
-        self.frontiers = dict(data["frontiers"])
-        self._points = list(data["points"])
-        self._seen = data["seen"]
-        self._watermark = data["watermark"]
-        self._later, self._ends, self._holding, self._open = ByTime(), ByTime(), Showing(), {}
-        for predicate, row, lo, hi in data["records"]:
-            self._take(predicate, [(tuple(row), lo, hi)])
-
-
-def emission(mode: EmitMode, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> Emission:
-    """The emission of a mode for these output predicates, some of them announced; ValueError for any other mode."""
-    check_mode(mode)
-    return _KINDS[mode](outputs, announced)
-
-
-def check_mode(mode: EmitMode) -> None:
-    """ValueError for anything but a mode."""
-    if mode not in _KINDS:
-        raise ValueError(f"unknown emit mode {mode!r}: expected {', '.join(_KINDS)}")
-
-
-_KINDS: dict[EmitMode, type[Emission]] = {"intervals": Intervals, "final": Final, "changes": Changes, "points": Points}

@@ -1,8 +1,8 @@
 """How `intervals` tells standing rows: how far each has been told, and whose turn is next.
 
-What is announced (`operators/stores/open_rows.py`) grows with the frontier. If it is little, all of it is told at each move.
+What stands (`operators/stores/notices.py`) grows with the frontier. If it is little, all of it is told at each move.
 If it is more, a row is told when it begins and when it ends, and in between by turns: with each answer that is new, one row.
-So what nothing happens to costs nothing.
+So a row that does not change costs nothing.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import Any
 from tidelog.operators.operator import shift
 from tidelog.operators.stores.amortised import LIMITS
 from tidelog.operators.stores.coverage import Coverage
-from tidelog.operators.stores.open_rows import Pieces
+from tidelog.operators.stores.notices import Notices
+from tidelog.operators.stores.pieces import Pieces
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG, POS
 
 
 class Growing:
-    """One output: its open rows, and what has been told of it beyond its frontier, or behind what is untold.
+    """One output: its standing rows, and what has been told of it beyond its frontier, or behind what is untold.
 
-    Open rows are known `beyond` (encoded) the frontier. Where the same times may come twice (`is_fed`), it is noted what has
-    been told; a step that begins to announce tells each time once.
+    Standing rows are known `beyond` (encoded) the frontier. Where the same times may come twice (`is_fed`), it is noted what
+    has been told; a step with which standing rows begin tells each time once.
 
-    >>> from tidelog.operators.stores.open_rows import OPEN, SHUT
     >>> growing = Growing()
-    >>> growing.take([(("a",), 3, OPEN)], 4), growing.take([], 6)
+    >>> growing.take([], 4, Notices([(("a",), 3)])), growing.take([], 6)
     ([(('a',), 3, 4)], [(('a',), 5, 6)])
-    >>> growing.take([(("a",), 3, SHUT), (("a",), 3, 8)], 9)
+    >>> growing.take([], 9, Notices([], [(("a",), 3, 8)]))
     [(('a',), 7, 8)]
     """
 
@@ -41,58 +41,58 @@ class Growing:
         self._beyond = beyond
         self._pieces = Pieces()
         self._known = Coverage() if is_fed else None
-        self._begins: list[tuple[int, int, Row]] = []  # open rows that begin behind the frontier
+        self._begins: list[tuple[int, int, Row]] = []  # standing rows that begin behind the frontier
         self._count = 0  # rows need not be comparable
 
-    def take(self, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+    def take(self, facts: Sequence[Fact], frontier: int, notices: Notices | None = None) -> list[Fact]:
         """Take new coverage, and the frontier behind it; returns what is to be told."""
         promised, frontier = frontier, shift(frontier, self._beyond)
         pieces, moved = self._pieces, frontier > self.frontier
         if moved:
             self.frontier = frontier
-        new = self._unknown(pieces.take(facts)) if facts else []
-        if pieces.open:
-            if pieces.fresh and facts:
-                new += self._tell(self._opened(new))
+        new = self._unknown(pieces.take(facts, notices)) if facts or notices is not None else []
+        if pieces.standing:
+            if notices is not None and notices.begun:
+                new += self._tell(self._fresh(new))
             if moved:
                 if self._begins and self._begins[0][0] <= frontier:
                     new += self._tell(self._begun())
-                if frontier >= POS or len(pieces.open) <= LIMITS.prompt:
-                    new += self._tell(list(pieces.open))
+                if frontier >= POS or len(pieces.standing) <= LIMITS.prompt:
+                    new += self._tell(list(pieces.standing))
             if new:
-                new += self._tell(list(islice(pieces.open, len(new))))
+                new += self._tell(list(islice(pieces.standing, len(new))))
         if moved and self._known is not None:
-            untold = next(iter(pieces.open.values()))[1] if pieces.open else POS
+            untold = next(iter(pieces.standing.values()))[1] if pieces.standing else POS
             self._known.forget(min(promised, untold))
         return new
 
-    def opened(self) -> list[tuple[Row, int]]:
-        """What is open, and since when."""
-        return [(row, since) for row, (since, _) in self._pieces.open.items()]
+    def standing(self) -> list[tuple[Row, int]]:
+        """What stands, and since when."""
+        return [(row, since) for row, (since, _) in self._pieces.standing.items()]
 
     def rest(self) -> list[Fact]:
         """All that is known and untold."""
-        return self._tell(list(self._pieces.open))
+        return self._tell(list(self._pieces.standing))
 
     def _tell(self, rows: Iterable[Row]) -> list[Fact]:
-        """How far open rows have come; it is the others' turn then."""
+        """How far standing rows have come; it is the others' turn then."""
         told = list(self._pieces.tell(rows, self.frontier))
         if not told:
             return told
         for row, _, _ in told:
-            self._pieces.open.move_to_end(row)
+            self._pieces.standing.move_to_end(row)
         return self._unknown(told)
 
     def _unknown(self, facts: list[Fact]) -> list[Fact]:
         """What of some coverage has not been told."""
         return facts if self._known is None else self._known.insert(facts)
 
-    def _opened(self, told: Sequence[Fact]) -> list[Row]:
-        """The rows that the last message has opened, and that have begun; the others wait, unless they go on with a fact."""
+    def _fresh(self, told: Sequence[Fact]) -> list[Row]:
+        """The rows that stand by the last message, and have begun; the others wait, unless they go on with a fact."""
         begun: list[Row] = []
         followed = {(row, hi + 1) for row, _, hi in told}
         for row in self._pieces.fresh:
-            since, _ = self._pieces.open[row]
+            since, _ = self._pieces.standing[row]
             if since <= self.frontier:
                 begun.append(row)
             elif (row, since) not in followed:
@@ -103,12 +103,12 @@ class Growing:
     def _begun(self) -> Iterator[Row]:
         while self._begins and self._begins[0][0] <= self.frontier:
             row = heappop(self._begins)[2]
-            if row in self._pieces.open:
+            if row in self._pieces.standing:
                 yield row
 
     def deadline(self) -> int:
         """The least frontier at which there is something to tell though nothing new comes; POS if nothing waits."""
-        if 0 < len(self._pieces.open) <= LIMITS.prompt:
+        if 0 < len(self._pieces.standing) <= LIMITS.prompt:
             return self.frontier + 1 - self._beyond
         return self._begins[0][0] - self._beyond if self._begins else POS
 
@@ -117,8 +117,8 @@ class Growing:
         return self._begins[0][0] - self._beyond if self._begins else POS
 
     def entries(self) -> int:
-        """How many rows are open, and how many ranges are stored."""
-        return len(self._pieces.open) + (0 if self._known is None else self._known.entries())
+        """How many rows stand, and how many ranges are stored."""
+        return len(self._pieces.standing) + (0 if self._known is None else self._known.entries())
 
     def snapshot(self) -> dict[str, Any]:
         """The state as plain data."""

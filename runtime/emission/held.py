@@ -8,7 +8,7 @@ from typing import Any
 from tidelog.operators.operator import shift
 from tidelog.operators.stores.amortised import LIMITS
 from tidelog.operators.stores.coverage import Bounds, Coverage, overlapping
-from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.facts import Fact, Record, Row
 from tidelog.plans.data.timeline import POS
 
@@ -17,7 +17,7 @@ class Held:
     """The coverage of each output, but for what has ended. `leads` tell how far an output is known ahead of the watermark.
 
     >>> held = Held({"on": 0})
-    >>> held.receive("on", [(("a",), 2, 5), (("b",), 3, OPEN), (("a",), 6, 9)])
+    >>> held.receive("on", [(("a",), 2, 5), (("a",), 6, 9)], Notices([(("b",), 3)]))
     >>> held.at(6, 6)
     [('on', ('b',), 3, 4611686018427387904), ('on', ('a',), 2, 9)]
     """
@@ -25,23 +25,19 @@ class Held:
     def __init__(self, leads: Mapping[str, int]) -> None:
         self._leads = leads
         self._coverage = {output: Coverage(keeps=True) for output in leads}
-        self._open: dict[str, dict[Row, int]] = {output: {} for output in leads}
+        self._standing: dict[str, dict[Row, int]] = {output: {} for output in leads}
         self._count, self._most = 0, LIMITS.round
 
-    def receive(self, output: str, facts: Sequence[Fact]) -> None:
-        """Take new coverage of an output, and what is announced of it (`operators/stores/open_rows.py`)."""
-        opened = self._open[output]
-        plain: list[Fact] = []
-        for fact in facts:
-            row, lo, hi = fact
-            if hi == OPEN:
-                opened[row] = lo
-            elif hi == SHUT:
-                opened.pop(row, None)
-            else:
-                plain.append(fact)
-        self._coverage[output].insert(plain)
-        self._count += len(plain)
+    def receive(self, output: str, facts: Sequence[Fact], notices: Notices | None = None) -> None:
+        """Take new coverage of an output, and notices of it."""
+        if notices is not None:
+            standing = self._standing[output]
+            for row, _, _ in notices.ended:
+                standing.pop(row, None)
+            standing.update(notices.begun)
+            facts = [*notices.ranges(), *facts]
+        self._coverage[output].insert(facts)
+        self._count += len(facts)
 
     def at(self, present: int, frontier: int) -> list[Record]:
         """What holds at a time (encoded), or has no end that is known: each with its range; what begins last comes first.
@@ -50,11 +46,11 @@ class Held:
         """
         found: list[Record] = []
         for output, coverage in self._coverage.items():
-            opened, known = self._open[output], shift(frontier, self._leads[output])
+            standing, known = self._standing[output], shift(frontier, self._leads[output])
             for row, bounds in coverage.rows.items():
-                if row not in opened and (run := _run_at(bounds, present, known)) is not None:
+                if row not in standing and (run := _run_at(bounds, present, known)) is not None:
                     found.append((output, row, *run))
-            for row, lo in opened.items():
+            for row, lo in standing.items():
                 bounds = coverage.rows.get(row, [])
                 begin = min([lo, *(bounds[i] for i in overlapping(bounds, lo - 1, lo))])
                 found.append((output, row, begin, POS))
@@ -77,12 +73,12 @@ class Held:
 
     def entries(self) -> dict[str, int]:
         """How many ranges are stored, by output."""
-        return {output: coverage.entries() + len(self._open[output]) for output, coverage in self._coverage.items()}
+        return {output: coverage.entries() + len(self._standing[output]) for output, coverage in self._coverage.items()}
 
     def snapshot(self) -> dict[str, Any]:
         """The state as plain data, by output."""
         return {
-            output: [coverage.snapshot(), [[list(row), lo] for row, lo in self._open[output].items()]]
+            output: [coverage.snapshot(), [[list(row), lo] for row, lo in self._standing[output].items()]]
             for output, coverage in self._coverage.items()
         }
 
@@ -90,7 +86,7 @@ class Held:
         """Continue where a snapshot was taken."""
         for output, (coverage, opened) in data.items():
             self._coverage[output].restore(coverage)
-            self._open[output] = {tuple(row): lo for row, lo in opened}
+            self._standing[output] = {tuple(row): lo for row, lo in opened}
         self._count = sum(self.entries().values())
 
 

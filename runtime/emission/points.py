@@ -1,14 +1,26 @@
-"""What is to be told at each time point, in the order of its text: a fact that comes or goes costs about its own place."""
+"""`points`: what holds at each time point of the input, in the order of its text.
+
+A fact that comes or goes costs about its own place in that order.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
-from itertools import chain, repeat
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import chain, groupby, repeat
 from operator import itemgetter
+from typing import Any
 
 from tidelog.operators.stores.amortised import LIMITS
-from tidelog.plans.data.facts import Record, Row
+from tidelog.operators.stores.by_time import ByTime
+from tidelog.operators.stores.notices import Notices
+from tidelog.operators.stores.room import NoRoomError
+from tidelog.plans.data.facts import Fact, Record, Row, format_atom
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.plan.plan import Announced
+from tidelog.runtime.emission.emission import NOTHING, Emission
 
 Shown = tuple[str, int, str, Row, int]
 """A fact's text, its end, its predicate and row, its begin."""
@@ -95,3 +107,124 @@ class Showing:
 
     def __iter__(self) -> Iterator[Shown]:
         return chain.from_iterable([block.facts for block in self.blocks])
+
+
+class Points(Emission):
+    """What holds at each time point of the input; keeps what begins later, and what still holds."""
+
+    follows_arrivals = True
+
+    def __init__(self, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> None:
+        super().__init__(outputs, announced)
+        self._points: list[int] = []
+        self._watermark = NEG
+        self._seen = NEG
+        self._later: ByTime[Shown] = ByTime()
+        self._ends: ByTime[Shown] = ByTime()
+        self._holding = Showing()
+        self._standing: dict[tuple[str, Row], Shown] = {}
+
+    def arrive(self, points: Sequence[int], watermark: int) -> list[Record]:
+        for point in points:
+            heappush(self._points, point)
+        self._watermark = max(self._watermark, watermark)
+        return self._decided()
+
+    def receive(self, predicate: str, facts: Sequence[Fact], frontier: int, notices: Notices | None = None) -> list[Record]:
+        if notices is not None:
+            for row, _, _ in notices.ended:
+                self._end(self._standing.pop((predicate, row)))
+            self._take(predicate, notices.ranges())
+            for row, lo in notices.begun.items():
+                self._stand(predicate, row, lo)
+        if facts:
+            self._take(predicate, facts)
+        if frontier <= self.frontiers[predicate]:
+            return []
+        self.frontiers[predicate] = frontier
+        return self._decided()
+
+    def _take(self, predicate: str, facts: Sequence[Fact]) -> None:
+        for row, lo, hi in facts:
+            self._later.add(lo, (format_atom(predicate, row), hi, predicate, row, lo))
+
+    def _stand(self, predicate: str, row: Row, lo: int) -> None:
+        begin = max(lo, self._seen + 1)  # what has been told of it needs no more
+        shown = self._standing[predicate, row] = (format_atom(predicate, row), POS, predicate, row, begin)
+        self._later.add(begin, shown)
+
+    def standing(self, predicate: str) -> list[tuple[Row, int]]:
+        return [(row, shown[4]) for (name, row), shown in self._standing.items() if name == predicate]
+
+    def _end(self, shown: Shown) -> None:
+        if shown[4] <= self._seen:
+            self._holding.remove(shown)
+        else:
+            self._later.remove(shown[4], shown)
+
+    def deadline(self, predicate: str) -> int:
+        return self._points[0] if self._points else POS
+
+    def _decided(self) -> list[Record]:
+        """What holds at the points that are known: no earlier one can arrive, and no output can change there."""
+        answers: list[Record] = []
+        frontier = min(self.frontiers.values(), default=POS)
+        frontier = min(frontier, self._watermark)
+        while self._points and self._points[0] <= frontier:
+            point = heappop(self._points)
+            if point > self._seen:
+                self._seen = point
+                answers += self._at(point)
+                if len(answers) > self.room.rows:
+                    raise NoRoomError(len(answers))
+        return answers
+
+    def _at(self, point: int) -> list[Record]:
+        holding = self._holding
+        for shown in self._ends.reached(point - 1):
+            holding.remove(shown)
+        for shown in self._later.reached(point):
+            if shown[1] >= point:
+                holding.add(shown)
+                if shown[1] < POS:
+                    self._ends.add(shown[1], shown)
+        found = holding.at(point)
+        return (
+            [record for record, _ in groupby(found)] if self.announced else found
+        )  # what stands may have come as facts, too
+
+    def _kept(self) -> Iterator[Shown]:
+        return chain(self._later, self._holding)
+
+    def _records(self) -> Iterator[list[Any]]:
+        """What is kept as plain data; what stands has no end."""
+        standing = Counter(self._standing.values())
+        for shown in self._kept():
+            _, hi, predicate, row, lo = shown
+            stands = standing[shown] > 0
+            standing[shown] -= stands
+            yield [predicate, list(row), lo, None if stands else hi]
+
+    def entries(self) -> dict[str, int]:
+        return dict(Counter(predicate for _, _, predicate, _, _ in self._kept()))
+
+    def snapshot(self) -> dict[str, Any]:
+        return {
+            "frontiers": dict(self.frontiers),
+            "points": sorted(self._points),
+            "seen": self._seen,
+            "watermark": self._watermark,
+            "records": [*self._records()],
+        }
+
+    def restore(self, data: dict[str, Any]) -> None:
+        self.frontiers = dict(data["frontiers"])
+        self._points = list(data["points"])
+        self._seen = data["seen"]
+        self._watermark = data["watermark"]
+        self._later, self._ends, self._holding, self._standing = ByTime(), ByTime(), Showing(), {}
+        for predicate, row, lo, hi in data["records"]:
+            if hi is None:
+                self._stand(predicate, tuple(row), lo)
+            else:
+                self._take(predicate, [(tuple(row), lo, hi)])

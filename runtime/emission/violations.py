@@ -8,7 +8,7 @@ from typing import Any
 
 from tidelog.operators.operator import shift
 from tidelog.operators.stores.coverage import Bounds, Coverage, merge, overlapping
-from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import POS
@@ -45,7 +45,7 @@ class Violation:
 class Violations:
     """Tells of each violation once: when it begins, not at every time at which it goes on.
 
-    Where a constraint announces what goes on violating it (`operators/stores/open_rows.py`), nothing is done in between.
+    What goes on violating a constraint comes as notices (`operators/stores/notices.py`): nothing is done in between.
     """
 
     def __init__(self, plan: Plan | BatchPlan) -> None:
@@ -55,9 +55,11 @@ class Violations:
         self._violated = {name: _Violated(announced[name].beyond if name in announced else 0) for name in plan.constraints}
         self.count = 0
 
-    def receive(self, constraint: str, facts: Sequence[Fact], frontier: int) -> list[Violation]:
+    def receive(
+        self, constraint: str, facts: Sequence[Fact], frontier: int, notices: Notices | None = None
+    ) -> list[Violation]:
         """Take new coverage of a constraint; returns the violations that begin with it."""
-        begun = self._violated[constraint].take(facts, frontier)
+        begun = self._violated[constraint].take(facts, frontier, notices or Notices())
         self.count += len(begun)
         return [self._describe(constraint, *fact) for fact in begun]
 
@@ -84,38 +86,34 @@ class _Violated:
     What comes behind the reach of a row that goes on is part of that, unless that turns out to end before: it waits so long.
     """
 
-    __slots__ = ("_beyond", "_known", "_open", "_waiting")
+    __slots__ = ("_beyond", "_known", "_standing", "_waiting")
 
     def __init__(self, beyond: int) -> None:
         self._beyond = beyond
         self._known = Coverage()
-        self._open: dict[Row, int] = {}
+        self._standing: dict[Row, int] = {}
         self._waiting: dict[Row, Bounds] = {}
 
-    def take(self, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+    def take(self, facts: Sequence[Fact], frontier: int, notices: Notices) -> list[Fact]:
         """Take new coverage, and the frontier behind it; returns what begins, as far as it is known."""
         reach = shift(frontier, self._beyond)
         new: dict[Row, list[Range]] = {}
-        fresh: set[Row] = set()
+        for row, lo, hi in notices.ended:
+            self._known.insert([(row, lo, max(lo, hi))])  # it was told to begin there
+            new.setdefault(row, []).extend(_ranges(self._waiting.pop(row, [])))
+            del self._standing[row]
+        for row, lo in notices.begun.items():
+            new.setdefault(row, [])
+            self._standing[row] = lo
         for row, lo, hi in facts:
-            ranges = new.setdefault(row, [])
-            if hi == SHUT:
-                if row not in fresh:
-                    self._known.insert([(row, lo, lo)])  # it was told to begin there; what held from there on comes as facts
-                ranges += _ranges(self._waiting.pop(row, []))
-                del self._open[row]
-            elif hi == OPEN:
-                self._open[row] = lo
-                fresh.add(row)
-            else:
-                ranges.append((lo, hi))
+            new.setdefault(row, []).append((lo, hi))
         begun = [(row, *found) for row, ranges in new.items() for found in self._judge(row, ranges, reach)]
         self._known.forget(frontier - 1)
         return begun
 
     def _judge(self, row: Row, ranges: list[Range], reach: int) -> Iterator[Range]:
         """Which ranges of a row begin a violation: nothing that was told, or that comes before, leads up to them."""
-        since, reach_of_row = self._open.get(row), POS
+        since, reach_of_row = self._standing.get(row), POS
         if since is not None:
             reach_of_row = max(since, reach)
             ranges += [(since, reach_of_row), *self._come_near(row, reach_of_row)]
@@ -142,14 +140,14 @@ class _Violated:
 
     def snapshot(self) -> dict[str, Any]:
         """The state as plain data."""
-        opened = [[list(row), since] for row, since in self._open.items()]
+        opened = [[list(row), since] for row, since in self._standing.items()]
         waiting = [[list(row), list(bounds)] for row, bounds in self._waiting.items()]
         return {"known": self._known.snapshot(), "open": opened, "waiting": waiting}
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot was taken."""
         self._known.restore(data["known"])
-        self._open = {tuple(row): since for row, since in data["open"]}
+        self._standing = {tuple(row): since for row, since in data["open"]}
         self._waiting = {tuple(row): list(bounds) for row, bounds in data["waiting"]}
 
 

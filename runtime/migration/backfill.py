@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from tidelog.operators.stores.coverage import Coverage
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
@@ -16,7 +17,7 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.corrections.retold import Retold
 from tidelog.runtime.corrections.retractions import retractions_of
 from tidelog.runtime.emission.begun import Begun, begun_of
-from tidelog.runtime.journal.events import Event, Marked, Taken, unpack_events
+from tidelog.runtime.journal.events import Event, Marked, Taken, numbered
 from tidelog.runtime.network.graph import Message, Port
 from tidelog.runtime.ports.durability import Input, StateStore
 from tidelog.runtime.ports.interfaces import EmitMode
@@ -94,16 +95,16 @@ class Filling(Retold):
         self._outlet.since = {name: time for name, time in times.items() if time > NEG}
 
     def announce(self, messages: Sequence[Message]) -> None:
-        """Let steps know what is open on their ports already."""
+        """Let steps know what stands on their ports already."""
         self._network.announce(messages)
 
-    def announced_rows(self, step: str) -> list[tuple[Any, int]]:
-        """The open rows that a step has announced, and since when."""
-        return self._network.graph.announced_rows(step)
+    def standing_rows(self, step: str) -> list[tuple[Row, int]]:
+        """The rows of a step that stand, and since when."""
+        return self._network.graph.standing_rows(step)
 
-    def receive_open(self, output: str, facts: Sequence[Any]) -> None:
-        """Let an output know what is open already."""
-        self._outlet.receive(output, facts, NEG)
+    def receive_standing(self, output: str, notices: Notices) -> None:
+        """Let an output know what stands already."""
+        self._outlet.receive(output, (), NEG, notices)
 
     def blank_emission(self) -> dict[str, Any]:
         """The state of outputs of which nothing was told."""
@@ -162,7 +163,7 @@ def marks_of(blocks: Iterable[Input]) -> Iterator[tuple[Begin, int]]:
         if block.first == 1:
             yield Begin(0), 0
         facts += block.facts
-        for number, event in _numbered(block):
+        for number, event in numbered(block):
             if isinstance(event, Marked):
                 yield Begin(number, event.intake, event.reach, frozenset(event.endless)), facts
 
@@ -174,18 +175,14 @@ def fill(session: Filling, store: StateStore, begin: Begin, upto: int, alive: Al
     if begin.number >= upto:
         return
     session.without(
-        [taken_back for block in store.journal(begin.number + 1) for taken_back in retractions_of(_numbered(block))]
+        [taken_back for block in store.journal(begin.number + 1) for taken_back in retractions_of(numbered(block))]
     )
     for block in store.journal(begin.number + 1):
-        for number, event in _numbered(block):
-            if begin.number < number <= upto:
+        for number, event in numbered(block, begin.number):
+            if number <= upto:
                 session.tell(number, readable(event, session.plan))
         _forget(session, alive)
     session.without(())
-
-
-def _numbered(block: Input) -> Iterator[tuple[int, Event]]:
-    return enumerate(unpack_events(block.data), block.first)
 
 
 def _forget(session: Reasoner, alive: Alive | None) -> None:

@@ -3,7 +3,7 @@
 Steps are recognised by what they compute (`plans/analysis/physical/identity.py`), and keep their state. All others are
 **filled**: a session for the new program is told the journal, as far back as they look, and their state is taken from it.
 Where a kept step feeds one that is filled, both have to know the same of what goes on. They do where the journal reaches
-back as far as the kept step looks; otherwise the filled step is told nothing by it but what is open now, and begins with the
+back as far as the kept step looks; otherwise the filled step is told nothing by it but what stands now, and begins with the
 change.
 
 Of each output it is known from when on its answers count: the journal's begin, and how far the output looks back.
@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from tidelog.operators.operator import shift
 from tidelog.operators.stores.coverage import Coverage
-from tidelog.operators.stores.open_rows import OPEN
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.analysis.physical.identity import identify
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import PredicateSchema, Record, Row
@@ -231,17 +231,17 @@ class Changing:
         return muted, blank
 
     def _announce(self, mixed: Filling, muted: Iterable[Port], blank: Iterable[str]) -> None:
-        """Tell those that have heard nothing what is open."""
+        """Tell those that have heard nothing what stands."""
         messages: list[Message] = []
         for name, port in sorted(muted):
             feeder = self._plan.step(name).inputs[port].name
             if feeder in self._plan.announcing:
-                messages.append((name, port, [(row, lo, OPEN) for row, lo in mixed.announced_rows(feeder)]))
+                messages.append((name, port, (), Notices(mixed.standing_rows(feeder))))
         mixed.announce(messages)
         for output in blank:
             step = self._plan.outputs[output]
             if step in self._plan.announcing:
-                mixed.receive_open(step, [(row, lo, OPEN) for row, lo in mixed.announced_rows(step)])
+                mixed.receive_standing(step, Notices(mixed.standing_rows(step)))
 
     # --- what is told at the change -------------------------------------------------------------------------------------
 

@@ -89,4 +89,4 @@ class Reach:
         known = known if known <= NEG else shift(known, self.back[step.id])
         if known <= NEG or not (step.id in self.plan.announcing or announces(step.shape)):
             return known
-        return min(known, shift(self.known_upto(step.id), 1))  # nothing of it lies ahead, and what is open is told
+        return min(known, shift(self.known_upto(step.id), 1))  # nothing of it lies ahead, and what stands is told

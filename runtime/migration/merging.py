@@ -65,10 +65,11 @@ class Mixture:
     def _operator(self, name: str, state: dict[str, Any]) -> dict[str, Any]:
         ports = self._ports(name)
         frontiers = [state["frontiers"][port] for port in ports]
-        opens = state["opens"]
-        if opens is not None:
-            opens = [[image, ports.index(port), row, lo] for image, port, row, lo in opens]
-        return {**state, "frontiers": frontiers, "opens": opens}
+        passing = state["passing"]
+        if passing is not None:
+            known = [[image, ports.index(port), row, lo] for image, port, row, lo in passing["known"]]
+            passing = {**passing, "known": known}
+        return {**state, "frontiers": frontiers, "passing": passing}
 
     def _loop(self, number: int, stored: list[dict[str, Any]], told: dict[str, Any]) -> dict[str, Any]:
         loop = self.now.loops[number]
@@ -83,7 +84,7 @@ class Mixture:
         return {**state, "reached": [reached[entry] for entry in entries], "open": opened}
 
     def _open_loop(self, loop: Loop, before: Loop, stored: dict[str, Any], ports: Sequence[int]) -> dict[str, Any]:
-        """What takes announcements for a loop, whose members and ports may have another order now."""
+        """What takes notices for a loop, whose members and ports may have another order now."""
         number = {before.members.index(self.steps[name]): i for i, name in enumerate(loop.members)}
 
         def renamed(row: Sequence[Any]) -> list[Any]:

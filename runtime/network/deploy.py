@@ -6,20 +6,18 @@ from collections.abc import Callable, Sequence
 
 from tidelog.operators.grouped.aggregate import Aggregate
 from tidelog.operators.grouped.latest import Latest
-from tidelog.operators.grouped.open_threshold import OpenThreshold
+from tidelog.operators.grouped.levels import Levels
 from tidelog.operators.grouped.threshold import Threshold
 from tidelog.operators.joins.antijoin import AntiJoin
 from tidelog.operators.joins.arrangement import Arranged
 from tidelog.operators.joins.join import Join
-from tidelog.operators.joins.open_antijoin import OpenAntiJoin
-from tidelog.operators.joins.open_join import OpenJoin
+from tidelog.operators.joins.standing_antijoin import StandingAntiJoin
+from tidelog.operators.joins.standing_join import StandingJoin
 from tidelog.operators.loops.hold import Hold
 from tidelog.operators.loops.open_loop import OpenLoop
 from tidelog.operators.metric.dilate import Dilate
 from tidelog.operators.metric.erode import Erode
 from tidelog.operators.metric.latch import Latch
-from tidelog.operators.metric.open_erode import OpenErode
-from tidelog.operators.metric.open_since import OpenSince
 from tidelog.operators.metric.pairing import RowPairing
 from tidelog.operators.metric.since import Since
 from tidelog.operators.metric.union import Union
@@ -29,7 +27,8 @@ from tidelog.operators.standing.runs import Runs
 from tidelog.operators.standing.spells import Spells
 from tidelog.operators.standing.sweeping import Sweeping
 from tidelog.operators.standing.told import DistinctPieces, Told
-from tidelog.operators.stores.open_rows import OpenRows, Pieces
+from tidelog.operators.stores.passing import Passing
+from tidelog.operators.stores.pieces import Pieces
 from tidelog.operators.windows.bind import Bind
 from tidelog.operators.windows.move import Move
 from tidelog.operators.windows.stepped import Stepped
@@ -71,7 +70,7 @@ def build_operator(
     announced: Announced | None = None,
     arranged: Arranged | None = None,
 ) -> Operator:
-    """The operator of a step, with empty state; `far_sighted`, and sending announcements, where the plan says so.
+    """The operator of a step, with empty state; `far_sighted`, and telling by notices, where the plan says so.
 
     A join may read arrangements (`runtime/network/arranging.py`).
     """
@@ -82,31 +81,31 @@ def build_operator(
     else:
         operator = _operator_of(step, timeline)
     operator.far_sighted = far_sighted
+    operator.takes_notices = announced is not None and announced.is_fed
     if isinstance(operator, AntiJoin | Latest | Aggregate):
         operator.pieces = Pieces() if announced is None else None
     elif isinstance(operator, Latch):
         operator.pieces = DistinctPieces() if announced is None else None
     elif announced is not None and isinstance(operator, Union | Join):
-        operator.opens = OpenRows(operator.image)
+        operator.passing = Passing(operator.image)
     elif announced is not None and isinstance(operator, Dilate):
-        operator.opens = OpenRows(operator.image, operator.moved)
+        operator.passing = Passing(operator.image, operator.moved)
     return operator
 
 
 def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced) -> Operator:
     match step.shape:
         case PairShape("since", metric):
-            return OpenSince(metric, timeline.touch, _pairing(step.shape), announced.slowest, announced.beyond)
+            return Since(metric, timeline.touch, _pairing(step.shape), announced.slowest, announced.beyond)
         case JoinShape(atoms=atoms) if len(atoms) > 1:
-            return OpenJoin(step.shape, announced.slowest)
+            return StandingJoin(step.shape, announced.slowest)
         case AntiJoinShape() if announced.is_fed:
-            return OpenAntiJoin(*_matching(step.shape), announced.slowest)
-        case ErodeShape(metric, future, clipped):
-            return OpenErode(metric, future, clipped)
+            return StandingAntiJoin(*_matching(step.shape), announced.slowest)
         case AggregateShape() as shape if announced.is_fed:
             return Aggregate(shape, _taking(shape.by), Spells())
         case ThresholdShape() as shape:
-            return OpenThreshold(shape, _taking(shape.by))
+            key = _taking(shape.by)
+            return Threshold(shape, key, Levels(shape, key))
         case LatestShape(size, by) if announced.is_fed:
             return Latest(_taking(by), size, Spells())
         case _:
@@ -156,7 +155,7 @@ def _lars_operator(shape: BindShape | MoveShape | SteppedShape | TupleShape) -> 
 
 
 def build_open_loop(plan: Plan, loop: Loop, most: int) -> OpenLoop | None:
-    """What takes announcements for a loop, with empty state; None where the loop takes none."""
+    """What takes notices for a loop, with empty state; None where the loop takes none."""
     told = [i for i, name in enumerate(loop.members) if name in plan.announcing]
     if not told:
         return None
@@ -183,9 +182,9 @@ def _member(step: Step) -> Sweeping:
     """What a step of a loop gives at one time."""
     match step.shape:
         case JoinShape():
-            return OpenJoin(step.shape, 0)
+            return StandingJoin(step.shape, 0)
         case AntiJoinShape():
-            return OpenAntiJoin(*_matching(step.shape), 0)
+            return StandingAntiJoin(*_matching(step.shape), 0)
         case _:
             return Runs(len(step.inputs))
 

@@ -10,8 +10,10 @@ from typing import Any
 from tidelog.operators.loops.hold import Hold
 from tidelog.operators.loops.open_loop import EndlessError
 from tidelog.operators.operator import Operator, OperatorStatistics
+from tidelog.operators.stores.notices import Notices
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact, Row, format_atom, format_record
+from tidelog.plans.data.timeline import NEG
 from tidelog.plans.diagnostics.errors import OperatorError, TidelogError
 from tidelog.plans.language.places import place_of
 from tidelog.plans.plan.feeds import consumers_of, ports_fed_by
@@ -26,12 +28,12 @@ from tidelog.runtime.network.prospects import Watch
 from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding, StateBound
 
 Port = tuple[str, int]
-Message = tuple[str, int, Sequence[Fact]]
-"""A step, its port, and new coverage for it."""
-Hear = Callable[[str, Sequence[Fact]], None]
+Message = tuple[str, int, Sequence[Fact], Notices | None]
+"""A step, its port, and for it new coverage, and notices of what goes on holding."""
+Hear = Callable[[str, Sequence[Fact], Notices | None], None]
 """Told what a step takes, with the name of what feeds it, and what it sends, with no name (``)."""
-Receive = Callable[[int, Sequence[Fact], int], list[Fact]]
-"""Lets one operator take new coverage on a port and the frontier behind it; returns what follows."""
+Receive = Callable[[int, Sequence[Fact], int, Notices | None], list[Fact]]
+"""Lets one operator take a message on a port and the frontier behind it; returns the new coverage that follows."""
 
 
 class Graph:
@@ -90,7 +92,7 @@ class Graph:
         for predicate, row, lo, hi in self.plan.facts:
             by_predicate.setdefault(predicate, []).append((row, lo, hi))
         return [
-            (step, port, by_predicate[predicate])
+            (step, port, by_predicate[predicate], None)
             for predicate, ports in ports_fed_by(self.plan, "facts").items()
             for step, port in ports
             if predicate in by_predicate
@@ -100,15 +102,15 @@ class Graph:
         """What a delivery brings before its facts: ports whose gates have to be looked at again, and the start."""
         messages: list[Message] = []
         if self.gates:
-            messages += [(step, port, ()) for step, port in self._watch.observe(delivery)]
+            messages += [(step, port, (), None) for step, port in self._watch.observe(delivery)]
         if delivery.start is not None:
             start: Fact = ((), delivery.start, delivery.start)
-            messages += [(step, port, [start]) for step, port in self._start_ports]
+            messages += [(step, port, [start], None) for step, port in self._start_ports]
         return messages
 
     def counted(self, arrivals: Sequence[Fact]) -> list[Message]:
         """What a delivery brings for the windows that count facts."""
-        return [(step, port, arrivals) for step, port in self._arrival_ports]
+        return [(step, port, arrivals, None) for step, port in self._arrival_ports]
 
     # --- one operator ---------------------------------------------------------------------------------------------------
 
@@ -119,12 +121,14 @@ class Graph:
         """
         operator, bound = self.operators[name], self.bound
 
-        def take(port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+        def take(port: int, facts: Sequence[Fact], frontier: int, notices: Notices | None) -> list[Fact]:
             try:
-                out = operator.receive(port, facts, frontier)
+                out = operator.receive(port, facts, frontier, notices)
             except Exception as error:
-                raise self._failure(name, port, facts, error) from error
+                raise self._failure(name, port, facts, notices, error) from error
             bound.left -= len(facts) + len(out) if out else len(facts)
+            if notices is not None:
+                bound.left -= len(notices)
             if bound.left < 0:
                 bound.count()
             return out
@@ -133,14 +137,14 @@ class Graph:
         if not gates:
             return take
 
-        def take_gated(port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+        def take_gated(port: int, facts: Sequence[Fact], frontier: int, notices: Notices | None) -> list[Fact]:
             gate = gates.get(port)
             if gate is None:
-                return take(port, facts, frontier)
+                return take(port, facts, frontier, notices)
             bound.left -= len(facts)
             facts, frontier = gate.take(facts, frontier)
             bound.left += len(facts)
-            return take(port, facts, frontier)
+            return take(port, facts, frontier, notices)
 
         return take_gated
 
@@ -153,12 +157,12 @@ class Graph:
             return
         self.hearing[name] = hear
 
-        def take(port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
-            out = plain(port, facts, frontier)
-            if facts:
-                hear(inputs[port].name or inputs[port].kind, facts)
+        def take(port: int, facts: Sequence[Fact], frontier: int, notices: Notices | None) -> list[Fact]:
+            out = plain(port, facts, frontier, notices)
+            if facts or notices is not None:
+                hear(inputs[port].name or inputs[port].kind, facts, notices)
             if out:
-                hear("", out)
+                hear("", out, None)
             return out
 
         self.receivers[name] = take
@@ -168,7 +172,7 @@ class Graph:
         try:
             out = self.operators[name].advance(frontiers)
         except Exception as error:
-            raise self._failure(name, 0, (), error) from error
+            raise self._failure(name, 0, (), None, error) from error
         if out:
             self._made(name, out)
         return out
@@ -184,15 +188,24 @@ class Graph:
         except NoRoomError as error:
             name = self.plan.loops[number].members[0]
             raise self.bound.error(Holding(error.rows, partial(self._tell, name))) from error
-        self.bound.moved(len(out))
+        self.bound.moved(len(out) + len(self.open_loops[number].notices))
         return out
 
-    def announced_rows(self, name: str) -> list[tuple[Row, int]]:
-        """The rows that a step has announced and not taken back, and since when they are open."""
+    def told_notices(self, name: str) -> Notices | None:
+        """What a step outside loops has told by notices since this was asked last; None if that is nothing."""
+        told = self.operators[name].told_notices()
+        if told is not None:
+            self.bound.moved(len(told.begun) + len(told.ended))
+            if name in self.hearing:
+                self.hearing[name]("", (), told)
+        return told
+
+    def standing_rows(self, name: str) -> list[tuple[Row, int]]:
+        """The rows of a step that it has told to stand, and since when."""
         number = self.steps[name].loop
         if number in self.open_loops:
-            return self.open_loops[number].open_of(self.plan.loops[number].members.index(name))
-        return self.operators[name].announced_rows()
+            return self.open_loops[number].standing_of(self.plan.loops[number].members.index(name))
+        return self.operators[name].standing_rows()
 
     def release(self, name: str, time: int) -> list[Fact]:
         """Let a hold inside a loop pass what begins by a time."""
@@ -205,18 +218,24 @@ class Graph:
         """A step has sent something though nothing has come."""
         self.bound.moved(len(facts))
         if name in self.hearing and facts:
-            self.hearing[name]("", facts)
+            self.hearing[name]("", facts, None)
 
-    def _failure(self, name: str, port: int, facts: Sequence[Fact], error: Exception) -> TidelogError:
+    def _failure(
+        self, name: str, port: int, facts: Sequence[Fact], notices: Notices | None, error: Exception
+    ) -> TidelogError:
         """Name the fact on which an operator fails, by feeding it one by one; the engine stops, so its state may suffer."""
         if isinstance(error, NoRoomError):
             return self.bound.error(Holding(error.rows, partial(self._tell, name)))
         step, culprit = self.steps[name], "(the frontier)"
-        for fact in facts:
+        parts: list[tuple[Row, Sequence[Fact], Notices | None]] = [(fact[0], [fact], None) for fact in facts]
+        if notices is not None:
+            parts += [(fact[0], (), Notices((), [fact])) for fact in notices.ended]
+            parts += [(row, (), Notices([(row, lo)])) for row, lo in notices.begun.items()]
+        for row, some, heard in parts:
             try:
-                self.operators[name].feed(port, [fact])
+                self.operators[name].receive(port, some, NEG, heard)
             except Exception:
-                culprit = format_atom(step.inputs[port].name or "start", fact[0])
+                culprit = format_atom(step.inputs[port].name or "start", row)
                 break
         return OperatorError(step.id, step.source or step.rule or step.id, culprit, f"{type(error).__name__}: {error}")
 

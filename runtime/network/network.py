@@ -17,15 +17,16 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from tidelog.operators.joins.antijoin import AntiJoin
-from tidelog.operators.joins.open_antijoin import OpenAntiJoin
+from tidelog.operators.joins.standing_antijoin import StandingAntiJoin
 from tidelog.operators.metric.latch import Latch
 from tidelog.operators.operator import shift
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Feed, Plan, SteppedShape, UnionShape
 from tidelog.runtime.intake.intake import Delivery
+from tidelog.runtime.network.choosing import constants_of
 from tidelog.runtime.network.graph import Graph, Hear, Message, Port
 from tidelog.runtime.network.outlet import Outlet
-from tidelog.runtime.network.readers import Readers, constants
+from tidelog.runtime.network.readers import Readers
 from tidelog.runtime.network.state_bound import Holding, StateBound
 from tidelog.runtime.network.units import LoopUnit, StepUnit, Unit
 
@@ -86,7 +87,11 @@ class Network:
         ports = self.graph.outer[name]
         if isinstance(unit, StepUnit) and unit.is_quiet and len(ports) == 1:
             after = self._unit_of[ports[0][0]]
-            if isinstance(after, StepUnit) and after.is_quiet and not constants(self.graph, *ports[0]):
+            if (
+                isinstance(after, StepUnit)
+                and after.is_quiet
+                and not constants_of(self.graph.steps[ports[0][0]].shape, ports[0][1])
+            ):
                 unit.go_on_with(after, ports[0][1], self._agenda)
 
     def _place(self, unit: Unit, names: Sequence[str]) -> None:
@@ -216,11 +221,11 @@ class Network:
         self._catch_up_all()
         for name, time in until.items():
             operator = self.graph.operators[name]
-            if isinstance(operator, AntiJoin | OpenAntiJoin | Latch):
+            if isinstance(operator, AntiJoin | StandingAntiJoin | Latch):
                 operator.presume(time)
 
     def announce(self, messages: Sequence[Message]) -> None:
-        """Let steps know what is open on their ports already, and come as far as the watermark allows."""
+        """Let steps know what stands on their ports already, and come as far as the watermark allows."""
         self._bring(messages)
         self._run()
         self._catch_up_all()

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tidelog.operators.stores.coverage import Coverage
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.emission.emission import Runs, emission
+from tidelog.runtime.emission.emission import Runs
 from tidelog.runtime.emission.held import Held
+from tidelog.runtime.emission.modes import emission
 from tidelog.runtime.emission.violations import Violation, Violations
 from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.network.state_bound import StateBound
@@ -31,7 +33,7 @@ class Outlet:
         leads = {output: plan.leads[step] for output, step in plan.outputs.items()}
         self.held = Held(leads) if keeps_held else None
         """What holds of the outputs, where somebody wants to know."""
-        self.accused: dict[str, list[Fact]] = {}
+        self.accused: dict[str, tuple[list[Fact], Notices]] = {}
         """What has come of constraints, to be judged when all that is due has run, in whatever order it came."""
         self.since: dict[str, int] = {}
         """Watched steps of which nothing is told that lies before a time: they were not there then."""
@@ -39,19 +41,25 @@ class Outlet:
         """Of some outputs what was told by another program, before this one took its place: it is not told again."""
         self.waits, self.follows_arrivals = self._emission.waits, self._emission.follows_arrivals
 
-    def receive(self, step: str, facts: Sequence[Fact], frontier: int) -> None:
+    def receive(self, step: str, facts: Sequence[Fact], frontier: int, notices: Notices | None = None) -> None:
         """Take new coverage of a watched step, and how far it is known now."""
-        if self.since and facts:
-            facts = _from(self.since.get(step, NEG), facts)
+        if self.since and (facts or notices is not None):
+            facts, notices = _from(self.since.get(step, NEG), facts, notices)
         if step in self._constraints:
-            if facts:
-                self.accused.setdefault(step, []).extend(facts)
+            if facts or notices is not None:
+                self._accuse(step, facts, notices)
         else:
-            if facts and self.held is not None:
-                self.held.receive(step, facts)
-            self.answers += self._untold(self._emission.receive(step, facts, frontier))
+            if self.held is not None and (facts or notices is not None):
+                self.held.receive(step, facts, notices)
+            self.answers += self._untold(self._emission.receive(step, facts, frontier, notices))
             if step in self.told:
                 self._forget(step, frontier)
+
+    def _accuse(self, step: str, facts: Sequence[Fact], notices: Notices | None) -> None:
+        said, heard = self.accused.setdefault(step, ([], Notices()))
+        if notices is not None:
+            heard.follow_with(notices, said)
+        said += facts
 
     def _untold(self, records: list[Record]) -> list[Record]:
         if not self.told or not records:
@@ -77,8 +85,8 @@ class Outlet:
     def judge(self, frontier_of: Callable[[str], int]) -> None:
         """Tell which violations begin with what has come of constraints, by how far each of these is known now."""
         accused, self.accused = self.accused, {}
-        for step, facts in accused.items():
-            self.violated += self._violations.receive(step, facts, frontier_of(step))
+        for step, (facts, notices) in accused.items():
+            self.violated += self._violations.receive(step, facts, frontier_of(step), notices)
 
     def arrive(self, delivery: Delivery) -> bool:
         """Input facts arrived at some time points; returns whether outputs that are known already may have more to tell."""
@@ -140,11 +148,14 @@ class Outlet:
         kept = self._emission
         stored = kept.coverage if isinstance(kept, Runs) else {}
         return {
-            output: [store.snapshot(), [[list(row), lo] for row, lo in kept.opened(output)]]
+            output: [store.snapshot(), [[list(row), lo] for row, lo in kept.standing(output)]]
             for output, store in stored.items()
         }
 
 
-def _from(begin: int, facts: Sequence[Fact]) -> Sequence[Fact]:
-    """The part of some coverage that lies at a time or behind it."""
-    return [(row, max(lo, begin), hi) for row, lo, hi in facts if hi >= begin]
+def _from(begin: int, facts: Sequence[Fact], notices: Notices | None) -> tuple[Sequence[Fact], Notices | None]:
+    """The part of a message that lies at a time or behind it."""
+    if notices is not None:
+        begun = [(row, max(lo, begin)) for row, lo in notices.begun.items()]
+        notices = Notices(begun, [(row, max(lo, begin), hi) for row, lo, hi in notices.ended])
+    return [(row, max(lo, begin), hi) for row, lo, hi in facts if hi >= begin], notices

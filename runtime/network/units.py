@@ -12,18 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from heapq import heappush
 
 from tidelog.operators.loops.hold import Hold
-from tidelog.operators.operator import Operator
 from tidelog.operators.stores.amortised import LIMITS
-from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.facts import Fact
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import AntiJoinShape, Feed, Loop, Step
 from tidelog.runtime.network.graph import Graph, Message
 from tidelog.runtime.network.loop_control import SETTLED, LoopMessage
 
-Bring = Callable[[Sequence[Fact]], None]
-"""Leaves new coverage with the units that read it."""
-Tell = Callable[[str, Sequence[Fact], int], None]
+Bring = Callable[[Sequence[Fact], Notices | None], None]
+"""Leaves new coverage, and notices, with the units that read it."""
+Tell = Callable[[str, Sequence[Fact], int, Notices | None], None]
 """Tells the outlet what a step has sent, and how far it is known."""
 Reach = Callable[[Feed], int]
 """How far what feeds a port from outside has come."""
@@ -104,17 +103,17 @@ class Unit(ABC):
         self._brings = brings
         self.watched = tuple(watched)
 
-    def send(self, step: str, facts: list[Fact]) -> None:
+    def send(self, step: str, facts: list[Fact], notices: Notices | None = None) -> None:
         """Pass on, outside the unit, what one of its steps has sent."""
         bring = self._brings.get(step)
         if bring is not None:
-            bring(facts)
+            bring(facts, notices)
         if step in self.watched:
-            self.tell(step, facts, self.frontier(step))
+            self.tell(step, facts, self.frontier(step), notices)
 
     def count_waiting(self, counts: Counter[str]) -> None:
         """Count the facts that wait here by the step that has made them."""
-        for step, port, facts in self.pending:
+        for step, port, facts, _ in self.pending:
             feed = self._graph.steps[step].inputs[port]
             if feed.kind == "step":
                 counts[feed.name] += len(facts)
@@ -148,7 +147,6 @@ class StepUnit(Unit):
 
     __slots__ = (
         "_ahead",
-        "_announces",
         "_feeds",
         "_gates",
         "after",
@@ -163,10 +161,9 @@ class StepUnit(Unit):
     def __init__(self, index: int, graph: Graph, tell: Tell, step: Step) -> None:
         super().__init__(index, graph, tell)
         self.step = step
-        self._announces = step.id in graph.plan.announcing
         self.operator = graph.operators[step.id]
         self._feeds = step.inputs
-        self.waits = type(self.operator).deadline is not Operator.deadline
+        self.waits = self.operator.waits()
         self._gates = [
             (port, gate) for port in range(len(step.inputs)) if (gate := graph.gates.get((step.id, port))) is not None
         ]
@@ -190,38 +187,33 @@ class StepUnit(Unit):
     def take(self) -> None:
         pending, self.pending = self.pending, []
         if len(pending) == 1 and not self.made:
-            _, port, facts = pending[0]
-            self.credit += len(facts)
-            out = self.receive(port, facts, NEG)
+            _, port, facts, notices = pending[0]
+            self.credit += len(facts) if notices is None else len(facts) + len(notices)
+            out = self.receive(port, facts, NEG, notices)
         else:
             out = self._received(pending)
-        if out:
+        made = self.operator.notices
+        if made.begun or made.ended:
+            self._hand_on(out, self.operator.frontier, self._graph.told_notices(self.step.id))
+        elif out:
             self._pass_on(out)
 
     def _received(self, pending: Sequence[Message]) -> list[Fact]:
         """What follows from several messages, to be told in one."""
         out, self.made = self.made, []
-        for _, port, facts in pending:
-            self.credit += len(facts)
-            out = self._joined(out, self.receive(port, facts, NEG))
-        return out
-
-    def _joined(self, out: list[Fact], more: list[Fact]) -> list[Fact]:
-        """Two messages as one; but what the first opens the second may shut, so that the first then goes by itself."""
-        if self._announces and out and any(fact[2] == SHUT for fact in more) and any(fact[2] == OPEN for fact in out):
-            self._hand_on(out, NEG)
-            return list(more)
-        out += more
+        for _, port, facts, notices in pending:
+            self.credit += len(facts) if notices is None else len(facts) + len(notices)
+            out += self.receive(port, facts, NEG, notices)
         return out
 
     def take_at_once(self, port: int, facts: Sequence[Fact]) -> None:
         """Take facts, and what waits before them, while an arrangement is as it has to be; send what follows later."""
         pending, self.pending = self.pending, []
-        for _, before, some in pending:
+        for _, before, some, notices in pending:
             self.credit += len(some)
-            self.made += self.receive(before, some, NEG)
+            self.made += self.receive(before, some, NEG, notices)
         self.credit += len(facts)
-        self.made += self.receive(port, facts, NEG)
+        self.made += self.receive(port, facts, NEG, None)
 
     def count_waiting(self, counts: Counter[str]) -> None:
         super().count_waiting(counts)
@@ -231,29 +223,31 @@ class StepUnit(Unit):
         """Take what waits, and come as far as the watermark tells, at once: so all that follows is told together."""
         pending, self.pending = self.pending, []
         out = self._received(pending)
-        out = self._joined(out, self._graph.advance(self.step.id, [watermark + lead for lead in self._ahead or ()]))
+        out += self._graph.advance(self.step.id, [watermark + lead for lead in self._ahead or ()])
         self.credit = 0
-        self._hand_on(out, self.operator.frontier)
+        made = self.operator.notices
+        told = self._graph.told_notices(self.step.id) if made.begun or made.ended else None
+        self._hand_on(out, self.operator.frontier, told)
 
-    def _hand_on(self, facts: list[Fact], frontier: int) -> None:
+    def _hand_on(self, facts: list[Fact], frontier: int, notices: Notices | None) -> None:
         if self.watched:
-            self.tell(self.step.id, facts, frontier)
-        if facts and self.bring is not None:
-            self.bring(facts)
+            self.tell(self.step.id, facts, frontier, notices)
+        if self.bring is not None and (facts or notices is not None):
+            self.bring(facts, notices)
 
     def _pass_on(self, facts: list[Fact]) -> None:
         """Leave what has been sent with those who read it; along a line of quiet units go on as long as it goes."""
         unit: StepUnit = self
         while facts:
             if unit.watched:
-                unit.tell(unit.step.id, facts, unit.operator.frontier)
+                unit.tell(unit.step.id, facts, unit.operator.frontier, None)
             after, agenda = unit.after, unit.agenda
             if after is None or after.queued or (agenda and agenda[0] <= after.index):
                 if unit.bring is not None:
-                    unit.bring(facts)
+                    unit.bring(facts, None)
                 return
             after.credit += len(facts)
-            facts = after.receive(unit.port, facts, NEG)
+            facts = after.receive(unit.port, facts, NEG, None)
             if after.credit >= after.cost:  # it has much to forget
                 after.queued = True
                 heappush(agenda, after.index)
@@ -274,11 +268,13 @@ class StepUnit(Unit):
         if self._gates:
             out: list[Fact] = []
             for port, frontier in enumerate(frontiers):
-                out += self.receive(port, (), frontier)
+                out += self.receive(port, (), frontier, None)
         else:
             out = self._graph.advance(name, frontiers)
-        if out:
-            self.send(name, out)
+        made = self.operator.notices
+        told = self._graph.told_notices(name) if made.begun or made.ended else None
+        if out or told is not None:
+            self.send(name, out, told)
 
     def frontier(self, step: str) -> int:
         return self.operator.frontier
@@ -330,10 +326,10 @@ class LoopUnit(Unit):
 
     def take(self) -> None:
         pending, self.pending = self.pending, []
-        for step, port, facts in pending:
-            self.credit += len(facts)
+        for step, port, facts, notices in pending:
+            self.credit += len(facts) if notices is None else len(facts) + len(notices)
             if self._open is not None:
-                self._open.receive(self._ports[step, port], facts, NEG)
+                self._open.receive(self._ports[step, port], facts, NEG, notices)
                 facts = self._open.beyond(facts)
             if self._holds:
                 self._admit(step, port, facts, NEG)
@@ -354,9 +350,9 @@ class LoopUnit(Unit):
         """Announce, and take back, what begins and ends to follow from what holds."""
         frontiers = [self._control.reached(step, port) for step, port, _ in self._entries]
         out = self._graph.go_through(self._number, frontiers)
-        if out and self._open is not None:
-            for member, facts in self._open.by_member(out).items():
-                self.send(self._members[member], facts)
+        if self._open is not None:
+            for member, (facts, notices) in self._open.by_member(out, self._open.told_notices()).items():
+                self.send(self._members[member], facts, notices)
 
     def _admit(self, step: str, port: int, facts: Sequence[Fact], frontier: int) -> None:
         """Let the loop take a message from outside, and run it until nothing is in flight, as its control says."""
@@ -376,7 +372,7 @@ class LoopUnit(Unit):
             if port < 0:
                 out = self._obey(step, port, time)
             else:
-                out = receivers[step](port, facts, time)
+                out = receivers[step](port, facts, time, None)
                 if out and self._control.note_sent(len(out)):
                     raise self._graph.creates_values(self._control, step, out[-1])
             if not out:
@@ -389,7 +385,7 @@ class LoopUnit(Unit):
                 in_flight.append((reader, at, out, NEG))
 
     def _send_ahead(self, step: str, out: list[Fact]) -> None:
-        """What follows from facts is told at once; where the loop takes announcements, it is not told again in its turn."""
+        """What follows from facts is told at once; where the loop takes notices, it is not told again in its turn."""
         if self._open is not None:
             out = self._open.ahead(self._members.index(step), out) if step in self._graph.plan.announcing else []
         if out:

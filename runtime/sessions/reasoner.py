@@ -11,6 +11,7 @@ from tidelog.plans.analysis.horizons.absences import absences
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.saved import seal, taking, unseal
 from tidelog.plans.data.timeline import POS
+from tidelog.plans.data.uncollected import uncollected
 from tidelog.plans.diagnostics.errors import MethodError, SnapshotError, StateError
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.questions import HypotheticalAnswer
@@ -31,7 +32,7 @@ from tidelog.runtime.sessions.statistics import SessionStatistics
 if TYPE_CHECKING:
     from tidelog.runtime.why.memory import Memory
 
-_SNAPSHOT_VERSION = 13
+_SNAPSHOT_VERSION = 14
 
 
 class Reasoner:
@@ -41,6 +42,7 @@ class Reasoner:
     the step that feeds it. Raises DataError for a time among the settings that is none.
     """
 
+    @uncollected()
     def __init__(self, plan: Plan, settings: Settings, *, muted: Collection[Port] = ()) -> None:
         require_stream_plan(plan)
         self.plan = plan

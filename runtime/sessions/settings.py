@@ -11,7 +11,7 @@ from tidelog.operators.ask.telling.telling import Telling
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.data.times import TimeLike, TimeReader
 from tidelog.plans.plan.questions import Status
-from tidelog.runtime.emission.emission import check_mode
+from tidelog.runtime.emission.modes import check_mode
 from tidelog.runtime.intake.arguments import check_lead
 from tidelog.runtime.intake.intake import MAX_LEAD
 from tidelog.runtime.network.state_bound import MAX_STATE, check_max_state

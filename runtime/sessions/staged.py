@@ -26,7 +26,8 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.questions import HypotheticalAnswer
 from tidelog.plans.stages.stages import Stage
 from tidelog.plans.tree.syntax import Value, Variable
-from tidelog.runtime.emission.emission import Emission, emission
+from tidelog.runtime.emission.emission import Emission
+from tidelog.runtime.emission.modes import emission
 from tidelog.runtime.ports.interfaces import Batch, StageAnswers, StageMode
 from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.settings import Settings

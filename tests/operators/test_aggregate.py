@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from drawing import drawn
 from operators.deadlines import check_deadline
 from operators.driving import FIRST, LAST, Driver, histories
+from operators.telling import hear, said
 from oracle.aggregates import result_of
 from tidelog.operators.grouped.aggregate import Aggregate
-from tidelog.operators.stores.open_rows import OPEN, SHUT, Pieces
+from tidelog.operators.stores.pieces import Pieces
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import AggregateShape
@@ -155,29 +156,29 @@ def test_groups_are_forgotten() -> None:
 def test_what_goes_on_is_announced() -> None:
     """Only what changes is told at each frontier; what goes on, once."""
     operator = aggregate("last", size=10**9, announces=True)
-    operator.receive(0, [((f"s{i}", 1, 0), 0, 0) for i in range(10_000)], 0)
-    told = [operator.receive(0, [(("s5", i % 3, 0), i, i)], i) for i in range(1, 500)]
-    assert told[41] == [(("s5", 41 % 3), 41, SHUT), (("s5", 41 % 3), 41, 41), (("s5", 42 % 3), 42, OPEN)]
+    hear(operator, 0, [((f"s{i}", 1, 0), 0, 0) for i in range(10_000)], 0)
+    told = [hear(operator, 0, [(("s5", i % 3, 0), i, i)], i) for i in range(1, 500)]
+    assert told[41] == said(begun={("s5", 42 % 3): 42}, ended=[(("s5", 41 % 3), 41, 41)])
     assert all(len(facts) == 3 for facts in told[1:])
 
 
 def test_a_value_that_stays_is_not_told_again() -> None:
     """Readings that change nothing take nothing back, and announce nothing anew."""
     operator = aggregate("max", size=10**9, announces=True)
-    assert operator.receive(0, points((0, 9)), 0) == [(("a", 9), 0, OPEN)]
-    assert [operator.receive(0, points((time, time % 9)), time) for time in range(1, 100)] == [[]] * 99
-    end = operator.receive(0, [], POS)
-    assert end[:2] == [(("a", 9), 0, SHUT), (("a", 9), 0, 10**9)]
-    assert end[2:] == [(("a", 8), 10**9 + 1, 10**9 + 98), (("a", 0), 10**9 + 99, 10**9 + 99)]
+    assert hear(operator, 0, points((0, 9)), 0) == said(begun={("a", 9): 0})
+    assert [hear(operator, 0, points((time, time % 9)), time) for time in range(1, 100)] == [said()] * 99
+    end = hear(operator, 0, [], POS)
+    assert end.ended == [(("a", 9), 0, 10**9)]
+    assert end.facts == [(("a", 8), 10**9 + 1, 10**9 + 98), (("a", 0), 10**9 + 99, 10**9 + 99)]
 
 
 def test_a_value_that_changes_at_each_tick_is_told_as_facts() -> None:
     """It would be taken back at the next tick; only where it stays is it announced."""
     operator = aggregate("count", size=3, announces=True)
-    assert operator.receive(0, [(("a", 1, 0), 1, 9)], 2) == [(("a", 1), 1, 1), (("a", 2), 2, 2)]
-    assert operator.receive(0, [], 6) == [(("a", 3), 3, 3), (("a", 4), 4, OPEN)]
-    assert operator.receive(0, [], 8) == []
-    assert operator.receive(0, [], 10) == [(("a", 4), 4, SHUT), (("a", 4), 4, 9), (("a", 3), 10, 10)]
+    assert hear(operator, 0, [(("a", 1, 0), 1, 9)], 2) == said([(("a", 1), 1, 1), (("a", 2), 2, 2)])
+    assert hear(operator, 0, [], 6) == said([(("a", 3), 3, 3)], begun={("a", 4): 4})
+    assert hear(operator, 0, [], 8) == said()
+    assert hear(operator, 0, [], 10) == said([(("a", 3), 10, 10)], ended=[(("a", 4), 4, 9)])
 
 
 def test_a_group_is_few_containers() -> None:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.driving import Driver, histories, points_of
+from operators.telling import hear, said
 from tidelog.operators.joins.antijoin import NEGATIVE, POSITIVE, AntiJoin
-from tidelog.operators.stores.open_rows import OPEN, SHUT
 from tidelog.plans.data.facts import Row
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.plan.plan import Announced, AntiJoinShape, Feed, Step
@@ -100,12 +100,12 @@ def test_definition(data: st.DataObject) -> None:
 def test_what_nothing_happens_to_is_announced_once() -> None:
     """Of 1,000 open rows each is told when it begins, and when it ends; in between nothing is due."""
     operator = antijoin(announces=True)
-    operator.receive(POSITIVE, [((i, 0), 0, 500) for i in range(1000)], 0)
-    assert operator.receive(NEGATIVE, [], 0) == [((i, 0), 0, OPEN) for i in range(1000)]
+    hear(operator, POSITIVE, [((i, 0), 0, 500) for i in range(1000)], 0)
+    assert hear(operator, NEGATIVE, [], 0) == said(begun={(i, 0): 0 for i in range(1000)})
     assert operator.deadline() == (NEGATIVE, 500)
-    told = [operator.receive(NEGATIVE, [((time, 0), time, POS)], time) for time in range(1, 500)]
-    assert told == [[((time, 0), 0, SHUT), ((time, 0), 0, time - 1)] for time in range(1, 500)]
-    assert {hi for _, _, hi in operator.receive(NEGATIVE, [], 500)} == {SHUT, 500}
+    told = [hear(operator, NEGATIVE, [((time, 0), time, POS)], time) for time in range(1, 500)]
+    assert told == [said(ended=[((time, 0), 0, time - 1)]) for time in range(1, 500)]
+    assert {hi for _, _, hi in hear(operator, NEGATIVE, [], 500).ended} == {500}
 
 
 def test_what_is_due_does_not_pile_up() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from operators.definitions import CLOCKS, Clock, paired, times_where
 from operators.driving import History, histories, points_of
+from operators.telling import hear, move, said
 from tidelog.operators.metric.latch import NEGATIVE, RIGHT, Latch
-from tidelog.operators.stores.open_rows import OPEN, SHUT
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG, POS, Metric, Timeline
 from tidelog.plans.plan.plan import Announced, Feed, LatchShape, Step
@@ -33,14 +33,14 @@ def latch(clock: Clock, columns: tuple[str, ...] = ("X",), negated: tuple[Term, 
 def test_one_message_an_event() -> None:
     """What is switched on is told as far as it is certain, then announced; what switches it off takes that back."""
     operator = latch(CLOCKS["integer"])
-    assert operator.receive(RIGHT, [(A, 5, 5)], 3) == [(A, 5, 6)]
+    assert hear(operator, RIGHT, [(A, 5, 5)], 3) == said([(A, 5, 6)])
     assert operator.deadline() == (NEGATIVE, 4)
-    assert operator.advance([4, 4]) == [(A, 7, OPEN)]
+    assert move(operator, [4, 4]) == said(begun={A: 7})
     assert operator.deadline() is None
-    assert operator.advance([7, 7]) == []
-    assert operator.receive(NEGATIVE, [(A, 9, 12)], 7) == []
+    assert move(operator, [7, 7]) == said()
+    assert hear(operator, NEGATIVE, [(A, 9, 12)], 7) == said()
     assert operator.deadline() == (NEGATIVE, 8)
-    assert operator.advance([8, 8]) == [(A, 7, SHUT), (A, 7, 9)]
+    assert move(operator, [8, 8]) == said(ended=[(A, 7, 9)])
     assert operator.entries() == 1
 
 
@@ -48,14 +48,12 @@ def test_what_is_switched_on_at_the_time_at_which_it_is_switched_off_stays_on() 
     """Nothing lies between the two, whichever comes first."""
     for first, second in ((NEGATIVE, RIGHT), (RIGHT, NEGATIVE)):
         operator = latch(CLOCKS["integer"])
-        operator.receive(RIGHT, [(A, 2, 2)], NEG)
-        assert operator.advance([4, 4]) == [(A, 4, OPEN)]
-        told = [fact for port in (first, second) for fact in operator.receive(port, [(A, 5, 5)], NEG)]
-        told += operator.advance([4, 5])
-        told += operator.advance([6, 6])
-        told += operator.receive(NEGATIVE, [(A, 8, 8)], NEG)
-        told += operator.advance([8, 8])
-        assert points_of([fact for fact in told if fact[2] < POS])[A] | {4} == {4, 5, 6, 7, 8}
+        hear(operator, RIGHT, [(A, 2, 2)], NEG)
+        assert move(operator, [4, 4]) == said(begun={A: 4})
+        told = [hear(operator, port, [(A, 5, 5)], NEG) for port in (first, second)]
+        told += [move(operator, [4, 5]), move(operator, [6, 6]), hear(operator, NEGATIVE, [(A, 8, 8)], NEG)]
+        told.append(move(operator, [8, 8]))
+        assert points_of([fact for message in told for fact in (*message.facts, *message.ended)])[A] == {4, 5, 6, 7, 8}
 
 
 def test_what_is_switched_on_and_off_leaves_nothing() -> None:
@@ -92,16 +90,15 @@ def _assert_told(clock: Clock, history: History, expected: dict[Row, set[int]], 
     told: list[Fact] = []
     opened: dict[Row, int] = {}
     for port, facts, frontier in history.messages:
-        for row, lo, hi in operator.receive(port, facts, frontier):
-            if hi == OPEN:
-                assert row not in opened
-                opened[row] = lo
-            elif hi == SHUT:
-                assert opened.pop(row) == lo
-            else:
-                assert lo <= hi
-                told.append((row, lo, hi))
-        assert dict(operator.announced_rows()) == opened
+        message = hear(operator, port, list(facts), frontier)
+        for row, lo, hi in message.ended:
+            assert opened.pop(row) == lo
+            told += [(row, lo, hi)] if lo <= hi else []
+        assert not opened.keys() & message.begun.keys()
+        opened |= message.begun
+        assert all(lo <= hi for _, lo, hi in message.facts)
+        told += message.facts
+        assert dict(operator.standing_rows()) == opened
         known = operator.known()
         now = points_of([*told, *((row, lo, known) for row, lo in opened.items() if lo <= known)])
         assert all(times <= expected.get(row, set()) for row, times in now.items())
@@ -119,8 +116,8 @@ def _assert_told(clock: Clock, history: History, expected: dict[Row, set[int]], 
 def test_many_rows_hang_on_one_key() -> None:
     """The negated atom may mention a part of a row, and nothing at all."""
     operator = latch(CLOCKS["rational"], ("X", "Y"), (X, Wildcard()))
-    operator.receive(RIGHT, [(("a", 1), 2, 2), (("a", 2), 4, 4), (("b", 1), 4, 4)], 4)
-    assert operator.advance([5, 5]) == [(("a", 1), 3, OPEN), (("a", 2), 5, OPEN), (("b", 1), 5, OPEN)]
-    told = operator.receive(NEGATIVE, [(("a", "off"), 8, 8)], 7)
-    assert told == [(("a", 1), 3, SHUT), (("a", 1), 3, 8), (("a", 2), 5, SHUT), (("a", 2), 5, 8)]
-    assert operator.announced_rows() == [(("b", 1), 5)]
+    hear(operator, RIGHT, [(("a", 1), 2, 2), (("a", 2), 4, 4), (("b", 1), 4, 4)], 4)
+    assert move(operator, [5, 5]) == said(begun={("a", 1): 3, ("a", 2): 5, ("b", 1): 5})
+    told = hear(operator, NEGATIVE, [(("a", "off"), 8, 8)], 7)
+    assert told == said(ended=[(("a", 1), 3, 8), (("a", 2), 5, 8)])
+    assert operator.standing_rows() == [(("b", 1), 5)]

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from drawing import drawn
 from operators.deadlines import check_deadline
 from operators.driving import FIRST, LAST, Driver, Points, histories, points_of
+from operators.telling import hear, said
 from tidelog.operators.grouped.latest import Latest
-from tidelog.operators.stores.open_rows import OPEN, SHUT, Pieces
+from tidelog.operators.stores.pieces import Pieces
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import POS
 
@@ -28,7 +29,7 @@ def test_a_value_is_held_until_the_next() -> None:
     operator = latest()
     assert operator.receive(0, [(ROWS[0], 2, 2)], 2) == [(ROWS[0], 2, 2)]
     assert operator.receive(0, [], 5) == [(ROWS[0], 3, 5)]
-    assert operator.receive(0, [(ROWS[1], 7, 7)], 7) == [(ROWS[1], 7, 7), (ROWS[0], 6, 6)]
+    assert operator.receive(0, [(ROWS[1], 7, 7)], 7) == [(ROWS[0], 6, 6), (ROWS[1], 7, 7)]
 
 
 def test_a_value_is_too_old_at_last() -> None:
@@ -44,7 +45,7 @@ def test_a_late_value_takes_over_where_it_comes() -> None:
     """A fact within the lateness comes before what was held is told beyond it."""
     operator = latest()
     operator.receive(0, [(ROWS[0], 2, 2), (ROWS[1], 9, 9)], 4)
-    assert operator.receive(0, [(ROWS[1], 6, 6)], 9) == [(ROWS[1], 6, 6), (ROWS[0], 5, 5), (ROWS[1], 7, 8)]
+    assert operator.receive(0, [(ROWS[1], 6, 6)], 9) == [(ROWS[0], 5, 5), (ROWS[1], 6, 6), (ROWS[1], 7, 8)]
 
 
 def test_values_of_one_time_are_held_together() -> None:
@@ -64,12 +65,12 @@ def test_for_ever() -> None:
 def test_what_is_held_is_announced() -> None:
     """That a value goes on being held is told once, and once that it is held no more."""
     operator = latest(100, announces=True)
-    told = operator.receive(0, [((str(i), 1), 0, 0) for i in range(1000)], 2)
-    assert told[1000:] == [((str(i), 1), 1, OPEN) for i in range(1000)]
-    told = operator.receive(0, [(("7", 2), 5, 5)], 5)
-    assert told == [(("7", 2), 5, 5), (("7", 1), 1, SHUT), (("7", 1), 1, 4)]
-    assert operator.receive(0, [], 8) == [(("7", 2), 6, OPEN)]
-    assert operator.receive(0, [], 9) == []
+    told = hear(operator, 0, [((str(i), 1), 0, 0) for i in range(1000)], 2)
+    assert told.begun == {(str(i), 1): 1 for i in range(1000)}
+    told = hear(operator, 0, [(("7", 2), 5, 5)], 5)
+    assert told == said([(("7", 2), 5, 5)], ended=[(("7", 1), 1, 4)])
+    assert hear(operator, 0, [], 8) == said(begun={("7", 2): 6})
+    assert hear(operator, 0, [], 9) == said()
 
 
 def test_what_is_planned_does_not_pile_up() -> None:

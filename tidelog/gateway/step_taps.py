@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
-from tidelog.connectors.formats.formatting import TimeFormatter
+from tidelog.connectors.formats.formatting import TimeFormatter, number_or_text
 from tidelog.gateway.taps import Taps
-from tidelog.operators.stores.open_rows import OPEN, SHUT
-from tidelog.plans.data.facts import Fact
+from tidelog.operators.stores.notices import Notices
+from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.network.graph import Hear
@@ -43,21 +44,29 @@ class StepTaps:
     def _switch(self, step: str, is_tapped: bool) -> None:
         self._listen(step, partial(self._hear, self.names[step]) if is_tapped else None)
 
-    def _hear(self, name: str, feeder: str, facts: Sequence[Fact]) -> None:
-        self._taps.pass_on(name, facts, partial(self._lines, {"takes": feeder} if feeder else {"sends": name}))
+    def _hear(self, name: str, feeder: str, facts: Sequence[Fact], notices: Notices | None) -> None:
+        passing = [_Passing(row, "", lo, hi) for row, lo, hi in facts]
+        if notices is not None:
+            ended = [_Passing(row, "shut", lo, lo) for row, lo, _ in notices.ended]
+            held = [_Passing(row, "", lo, hi) for row, lo, hi in notices.ranges()]
+            passing = [*ended, *held, *passing, *[_Passing(row, "open", lo, lo) for row, lo in notices.begun.items()]]
+        self._taps.pass_on(name, passing, partial(self._lines, {"takes": feeder} if feeder else {"sends": name}))
 
-    def _lines(self, way: dict[str, str], facts: Sequence[Fact]) -> bytes:
-        return b"".join([msgspec.json.encode({**way, "args": row, **self._time(lo, hi)}) + b"\n" for row, lo, hi in facts])
+    def _lines(self, way: dict[str, str], passing: Sequence[_Passing]) -> bytes:
+        return b"".join([msgspec.json.encode({**way, "args": item.row, **self._time(item)}) + b"\n" for item in passing])
 
-    def _time(self, lo: int, hi: int) -> dict[str, str | int]:
-        if hi in (OPEN, SHUT):
-            begin = "-inf" if lo <= NEG else self._times.point(lo)
-            return {"open" if hi == OPEN else "shut": _number(begin)}
-        if self._times.is_point(lo, hi):
-            return {"time": _number(self._times.point(lo))}
-        return {"interval": self._times.range(lo, hi)}
+    def _time(self, item: _Passing) -> dict[str, str | int]:
+        if item.notice:
+            return {item.notice: number_or_text("-inf" if item.lo <= NEG else self._times.point(item.lo))}
+        if self._times.is_point(item.lo, item.hi):
+            return {"time": number_or_text(self._times.point(item.lo))}
+        return {"interval": self._times.range(item.lo, item.hi)}
 
 
-def _number(text: str) -> str | int:
-    """A time as JSON: a number, unless it is none."""
-    return int(text) if text.removeprefix("-").isdigit() else text
+class _Passing(NamedTuple):
+    """A fact, or a notice that a row begins or ceases to stand."""
+
+    row: Row
+    notice: str
+    lo: int
+    hi: int

@@ -5,7 +5,7 @@ time point in the window at all, so its value changes only where a fact comes in
 window. A `Flow` weighs facts by how many time points of the window they have, so while a long fact comes in or leaves, its
 value may change at each tick: what flows in and out at each tick is known, and any number of ticks is passed at once.
 
-A fact may be **open**: it holds until further notice (`operators/stores/open_rows.py`), so its end is told later.
+A fact may be **open**: it holds until further notice (`operators/stores/notices.py`), so its end is told later.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Any
 from tidelog.operators.grouped.counting.tally import Flow, Tally
 from tidelog.operators.grouped.grouped import MOST_RANGES, Failures, Group
 from tidelog.operators.stores.amortised import LIMITS
-from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import DataError
@@ -22,8 +22,8 @@ from tidelog.plans.tree.syntax import Value
 
 Spell = tuple[int, int, Value | None]
 """A fact as a window sees it: its begin, its end, and the value that counts."""
-Coming = tuple[int, int, int, Value | None]
-"""A fact that has not begun: its begin, its number, its end, and the value that counts."""
+Coming = tuple[int, int, int | None, Value | None]
+"""A fact that has not begun: its begin, its number, its end if it has one, and the value that counts."""
 
 
 class Window(Group):
@@ -37,6 +37,7 @@ class Window(Group):
         "_announced",
         "_at",
         "_count",
+        "_ended",
         "_failures",
         "_flowing",
         "_gone",
@@ -77,9 +78,10 @@ class Window(Group):
         self._row: Row = ()  # the value with its key
         self._since = NEG
         self._announced = False
+        self._ended: Fact | None = None  # what was announced, and has ended since this was looked at
 
-    def add(self, lo: int, hi: int, value: Value | None) -> None:
-        """Take a fact that begins behind the frontier."""
+    def add(self, lo: int, hi: int | None, value: Value | None) -> None:
+        """Take a fact that begins behind the frontier; without an end, it is a row that stands."""
         self._count += 1
         if self._waiting is None:
             self._waiting = [(lo, self._count, hi, value)]
@@ -90,7 +92,7 @@ class Window(Group):
 
     def open(self, row: Row, lo: int, value: Value | None) -> None:
         """Take a row that begins behind the frontier, and holds until further notice."""
-        self.add(lo, OPEN, value)
+        self.add(lo, None, value)
         if self._open is None:
             self._open = {}
         self._open[row] = self._count
@@ -122,17 +124,21 @@ class Window(Group):
 
     # --- what happens to the window ---------------------------------------------------------------------------------------
 
-    def look(self, known: int, until: int, out: list[Fact]) -> None:
+    def look(self, known: int, until: int, out: list[Fact], notices: Notices) -> None:
         self.advance(known, out)
         if not self._waiting:
             self._waiting = None
-        if self._value is None or (self._announced and until < POS):
-            return
-        if until >= POS or not self._lasts():
-            self._tell(until, out)
-        else:
+        begins = False
+        if self._value is not None and (until >= POS or not self._announced):
+            begins = until < POS and self._lasts() > 0
+            if not begins:
+                self._tell(until, out)
+        if self._ended is not None:
+            notices.end(*self._ended, out)
+            self._ended = None
+        if begins:
             self._announced = True
-            out.append((self._row, self._since, OPEN))
+            notices.begin(self._row, self._since)
 
     def advance(self, known: int, out: list[Fact]) -> None:
         """Take in all that happens up to `known`; tell values that have ended by then."""
@@ -199,14 +205,14 @@ class Window(Group):
         return *self.key, value
 
     def _tell(self, until: int, out: list[Fact]) -> None:
-        """Tell the value as far as `until`; what was announced of it is taken back."""
+        """Tell the value as far as `until`: it has ended to stand there, or is a fact."""
         row, since = self._row, self._since
         if self._announced:
-            out.append((row, since, SHUT))
+            self._ended = row, since, until
             self._announced = False
-        if since <= until:
+        elif since <= until:
             out.append((row, since, until))
-            self._since = until + 1
+        self._since = max(since, until + 1)
 
     def _first(self, time: int) -> int:
         """The first window's end at or behind a time."""
@@ -214,7 +220,7 @@ class Window(Group):
 
     # --- what the operator asks for ---------------------------------------------------------------------------------------
 
-    def announced_rows(self) -> list[tuple[Row, int]]:
+    def standing_rows(self) -> list[tuple[Row, int]]:
         return [(self._row, self._since)] if self._announced else []
 
     def following(self, known: int) -> int:
@@ -301,8 +307,9 @@ class TallyWindow(Window):
                 tally.leave(self._long.pop(which)[2])
                 self._lasting -= 1
 
-    def _enter(self, lo: int, number: int, hi: int, value: Value | None) -> None:
-        self._tally.enter(lo, hi, value, number if hi == OPEN else 0)
+    def _enter(self, lo: int, number: int, hi: int | None, value: Value | None) -> None:
+        is_standing, hi = hi is None, POS if hi is None else hi
+        self._tally.enter(lo, hi, value, number if is_standing else 0)
         for time in self._tally.turns(lo, hi):
             self._turn(time, _TURNS, 0)
         if lo == hi:
@@ -388,7 +395,7 @@ class FlowWindow(Window):
             if lo == hi:
                 came.append(value)
             else:
-                self._begin(lo, number, hi, value)
+                self._begin(lo, number, POS if hi is None else hi, value)
         if self._flowing and time > NEG:
             flow.move(1)
         for value in came:

@@ -47,14 +47,14 @@ def announces(shape: Shape) -> bool:
 
 
 def _sweeps(shape: Shape) -> bool:
-    """Whether a step takes announcements by going through time (`operators/standing/sweeping.py`)."""
+    """Whether a step takes notices only as far as all its ports are known."""
     if isinstance(shape, JoinShape):
         return len(shape.atoms) > 1
     return isinstance(shape, AntiJoinShape | ErodeShape)
 
 
 def _only_takes(step: Step) -> bool:
-    """Whether a step takes announcements but makes none. An unbounded ◇ into the past needs only the begin of a row. `until`
+    """Whether a step takes notices but makes none. An unbounded ◇ into the past needs only the begin of a row. `until`
     asks how far a row is known to hold when something comes on its right side."""
     shape = step.shape
     if step.loop is not None:
@@ -68,7 +68,7 @@ def _lasts(shape: Shape) -> bool:
 
 
 def _groups(shape: Shape) -> bool:
-    """Whether a step tells few rows of many, so that it takes announcements whoever takes its own."""
+    """Whether a step tells few rows of many, so that it takes notices whoever takes its own."""
     return isinstance(shape, AggregateShape | LatestShape | ThresholdShape)
 
 
@@ -123,7 +123,7 @@ class _Announcing:
             step = self.steps[name]
             is_fed = (
                 name in fed or step.loop is not None or isinstance(step.shape, LatchShape)
-            )  # whose facts may come again, as in what is open
+            )  # whose facts may come again, as in what stands
             beyond = reach - self.leads[name] if reach < POS else 0
             found[name] = Announced(beyond, self._slowest(step), is_fed)
         return found, frozenset(taking)
@@ -173,7 +173,7 @@ class _Announcing:
         return isinstance(shape, JoinShape) or (isinstance(shape, UnionShape) and shape.reach == 1)
 
     def _taken_by_loop(self, members: Sequence[Step]) -> set[Port]:
-        """The ports of a loop that take announcements. A loop whose announcements nobody takes announces nothing."""
+        """The ports of a loop that take notices. A loop whose notices nobody takes tells none."""
         if not any(step.id in self.reach and step.id in self.heard for step in members):
             for step in members:
                 self.reach.pop(step.id, None)
@@ -199,7 +199,7 @@ class _Announcing:
         return [port for port, name in feeds if name in self.reach and self._takes(step, port)]
 
     def _takes(self, step: Step, port: int) -> bool:
-        """Whether a port takes announcements of what feeds it."""
+        """Whether a port takes notices of what feeds it."""
         match step.shape:
             case UnionShape():
                 return True

@@ -5,7 +5,7 @@ down to the stream's predicates and the program's own facts. Names of variables,
 rules and what else the program has do not take part. A recursive component is hashed as one.
 
 A step has two hashes. Its **meaning** says what it computes. Its **form** says also how its state is laid out, for which the
-plan looks at who reads a step: announcements, sleep, `#`-facts in loops. A state can be taken over where forms agree; but a
+plan looks at who reads a step: notices, sleep, `#`-facts in loops. A state can be taken over where forms agree; but a
 union that tells less in advance, or again, than it did has to be filled anew (`bridges_less`).
 """
 

@@ -1,4 +1,4 @@
-"""Join where some of its atoms are told with announcements."""
+"""Join where rows of its atoms stand: it goes through time."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _NOW: Bounds = [NEG, POS]
 """The times of a row that holds now, for code that is written for rows with times."""
 
 
-class OpenJoin(Meeting):
-    """`M' ← M1 ∧ … ∧ Mn ∧ comparisons`, with announcements at its ports and in what it sends.
+class StandingJoin(Meeting):
+    """`M' ← M1 ∧ … ∧ Mn ∧ comparisons`, where its ports take notices, and it tells what follows by notices, too.
 
-    Intervals: those of `Join`, as far as all ports are known, which is as far as what is announced holds. A row of the head
-    is announced when the last of the rows that give it has begun, and taken back when one of them has ended. They meet by
+    Intervals: those of `Join`, as far as all ports are known, which is as far as what stands holds. A row of the head
+    begins to stand when the last of the rows that give it has begun, and ends when one of them has ended. They meet by
     the code of `Join`; an event is looked up once, when its time is reached. What facts give beyond that is told at once,
     too. State, beyond that of `Meeting`: hash indexes over the rows that hold now, and a `Join` of what is beyond, which
     gets nothing while one port has no facts beyond. Final: as far as all ports.
@@ -54,9 +54,7 @@ class OpenJoin(Meeting):
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         pattern = self._pattern[port]
-        events = [fact for fact in facts if fact[1] == fact[2]]
-        if len(events) < len(facts):
-            super().feed(port, [fact for fact in facts if fact[1] != fact[2]])
+        events = self.take_lasting(port, facts)
         if events:
             self.take_events(port, events if pattern is None else pattern(events))
         beyond = self.beyond(facts)

@@ -1,4 +1,4 @@
-"""Anti-join where one of its sides is told with announcements."""
+"""Anti-join where rows of its sides stand: it goes through time."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ POSITIVE, NEGATIVE = 0, 1
 _NOW: Bounds = []
 
 
-class OpenAntiJoin(Meeting):
-    """`M' ← M ∧ not N`, with announcements at its ports and in what it sends.
+class StandingAntiJoin(Meeting):
+    """`M' ← M ∧ not N`, where its ports take notices, and it tells what follows by notices, too.
 
     Intervals: those of `AntiJoin`, as far as both ports are known. Port 0 is M, port 1 is N; `key` and `match` as there. A
-    row of M is announced when it has begun and nothing speaks against it, and taken back when it has ended or something
-    does; an event of M is looked at once, when its time is reached. State, beyond that of `Meeting`: the rows of M that
-    hold now, by key. Final: as far as both ports.
+    row of M begins to stand when it has begun and nothing speaks against it, and ends when it has ended or something does;
+    an event of M is looked at once, when its time is reached. State, beyond that of `Meeting`: the rows of M that hold now,
+    by key. Final: as far as both ports.
     """
 
     __slots__ = ("_key", "_match", "_positive")
@@ -34,13 +34,10 @@ class OpenAntiJoin(Meeting):
         return fact[0] if port == POSITIVE else self._match(fact[0])
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        if port == POSITIVE:
-            events = [fact for fact in facts if fact[1] == fact[2]]
-            if len(events) < len(facts):
-                super().feed(port, [fact for fact in facts if fact[1] != fact[2]])
-            self.take_events(port, events)
-            return []
-        return super().feed(port, facts)
+        if port == NEGATIVE:
+            return super().feed(port, facts)
+        self.take_events(port, self.take_lasting(port, facts))
+        return []
 
     def meet(self, port: int, events: Sequence[Fact]) -> list[Fact]:
         negated, key_of = self.holding[NEGATIVE], self._key

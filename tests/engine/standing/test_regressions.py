@@ -1,0 +1,147 @@
+"""Wrong answers about what goes on holding that were found: each is told rightly now, alone and in batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tidelog
+from engine.running import plan_of, records, shown
+from engine.standing.test_programs import told
+from tidelog import Session
+from tidelog.plans.data.timeline import POS
+from tidelog.runtime.ports.interfaces import EmitMode
+
+WAYS: tuple[EmitMode, ...] = ("intervals", "final", "changes")
+
+CASES = {
+    "a latch that nobody takes announcements from, on rational time": (
+        "timeline rational. dev(k). q(X) :- diamondplus[0,4] a(X). alarm(X) :- not ack(X) since q(X), dev(X). output alarm.",
+        ["a(k)@10", "ack(k)@12", "b(k)@20"],
+        ["alarm(k)@[6,12]"],
+    ),
+    "two latches before a loop": (
+        "timeline integer. q1(X) :- diamondplus[1] on(X), not on(X). q2(X) :- not a(X) since q1(X). "
+        "q2(X) :- q2(Y), c(Y,X). output q2.",
+        ["on(k)@9", "a(j)@11", "a(k)@14", "a(j)@16"],
+        ["q2(k)@[8,14]"],
+    ),
+    "until over what has always held": (
+        "timeline integer. dev(k1). q1(X) :- dev(X), not a(X). q2(X) :- not b(X) until[0,5] q1(X).",
+        ["a(k3)@7"],
+        ["q1(k1)@(-inf,inf)", "q2(k1)@(-inf,inf)"],
+    ),
+    "an end that a step upstream had yet to tell when the stream ended": (
+        "timeline integer. boxplus[0,2] q0(X) :- not dev(X) since[1,inf) c(_,X). q1(X) :- not on(X) since[0,0] q0(X). "
+        "q1(X) :- not off(Y) since[0,0] c(Y,X), q1(Y). output q0. output q1.",
+        ["c(k2,k3)@[0,5]", "a(k2)@[12,17]"],
+        ["q0(k3)@[1,inf)", "q1(k3)@[1,inf)"],
+    ),
+    "since over what has always held": (
+        "timeline rational. dev(k1). q(X) :- not off(X) since(1,5) dev(X).",
+        ["off(k1)@9"],
+        ["q(k1)@(-inf,9]", "q(k1)@(10,inf)"],
+    ),
+    "a box in a head over what has always held, before a loop": (
+        "timeline integer. dev(k1). boxminus[2,2] q0(X) :- not a(X) since[2,inf) dev(X). q0(X) :- q0(Y), c(Y,X). output q0.",
+        ["a(k1)@0"],
+        ["q0(k1)@(-inf,-2]", "q0(k1)@[0,inf)"],
+    ),
+    "a loop behind a ◇ without an end, of which only the end of the stream tells all": (
+        "timeline integer. dev(k1). q0(X) :- a(X), not a(X). q1(X) :- dev(X), not q0(X). "
+        "q1(X) :- q0(X), not diamondplus[0,1] q0(X). q3(X) :- diamondminus q1(X), not q0(X). q3(X) :- q3(Y), c(Y,X). "
+        "output q3.",
+        ["a(k1)@0", "a(k1)@0"],
+        ["q3(k1)@(-inf,inf)"],
+    ),
+    "since whose left side has been true of its right side for ever": (
+        "timeline integer. h(X) :- p(X), not r(X). o(X) :- diamondminus[0,inf) h(X) since[0,inf) h(X). output o.",
+        ["p(a)@[1,2]", "r(a)@2"],
+        ["o(a)@[1,inf)"],
+    ),
+    "what ends together with a gap that `#`-facts bridge": (
+        "timeline integer. q0(X) :- diamondminus a(X), not a(X). q1(X) :- diamondminus q0(X), not a(X). "
+        "q1(X) :- not q0(X) until[0,1] q0(X). output q1.",
+        ["a(k1)@0", "a(k1)@2"],
+        ["q1(k1)@[0,inf)"],
+    ),
+}
+
+
+def maximal(text: str, facts: list[str], batch: int, emit: EmitMode, **options: Any) -> list[str]:
+    """What is told in a mode, as maximal intervals."""
+    plan = plan_of(text)
+    runs = told(plan, records(plan, facts), batch, emit, **options)
+    found = [(name, row, *bounds) for (name, row), ranges in runs.items() for bounds in ranges]
+    return sorted(shown(plan, found))
+
+
+@pytest.mark.parametrize("batch", [1, 1000])
+@pytest.mark.parametrize("lateness", [0, 4])
+@pytest.mark.parametrize(("text", "facts", "expected"), CASES.values(), ids=CASES)
+def test_what_goes_on_is_told_as_it_is(text: str, facts: list[str], expected: list[str], batch: int, lateness: int) -> None:
+    """The same in all modes: with its begin, with its end, and with nothing left of how the engine notes it."""
+    for emit in WAYS:
+        assert maximal(text, facts, batch, emit, lateness=lateness) == expected, emit
+
+
+@pytest.mark.parametrize("emit", WAYS)
+def test_a_watchdog_over_many_devices_knows_how_long_each_is_silent(emit: EmitMode) -> None:
+    """100 devices beat every 10 s until 119, one goes on: each is silent from 31 s behind its last beat on."""
+    devices = " ".join(f"device({number})." for number in range(100))
+    text = f"timeline integer. input beat(d). silent(D) :- device(D), not diamondminus[0,30] beat(D). {devices}"
+    beats = [(time, number) for time in range(160) for number in range(time % 10, 100, 10) if not number or time < 120]
+    last = {number: time for time, number in beats}
+    expected = [found for number in range(100) for found in (f"(-inf,{number % 10 - 1}]", f"[{last[number] + 31},inf)")]
+    found = maximal(text, [f"beat({number})@{time}" for time, number in beats], 1, emit)
+    assert sorted(found) == sorted(f"silent({i // 2})@{interval}" for i, interval in enumerate(expected))
+
+
+def test_what_a_restored_watchdog_has_to_look_at_is_where_it_was() -> None:
+    """A silence that a later beat has put off is no longer than it is, though the session was restored in between."""
+    plan = plan_of("timeline integer. input beat(d). silent(D) :- device(D), not diamondminus[0,30] beat(D). device(1).")
+    first, second = Session(plan, emit="final"), Session(plan, emit="final")
+    for time in (0, 10, 20):
+        first.push("beat", [1], time=time)
+    second.restore(first.snapshot())
+    for time in (30, 40):
+        second.push("beat", [1], time=time)
+    second.finish()
+    assert shown(plan, [*first.pull_records(), *second.pull_records()]) == ["silent(1)@(-inf,-1]", "silent(1)@[71,inf)"]
+
+
+def test_an_end_is_not_told_while_what_would_lengthen_it_may_come() -> None:
+    """On integers 10 and 11 touch: what is on until 10 may be switched on again at 11, and has then not ended."""
+    plan = plan_of("timeline integer. too_hot(M) :- not clear(M) since trip(M). output too_hot.")
+    facts = ["trip(m1)@3", "clear(m1)@10", "trip(m4)@11"]
+    for more, expected in (("trip(m1)@11", []), ("trip(m5)@12", ["too_hot(m1)@[3,10]"])):
+        session = Session(plan, emit="changes")
+        session.push_records(records(plan, [*facts, more]))
+        assert [text for text in map(str, session.pull()) if text.startswith("too_hot(m1)@[3,")] == expected
+
+
+ENDS = [
+    (
+        "o(X) :- a(X). o(X) :- diamondminus[50,60] b(X). output o.",
+        [("bon", 10), ("on", 20), ("off", 25)],
+        [(20, 25), (60, POS)],
+    ),
+    ("p(X) :- boxplus[1,1] a(X). output p.", [("on", 10), ("off", 11)], [(9, 10)]),
+    ("p(X) :- latest a(X) in [9]. output p.", [("on", 3)], [(3, POS)]),
+]
+
+
+@pytest.mark.parametrize(("rule", "events", "expected"), ENDS, ids=["union of two leads", "held nowhere", "no end"])
+def test_what_stands_begins_and_ends_where_it_holds(
+    rule: str, events: list[tuple[str, int]], expected: list[tuple[int, int]]
+) -> None:
+    """A begin that moves, a row that held nowhere, and one that never ends tell no time at which nothing holds."""
+    text = "timeline integer. input on(x). input off(x). input bon(x). input boff(x). "
+    text += "a(X) :- not off(X) since on(X). b(X) :- not boff(X) since bon(X). "
+    session = Session(tidelog.compile(text + rule), emit="final")
+    for name, time in events:
+        session.push_records([(name, ("k",), time, time)])
+        session.advance(time)
+    session.finish()
+    assert [(lo, hi) for _, _, lo, hi in session.pull_records()] == expected
