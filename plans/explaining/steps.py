@@ -10,6 +10,7 @@ from tidelog.plans.analysis.horizons.extent import reach_of
 from tidelog.plans.analysis.horizons.notation import decode_distance, decode_metric, operator_text
 from tidelog.plans.analysis.physical.shared_stores import SharedStore, shared_stores
 from tidelog.plans.data.timeline import format_interval, format_time
+from tidelog.plans.language.printing import format_predicate
 from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,
@@ -49,7 +50,7 @@ class StepView:
     """A step for people and programs.
 
     `operator` is union, dilate, erode, since, until, join, antijoin, latch, bind, move, stepped, tuples, latest,
-    aggregate, threshold, hold or told (piece by piece, for those who take no announcements); `parameters` says
+    aggregate, threshold, hold or told (piece by piece, for those who take no notices); `parameters` says
     what it computes (`diamondminus[0,2]`). `lead` is how far its frontier lies ahead of the watermark (below 0: behind),
     `reach` the longest gap that its `#`-facts cover, or None. `sleeps` names the input predicate whose absence puts it to
     sleep, or is empty; `spared` are the ports at which facts are kept from it while they can be of no use. `shared` is what
@@ -75,6 +76,15 @@ class StepView:
     def delay(self) -> Time:
         """How far the frontier lies behind the watermark."""
         return -self.lead if self.lead < 0 else Fraction(0)
+
+    def lines(self) -> list[str]:
+        """What a picture's box says of it: its id, what it computes, and for how long it waits."""
+        lines = [self.id, f"{self.operator} {self.parameters}".rstrip()]
+        if self.delay:
+            lines.append(f"delay {format_time(self.delay)}")
+        if self.reach is not None:
+            lines.append(f"#-facts over gaps of up to {format_time(self.reach)}")
+        return lines
 
 
 def views_of(plan: Plan) -> list[StepView]:
@@ -102,6 +112,13 @@ def _view_of(plan: Plan, step: Step, shared: Sequence[SharedStore]) -> StepView:
         shared=tuple(shared),
         fused=_PARTS_OF_LATCH if isinstance(shape, LatchShape) else (),
     )
+
+
+def feed_text(feed: Feed) -> str:
+    """What feeds a port: a step's id, `stream p`, `facts p`, `stream start`, `stream clock`, `stream arrivals`."""
+    if feed.kind in ("start", "clock", "arrivals"):
+        return f"stream {feed.kind}"
+    return feed.name if feed.kind == "step" else f"{feed.kind} {format_predicate(feed.name)}"
 
 
 def shared_text(store: SharedStore) -> str:

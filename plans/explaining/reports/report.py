@@ -17,6 +17,7 @@ from tidelog.plans.analysis.horizons.retention import PredicateRetention, StoreR
 from tidelog.plans.analysis.recursion.recursion import Recursion, recursions_of
 from tidelog.plans.analysis.recursion.strata import Strata, strata_of
 from tidelog.plans.data.timeline import format_time
+from tidelog.plans.explaining.reports.piecewise import Piecewise, piecewise
 from tidelog.plans.explaining.reports.pruned import PrunedRule, pruned_rules
 from tidelog.plans.explaining.reports.question_report import (
     QuestionReport,
@@ -48,6 +49,7 @@ class Analysis:
     strata: Strata
     recursions: tuple[Recursion, ...]
     pruned: tuple[PrunedRule, ...]
+    pieces: tuple[Piecewise, ...]
     growth: tuple[GrowthHint, ...]
     partitions: tuple[Partition, ...]
     stages: StagePlan
@@ -82,6 +84,7 @@ def analyse(plan: Plan, *, spacing: Fraction | None = None, step: Fraction | Non
         strata=strata_of(plan.normal),
         recursions=recursions_of(plan),
         pruned=pruned_rules(plan.program, plan.normal.kept, asked),
+        pieces=piecewise(plan),
         growth=growth_hints(plan),
         partitions=partitions_of(plan),
         stages=stages_of(plan),
@@ -112,6 +115,7 @@ def format_analysis(analysis: Analysis, objects: int | None = None) -> str:
         _section("strata", [f"{i}: {_names(names)}" for i, names in enumerate(analysis.strata, 1)]),
         _section("recursion", [_recursion(item) for item in analysis.recursions]),
         _section("pruned rules", [f"{item.rule}  ({item.why})" for item in analysis.pruned]),
+        _section("told in pieces", [line for item in analysis.pieces for line in item.lines()]) if analysis.pieces else (),
         _section("grows without end", [f"{item.why}; {item.help}  ({item.rule})" for item in analysis.growth]),
         _section("partition keys", [line for part in analysis.partitions for line in _partition(part)]),
         _section("stages", stage_lines(analysis.stages)),
@@ -232,6 +236,7 @@ def analysis_fields(analysis: Analysis, objects: int | None = None) -> dict[str,
         "strata": [list(names) for names in analysis.strata],
         "recursion": [_recursion_fields(item) for item in analysis.recursions],
         "pruned": [{"rule": item.rule, "why": item.why} for item in analysis.pruned],
+        "told_in_pieces": [{"what": item.what, "rules": list(item.rules)} for item in analysis.pieces],
         "growth": [{"step": item.step, "rule": item.rule, "why": item.why, "help": item.help} for item in analysis.growth],
         "partitions": [_partition_fields(part) for part in analysis.partitions],
         "staged": stage_fields(analysis.stages),
