@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, cast
 
+import anyio
 import httpx
 import pytest
 
+import tidelog
 from children import WAIT, child
 from tidelog.cli import main
+from tidelog.commands.streams.http import Served
 from web.serving import PROGRAM, fact
 
 COMMAND = [sys.executable, "-m", "tidelog", "run"]
@@ -38,7 +43,7 @@ def test_a_run_is_served_until_a_signal_ends_it(program: str) -> None:
         with httpx.Client(base_url=url, timeout=WAIT, trust_env=False) as client:
             assert client.post("/ingest", content=fact("a", 90, 1)).status_code == 202
             assert run.stdout.readline() == "hot(a)@1\n"
-            assert client.get("/ready").status_code == 200
+            assert client.get("/ready").status_code == 200  # an answer comes only once it runs
             assert 'program="plant"' in client.get("/metrics").text
             with client.stream("GET", "/events"):
                 run.send_signal(signal.SIGTERM)
@@ -60,6 +65,34 @@ def test_a_run_with_an_outbox_serves_it_beside_the_page(program: str, tmp_path: 
             assert client.get("/").headers["content-type"].startswith("text/html")
             run.send_signal(signal.SIGTERM)
             assert run.wait(WAIT) == 143
+
+
+class _Restoring:
+    """An engine as far as `/ready` asks for it: its state is restored once somebody says so."""
+
+    def __init__(self) -> None:
+        self.restored = anyio.Event()
+
+    async def wait_started(self) -> None:
+        await self.restored.wait()
+
+
+@pytest.mark.anyio
+async def test_a_run_is_ready_once_its_state_is_restored() -> None:
+    """Until then `/ready` answers 503, so that nobody takes what holds for all that holds."""
+    options = argparse.Namespace(
+        iso=False, sinks=[], backend="trio", tls_cert=None, tls_key=None, http="127.0.0.1:0", token_file=None
+    )
+    served, engine = Served(tidelog.compile(PROGRAM, name="plant.tide"), options), _Restoring()
+    async with (
+        served.beside(cast(Any, engine), is_durable=True),
+        httpx.AsyncClient(base_url=served.url, trust_env=False) as client,
+    ):
+        assert (await client.get("/ready")).status_code == 503
+        engine.restored.set()
+        with anyio.fail_after(WAIT):
+            while (await client.get("/ready")).status_code != 200:  # noqa: ASYNC110 - it is asked over HTTP
+                await anyio.sleep(0.01)
 
 
 @pytest.mark.parametrize(

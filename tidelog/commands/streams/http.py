@@ -6,7 +6,9 @@ import argparse
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import anyio
 
 from tidelog.commands.outcome import say
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
@@ -19,6 +21,7 @@ from tidelog.plans.plan.plan import Plan
 if TYPE_CHECKING:
     from tidelog.connectors.http.server import HttpServer
     from tidelog.connectors.http.watching.watch import Watch
+    from tidelog.runtime.running.runner import Runner
 
 
 def add_http_options(parser: argparse.ArgumentParser) -> None:
@@ -39,14 +42,24 @@ class Served:
         for spec in filter(is_outbox, options.sinks or ()):
             self._server.outboxes[name] = parse_outbox(spec).path
 
+    @property
+    def url(self) -> str:
+        """Where it is served."""
+        return self._server.url
+
     @asynccontextmanager
-    async def beside(self, engine: Any, *, is_durable: bool) -> AsyncIterator[None]:
-        """Serve as long as the engine runs; `is_durable` tells that it stores what it takes."""
+    async def beside(self, engine: Runner, *, is_durable: bool) -> AsyncIterator[None]:
+        """Serve as long as the engine runs, ready once its state is restored; `is_durable`: it stores what it takes."""
         self.watch.attach(engine, is_durable=is_durable)
-        async with self._server as server:
-            say(f"note: {server.url}")
-            self.watch.is_ready = True
+        async with self._server, anyio.create_task_group() as tasks:
+            say(f"note: {self.url}")
+            tasks.start_soon(self._wait_started, engine)
             yield
+            tasks.cancel_scope.cancel()
+
+    async def _wait_started(self, engine: Runner) -> None:
+        await engine.wait_started()
+        self.watch.is_ready = True
 
 
 def http_settings(options: argparse.Namespace, name: str) -> over_http.HttpSettings:

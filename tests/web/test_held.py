@@ -16,6 +16,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from children import WAIT, child
+from waiting import eventually
 from web.serving import serving
 from web.test_page import open_page
 
@@ -38,7 +39,7 @@ def facts(count: int) -> str:
 
 @contextmanager
 def run_in(folder: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A run with a state, and the address of its page."""
+    """A run with a state, and the address of its page, once the state is restored."""
     (folder / "plant.tide").write_text(PROGRAM)
     command = [sys.executable, "-m", "tidelog", "run", str(folder / "plant.tide"), "--http", "127.0.0.1:0"]
     command += ["--state", str(folder / "state"), "--emit", "changes", "--out", str(folder / "alarms.jsonl")]
@@ -48,7 +49,10 @@ def run_in(folder: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
         while "note: http://" not in said:
             assert said
             said = run.stderr.readline()
-        yield said.partition("note: ")[2].strip(), run
+        url = said.partition("note: ")[2].strip()
+        with httpx.Client(base_url=url, timeout=WAIT, trust_env=False) as client:
+            eventually(lambda: client.get("/ready").status_code == 200, process=run)
+        yield url, run
 
 
 @pytest.mark.slow
