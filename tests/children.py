@@ -36,18 +36,24 @@ def child(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[A
                 process.kill()
 
 
-def tidelog(*arguments: str, given: str = "", cwd: str | Path | None = None) -> subprocess.CompletedProcess[str]:
-    """What a command says that ends by itself. It runs here, on descriptors of its own: a process would cost much more."""
+def tidelog(
+    *arguments: str, given: str = "", cwd: str | Path | None = None, stdout: int | None = None, stderr: int | None = None
+) -> subprocess.CompletedProcess[str]:
+    """What a command says that ends by itself. It runs here, on descriptors of its own: a process would cost much more.
+
+    `stdout` and `stderr` are descriptors to write to, such as a terminal's; nothing is read from them.
+    """
     with ExitStack() as stack:
         standard_input = stack.enter_context(_pipe(given.encode()))
-        streams = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(2)]
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(2)]
+        outputs = [file.fileno() if other is None else other for file, other in zip(files, (stdout, stderr), strict=True)]
         stack.enter_context(chdir(cwd or "."))
-        for descriptor, instead in enumerate((standard_input, *(stream.fileno() for stream in streams))):
+        for descriptor, instead in enumerate((standard_input, *outputs)):
             stack.enter_context(_in_place_of(descriptor, instead))
         code = main(arguments)
         sys.stdout.flush()
         sys.stderr.flush()
-        said = [os.pread(stream.fileno(), os.fstat(stream.fileno()).st_size, 0).decode() for stream in streams]
+        said = [os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode() for file in files]
     return subprocess.CompletedProcess(list(arguments), code, *said)
 
 

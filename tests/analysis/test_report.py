@@ -164,3 +164,26 @@ def test_growth_names_since_where_the_rule_has_it() -> None:
     shown = format_analysis(analyse(tidelog.compile("a(S) :- not off(S) since on(S).")))
     assert "  `since` without an end keeps each row until its left side ends" in shown
     assert "`diamondminus[1,inf)` keeps each of its rows" not in shown
+
+
+PIECES = """timeline integer.
+input on(x). input off(x). input e(x).
+m(X) :- not off(X) since on(X).
+s(X, T) :- m(X)@T in [5].
+r(X) :- m(X), e(X).
+output s. output r.
+"""
+
+
+def test_it_says_who_is_told_in_pieces() -> None:
+    """A time as a value takes what goes on piece by piece; a join takes it as it begins and ends."""
+    analysis = analyse(tidelog.compile(PIECES))
+    assert [(item.what, item.rules) for item in analysis.pieces] == [("m", ("s(X, T) :- m(X)@T in [5].",))]
+    assert "told in pieces:\n  m: to s(X, T) :- m(X)@T in [5].\n" in format_analysis(analysis)
+    assert analysis_fields(analysis)["told_in_pieces"] == [{"what": "m", "rules": ["s(X, T) :- m(X)@T in [5]."]}]
+
+
+def test_nothing_is_said_where_nothing_is_told_in_pieces() -> None:
+    analysis = analyse(tidelog.compile(PIECES.replace("s(X, T) :- m(X)@T in [5].", "s(X, 1) :- m(X).")))
+    assert analysis.pieces == ()
+    assert "in pieces" not in format_analysis(analysis)

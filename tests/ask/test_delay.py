@@ -17,9 +17,8 @@ from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.explaining.text import explain
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.emission.emission import EmitMode
 from tidelog.runtime.intake.intake import MOST_POINTS, Intake
-from tidelog.runtime.ports.interfaces import Batch, Rejected
+from tidelog.runtime.ports.interfaces import Batch, EmitMode, Rejected
 
 INPUTS = "timeline integer. input a(x){}. input b(x){}. input c(x). "
 PROGRAMS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from engine.test_aggregates_equal_oracle import HELD_ON_RATIONALS
+from engine.programs.test_aggregates_equal_oracle import HELD_ON_RATIONALS
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.__main__ import main
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +47,11 @@ def test_the_benchmarks_run_over_few_facts() -> None:
 
 
 @pytest.mark.parametrize("arguments", [("--smoke",), ("--full",), ("--lars", "--batch"), ("--batch", "--full", "--smoke")])
-def test_options_that_do_not_go_together_are_refused(arguments: tuple[str, ...]) -> None:
+def test_options_that_do_not_go_together_are_refused(
+    arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Each is a mistake in usage."""
-    assert python("-m", "benchmarks", *arguments).returncode == 2
+    monkeypatch.setattr(sys, "argv", ["benchmarks", *arguments])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert "usage: python -m benchmarks" in capsys.readouterr().err

@@ -8,13 +8,13 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from children import WAIT, child
 from tidelog.cli import main
+from waiting import computed, eventually
 
 TIDELOG = [sys.executable, "-m", "tidelog"]
 
@@ -504,7 +504,7 @@ def test_signals_end_it_cleanly(here: Here, number: signal.Signals, code: int) -
     """In the middle of its rounds: the signal's exit code, one line that says so, no traceback."""
     here.write(ENDLESS, MANY)
     with child([*TIDELOG, "materialise", "p.tide", "facts.txt"], stdout=-1, stderr=-1, text=True) as process:
-        time.sleep(2)
+        eventually(lambda: computed(process) > 1.5, process=process)
         process.send_signal(number)
         out, error = process.communicate(timeout=WAIT)
     assert (out, process.returncode) == ("", code)

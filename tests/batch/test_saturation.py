@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from batch.materialising import STRATEGIES, loaded, records, shown
-from tidelog.plans.data.repeating import format_repeating
+from tidelog.plans.data.facts import format_record
+from tidelog.plans.data.repeating import Repeating
+from tidelog.plans.data.timeline import Timeline, format_time
 from tidelog.plans.diagnostics.errors import EndlessError, MethodError
 from tidelog.runtime.batch import materialisation, sight
 from tidelog.runtime.batch.folding import fold
@@ -30,8 +32,14 @@ def saturated(program: str, facts: Sequence[str]) -> list[str]:
 
 
 def lines(done: Materialisation) -> list[str]:
-    repeating = [format_repeating(fact, done.plan.timeline).replace("  %", " %") for fact in done.repeating()]
-    return sorted([*shown(done), *repeating])
+    return sorted([*shown(done), *(_repeating(fact, done.plan.timeline) for fact in done.repeating())])
+
+
+def _repeating(fact: Repeating, timeline: Timeline) -> str:
+    """A fact with how it goes on."""
+    way = "after" if fact.period > 0 else "before"
+    period = format_time(timeline.decode_point(abs(fact.period)))
+    return f"{format_record((fact.predicate, fact.row, fact.lo, fact.hi), timeline)} % and every {period} {way} it, for ever"
 
 
 def test_components_have_periods_of_their_own() -> None:

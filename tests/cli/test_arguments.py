@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from children import tidelog
 from tidelog.cli import COMMANDS, command_line
 from tidelog.commands.arguments import Parser
-
-TIDELOG = [sys.executable, "-m", "tidelog"]
 
 
 def parsers(parser: Parser) -> Iterator[Parser]:
@@ -93,7 +89,7 @@ def test_options_may_stand_between_arguments() -> None:
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["spark", "run", "--help"], ["--version"]])
 def test_help_goes_to_standard_output(arguments: list[str]) -> None:
     """And is no error."""
-    done = subprocess.run([*TIDELOG, *arguments], capture_output=True, text=True, check=False)
+    done = tidelog(*arguments)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("usage: tidelog" if "--help" in arguments else "tidelog ")
 
@@ -107,12 +103,15 @@ def test_help_goes_to_standard_output(arguments: list[str]) -> None:
         ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
     ],
 )
-def test_colours_are_asked_for_and_forbidden(settings: dict[str, str], is_coloured: bool, tmp_path: Path) -> None:
+def test_colours_are_asked_for_and_forbidden(
+    settings: dict[str, str], is_coloured: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """NO_COLOR and FORCE_COLOR, for the diagnostics of a program, without a terminal."""
     (tmp_path / "p.tide").write_text("p(X, Y) :- q(X).\n")
-    environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
-    done = subprocess.run(
-        [*TIDELOG, "check", "p.tide"], capture_output=True, text=True, cwd=tmp_path, check=False, env=environment | settings
-    )
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    done = tidelog("check", "p.tide", cwd=tmp_path)
     assert done.returncode == 1
     assert ("\x1b[" in done.stderr) == is_coloured

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from children import WAIT, child, tidelog
+from waiting import eventually
 
 TIDELOG = [sys.executable, "-m", "tidelog"]
 ALARM = "timeline integer, unit 1 s.\ninput hot(pump).\nalarm(X) :- boxminus[0,2] hot(X).\n"
@@ -322,8 +323,7 @@ def test_a_signal_ends_a_run_that_nobody_listens_to(alarm: str, tmp_path: Path) 
         assert process.stderr is not None
         process.stdin.write(FACTS)
         process.stdin.flush()
-        while not socket.exists():
-            time.sleep(0.01)
+        eventually(socket.exists, process=process)
         process.send_signal(signal.SIGTERM)
         assert process.wait(WAIT) == 143
         assert "not all answers were taken" in process.stderr.read()

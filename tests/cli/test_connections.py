@@ -12,13 +12,14 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 import pytest
 
 from children import WAIT
+from waiting import eventually
 
 TIDELOG = [sys.executable, "-m", "tidelog"]
 BACKENDS = pytest.mark.parametrize("backend", ["trio", "asyncio"])
@@ -55,12 +56,15 @@ def running(*arguments: str, descriptors: int | None = None) -> Iterator[subproc
 
 def connect(stack: ExitStack, port: int, process: subprocess.Popen[str]) -> socket.socket:
     """A client of a listener that is about to listen."""
-    while True:
-        try:
-            return stack.enter_context(socket.create_connection(("127.0.0.1", port), WAIT))
-        except ConnectionRefusedError:
-            assert process.poll() is None
-            select.select([], [], [], 0.05)
+
+    def connection() -> socket.socket | None:
+        with suppress(ConnectionRefusedError):
+            return socket.create_connection(("127.0.0.1", port), WAIT)
+        return None
+
+    found = eventually(connection, process=process)
+    assert found is not None
+    return stack.enter_context(found)
 
 
 def next_line(stream: IO[str] | None) -> str:

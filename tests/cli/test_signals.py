@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import signal
 import socket
 import struct
 import subprocess
 import sys
 import termios
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +26,7 @@ from _pytest.mark import ParameterSet
 
 from children import WAIT
 from tidelog.commands import signals
+from waiting import computed, eventually
 
 TIDELOG = [sys.executable, "-m", "tidelog"]
 PATIENCE = WAIT
@@ -48,29 +49,30 @@ class Child:
     process: subprocess.Popen[str]
 
     def computed(self) -> float:
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return computed(self.process)
 
     def wait_until(self, is_there: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not is_there():
-            assert self.process.poll() is None, self.process.communicate()
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        eventually(is_there, process=self.process)
+
+    def has_taken_signal(self) -> bool:
+        """Whether the handler of a first signal has run, which lets an alarm go off, or has ended the process."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", status, re.MULTILINE)
+        return "\nState:\tZ" in status or (caught is not None and bool(int(caught[1], 16) >> signal.SIGALRM - 1 & 1))
 
     def send(self, number: int) -> tuple[int, str]:
         """Send one signal; returns the exit code, and what was said. It computes no longer than `SOON` then."""
         before = self.computed()
         self.process.send_signal(number)
-        deadline = time.monotonic() + PATIENCE
         used = before
-        while self.process.poll() is None:
-            assert time.monotonic() < deadline, "the signal was ignored"
-            try:
+
+        def has_ended() -> bool:
+            nonlocal used
+            if self.process.poll() is None:
                 used = self.computed()
-            except (OSError, IndexError):
-                break
-            time.sleep(0.01)
+            return self.process.returncode is not None
+
+        eventually(has_ended)
         assert used - before < SOON
         assert self.process.stderr is not None
         return self.process.wait(PATIENCE), self.process.stderr.read()
@@ -156,7 +158,7 @@ def test_a_second_signal_ends_it_at_once(here: Path, command: tuple[str, ...]) -
     with started(*command, cwd=here) as child:
         child.wait_until(lambda: child.computed() > 1.5)
         child.process.send_signal(signal.SIGTERM)
-        time.sleep(0.1)
+        eventually(child.has_taken_signal)
         ended, _ = child.send(signal.SIGINT)
     assert ended in ({130} if command == RUN else {130, 143})
 
@@ -179,7 +181,7 @@ def test_a_signal_ends_an_outbox_run_that_is_busy(here: Path) -> None:
 @pytest.mark.parametrize("backend", ["trio", in_long("asyncio")])
 def test_a_signal_ends_a_run_whose_reader_does_not_read(here: Path, backend: str) -> None:
     """A pipe that is full holds nothing up, and it is said that answers were not taken."""
-    (here / "p.tide").write_text("timeline integer.\nq(X,Y) :- p(X), p(Y).\n")
+    (here / "p.tide").write_text("timeline integer.\nq(X,Y) :- p(X), p(Y), X < 100.\n")
     with started("run", "p.tide", "--in", "p.txt", "--backend", backend, cwd=here, stdout=subprocess.PIPE) as child:
         assert child.process.stdout is not None
         fd = child.process.stdout.fileno()
@@ -230,8 +232,9 @@ def test_a_signal_ends_the_reading_of_a_program(here: Path, command: str) -> Non
     os.mkfifo(here / "pipe.tide")
     with started(command, "pipe.tide", cwd=here) as child:
         writer: list[int] = []
-        child.wait_until(lambda: _opened(here / "pipe.tide", writer))  # by then the command waits for what is written
-        time.sleep(0.2)
+        child.wait_until(lambda: _opened(here / "pipe.tide", writer))
+        os.write(writer[0], b"q(X) :- ")
+        child.wait_until(lambda: _waiting(writer[0]) == 0)  # it has been read, and the command waits for more
         assert child.send(signal.SIGINT)[0] == 130
         os.close(writer[0])
 

@@ -6,15 +6,18 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
-from children import WAIT
+from children import WAIT, tidelog
 
 TIDELOG = [sys.executable, "-m", "tidelog"]
 STEERING = "a\x1b]0;owned\x07\u202e\u2028\u200b\x9b2J"
+Run = Callable[..., Any]
 SHOWN = r"a\x1b]0;owned\x07\u202e\u2028\u200b\x9b2J"
 
 
@@ -28,36 +31,29 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def on_terminal(stream: Literal["stdout", "stderr"], arguments: list[str], cwd: Path, **settings: str) -> str:
-    """What a terminal is sent that is standard output, or standard error, of a command."""
+def on_terminal(stream: Literal["stdout", "stderr"], arguments: list[str], cwd: Path, run: Run = tidelog) -> str:
+    """What a terminal is sent that is standard output, or standard error, of a command: a few lines, which it buffers."""
     leader, follower = pty.openpty()
-    other = "stderr" if stream == "stdout" else "stdout"
-    environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
-    with subprocess.Popen(
-        [*TIDELOG, *arguments],
-        stdin=subprocess.DEVNULL,
-        cwd=cwd,
-        env=environment | settings,
-        **{stream: follower, other: subprocess.DEVNULL},  # type: ignore[call-overload]
-    ) as process:
-        os.close(follower)
+    with open(leader, "rb", buffering=0) as terminal:
+        with open(follower, "wb", buffering=0):
+            run(*arguments, cwd=cwd, **{stream: follower})
         shown = b""
-        while True:
-            try:
-                piece = os.read(leader, 4096)
-            except OSError:  # the other side is closed
-                break
-            if not piece:
-                break
-            shown += piece
-        process.wait(WAIT)
-    os.close(leader)
+        with suppress(OSError):  # the other side is closed
+            while piece := terminal.read(4096):
+                shown += piece
     return shown.decode().replace("\r\n", "\n")
 
 
-def piped(arguments: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([*TIDELOG, *arguments], capture_output=True, cwd=cwd, check=False, timeout=WAIT)
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+def process(*arguments: str, cwd: Path, stdout: int = subprocess.DEVNULL, stderr: int = subprocess.DEVNULL) -> None:
+    """The same as `children.tidelog`, in a process of its own."""
+    subprocess.run([*TIDELOG, *arguments], cwd=cwd, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, check=True)
+
+
+@pytest.fixture(autouse=True)
+def usual_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Colours as on a terminal, whatever the tests were started with."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
 
 
 # --- terminals ----------------------------------------------------------------------------------------------------------
@@ -74,13 +70,13 @@ def piped(arguments: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
 )
 def test_facts_are_exact_in_a_pipe_and_visible_on_a_terminal(folder: Path, arguments: list[str]) -> None:
     """The same answer: byte for byte where it is data, with escapes where it is looked at."""
-    assert f'seen("{STEERING}")@1\n' in piped(arguments, folder).stdout
+    assert f'seen("{STEERING}")@1\n' in tidelog(*arguments, cwd=folder).stdout
     assert f'seen("{SHOWN}")@1\n' in on_terminal("stdout", arguments, folder)
 
 
 def test_json_lines_on_a_terminal(folder: Path) -> None:
-    """JSON escapes some of it by itself; what it leaves is escaped, too."""
-    shown = on_terminal("stdout", ["run", "p.tide", "--in", "facts.txt"], folder)
+    """JSON escapes some of it by itself; what it leaves is escaped, too. So it is in a process of its own."""
+    shown = on_terminal("stdout", ["run", "p.tide", "--in", "facts.txt"], folder, process)
     assert shown == '{"predicate":"seen","args":["a\\u001b]0;owned\\u0007\\u202e\\u2028\\u200b\\x9b2J"],"time":1}\n'
 
 
@@ -89,7 +85,7 @@ def test_a_program_that_is_explained_on_a_terminal(tmp_path: Path, stage: str) -
     """Constants in what `explain` prints."""
     (tmp_path / "q.tide").write_text('seen(X) :- hot(X, "\u202e").\n')
     arguments = ["explain", "q.tide", "--stage", stage]
-    assert "\u202e" in piped(arguments, tmp_path).stdout
+    assert "\u202e" in tidelog(*arguments, cwd=tmp_path).stdout
     shown = on_terminal("stdout", arguments, tmp_path)
     assert r"\u202e" in shown
     assert "\u202e" not in shown
@@ -108,19 +104,22 @@ def test_a_program_that_is_explained_on_a_terminal(tmp_path: Path, stage: str) -
         (["run", "p.tide", "--in", f"unix://{STEERING}"], SHOWN),
     ],
 )
-def test_what_is_said_is_visible_everywhere(folder: Path, arguments: list[str], said: str) -> None:
+def test_what_is_said_is_visible_everywhere(
+    folder: Path, arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Violations, dead letters, names of files, options: on a terminal, and in a log that is read on one later."""
     (folder / "clash.txt").write_text(f'hot("{STEERING}")@1\ncold("{STEERING}")@1\n')
     (folder / "letters.txt").write_text(f"nonsense {STEERING}\n")
     (folder / f"{STEERING}.tide").write_text("seen(X :- hot(X).\n")
-    for shown in (piped(arguments, folder).stderr, on_terminal("stderr", arguments, folder, NO_COLOR="1")):
+    monkeypatch.setenv("NO_COLOR", "1")
+    for shown in (tidelog(*arguments, cwd=folder).stderr, on_terminal("stderr", arguments, folder)):
         assert said in shown
         assert all(c.isprintable() or c in "\r\n" for c in shown)
 
 
 def test_a_message_is_one_line(folder: Path) -> None:
     """A name with a line end begins no line that looks like another message."""
-    said = piped(["run", "p.tide", "--in", "x\ntidelog: all is well"], folder).stderr
+    said = tidelog("run", "p.tide", "--in", "x\ntidelog: all is well", cwd=folder).stderr
     assert said == "tidelog: error: cannot read `x\\ntidelog: all is well`: No such file or directory\n"
 
 
@@ -137,18 +136,23 @@ def test_what_is_logged_is_said_alike(folder: Path) -> None:
 
 def test_carets_stand_below_what_is_shown(folder: Path) -> None:
     """Characters that are shown as escapes take the place of all their signs."""
-    lines = piped(["check", "bad.tide"], folder).stderr.splitlines()
+    lines = tidelog("check", "bad.tide", cwd=folder).stderr.splitlines()
     shown = next(line for line in lines if line.startswith("2 |"))
     assert shown == r'2 | seen("a\u202eb", Y) :- hot("\x9b2J").'
     assert lines[lines.index(shown) + 1].index("^") == shown.index("Y")
 
 
-def test_colours_on_a_terminal(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("settings", "has_some"),
+    [({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
+)
+def test_colours_on_a_terminal(
+    folder: Path, settings: dict[str, str], has_some: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """There are some, but with NO_COLOR, and on a terminal that has none."""
-    arguments = ["check", "bad.tide"]
-    assert "\x1b[1m" in on_terminal("stderr", arguments, folder, TERM="xterm")
-    assert "\x1b" not in on_terminal("stderr", arguments, folder, TERM="xterm", NO_COLOR="1")
-    assert "\x1b" not in on_terminal("stderr", arguments, folder, TERM="dumb")
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    assert ("\x1b[1m" in on_terminal("stderr", ["check", "bad.tide"], folder)) == has_some
 
 
 # --- readers that have gone ---------------------------------------------------------------------------------------------

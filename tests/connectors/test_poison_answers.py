@@ -206,7 +206,7 @@ GOOD_NAMES = [str(row[0]) for _, row, _, _ in GOOD]
 @ONE_LOOP
 @pytest.mark.parametrize(
     ("poison", "reason"),
-    [(ODD, "cannot be encoded"), (("hot", ("poison", "warm"), 3, 3), "field `celsius` is declared as number, got warm")],
+    [(ODD, "cannot be encoded"), (("hot", ("poison", "warm"), 3, 3), 'field `celsius` is declared as number, got "warm"')],
 )
 async def test_a_table_leaves_out_what_does_not_fit_it(tmp_path: Path, poison: Record, reason: str) -> None:
     """What cannot be written, and what is not as the program declares it, costs no other row of the table."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import cycle
 
 import pytest
 from batch.materialising import plan_of, records
@@ -69,18 +70,31 @@ def rules_of(line: Line) -> list[tuple[str, str]]:
 
 def each_of(table: Sequence[Line]) -> pytest.MarkDecorator:
     """Run a test with each line of a table; its text is its name."""
-    return pytest.mark.parametrize("line", table, ids=[f"{rule} {facts}" for rule, facts, _ in table])
+    return pytest.mark.parametrize("line", table, ids=map(name_of, table))
 
 
-@pytest.mark.parametrize("method", METHODS)
-@each_of(DENSE)
+def by_each_method(table: Sequence[Line]) -> pytest.MarkDecorator:
+    """Run a test with each line of a table by each method; `make test` leaves automata and LTL out by turns."""
+    ways = [
+        pytest.param(line, method, id=f"{name_of(line)} {method}", marks=[pytest.mark.long] * (method == left_out))
+        for line, left_out in zip(table, cycle(("ltl", "automata")), strict=False)
+        for method in METHODS
+    ]
+    return pytest.mark.parametrize(("line", "method"), ways)
+
+
+def name_of(line: Line) -> str:
+    rule, facts, _ = line
+    return f"{rule} {facts}"
+
+
+@by_each_method(DENSE)
 def test_on_dense_time(line: Line, method: Method) -> None:
     """Points, gaps and stretches follow exactly where Table 1 says, by each method."""
     check(line, "", ASKED, method)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@each_of(INTEGER)
+@by_each_method(INTEGER)
 def test_on_integers(line: Line, method: Method) -> None:
     """An open end leaves out one integer, of the operator's interval and of what is asked."""
     check(line, "timeline integer. ", ASKED_ON_INTEGERS, method)

@@ -7,8 +7,8 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable
+from itertools import count
 from typing import NoReturn
 
 import pytest
@@ -20,7 +20,7 @@ from tidelog.runtime.batch.decisions.race import Finish, can_race, race
 
 def forever() -> NoReturn:
     while True:
-        time.sleep(0.01)
+        signal.pause()
 
 
 def failing(error: BaseException) -> Callable[[], str]:
@@ -68,14 +68,23 @@ def test_the_first_answer_wins_and_the_other_is_ended_at_once() -> None:
         (SystemExit(3), "its process was ended from outside, perhaps for want of memory"),
     ],
 )
-def test_a_failure_leaves_it_to_the_other(error: BaseException, reason: str) -> None:
+def test_a_failure_leaves_it_to_the_other(error: BaseException, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever fails first: the other goes on, and its answer counts; the reason is kept."""
+    monkeypatch.setattr("tidelog.runtime.batch.decisions.race.POLL_SECONDS", 0.01)
+    reader, writer = os.pipe()
+    looks = count()
 
     def slower() -> str:
-        time.sleep(0.2)
+        os.read(reader, 1)
         return "yes"
 
-    assert race({"broken": failing(error), "slower": slower}) == Finish("slower", "yes", {"broken": reason})
+    def look() -> None:
+        """Once one has ended, what it said is read in the look behind that, and that it has ended in the next."""
+        if os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT | os.WNOHANG) and next(looks) == 2:
+            os.write(writer, b"!")
+
+    with open(reader, "rb"), open(writer, "wb"):
+        assert race({"broken": failing(error), "slower": slower}, look) == Finish("slower", "yes", {"broken": reason})
 
 
 def test_all_have_failed() -> None:
@@ -117,15 +126,14 @@ def test_what_goes_on_in_a_worker_stays_there(capfd: pytest.CaptureFixture[str])
 
 
 def test_it_tells_that_it_waits() -> None:
-    """A few times a second, for who shows it."""
-    calls: list[float] = []
+    """Again and again, for who shows it."""
+    reader, writer = os.pipe()
 
     def slow() -> str:
-        time.sleep(0.7)
-        return "done"
+        return str(len(os.read(reader, 1) + os.read(reader, 1)))
 
-    assert race({"slow": slow}, lambda: calls.append(time.monotonic())).answer == "done"
-    assert len(calls) >= 2
+    with open(reader, "rb"), open(writer, "wb"):
+        assert race({"slow": slow}, lambda: os.write(writer, b"!")).answer == "2"
 
 
 def test_whatever_is_raised_while_it_waits_leaves_no_process() -> None:
@@ -177,7 +185,7 @@ def test_no_fork_beside_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 RACING = """
-import os, time
+import os, signal
 from tidelog.commands.signals import stopped_by_signals
 from tidelog.runtime.batch.decisions.race import race
 from tidelog.plans.diagnostics.stopping import Stopped
@@ -190,7 +198,7 @@ def busy():
 def asleep():
     os.write(1, b".")
     while True:
-        time.sleep(1000)
+        signal.pause()
 
 try:
     with stopped_by_signals():

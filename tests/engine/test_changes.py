@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from drawing import drawn
 from engine.running import BACKENDS, engine_answers, plan_of, records, session_answers, shown
-from engine.test_engine_equals_session import dealt
+from engine.runs.test_engine_equals_session import dealt
 from engine.test_session_equals_oracle import FRAGMENTS, compiled, show, unfused, until
 from oracle.agreement import differences, records_of, runs_of
 from oracle.programs import EVERYTHING, NON_RECURSIVE, programs, shuffled_within, streams
 from tidelog import Change, Session
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import Fact, Record, format_atom
 from tidelog.plans.data.timeline import NEG, POS
@@ -257,7 +258,8 @@ class _Watched(Changes):
         self._facts: list[Record] = []
         self._told: Counter[Record] = Counter()
 
-    def receive(self, predicate: str, facts: Sequence[Fact], frontier: int) -> list[Record]:
+    def receive(self, predicate: str, facts: Sequence[Fact], frontier: int, notices: Notices | None = None) -> list[Record]:
+        assert notices is None
         told = super().receive(predicate, facts, frontier)
         self._facts += [(predicate, *fact) for fact in facts]
         self._told.update(told)

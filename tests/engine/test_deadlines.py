@@ -22,6 +22,7 @@ from oracle.lars_programs import EVERY_FORM, lars_programs, lars_streams
 from oracle.programs import EVERYTHING, programs, shuffled_within, streams
 from tidelog import Session
 from tidelog.operators.operator import Operator, shift
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.language.parser import parse
@@ -495,10 +496,12 @@ class Calls:
         self.calls = self.facts = 0
         receive = Operator.receive
 
-        def counted(operator: Operator, port: int, facts: Sequence[Fact], frontier: int) -> list[Fact]:
+        def counted(
+            operator: Operator, port: int, facts: Sequence[Fact], frontier: int, notices: Notices | None = None
+        ) -> list[Fact]:
             self.calls += 1
             self.facts += len(facts)
-            return receive(operator, port, facts, frontier)
+            return receive(operator, port, facts, frontier, notices)
 
         advance = Operator.advance
 

@@ -35,7 +35,7 @@ from tidelog.plans.diagnostics.errors import ProgramError
 from tidelog.plans.language.printing import format_program
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.syntax import Program
-from tidelog.runtime.emission.emission import EmitMode
+from tidelog.runtime.ports.interfaces import EmitMode
 
 pytestmark = pytest.mark.slow
 

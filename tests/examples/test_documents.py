@@ -9,11 +9,15 @@ from examples.documents import DOCUMENTS, ROOT, blocks_of, run_document
 
 SLOWEST = (
     "docs/reference/asking.md",
+    "docs/howto/corrections.md",
     "docs/howto/frames.md",
+    "docs/howto/gateway.md",
     "docs/howto/restart.md",
+    "docs/howto/spark.md",
     "docs/reference/aggregates.md",
     "docs/reference/batch.md",
     "docs/reference/data.md",
+    "docs/reference/gateway.md",
     "docs/reference/language.md",
     "docs/reference/operations.md",
     "docs/reference/testing.md",

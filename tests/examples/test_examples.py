@@ -16,6 +16,7 @@ import pytest
 
 import tidelog
 from children import WAIT, child
+from children import tidelog as tidelog_here
 from examples.documents import ROOT, run_command
 
 EXAMPLES = ROOT / "examples"
@@ -24,9 +25,14 @@ PROGRAMS = sorted(str(path.relative_to(EXAMPLES)) for path in EXAMPLES.rglob("*.
 
 def tide(*arguments: str) -> list[str]:
     """The lines that a command prints, sorted."""
-    command = [sys.executable, "-m", "tidelog", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return sorted(done.stdout.splitlines())
+    return sorted(printed(*arguments))
+
+
+def printed(*arguments: str) -> list[str]:
+    """The lines that a command prints, in their order; it ends well."""
+    done = tidelog_here(*arguments, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -157,9 +163,7 @@ def test_temperatures_are_the_same_for_the_same_seed() -> None:
 
 def asked(*arguments: str) -> list[dict[str, object]]:
     """What `tidelog ask` prints, line by line."""
-    command = [sys.executable, "-m", "tidelog", "ask", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in printed("ask", *arguments)]
 
 
 def test_turbines_have_the_malfunctions_of_the_paper() -> None:

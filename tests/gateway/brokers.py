@@ -6,12 +6,12 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from children import WAIT
+from waiting import eventually
 
 PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
 
@@ -50,13 +50,7 @@ class Broker:
     def start(self) -> None:
         """Start it, and wait until it listens."""
         self._process = subprocess.Popen([mosquitto(), "-c", str(self._config)], stderr=subprocess.DEVNULL)
-        until = time.monotonic() + WAIT
-        while time.monotonic() < until:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.02)
-        raise TimeoutError("the broker does not listen")
+        eventually(self._listens, process=self._process)
 
     def stop(self) -> None:
         """End it in order, so that it has stored all that it has acknowledged."""
@@ -65,6 +59,10 @@ class Broker:
     def kill(self) -> None:
         """End it at once."""
         self._end(lambda process: process.kill())
+
+    def _listens(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def _end(self, how: object) -> None:
         if self._process is not None:

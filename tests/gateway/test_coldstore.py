@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 from brokers import broker, free_port
 from children import WAIT
 from tidelog.cli import main
+from waiting import eventually
 
 FOLDER = Path(__file__).parents[2] / "examples/coldstore"
 TIDELOG = [sys.executable, "-m", "tidelog"]
@@ -47,16 +47,13 @@ def test_an_hour_of_the_plant(tmp_path: Path) -> None:
         hearing.loop_start()
         with subprocess.Popen([*TIDELOG, "gateway", str(tmp_path / "coldstore.toml")]) as gateway:
             try:
-                until = time.monotonic() + WAIT
-                while not alive:
-                    assert time.monotonic() < until and gateway.poll() is None
-                    time.sleep(0.05)
-                time.sleep(0.5)
+                eventually(lambda: alive, process=gateway)
                 command = [sys.executable, str(FOLDER / "simulate.py"), "--port", str(running.port), "--speed", "0"]
                 subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-                while not any(topic.endswith("door_open") and told["state"] == "ended" for topic, told in alarms):
-                    assert time.monotonic() < until and gateway.poll() is None
-                    time.sleep(0.05)
+                eventually(
+                    lambda: any(topic.endswith("door_open") and told["state"] == "ended" for topic, told in alarms),
+                    process=gateway,
+                )
             finally:
                 gateway.send_signal(signal.SIGTERM)
                 gateway.wait(WAIT)

@@ -12,6 +12,8 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from paho.mqtt.properties import Properties
 
 from brokers import Broker, broker, free_port
 from children import WAIT
+from waiting import eventually
 from wires import Wire
 
 PROGRAM = """timeline integer, unit 1 ms.
@@ -168,13 +171,6 @@ def gateway_of(file: Path) -> Child:
     return Child("-m", "tidelog", "gateway", str(file))
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    until = time.monotonic() + WAIT
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.02)
-
-
 def publish(client: Client, first: int, last: int) -> None:
     """Messages of which each is an alarm; all of them are at the broker when this returns."""
     told = [client.publish(f"plant/m{n % 5}/temp", json.dumps({"celsius": 85, "n": n}), 1) for n in range(first, last)]
@@ -195,23 +191,18 @@ def test_a_gateway_that_is_killed_loses_nothing(tmp_path: Path) -> None:
         sender.loop_start()
         gateway.start()
         try:
-            number = 0
-            while not receiver.numbers:  # the first messages come before the gateway has subscribed
-                publish(sender, number, number + 1)
-                number += 1
-                time.sleep(0.1)
-            begun = min(receiver.numbers)
-            chance = random.Random(int(os.environ.get("SEED", "1")))
+            begun, number = first_of(sender, lambda: receiver.numbers)
+            random_time = chance()
             for _ in range(KILLS):
                 publish(sender, number, number + 100)
                 number += 100
-                time.sleep(chance.uniform(0, 0.3))
+                live(random_time, 0.3)
                 assert gateway.end(signal.SIGKILL) == -signal.SIGKILL
                 publish(sender, number, number + 50)
                 number += 50
                 gateway.start()
             expected = list(range(begun, number))
-            wait_until(lambda: set(expected) <= set(receiver.numbers))
+            eventually(lambda: set(expected) <= set(receiver.numbers))
             assert sorted(receiver.numbers) == expected
             assert gateway.end(signal.SIGTERM) == 128 + signal.SIGTERM
         finally:
@@ -248,19 +239,39 @@ def heard(file: Path) -> list[int]:
 
 def first_of(sender: Client, told: Callable[[], list[int]]) -> tuple[int, int]:
     """Publish until something is told: the number of the first that was, and the next that was not published yet."""
-    number = 0
-    until = time.monotonic() + WAIT
-    while not told():
-        assert time.monotonic() < until
-        publish(sender, number, number + 1)
-        number += 1
-        time.sleep(0.1)
-    return min(told()), number
+    numbers = count()
+
+    def is_heard() -> bool:  # what comes before the gateway has subscribed is lost
+        publish(sender, number := next(numbers), number + 1)
+        return bool(told())
+
+    eventually(is_heard)
+    return min(told()), next(numbers)
+
+
+def live(draw: random.Random, most: float) -> None:
+    """Let all go on until a drawn moment: what is killed is killed whatever it does just then."""
+    time.sleep(draw.uniform(0, most))
+
+
+def send_until_told(send: Callable[[Iterable[int]], None], told: Callable[[], list[int]], last: int) -> None:
+    """Send what is not told yet again each second, as devices do that wait for an answer."""
+    due = 0.0
+
+    def is_told() -> bool:
+        nonlocal due
+        missing = set(range(last)) - set(told())
+        if missing and time.monotonic() >= due:
+            send(sorted(missing))
+            due = time.monotonic() + 1
+        return not missing
+
+    eventually(is_told)
 
 
 def check_told(told: Callable[[], list[int]], expected: range) -> None:
     """Each of these is told in the end, and once."""
-    wait_until(lambda: set(expected) <= set(told()))
+    eventually(lambda: set(expected) <= set(told()))
     assert sorted(told()) == list(expected)
 
 
@@ -278,7 +289,7 @@ def test_a_receiver_that_is_killed_is_told_all(tmp_path: Path) -> None:
         begun, number = first_of(sender, lambda: heard(file))
         for _ in range(KILLS):
             publish(sender, number, number + 100)
-            time.sleep(random_time.uniform(0, 0.2))
+            live(random_time, 0.2)
             receiver.end(signal.SIGKILL)
             publish(sender, number + 100, number + 150)
             number += 150
@@ -309,23 +320,16 @@ def test_a_broker_that_is_killed_costs_nothing(tmp_path: Path) -> None:
             for n in numbers:
                 sender.publish(f"plant/m{n % 5}/temp", json.dumps({"celsius": 85, "n": n, "t": began + n}), 1)
 
-        number, until = 1, time.monotonic() + WAIT
-        while not told():  # what comes before the gateway has subscribed is lost
-            assert time.monotonic() < until
-            send([0])
-            time.sleep(0.1)
+        send_until_told(send, told, 1)  # what comes before the gateway has subscribed is lost
+        number = 1
         for _ in range(KILLS):
             send(range(number, number + 100))
             number += 100
-            time.sleep(random_time.uniform(0, 0.3))
+            live(random_time, 0.3)
             running.kill()
-            time.sleep(random_time.uniform(0, 0.3))
+            live(random_time, 0.3)
             running.start()
-        until = time.monotonic() + WAIT
-        while missing := set(range(number)) - set(told()):
-            assert time.monotonic() < until
-            send(sorted(missing))
-            time.sleep(1)
+        send_until_told(send, told, number)
         check_told(told, range(number))
 
 
@@ -358,18 +362,14 @@ def test_whoever_is_killed_each_alarm_is_told_once(tmp_path: Path) -> None:
         for _ in range(KILLS):
             send(range(number, number + 100))
             number += 100
-            time.sleep(random_time.uniform(0, 0.5))
+            live(random_time, 0.5)
             chosen = random_time.sample(sorted(ends), random_time.choice((1, 1, 2, 3)))
             for name in chosen:
                 ends[name][0]()
-            time.sleep(random_time.uniform(0, 0.2))
+            live(random_time, 0.2)
             for name in chosen:
                 ends[name][1]()
-        until = time.monotonic() + WAIT
-        while missing := set(range(number)) - set(heard(file)):
-            assert time.monotonic() < until
-            send(sorted(missing))
-            time.sleep(1)
+        send_until_told(send, lambda: heard(file), number)
         check_told(lambda: heard(file), range(number))
 
 
@@ -391,15 +391,15 @@ def test_a_network_that_breaks_costs_nothing(tmp_path: Path) -> None:
         for stalled in (0, 0.3, 0, 0.7, 6, 0, 0):
             publish(sender, number, number + 100)
             number += 100
-            time.sleep(random_time.uniform(0, 0.2))
+            live(random_time, 0.2)
             if stalled:
                 wire.stall()
                 publish(sender, number, number + 50)
                 number += 50
-                time.sleep(stalled)
+                time.sleep(stalled)  # the wire stands still for so long
                 wire.flow()
             else:
                 wire.cut()
-                wait_until(lambda: set(range(begun, number)) <= set(receiver.numbers))  # noqa: B023 - it is called at once
+                eventually(partial({*range(begun, number)}.issubset, receiver.numbers))
         check_told(lambda: receiver.numbers, range(begun, number))
         assert wire.connections >= before + 8

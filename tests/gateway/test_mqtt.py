@@ -298,6 +298,7 @@ async def test_a_real_broker_says_how_large_packets_may_be(tmp_path: Path) -> No
         async with source_of(running) as source, sink_of(running) as sink:
             letters = letters_of(sink)
             await subscribed(source)
+            await until(lambda: sink.is_connected)  # what comes before the broker has told its limit is sent
             with anyio.fail_after(WAIT):
                 await sink.send([*readings(0, 2), ("hot", ("x" * 2000, 2), 0, 0), *readings(3, 5)])
             assert await take(source, 4) == [0, 1, 3, 4]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -20,6 +20,7 @@ from tidelog.gateway.engines import Running
 from tidelog.gateway.file.reading import read_settings
 from tidelog.gateway.taps import Taps
 from tidelog.plans.diagnostics.errors import ProgramError, SpecError
+from waiting import eventually
 
 PROGRAM = """timeline integer.
 input temp(machine: text, celsius: number).
@@ -47,16 +48,10 @@ def numbers(reply: httpx.Response) -> list[tuple[int, str]]:
     return [(line["seq"], line["arguments"][0]) for line in map(json.loads, reply.text.splitlines())]
 
 
-def until_ready(client: httpx.Client) -> None:
-    end = time.monotonic() + WAIT
-    while True:
-        try:
-            if client.get("/ready").status_code == 200:
-                return
-        except httpx.TransportError:
-            pass
-        assert time.monotonic() < end
-        time.sleep(0.05)
+def is_ready(client: httpx.Client) -> bool:
+    with suppress(httpx.TransportError):  # it does not listen yet
+        return client.get("/ready").status_code == 200
+    return False
 
 
 @pytest.mark.slow
@@ -69,7 +64,7 @@ def test_an_outbox_goes_on_after_a_kill(tmp_path: Path) -> None:
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=WAIT, trust_env=False) as client:
         for turn in range(3):
             with child(command, stderr=subprocess.DEVNULL) as gateway:
-                until_ready(client)
+                eventually(lambda: is_ready(client), process=gateway)
                 posted = client.post("/ingest", params={"wait": "commit"}, content=facts(10 * turn, 10 * turn + 10))
                 assert (posted.status_code, posted.json()["reached"]) == (202, "commit")
                 told: list[tuple[int, str]] = []

@@ -21,6 +21,7 @@ import pytest
 from brokers import free_port
 from children import WAIT, child
 from tidelog.gateway.starting import start
+from waiting import eventually
 
 TIDELOG = [sys.executable, "-m", "tidelog"]
 
@@ -61,10 +62,7 @@ def hear(heard: SimpleQueue[str], begin: str) -> str:
 
 def wait_for(file: Path, text: str) -> None:
     """Until a file holds a text."""
-    until = time.monotonic() + WAIT
-    while text not in file.read_text():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    eventually(lambda: text in file.read_text())
 
 
 @pytest.mark.long

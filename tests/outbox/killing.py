@@ -80,7 +80,7 @@ def watch(child: int, outbox: str, rows: list[OutboxRow], draw: random.Random) -
     before = len(rows) if draw.random() < 0.8 else -1  # or be killed as early as may be
     until = time.monotonic() + 300
     while time.monotonic() < until:
-        time.sleep(draw.random() * 0.005)
+        time.sleep(draw.random() * 0.005)  # looks, and with them the kill, come at drawn moments
         collect(outbox, rows, draw)
         ended, status = os.waitpid(child, os.WNOHANG)
         if status:

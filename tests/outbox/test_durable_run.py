@@ -111,7 +111,7 @@ def test_after_a_crash_at_any_commit_nothing_is_missing_and_nothing_is_there_twi
     tmp_path: Path, plan: Plan, often: None, emit: Any
 ) -> None:
     """Crashed at its n-th commit, before it or right after it, for each n: the outbox is that of a run without a crash."""
-    path = write_csv(tmp_path / "temp.csv", 800)
+    path = write_csv(tmp_path / "temp.csv", 400)
     run_durably(plan, tmp_path / "golden", [source(plan, path)], commit_every=1000, emit=emit)
     golden = untimed(held(tmp_path / "golden"))
     ended = [False, False]

@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from tidelog.connectors.outbox.client import OutboxClient
 from tidelog.connectors.outbox.outbox import MAX_BYTES, OutboxReader
 from tidelog.connectors.outbox.spec import OutboxSpec, parse_outbox
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
+from waiting import eventually
 
 
 @pytest.fixture
@@ -39,15 +40,13 @@ def start(program: Path, *options: str) -> subprocess.Popen[str]:
 
 def wait_for_last(folder: Path, least: int) -> None:
     """Wait until an outbox holds so many facts."""
-    for _ in range(2000):
-        try:
-            with OutboxReader(str(folder)) as reader:
-                if reader.last() >= least:
-                    return
-        except SpecError:
-            pass
-        time.sleep(0.01)
-    raise AssertionError(f"the outbox does not come to {least} facts")
+
+    def has_come() -> bool:
+        with suppress(SpecError), OutboxReader(str(folder)) as reader:  # it may not be there yet
+            return reader.last() >= least
+        return False
+
+    eventually(has_come)
 
 
 def test_a_spec_and_its_options() -> None:
@@ -152,8 +151,8 @@ def test_a_signal_commits_and_the_next_run_goes_on(program: Path, tmp_path: Path
             writer.write("nonsense\n" if turn == 0 else "temp(d,30)@[0,2]\n")
             writer.flush()
             wait_for_last(first, 1)
-            time.sleep(0.2)
             if turn == 0:
+                eventually(lambda: "nonsense" in (tmp_path / "dead").read_text(), process=process)
                 process.send_signal(signal.SIGTERM)
                 assert "could not be used" in process.communicate(timeout=WAIT)[1]
         process.communicate(timeout=WAIT)
@@ -183,12 +182,11 @@ def test_an_outbox_is_served_until_all_is_taken(program: Path, tmp_path: Path) -
     with OutboxClient(f"http://127.0.0.1:{port}/outbox/program", token=token) as client:
         while not rows or rows[-1].horizon != "inf":
             rows += client.read(len(rows))
-        time.sleep(0.3)
+        assert process.stderr is not None
+        assert any(f"the stream has ended; {len(rows)} facts left to be taken" in line for line in process.stderr)
         assert process.poll() is None
         client.acknowledge(len(rows))
-    output = process.communicate(timeout=WAIT)
-    assert output[0] == ""
-    assert f"the stream has ended; {len(rows)} facts left to be taken" in output[1]
+    assert process.communicate(timeout=WAIT)[0] == ""
     assert process.returncode == 0
     run_durably(plan, tmp_path / "golden", [source(plan, path)])
     assert untimed(rows) == untimed(held(tmp_path / "golden"))

@@ -8,9 +8,9 @@ from typing import Any
 
 import anyio
 import pytest
+from engine.intake.test_listeners import Door, fact
 from engine.runners import MemoryStore
 from engine.running import BACKENDS, plan_of, run
-from engine.test_listeners import Door, fact
 
 from children import WAIT
 from tidelog import Engine, MemorySink, MemorySource

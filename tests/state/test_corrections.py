@@ -237,7 +237,7 @@ def test_after_a_correction_whoever_listens_to_a_step_still_does(tmp_path: Path)
     batches = [Batch(facts[:1]), Batch(retractions=[Retraction(0, facts[0])]), Batch(facts[1:])]
     with StateDirectory(str(tmp_path)) as state:
         engine = corrected(plan, [MemorySource(batches)], [MemorySink()], state)
-        engine.listen(plan.outputs["warm"], lambda feeder, taken: heard.extend((feeder, *row) for row, _, _ in taken))
+        engine.listen(plan.outputs["warm"], lambda feeder, taken, _: heard.extend((feeder, *row) for row, _, _ in taken))
         anyio.run(engine.run, backend="trio")
     assert ("hot", "a") in heard
     assert ("hot", "b") in heard

@@ -13,7 +13,7 @@ from unittest.mock import patch
 import anyio
 import pytest
 from engine.running import BACKENDS, multiset, run
-from engine.test_engine_equals_session import _within, session_records
+from engine.runs.test_engine_equals_session import _within, session_records
 from engine.test_lars_equals_oracle import compiled as compiled_lars
 from engine.test_session_equals_oracle import compiled, show, until
 from hypothesis import given

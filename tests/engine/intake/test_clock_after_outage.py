@@ -9,9 +9,9 @@ from typing import Any
 import anyio
 import pytest
 
+from engine.intake.test_sources import TimedSink
 from engine.running import plan_of
 from engine.running import run as in_virtual_time
-from engine.test_sources import TimedSink
 from tidelog import Engine, PushSource
 from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.plans.plan.plan import Plan

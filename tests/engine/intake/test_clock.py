@@ -12,8 +12,8 @@ import anyio
 import pytest
 
 import tidelog
+from engine.intake.test_sources import TimedSink
 from engine.running import BACKENDS, DeadLetterList, SlowSource, plan_of, run, shown
-from engine.test_sources import TimedSink
 from tidelog import Engine, MemorySink, MemorySource, PushSource
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.plans.data.facts import Record

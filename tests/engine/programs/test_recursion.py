@@ -7,8 +7,8 @@ import pytest
 from engine.running import BACKENDS, engine_answers, multiset, plan_of, records, session_answers, shown
 from oracle.agreement import runs_of
 from tidelog import MemorySource, ProgramError, Session
-from tidelog.runtime.emission.emission import EmitMode
 from tidelog.runtime.network import loop_control
+from tidelog.runtime.ports.interfaces import EmitMode
 
 CLOSURE = """
 timeline integer.

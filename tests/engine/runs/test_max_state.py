@@ -47,7 +47,7 @@ def test_an_engine_ends_with_the_same_error(backend: str) -> None:
     plan = tidelog.compile(JOIN)
     source = tidelog.MemorySource([*numbers(plan, 2), *numbers(plan, 500, time=9)], batch_size=2)
     sink = tidelog.MemorySink()
-    engine = tidelog.Engine(plan, [source], [sink], max_state=50_000)
+    engine = tidelog.Engine(plan, [source], [sink], max_state=10_000)
     with pytest.raises(tidelog.StateError) as caught:
         anyio.run(engine.run, backend=backend)
     assert caught.value.holder.startswith("the rule `q(X, Y, Z)")

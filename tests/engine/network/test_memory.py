@@ -11,7 +11,7 @@ from limits import limits
 from engine.running import plan_of
 from tidelog import Session
 from tidelog.plans.data.facts import Record
-from tidelog.runtime.emission.emission import EmitMode
+from tidelog.runtime.ports.interfaces import EmitMode
 
 WINDOW = 3
 TICKS = 1_000 * WINDOW

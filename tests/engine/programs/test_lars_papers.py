@@ -9,7 +9,7 @@ import pytest
 from engine.running import BACKENDS, engine_answers, multiset, plan_of, records, session_answers, shown
 from tidelog import MemorySource, Session
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.emission.emission import EmitMode
+from tidelog.runtime.ports.interfaces import EmitMode
 
 FIGURE_1 = ["a(x1,y)@36", "a(x2,y)@38", "b(y,z)@38", "a(x3,y)@40"]
 RULE = """

@@ -7,7 +7,7 @@ import pytest
 import tidelog
 from engine.running import BACKENDS, engine_answers, plan_of, records, session_answers, shown
 from tidelog import MemorySource, Session
-from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.plan.plan import Announced
 from tidelog.runtime.emission.agenda import Agenda
@@ -111,8 +111,8 @@ def test_what_never_ends_is_told_once_in_pieces_too() -> None:
     """At the end of the stream a latch may tell the same row without an end twice, from two begins."""
     final = Final(["on"], {"on": Announced()})
     row = ("a",)
-    assert final.receive("on", [(row, 3, OPEN)], 4) == []
-    assert final.receive("on", [(row, 3, SHUT), (row, 3, POS)], POS) == [("on", row, 3, POS)]
+    assert final.receive("on", [], 4, Notices([(row, 3)])) == []
+    assert final.receive("on", [], POS, Notices([], [(row, 3, POS)])) == [("on", row, 3, POS)]
     assert final.receive("on", [(row, 6, POS)], POS) == []
     restored = Final(["on"], {"on": Announced()})
     restored.restore(final.snapshot())

@@ -16,7 +16,7 @@ from engine.test_session_equals_oracle import answers_of, compiled, show, until
 from oracle.agreement import differences, records_of
 from oracle.programs import NON_RECURSIVE, programs, streams
 from tidelog import Engine, MemorySink, MemorySource, PushSource, Session, compile
-from tidelog.operators.stores.open_rows import OPEN, SHUT
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.facts import Fact
 from tidelog.plans.plan.plan import Feed
 from tidelog.runtime.emission.growing import Growing
@@ -91,20 +91,20 @@ def test_the_rest_is_told_when_the_stream_stops() -> None:
     assert sorted(session.pull_records()) == [("m", (i,), 4, 99) for i in range(100)]
 
 
-def test_what_is_told_as_a_fact_is_not_told_of_an_open_row() -> None:
-    """A row may be told by one rule and be open by another: each time is told once, in whatever order, through snapshots."""
+def test_what_is_told_as_a_fact_is_not_told_of_a_standing_row() -> None:
+    """A row may be told by one rule and stand by another: each time is told once, in whatever order, through snapshots."""
     one, other = ("a",), ("b",)
-    messages = [
-        ([(one, 1, 9), (other, 3, OPEN)], 4),
-        ([(one, 6, OPEN)], 12),
-        ([(other, 12, 14)], 13),
-        ([(one, 6, SHUT), (one, 6, 8), (one, 7, OPEN), (other, 3, SHUT), (other, 3, 20)], 15),
-        ([(one, 7, SHUT), (one, 7, 16)], 30),
+    messages: list[tuple[list[Fact], Notices | None, int]] = [
+        ([(one, 1, 9)], Notices([(other, 3)]), 4),
+        ([], Notices([(one, 6)]), 12),
+        ([(other, 12, 14)], None, 13),
+        ([(one, 6, 8)], Notices([], [(other, 3, 20)]), 15),
+        ([], Notices([], [(one, 6, 16)]), 30),
     ]
     found: list[tuple[tuple[str, ...], int]] = []
     store = Growing()
-    for facts, frontier in messages:
-        found += [(row, time) for row, lo, hi in store.take(facts, frontier) for time in range(lo, hi + 1)]
+    for facts, notices, frontier in messages:
+        found += [(row, time) for row, lo, hi in store.take(facts, frontier, notices) for time in range(lo, hi + 1)]
         saved, store = store.snapshot(), Growing()
         store.restore(json.loads(json.dumps(saved)))
     assert sorted(found) == [(one, time) for time in range(1, 17)] + [(other, time) for time in range(3, 21)]
@@ -131,20 +131,21 @@ def test_a_stopped_engine_tells_the_rest(backend: str) -> None:
     assert told == {(f"v{i}",): 3 for i in range(50)}
 
 
-def test_rows_that_open_together_cost_what_they_are() -> None:
-    """Each of the rows that one message opens is looked at once, however many facts the message has."""
+def test_rows_that_begin_to_stand_together_cost_what_they_are() -> None:
+    """Each of the rows that begin to stand by one message is looked at once, however many facts the message has."""
 
     def calls(count: int) -> int:
         growing, counted = Growing(), [0]
         growing.take([], 0)
-        facts: list[Fact] = [fact for i in range(count) for fact in (((f"a{i}",), 5, OPEN), ((f"b{i}",), 1, 3))]
+        facts: list[Fact] = [((f"b{i}",), 1, 3) for i in range(count)]
+        notices = Notices([((f"a{i}",), 5) for i in range(count)])
 
         def count_call(frame: object, event: str, argument: object) -> None:
             counted[0] += event == "call"
 
         sys.setprofile(count_call)
         try:
-            growing.take(facts, 2)
+            growing.take(facts, 2, notices)
         finally:
             sys.setprofile(None)
         return counted[0]
@@ -153,11 +154,11 @@ def test_rows_that_open_together_cost_what_they_are() -> None:
 
 
 def test_what_is_told_once_is_not_kept() -> None:
-    """Of a step that begins to announce, nothing is kept but what is open."""
+    """Of a step with which standing rows begin, nothing is kept but what stands."""
     growing = Growing(is_fed=False)
     for time in range(0, 2000, 2):
-        told = growing.take([((time,), time, OPEN)], time)
+        told = growing.take([], time, Notices([((time,), time)]))
         assert told[0] == ((time,), time, time)
-        told = growing.take([((time,), time, SHUT), ((time,), time, time + 1)], time + 1)
+        told = growing.take([], time + 1, Notices([], [((time,), time, time + 1)]))
         assert told == [((time,), time + 1, time + 1)]
         assert growing.entries() == 0

@@ -11,9 +11,9 @@ import anyio
 import pytest
 
 import tidelog
+from engine.intake.test_sources import TimedSink
 from engine.running import plan_of
 from engine.running import run as in_virtual_time
-from engine.test_sources import TimedSink
 from tidelog import Engine, PushSource
 from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.plans.analysis.horizons.absences import absences

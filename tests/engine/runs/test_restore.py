@@ -228,7 +228,10 @@ def test_a_snapshot_belongs_to_its_sources_outputs_and_facts() -> None:
 
 @pytest.mark.parametrize("emit", ["intervals", "final", "changes"])
 def test_stages_take_all_or_nothing(emit: StageMode) -> None:
-    """A stage's state with any byte changed is refused, and the stage goes on as it would have."""
+    """A stage's state with any byte changed is refused, and the stage goes on as it would have.
+
+    With answers as changes each bit is changed, otherwise one of each byte.
+    """
     (stage,) = stages_of(tidelog.compile("timeline integer. input q(x). output p. p(X) :- boxminus[0,2] q(X).")).stages
     records: list[Record] = [("q", ("a",), time, time) for time in range(5)]
 
@@ -241,7 +244,7 @@ def test_stages_take_all_or_nothing(emit: StageMode) -> None:
     run, other = opened(), opened()
     state = opened().snapshot()
     for i in range(len(state)):
-        for bit in range(8):
+        for bit in range(8) if emit == "changes" else (i % 8,):
             damaged = bytearray(state)
             damaged[i] ^= 1 << bit
             with pytest.raises(SnapshotError):

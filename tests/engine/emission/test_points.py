@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,10 @@ from limits import limits
 
 from engine.running import plan_of
 from tidelog import Session
-from tidelog.runtime.emission.points import Showing, Shown
+from tidelog.operators.stores.notices import Notices
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.plan.plan import Announced
+from tidelog.runtime.emission.points import Points, Showing, Shown
 
 
 @given(st.lists(st.tuples(st.text("ab", max_size=3), st.integers(0, 50)), max_size=60))
@@ -49,3 +54,16 @@ def test_points_touch_what_comes_and_goes(monkeypatch: pytest.MonkeyPatch) -> No
         if time > 5:
             assert len(told) == 1_004
     assert len(touched) <= 1_000 + 2 * 10
+
+
+def test_what_stands_and_a_fact_without_an_end_are_told_apart_after_a_restart() -> None:
+    """A row may stand, and hold for ever by a fact with the same begin: where it ends to stand, the fact goes on."""
+    row = ("a",)
+    first = Points(["on"], {"on": Announced()})
+    first.receive("on", [(row, 3, POS)], 2, Notices([(row, 3)]))
+    second = Points(["on"], {"on": Announced()})
+    second.restore(json.loads(json.dumps(first.snapshot())))
+    for points in (first, second):
+        points.arrive([4, 9], 9)
+        assert points.receive("on", [], 5) == [("on", row, 4, 4)]
+        assert points.receive("on", [], 9, Notices([], [(row, 3, 6)])) == [("on", row, 9, 9)]

@@ -26,7 +26,7 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.language.parser import parse
 from tidelog.plans.language.printing import format_program
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.emission.emission import EmitMode
+from tidelog.runtime.ports.interfaces import EmitMode
 
 pytestmark = pytest.mark.slow
 

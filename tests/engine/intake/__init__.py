@@ -1,0 +1,1 @@
+"""What comes in: sources and their watermarks, the clock, silence, lateness, and the end."""

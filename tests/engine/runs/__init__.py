@@ -1,0 +1,1 @@
+"""Runs of an engine: alone and with a state, as set up, stopped, restored, and with what fails."""
