@@ -74,4 +74,4 @@ def _cost(plan: Plan, count: int, events: Sequence[Record], batch: int) -> float
 
 
 if __name__ == "__main__":
-    show(run())
+    show(run)
