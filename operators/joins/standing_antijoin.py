@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from tidelog.operators.standing.meeting import Meeting
 from tidelog.operators.standing.sweeping import Place
-from tidelog.operators.stores.coverage import Bounds
 from tidelog.plans.data.facts import Fact, Row
+from tidelog.plans.data.intervals import Range, subtracted
+from tidelog.plans.data.timeline import POS
 
 POSITIVE, NEGATIVE = 0, 1
-_NOW: Bounds = []
 
 
 class StandingAntiJoin(Meeting):
@@ -18,8 +19,8 @@ class StandingAntiJoin(Meeting):
 
     Intervals: those of `AntiJoin`, as far as both ports are known. Port 0 is M, port 1 is N; `key` and `match` as there. A
     row of M begins to stand when it has begun and nothing speaks against it, and ends when it has ended or something does;
-    an event of M is looked at once, when its time is reached. State, beyond that of `Meeting`: the rows of M that hold now,
-    by key. Final: as far as both ports.
+    a fact of M that passes is cut by what has spoken against it. State, beyond that of `Meeting`: the rows of M that hold
+    now, by key. Final: as far as both ports.
     """
 
     __slots__ = ("_key", "_match", "_positive")
@@ -36,18 +37,25 @@ class StandingAntiJoin(Meeting):
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         if port == NEGATIVE:
             return super().feed(port, facts)
-        self.take_events(port, self.take_lasting(port, facts))
+        self.take_facts(port, facts)
         return []
 
-    def meet(self, port: int, events: Sequence[Fact]) -> list[Fact]:
-        negated, key_of = self.holding[NEGATIVE], self._key
-        return [event for event in dict.fromkeys(events) if key_of(event[0]) not in negated]
-
-    def enter(self, place: Place) -> None:
-        self.holding[place[0]][place[1]] = _NOW
-
-    def leave(self, place: Place) -> None:
-        del self.holding[place[0]][place[1]]
+    def let_pass(self, passing: Sequence[Sequence[Fact]], out: list[Fact]) -> None:
+        before, now, key_of = dict[Row, list[Range]](), self.holding[NEGATIVE], self._key
+        for row, lo, hi in self.ended[NEGATIVE]:
+            before.setdefault(row, []).append((lo, hi))
+        whole: Sequence[Any] = list(dict.fromkeys(passing[POSITIVE]))  # as in `Coverage.insert`
+        for fact in whole:
+            taken: Fact = fact
+            row, lo, hi = taken
+            key = key_of(row)
+            if key not in now and key not in before:
+                out.append(fact)
+                continue
+            negated = before.get(key, [])
+            if key in now:
+                negated = [*negated, (now[key][0], POS)]
+            out += [(row, first, last) for first, last in subtracted([(lo, hi)], negated)]
 
     def presume(self, until: int) -> None:
         """What of N holds behind what has been gone through does so without a gap, up to `until`."""

@@ -13,27 +13,36 @@ from tidelog.operators.operator import behind
 from tidelog.operators.standing.meeting import Meeting
 from tidelog.operators.standing.sweeping import Place
 from tidelog.operators.stores.amortised import LIMITS
-from tidelog.operators.stores.coverage import Bounds
+from tidelog.operators.stores.coverage import Bounds, Coverage, merge
 from tidelog.operators.stores.room import NoRoomError
+from tidelog.operators.stores.time_index import Crowd, Piece, TimeIndex
 from tidelog.plans.data.facts import Fact, Row
-from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.data.timeline import POS
 from tidelog.plans.plan.plan import JoinShape
-
-_NOW: Bounds = [NEG, POS]
-"""The times of a row that holds now, for code that is written for rows with times."""
 
 
 class StandingJoin(Meeting):
     """`M' ← M1 ∧ … ∧ Mn ∧ comparisons`, where its ports take notices, and it tells what follows by notices, too.
 
-    Intervals: those of `Join`, as far as all ports are known, which is as far as what stands holds. A row of the head
-    begins to stand when the last of the rows that give it has begun, and ends when one of them has ended. They meet by
-    the code of `Join`; an event is looked up once, when its time is reached. What facts give beyond that is told at once,
-    too. State, beyond that of `Meeting`: hash indexes over the rows that hold now, and a `Join` of what is beyond, which
-    gets nothing while one port has no facts beyond. Final: as far as all ports.
+    Intervals: those of `Join`, as far as all ports are known, which is as far as what stands holds. What facts give with
+    each other is told at once, by a `Join` of their own, which gets nothing while one port has no facts beyond what is
+    known. A row of the head begins to stand when the last of the rows that give it has begun, and ends when one of them has
+    ended. A fact that passes is looked up once, with all that has held meanwhile. They meet by the code of `Join`. State,
+    beyond that of `Meeting`: hash indexes over the rows that hold now, and the `Join`. Final: as far as all ports.
     """
 
-    __slots__ = ("_beyond", "_failed", "_groups", "_later", "_most_later", "_pattern", "_probe")
+    __slots__ = (
+        "_beyond",
+        "_failed",
+        "_groups",
+        "_is_plain",
+        "_later",
+        "_looked_up",
+        "_made",
+        "_most_later",
+        "_pattern",
+        "_probe",
+    )
 
     def __init__(self, shape: JoinShape, slowest: int) -> None:
         super().__init__(len(shape.atoms), slowest)
@@ -41,10 +50,15 @@ class StandingJoin(Meeting):
         self._beyond = Join(shape)
         self._later: list[list[Fact]] = [[] for _ in shape.atoms]  # facts beyond, until all ports have some
         self._most_later = LIMITS.spare
+        self._made: list[Fact] = []  # what facts have given since the frontier moved, where that comes but once
         code = write_join(shape)
-        groups: list[dict[str, dict[Hashable, _Members]]] = [{name: {} for name in names} for names in code.indexes]
+        self._is_plain = (
+            code.distinct and all(code.whole) and len(shape.atoms) == 2
+        )  # each row of the head comes of one pair
+        self._looked_up = code.looked_up
+        groups: list[dict[str, dict[Hashable, _Group]]] = [{name: {} for name in names} for names in code.indexes]
         self._groups = [
-            [(_key_of(positions), groups[port][name]) for name, positions in names.items()]
+            [(positions, _key_of(positions), groups[port][name]) for name, positions in names.items()]
             for port, names in enumerate(code.indexes)
         ]
         scope = definitions(code, self.holding, groups)
@@ -54,13 +68,11 @@ class StandingJoin(Meeting):
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         pattern = self._pattern[port]
-        events = self.take_lasting(port, facts)
-        if events:
-            self.take_events(port, events if pattern is None else pattern(events))
+        self.take_facts(port, facts if pattern is None else pattern(facts))
         beyond = self.beyond(facts)
-        return self._tell_beyond(port, beyond) if beyond else []
+        return self._join_facts(port, beyond) if beyond else []
 
-    def _tell_beyond(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+    def _join_facts(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         """What follows from facts alone beyond what is known; nothing does, and they wait, while a port has none there."""
         beyond, later, known = self._beyond, self._later, self._known
         beyond.room = self.room
@@ -72,7 +84,10 @@ class StandingJoin(Meeting):
             if waiting:
                 out += beyond.feed(i, behind(known, waiting))
                 waiting.clear()
-        return self.tell_ahead(out)
+        if not self._is_plain:
+            return self.tell_ahead(out)
+        self._made += out
+        return out
 
     def settle(self, port: int) -> list[Fact]:
         self._beyond.advance(self.frontiers)
@@ -82,8 +97,72 @@ class StandingJoin(Meeting):
             self._most_later = 2 * sum(map(len, self._later)) + LIMITS.spare
         return out
 
+    def go_through(self, known: int, out: list[Fact]) -> None:
+        before = self._known
+        super().go_through(known, out)
+        if self._made:
+            # a fact that is gone through in time meets the others again: what they have given with it is told
+            self.tell_ahead([fact for fact in self._made if fact[2] > known or self.spanned > before])
+            self._made.clear()
+
+    def let_pass(self, passing: Sequence[Sequence[Fact]], out: list[Fact]) -> None:
+        ports = [port for port, facts in enumerate(passing) if facts]
+        held = [port for port, (now, ended) in enumerate(zip(self.holding, self.ended, strict=True)) if now or ended]
+        met: list[Fact] = []
+        undo: list[_Undo] = []
+        if self._is_plain:
+            for port in ports:
+                if 1 - port in held:
+                    self._enter_facts(1 - port, self.ended[1 - port], undo)
+                    self._meet(port, passing[port], met)
+            out += met
+        elif held:  # facts alone have met
+            for port in held:
+                self._enter_facts(port, self.ended[port], undo)
+            for port in sorted(ports, key=lambda port: len(passing[port])):
+                self._meet(port, passing[port], met)
+                self._enter_facts(port, passing[port], undo)
+            out += self._less_told(met, out)
+        for store, key, entry in reversed(undo):
+            if entry is None:
+                del store[key]
+            else:
+                store[key] = entry
+        if len(out) > self.room.rows:
+            raise NoRoomError(len(out))
+
+    def _meet(self, port: int, facts: Sequence[Fact], met: list[Fact]) -> None:
+        self._probe[port](facts, POS, met, self._failed, self.room.rows, self)
+
+    def _less_told(self, met: Sequence[Fact], out: Sequence[Fact]) -> list[Fact]:
+        """What of some facts is told neither twice, nor by notices."""
+        told = Coverage()
+        told.insert(out)
+        told.insert(self.notices.ranges())
+        told.insert([(row, self._since[row], POS) for row, _, _ in met if row in self._since])
+        return told.insert(met)
+
+    def _enter_facts(self, port: int, facts: Sequence[Fact], undo: list[_Undo]) -> None:
+        """Let facts be met, too, until that is undone."""
+        if not facts:
+            return
+        if self._looked_up[port]:
+            rows, entered = self.holding[port], dict[Row, Bounds]()
+            for row, lo, hi in facts:
+                if row not in entered:
+                    undo.append((rows, row, rows.get(row)))
+                    entered[row] = rows[row] = list(rows.get(row, ()))
+                merge(entered[row], lo, hi, 1, row, [])
+        for positions, _, groups in self._groups[port]:
+            index = TimeIndex(positions)
+            index.add(facts)
+            for key, group in index.groups.items():
+                standing = groups.get(key)
+                undo.append((groups, key, standing))
+                groups[key] = group if standing is None else _Both(standing, group)
+
     def entries(self) -> int:
-        return super().entries() + self._beyond.entries() + sum(map(len, self._later))
+        return super().entries() + self._beyond.entries() + sum(map(len, self._later)) + len(self._made)
 
     def narrow(self, port: int, fact: Fact) -> Row | None:
         pattern = self._pattern[port]
@@ -91,13 +170,6 @@ class StandingJoin(Meeting):
             return fact[0]
         found = pattern([fact])
         return found[0][0] if found else None
-
-    def meet(self, port: int, events: Sequence[Fact]) -> list[Fact]:
-        holding, found = self.holding[port], list[Fact]()
-        if holding:
-            events = [event for event in events if event[0] not in holding]
-        self._probe[port](events, POS, found, self._failed, self.room.rows, self)
-        return list(dict.fromkeys(found))
 
     def begin(self, place: Place, held: dict[Row, bool]) -> None:
         for head in self._met(place, self._failed):
@@ -110,25 +182,29 @@ class StandingJoin(Meeting):
             self.lose(head, held)
 
     def enter(self, place: Place) -> None:
+        super().enter(place)
         port, row = place
-        self.holding[port][row] = _NOW
-        for key_of, groups in self._groups[port]:
-            groups.setdefault(key_of(row), _Members())[row] = (row, NEG, POS)
+        for _, key_of, groups in self._groups[port]:
+            members = groups.setdefault(key_of(row), _Members())
+            if isinstance(members, _Members):
+                members[row] = (row, self.holding[port][row][0], POS)
 
     def leave(self, place: Place) -> None:
+        super().leave(place)
         port, row = place
-        del self.holding[port][row]
-        for key_of, groups in self._groups[port]:
+        for _, key_of, groups in self._groups[port]:
             key = key_of(row)
-            del groups[key][row]
-            if not groups[key]:
-                del groups[key]
+            members = groups[key]
+            if isinstance(members, _Members):
+                del members[row]
+                if not members:
+                    del groups[key]
 
     def _met(self, place: Place, failed: list[int]) -> Iterator[Row]:
         """The rows of the head that a row gives with those that hold now, each as often as there are ways to it."""
         port, row = place
         found: list[Fact] = []
-        self._probe[port]([(row, 0, 0)], POS, found, failed, self.room.rows, self)
+        self._probe[port]([(row, self.now, self.now)], POS, found, failed, self.room.rows, self)
         return (head for head, _, _ in found)
 
     def relieve(self, out: list[Fact]) -> None:
@@ -137,12 +213,13 @@ class StandingJoin(Meeting):
             raise NoRoomError(len(out))
 
     def failed_evaluations(self) -> int:
-        return self._failed[0]
+        return self._failed[0] + self._beyond.failed_evaluations()
 
     def state(self) -> dict[str, Any]:
         return {
             **super().state(),
             "failed": self._failed[0],
+            "made": [[list(row), lo, hi] for row, lo, hi in self._made],
             "beyond": self._beyond.snapshot(),
             "later": [[[list(row), lo, hi] for row, lo, hi in behind(self._known, waiting)] for waiting in self._later],
         }
@@ -150,16 +227,33 @@ class StandingJoin(Meeting):
     def load(self, state: dict[str, Any]) -> None:
         super().load(state)
         self._failed[0] = state["failed"]
+        self._made = [(tuple(row), lo, hi) for row, lo, hi in state["made"]]
         self._beyond.restore(state["beyond"])
         self._later = [[(tuple(row), lo, hi) for row, lo, hi in waiting] for waiting in state["later"]]
 
 
 class _Members(dict[Row, Fact]):
-    """The rows under one key, as generated code asks for them."""
+    """The rows under one key that hold now, as generated code asks for them."""
 
     def near(self, lo: int, hi: int) -> list[Fact]:
-        """All of them hold now."""
+        """All of them, each from when it holds."""
         return list(self.values())
+
+
+class _Both:
+    """The rows under one key that hold now, and facts, as generated code asks for them."""
+
+    def __init__(self, standing: _Group, facts: _Group) -> None:
+        self._parts = standing, facts
+
+    def near(self, lo: int, hi: int) -> list[Piece]:
+        """All that may meet `lo … hi`."""
+        return [piece for part in self._parts for piece in (part if isinstance(part, tuple) else part.near(lo, hi))]
+
+
+_Group = _Members | _Both | Crowd | tuple[Fact, ...]
+_Undo = tuple[dict[Any, Any], Hashable, Any]
+"""A store, a key there, and what is to be under it again; None if nothing is."""
 
 
 def _key_of(positions: tuple[int, ...]) -> Callable[[Row], Hashable]:

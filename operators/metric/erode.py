@@ -119,16 +119,18 @@ class Erode(Operator):
         for row, _, hi in notices.ended:
             since, begin = self._standing.pop(row)
             told = self._told.pop(row, None)
+            if told is not None:
+                _, end = self.eroded(begin, hi)
+                self.notices.end(row, told, end, out)
+                if since <= hi and self._lengthen(row, begin, since, hi):
+                    continue  # that is all that it has given
             if begin < since:  # what it gives has been told
                 self._store(row, begin, since - 1)
             given: list[Fact] = []
             if since <= hi:
                 self._take(row, since, hi, given)
-            if told is not None:
-                _, end = self.eroded(begin, hi)
-                self.notices.end(row, told, end, out)
-                given = without(given, {row: [(told, end)]})
-            out += self._untold(given)
+            if given:
+                out += self._untold(given if told is None else without(given, {row: [(told, end)]}))
         if facts:
             out += self.feed(port, facts)
         for row, lo in notices.begun.items():
@@ -172,6 +174,23 @@ class Erode(Operator):
             self._merge(row, bounds, lo, hi, out)
             self.coverage.grew(1)
 
+    def _lengthen(self, row: Row, begin: int, since: int, hi: int) -> bool:
+        """Keep a run that has stood since then; False, and nothing is done, where more than what led there is stored."""
+        rows, fresh = self.coverage.rows, self.coverage.fresh
+        bounds = rows.get(row)
+        if bounds is None:
+            rows[row] = [begin, hi]
+            fresh.append(row)
+        elif bounds[-1] < begin - 1:
+            bounds += (begin, hi)
+        elif bounds[-1] == since - 1:
+            bounds[-1] = hi
+        else:
+            return False
+        self.coverage.grew(1)
+        self._latest = max(self._latest, hi)
+        return True
+
     def _untold(self, facts: list[Fact]) -> list[Fact]:
         """What of some facts about rows that stand was not told ahead of time."""
         return self._ahead.insert(behind(self.frontier, facts))
@@ -185,8 +204,10 @@ class Erode(Operator):
 
     def _reach_back(self, row: Row) -> None:
         """What is stored of a row may lead up to where it begins to stand."""
+        bounds = self.coverage.rows.get(row)
+        if bounds is None:
+            return
         since, begin = self._standing[row]
-        bounds = self.coverage.rows.get(row, [])
         self._standing[row] = since, min([begin, *(bounds[i] for i in overlapping(bounds, since - 1, since))])
 
     def _await(self, row: Row) -> None:

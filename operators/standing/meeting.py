@@ -1,145 +1,130 @@
-"""Events: facts of a single time point beside what goes on holding.
+"""Facts that pass by: facts that lie wholly behind the frontier, beside what goes on holding.
 
-An **event** neither begins nor ends: once its time is reached, it meets what holds then by one look, and passes on as a
-fact.
+What spans the frontier is gone through in time, for it may yet change. A fact whose end is known by the time that its begin
+is has no such turns: it **passes**. All that pass by one move of the frontier meet at once what has held meanwhile.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Any
 
 from tidelog.operators.standing.sweeping import Place, Sweeping
 from tidelog.operators.stores.by_time import ByTime
-from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact
-
-
-def _time(due: tuple[int, Fact]) -> int:
-    """When an event is due that has come at a port."""
-    return due[1][1]
+from tidelog.plans.data.timeline import NEG, POS
 
 
 class Meeting(Sweeping):
-    """Going through time, with events that meet what holds. State, beyond that of `Sweeping`: events to come."""
+    """Going through time, with facts that pass. State, beyond that of `Sweeping`: the facts whose begin is to come."""
 
-    __slots__ = ("_events", "_fresh")
+    __slots__ = ("_fresh", "_waiting", "ended", "spanned")
 
     def __init__(self, ports: int, slowest: int) -> None:
         super().__init__(ports, slowest)
-        self._fresh: list[list[Fact]] = [[] for _ in range(ports)]  # events of the last messages, as they came
-        self._events: list[ByTime[Fact]] = [ByTime() for _ in range(ports)]  # events that wait for their time
+        self._fresh: list[list[Fact]] = [[] for _ in range(ports)]  # facts of the last messages, as they came
+        self._waiting: list[ByTime[Fact]] = [ByTime() for _ in range(ports)]  # facts that wait for their begin
+        self.ended: list[list[Fact]] = [[] for _ in range(ports)]  # what held meanwhile, and does no more
+        self.spanned = NEG  # up to here facts have spanned, or will
 
     @abstractmethod
-    def meet(self, port: int, events: Sequence[Fact]) -> list[Fact]:
-        """What follows from events at a port with all else that holds at their times."""
+    def let_pass(self, passing: Sequence[Sequence[Fact]], out: list[Fact]) -> None:
+        """Tell what follows from the facts of each port that pass, with what has held meanwhile: `holding` and `ended`."""
 
-    @abstractmethod
+    def take_facts(self, port: int, facts: Sequence[Fact]) -> None:
+        """Take facts whose rows are narrowed, until it is known whether they pass."""
+        self._fresh[port] += facts
+
     def enter(self, place: Place) -> None:
-        """A row holds now, for others to meet it."""
+        """A row holds, from the time on that is gone through."""
+        port, row = place
+        self.holding[port][row] = [self.now, POS]
 
-    @abstractmethod
     def leave(self, place: Place) -> None:
-        """A row that was entered does not hold any more."""
-
-    def take_lasting(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        """Take the facts that hold at more than one time; returns the events."""
-        events = [fact for fact in facts if fact[1] == fact[2]]
-        if len(events) < len(facts):
-            super().feed(port, [fact for fact in facts if fact[1] != fact[2]])
-        return events
-
-    def take_events(self, port: int, events: Sequence[Fact]) -> None:
-        """Take facts of a single time point whose rows are narrowed: events, but for those of rows that change anyway."""
-        spells = self._spells[port]
-        if not spells:
-            self._fresh[port] += events
-            return
-        fresh = self._fresh[port]
-        whole: Sequence[Any] = events  # as in `Coverage.insert`
-        for event in whole:
-            taken: Fact = event
-            row, time, _ = taken
-            if row in spells:
-                self._take((port, row), time, time)
-            else:
-                fresh.append(event)
+        """A row holds no more at the time that is gone through."""
+        port, row = place
+        since, _ = self.holding[port].pop(row)
+        if self.now > NEG:  # else nothing passes: it is part of a loop
+            self.ended[port].append((row, since, self.now - 1))
 
     def go_through(self, known: int, out: list[Fact]) -> None:
-        turns, due = self._turns, self._due(known)
-        at = 0
-        while at < len(due):
-            super().go_through(due[at][1][1], out)
-            end = bisect_left(due, turns[0][0], at, key=_time) if turns else len(due)
-            self._meet_all(due[at:end], out)
-            at = end
+        passing = [self._passing(port, known) for port in range(len(self._fresh))]
         super().go_through(known, out)
+        if any(passing):
+            self.let_pass(passing, out)
+        for ended in self.ended:
+            ended.clear()
 
-    def _due(self, known: int) -> list[tuple[int, Fact]]:
-        """The events whose times have been reached, each with its port, in the order of time; all others wait."""
-        before, due = self._known, list[tuple[int, Fact]]()
-        for port, (fresh, waiting) in enumerate(zip(self._fresh, self._events, strict=True)):
-            due += [(port, event) for event in waiting.reached(known)]
-            due += [(port, event) for event in fresh if before < event[1] <= known]
-            for event in fresh:
-                if event[1] > known:
-                    waiting.add(event[1], event)
+    def _passing(self, port: int, known: int) -> list[Fact]:
+        """The facts at a port that pass by a move of the frontier; what spans it is taken, and all others wait."""
+        fresh, waiting, before = self._fresh[port], self._waiting[port], self._known
+        reached = waiting.reached(known)
+        if fresh:
+            reached += [fact for fact in fresh if before < fact[2] and fact[1] <= known]
+            for fact in fresh:
+                if fact[1] > known:
+                    waiting.add(fact[1], fact)
             fresh.clear()
-        due.sort(key=_time)
-        return due
+        if not reached:
+            return reached
+        if before > NEG and min([lo for _, lo, _ in reached]) <= before:
+            reached = [(row, max(lo, before + 1), hi) for row, lo, hi in reached]
+        if max([hi for _, _, hi in reached]) > known:
+            self._take_spanning(port, [fact for fact in reached if fact[2] > known])
+            reached = [fact for fact in reached if fact[2] <= known]
+        return self._less_spells(port, reached) if self._spells[port] else reached
 
-    def _meet_all(self, due: Sequence[tuple[int, Fact]], out: list[Fact]) -> None:
-        """Tell what follows from events between two changes; those of one time meet each other, too."""
-        ways, first = self.ways, due[0][0]
-        if due[-1][0] == first and len({port for port, _ in due}) == 1:
-            met = self.meet(first, [event for _, event in due])
-            out += [fact for fact in met if fact[0] not in ways] if ways else met
-        else:
-            for _, group in groupby(due, _time):
-                found: dict[Fact, None] = {}
-                entered: dict[Place, None] = {}
-                for port, event in group:
-                    found.update(dict.fromkeys(self.meet(port, [event])))
-                    place = port, event[0]
-                    if place not in entered and event[0] not in self.holding[port]:
-                        self.enter(place)
-                        entered[place] = None
-                for place in entered:
-                    self.leave(place)
-                out += [fact for fact in found if fact[0] not in ways]
-        if len(out) > self.room.rows:
-            raise NoRoomError(len(out))
+    def _take_spanning(self, port: int, facts: Sequence[Fact]) -> None:
+        for row, lo, hi in facts:
+            self._take((port, row), lo, hi)
+            self.spanned = max(self.spanned, hi)
+
+    def _less_spells(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        """The facts beside what is gone through of their rows; the others lengthen that."""
+        spells, passing = self._spells[port], list[Fact]()
+        whole: Sequence[Any] = facts  # as in `Coverage.insert`
+        for fact in whole:
+            taken: Fact = fact
+            row, lo, hi = taken
+            spell = spells.get(row)
+            if spell is None or spell.leaves(lo, hi):
+                passing.append(fact)
+            else:
+                self._take_spanning(port, [taken])
+        return passing
 
     def _wait(self) -> None:
-        """Let the events of the last messages wait for their times."""
-        for fresh, waiting in zip(self._fresh, self._events, strict=True):
-            for event in fresh:
-                if event[1] > self._known:
-                    waiting.add(event[1], event)
+        """Let the facts of the last messages wait for their begin."""
+        known = self._known
+        for fresh, waiting in zip(self._fresh, self._waiting, strict=True):
+            for fact in fresh:
+                if fact[2] > known:
+                    waiting.add(max(fact[1], known + 1), fact)
             fresh.clear()
 
     def deadline(self) -> tuple[int, int] | None:
         self._wait()
-        due = [first for events in self._events if (first := events.first()) is not None]
+        due = [first for waiting in self._waiting if (first := waiting.first()) is not None]
         if self._turns:
             due.append(self._turns[0][0])
         return (self._slowest, min(due)) if due else None
 
     def entries(self) -> int:
-        return super().entries() + sum(map(len, self._events)) + sum(map(len, self._fresh))
+        return super().entries() + sum(map(len, self._waiting)) + sum(map(len, self._fresh))
 
     def state(self) -> dict[str, Any]:
         self._wait()
-        events = [
-            [[list(row), time] for time, facts in waiting.in_order() for row, _, _ in facts] for waiting in self._events
+        waiting = [
+            [[time, [[list(row), lo, hi] for row, lo, hi in facts]] for time, facts in waiting.in_order()]
+            for waiting in self._waiting
         ]
-        return {**super().state(), "events": events}
+        return {**super().state(), "waiting": waiting, "spanned": self.spanned}
 
     def load(self, state: dict[str, Any]) -> None:
         super().load(state)
-        for waiting, events in zip(self._events, state["events"], strict=True):
-            for row, time in events:
-                waiting.add(time, (tuple(row), time, time))
+        for waiting, stored in zip(self._waiting, state["waiting"], strict=True):
+            for time, facts in stored:
+                for row, lo, hi in facts:
+                    waiting.add(time, (tuple(row), lo, hi))
+        self.spanned = state["spanned"]

@@ -8,7 +8,8 @@ told as far as all ports are known, each row in the order of time: by notices wh
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from operator import itemgetter
 from typing import Any
@@ -41,6 +42,7 @@ class Sweeping(Operator):
         "_turn",
         "_turns",
         "holding",
+        "now",
         "ways",
     )
 
@@ -51,6 +53,7 @@ class Sweeping(Operator):
         self._slowest = slowest
         self._ahead = Coverage()  # what facts alone have given beyond the frontier
         self._known = NEG  # all up to here has been gone through
+        self.now = NEG  # the time that is gone through
         self.holding: list[dict[Row, Bounds]] = [{} for _ in range(ports)]
         self._spells: list[dict[Row, _Spell]] = [{} for _ in range(ports)]
         self._turns: list[tuple[int, int, Place]] = []  # when a row may begin or end to hold
@@ -124,7 +127,13 @@ class Sweeping(Operator):
 
     def _close(self, place: Place, source: Row, lo: int, hi: int) -> None:
         """A row that stood has ended."""
-        self._spell(place).opened.pop(source, None)
+        spell = self._spell(place)
+        spell.opened.pop(source, None)
+        if not (spell.opened or spell.bounds) and hi > self._known and place[1] in self.holding[place[0]]:
+            spell.bounds += (self._known + 1, hi)  # it goes on holding until then
+            spell.due = hi + 1
+            self._look_at(place, spell.due)
+            return
         self._take(place, lo, hi)
         self._look_at(place, self._known + 1)
 
@@ -184,14 +193,20 @@ class Sweeping(Operator):
 
     def go_through(self, known: int, out: list[Fact]) -> None:
         """Take all that begins and ends up to a time."""
-        while self._turns and self._turns[0][0] <= known:
-            self._pass(self._turns[0][0], out)
+        turns = self._turns
+        while turns and turns[0][0] <= known:
+            time, _, place = heappop(turns)
+            if turns and turns[0][0] == time:
+                looked_at = {place: None}
+                while turns and turns[0][0] == time:
+                    looked_at[heappop(turns)[2]] = None
+                self._pass(time, looked_at, out)
+            elif not (self._holds(place, time) and place[1] in self.holding[place[0]]):  # else it goes on
+                self._pass(time, (place,), out)
 
-    def _pass(self, time: int, out: list[Fact]) -> None:
+    def _pass(self, time: int, looked_at: Iterable[Place], out: list[Fact]) -> None:
         """Take what begins and ends at one time."""
-        looked_at: dict[Place, None] = {}
-        while self._turns and self._turns[0][0] == time:
-            looked_at[heappop(self._turns)[2]] = None
+        self.now = time
         begins: list[Place] = []
         held: dict[Row, bool] = {}
         for place in looked_at:
@@ -281,6 +296,13 @@ class _Spell:
         self.bounds = bounds
         self.opened = opened
         self.due = NEG
+
+    def leaves(self, lo: int, hi: int) -> bool:
+        """Whether nothing of it meets a range."""
+        at = bisect_left(self.bounds, lo - 1)
+        if at & 1 or (at < len(self.bounds) and self.bounds[at] <= hi):
+            return False
+        return not self.opened or min(self.opened.values()) > hi
 
     def state(self, row: Row) -> list[Any]:
         return [list(row), list(self.bounds), [[list(source), lo] for source, lo in self.opened.items()]]

@@ -33,12 +33,13 @@ def test_an_open_row_and_one_with_an_end() -> None:
 
 
 def test_a_row_of_the_head_in_several_ways() -> None:
-    """It holds as long as one choice of rows gives it; where one takes the other's place, nothing is told."""
+    """It stands as long as one choice of rows that span the frontier gives it; what those that pass give is told as facts."""
     join = StandingJoin(JoinShape((X,), ((X,), (X, Y)), (Comparison("!=", X, Y),)), slowest=1)
     hear(join, 0, said(begun={A: NEG}), 50)
     told = hear(join, 1, [(("a", 7), 3, 9), (("a", 8), 10, 12), (("a", 9), 11, 20), (("a", "a"), 21, 40)], 8)
     assert told == said(begun={A: 3})
     join = _again(join, StandingJoin(JoinShape((X,), ((X,), (X, Y)), (Comparison("!=", X, Y),)), slowest=1))
+    assert hear(join, 1, [], 11) == said()
     assert hear(join, 1, [], 20) == said()
     assert hear(join, 1, [], 50) == said(ended=[(A, 3, 20)])
 
