@@ -32,7 +32,7 @@ class StandingJoin(Meeting):
     """
 
     __slots__ = (
-        "_beyond",
+        "_facts_alone",
         "_failed",
         "_groups",
         "_is_plain",
@@ -47,14 +47,13 @@ class StandingJoin(Meeting):
     def __init__(self, shape: JoinShape, slowest: int) -> None:
         super().__init__(len(shape.atoms), slowest)
         self._failed = [0]
-        self._beyond = Join(shape)
+        self._facts_alone = Join(shape)
         self._later: list[list[Fact]] = [[] for _ in shape.atoms]  # facts beyond, until all ports have some
         self._most_later = LIMITS.spare
         self._made: list[Fact] = []  # what facts have given since the frontier moved, where that comes but once
         code = write_join(shape)
-        self._is_plain = (
-            code.distinct and all(code.whole) and len(shape.atoms) == 2
-        )  # each row of the head comes of one pair
+        # whether each row of the head comes of one pair
+        self._is_plain = code.distinct and all(code.whole) and len(shape.atoms) == 2
         self._looked_up = code.looked_up
         groups: list[dict[str, dict[Hashable, _Group]]] = [{name: {} for name in names} for names in code.indexes]
         self._groups = [
@@ -74,15 +73,18 @@ class StandingJoin(Meeting):
 
     def _join_facts(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         """What follows from facts alone beyond what is known; nothing does, and they wait, while a port has none there."""
-        beyond, later, known = self._beyond, self._later, self._known
-        beyond.room = self.room
+        facts_alone, later, known = self._facts_alone, self._later, self._known
         later[port] += facts
-        if not all(waiting or beyond.latest(i) > known for i, waiting in enumerate(later)):
+        if not all(waiting or facts_alone.latest(i) > known for i, waiting in enumerate(later)):
+            if len(later[port]) > self._most_later:
+                later[port] = behind(known, later[port])
+                self._most_later = max(self._most_later, 2 * len(later[port]) + LIMITS.spare)
             return []
+        facts_alone.room = self.room
         out: list[Fact] = []
         for i, waiting in enumerate(later):
             if waiting:
-                out += beyond.feed(i, behind(known, waiting))
+                out += facts_alone.feed(i, behind(known, waiting))
                 waiting.clear()
         if not self._is_plain:
             return self.tell_ahead(out)
@@ -90,12 +92,10 @@ class StandingJoin(Meeting):
         return out
 
     def settle(self, port: int) -> list[Fact]:
-        self._beyond.advance(self.frontiers)
-        out = self.untold(super().settle(port))
-        if sum(map(len, self._later)) > self._most_later:
-            self._later = [behind(self._known, waiting) for waiting in self._later]
-            self._most_later = 2 * sum(map(len, self._later)) + LIMITS.spare
-        return out
+        facts_alone, known = self._facts_alone, self._known
+        if any(facts_alone.latest(i) > known for i in range(len(self._later))):  # else it has nothing to let go of
+            facts_alone.advance(self.frontiers)
+        return self.untold(super().settle(port))
 
     def go_through(self, known: int, out: list[Fact]) -> None:
         before = self._known
@@ -162,7 +162,7 @@ class StandingJoin(Meeting):
                 groups[key] = group if standing is None else _Both(standing, group)
 
     def entries(self) -> int:
-        return super().entries() + self._beyond.entries() + sum(map(len, self._later)) + len(self._made)
+        return super().entries() + self._facts_alone.entries() + sum(map(len, self._later)) + len(self._made)
 
     def narrow(self, port: int, fact: Fact) -> Row | None:
         pattern = self._pattern[port]
@@ -213,14 +213,14 @@ class StandingJoin(Meeting):
             raise NoRoomError(len(out))
 
     def failed_evaluations(self) -> int:
-        return self._failed[0] + self._beyond.failed_evaluations()
+        return self._failed[0] + self._facts_alone.failed_evaluations()
 
     def state(self) -> dict[str, Any]:
         return {
             **super().state(),
             "failed": self._failed[0],
             "made": [[list(row), lo, hi] for row, lo, hi in self._made],
-            "beyond": self._beyond.snapshot(),
+            "beyond": self._facts_alone.snapshot(),
             "later": [[[list(row), lo, hi] for row, lo, hi in behind(self._known, waiting)] for waiting in self._later],
         }
 
@@ -228,7 +228,7 @@ class StandingJoin(Meeting):
         super().load(state)
         self._failed[0] = state["failed"]
         self._made = [(tuple(row), lo, hi) for row, lo, hi in state["made"]]
-        self._beyond.restore(state["beyond"])
+        self._facts_alone.restore(state["beyond"])
         self._later = [[(tuple(row), lo, hi) for row, lo, hi in waiting] for waiting in state["later"]]
 
 

@@ -49,7 +49,10 @@ class Meeting(Sweeping):
             self.ended[port].append((row, since, self.now - 1))
 
     def go_through(self, known: int, out: list[Fact]) -> None:
-        passing = [self._passing(port, known) for port in range(len(self._fresh))]
+        passing = [
+            self._passing(port, known) if fresh or waiting.at else []
+            for port, (fresh, waiting) in enumerate(zip(self._fresh, self._waiting, strict=True))
+        ]
         super().go_through(known, out)
         if any(passing):
             self.let_pass(passing, out)
