@@ -1,4 +1,4 @@
-"""Facts of a single time point beside what goes on holding: one look at their time, whichever port they come at.
+"""Facts that lie wholly behind the frontier beside what goes on holding: one look, whichever port they come at.
 
 Each case is a table of what comes (port, facts), how far both ports are known behind it, and what is told then.
 """
@@ -85,6 +85,70 @@ CASES: dict[str, tuple[Callable[[], Sweeping], list[Step]]] = {
             (0, said(), 12, said()),
         ],
     ),
+    "a fact that passes meets what has held meanwhile, though it has ended": (
+        partial(join, PAIR),
+        [
+            (0, said(begun={A: 2, B: 2}), 2, said()),
+            (0, said(ended=[(A, 2, 6)], begun={A: 9}), 2, said()),
+            (
+                1,
+                said([(("a", 7), 3, 10), (("b", 7), 4, 5)]),
+                12,
+                said([(("a", 7), 3, 6), (("a", 7), 9, 10), (("b", 7), 4, 5)]),
+            ),
+            (1, said([(("a", 8), 13, 14)]), 15, said([(("a", 8), 13, 14)])),  # what has ended is not met any more
+        ],
+    ),
+    "a fact that spans the frontier stands until its end": (
+        partial(join, PAIR),
+        [
+            (0, said(begun={A: 2}), 2, said()),
+            (1, said([(("a", 7), 4, 9)]), 5, said(begun={("a", 7): 4})),
+            (1, said([(("a", 8), 7, 8)]), 12, said([(("a", 8), 7, 8)], ended=[(("a", 7), 4, 9)])),
+        ],
+    ),
+    "facts of several ways are told once, and beside what stands not at all": (
+        partial(join, PROJECTED),
+        [
+            (0, said(begun={A: 0, B: 0}), 1, said()),
+            (1, said([(("a", 1), 2, 5), (("a", 2), 4, 8), (("a", 3), 4, 6)]), 9, said([(A, 2, 5), (A, 6, 8)])),
+            (
+                1,
+                said([(("a", 4), 11, 12), (("b", 4), 11, 12)], begun={("a", 7): 10}),
+                14,
+                said([(B, 11, 12)], begun={A: 10}),
+            ),
+        ],
+    ),
+    "facts of several ports that pass meet each other and what stands": (
+        partial(join, THREE),
+        [
+            (0, said(begun={A: 0}), 1, said()),
+            (1, said([(("a", 1), 3, 6)]), 1, said()),
+            (2, said([(("a", 5), 5, 8), (("a", 6), 2, 3)]), 9, said([(("a", 1, 5), 5, 6), (("a", 1, 6), 3, 3)])),
+        ],
+    ),
+    "many facts under one key are found by their times": (
+        partial(join, THREE),
+        [
+            (0, said(begun={A: 0}), 1, said()),
+            (1, said([(("a", n), 10 * n, 10 * n + 3) for n in range(1, 40)]), 1, said()),
+            (2, said([(("a", 0), 50, 51)]), 500, said([(("a", 5, 0), 50, 51)])),
+        ],
+    ),
+    "a negation cuts a fact that passes by all that has spoken against it": (
+        negation,
+        [
+            (1, said(begun={A: 3}), 1, said()),
+            (0, said([(("a", 1), 2, 20), (("b", 1), 2, 20)]), 1, said()),
+            (
+                1,
+                said([(A, 11, 12)], ended=[(A, 3, 6)], begun={A: 18}),
+                24,
+                said([(("a", 1), 2, 2), (("a", 1), 7, 10), (("a", 1), 13, 17), (("b", 1), 2, 20)]),
+            ),
+        ],
+    ),
     "a negation lets events through where nothing speaks against them": (
         negation,
         [
@@ -107,7 +171,7 @@ def run(operator: Sweeping, steps: Sequence[Step]) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_events_beside_what_goes_on(name: str) -> None:
+def test_facts_that_pass(name: str) -> None:
     """What is told of events, also where every limit on what may pile up is at its least."""
     make, steps = CASES[name]
     run(make(), steps)
@@ -115,7 +179,7 @@ def test_events_beside_what_goes_on(name: str) -> None:
         run(make(), steps)
 
 
-def test_events_wait_in_a_snapshot() -> None:
+def test_facts_wait_in_a_snapshot() -> None:
     """What waits for its time does so in an operator that goes on from the snapshot, and is due then."""
     first, second = join(PAIR), join(PAIR)
     hear(first, 0, said(begun={A: 2}), 3)
