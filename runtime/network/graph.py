@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -78,7 +78,6 @@ class Graph:
             built.room = self.bound.room
         self.watched = set(plan.outputs.values()) | set(plan.constraints)
         self.controls = [LoopControl(loop, plan, self.operators) for loop in plan.loops]
-        self.receivers = {name: self._receiver(name) for name in self.operators}
         self.hearing: dict[str, Hear] = {}
         self.stream_ports = ports_fed_by(plan, "stream")
         self._start_ports = ports_fed_by(plan, "start").get("", [])
@@ -114,65 +113,56 @@ class Graph:
 
     # --- one operator ---------------------------------------------------------------------------------------------------
 
-    def _receiver(self, name: str) -> Receive:
-        """What lets one operator take messages; an OperatorError names the step, the rule and the fact on which it fails.
+    def way_into(self, name: str) -> Receive | None:
+        """What messages to an operator go through: its gates, and whoever listens to it; None if nothing is there."""
+        gates = {port: gate for (step, port), gate in self.gates.items() if step == name}
+        receive, hear, inputs = self.operators[name].receive, self.hearing.get(name), self.steps[name].inputs
+        if not gates and hear is None:
+            return None
+
+        def take(port: int, facts: Sequence[Fact], frontier: int, notices: Notices | None) -> list[Fact]:
+            if port in gates:
+                facts, frontier = gates[port].take(facts, frontier)
+            out = receive(port, facts, frontier, notices)
+            if hear is not None and (facts or notices is not None):
+                hear(inputs[port].name or inputs[port].kind, facts, notices)
+            if hear is not None and out:
+                hear("", out, None)
+            return out
+
+        return take
+
+    def guarded(self, name: str) -> Receive:
+        """Let an operator take messages; an OperatorError names the step, the rule and the fact on which it fails.
 
         StateError where more is held by now than may be, or where it would make more than that.
         """
-        operator, bound = self.operators[name], self.bound
+        receive, bound = self.way_into(name) or self.operators[name].receive, self.bound
 
         def take(port: int, facts: Sequence[Fact], frontier: int, notices: Notices | None) -> list[Fact]:
             try:
-                out = operator.receive(port, facts, frontier, notices)
+                out = receive(port, facts, frontier, notices)
             except Exception as error:
-                raise self._failure(name, port, facts, notices, error) from error
-            bound.left -= len(facts) + len(out) if out else len(facts)
-            if notices is not None:
-                bound.left -= len(notices)
+                raise self.failure(name, [(name, port, facts, notices)], error) from error
+            bound.left -= len(facts) + len(out) + (0 if notices is None else len(notices))
             if bound.left < 0:
                 bound.count()
             return out
 
-        gates = {port: gate for (step, port), gate in self.gates.items() if step == name}
-        if not gates:
-            return take
-
-        def take_gated(port: int, facts: Sequence[Fact], frontier: int, notices: Notices | None) -> list[Fact]:
-            gate = gates.get(port)
-            if gate is None:
-                return take(port, facts, frontier, notices)
-            bound.left -= len(facts)
-            facts, frontier = gate.take(facts, frontier)
-            bound.left += len(facts)
-            return take(port, facts, frontier, notices)
-
-        return take_gated
+        return take
 
     def listen(self, name: str, hear: Hear | None) -> None:
-        """Tell `hear` what a step takes and sends; with None, nobody any more."""
-        plain, inputs = self._receiver(name), self.steps[name].inputs
-        self.receivers[name] = plain
+        """Tell `hear` what a step takes and sends; with None, nobody any more. Who runs the step asks for its way anew."""
         self.hearing.pop(name, None)
-        if hear is None:
-            return
-        self.hearing[name] = hear
-
-        def take(port: int, facts: Sequence[Fact], frontier: int, notices: Notices | None) -> list[Fact]:
-            out = plain(port, facts, frontier, notices)
-            if facts or notices is not None:
-                hear(inputs[port].name or inputs[port].kind, facts, notices)
-            if out:
-                hear("", out, None)
-            return out
-
-        self.receivers[name] = take
+        if hear is not None:
+            self.hearing[name] = hear
 
     def advance(self, name: str, frontiers: Sequence[int]) -> list[Fact]:
         """Let one operator, before whose ports there are no gates, take how far all of them have come."""
         try:
             out = self.operators[name].advance(frontiers)
         except Exception as error:
-            raise self._failure(name, 0, (), None, error) from error
+            raise self.failure(name, (), error) from error
         if out:
             self._made(name, out)
         return out
@@ -220,18 +210,12 @@ class Graph:
         if name in self.hearing and facts:
             self.hearing[name]("", facts, None)
 
-    def _failure(
-        self, name: str, port: int, facts: Sequence[Fact], notices: Notices | None, error: Exception
-    ) -> TidelogError:
+    def failure(self, name: str, messages: Sequence[Message], error: Exception) -> TidelogError:
         """Name the fact on which an operator fails, by feeding it one by one; the engine stops, so its state may suffer."""
         if isinstance(error, NoRoomError):
             return self.bound.error(Holding(error.rows, partial(self._tell, name)))
         step, culprit = self.steps[name], "(the frontier)"
-        parts: list[tuple[Row, Sequence[Fact], Notices | None]] = [(fact[0], [fact], None) for fact in facts]
-        if notices is not None:
-            parts += [(fact[0], (), Notices((), [fact])) for fact in notices.ended]
-            parts += [(row, (), Notices([(row, lo)])) for row, lo in notices.begun.items()]
-        for row, some, heard in parts:
+        for port, row, some, heard in _one_by_one(messages):
             try:
                 self.operators[name].receive(port, some, NEG, heard)
             except Exception:
@@ -336,3 +320,15 @@ class Graph:
             if loop is not None:
                 loop.restore(state["open"])
         self._watch.restore(data["prospects"])
+
+
+def _one_by_one(messages: Sequence[Message]) -> Iterator[tuple[int, Row, Sequence[Fact], Notices | None]]:
+    """What messages bring, each fact and each notice as a message of its own, with its port and row."""
+    for _, port, facts, notices in messages:
+        for fact in facts:
+            yield port, fact[0], [fact], None
+        if notices is not None:
+            for fact in notices.ended:
+                yield port, fact[0], (), Notices((), [fact])
+            for row, lo in notices.begun.items():
+                yield port, row, (), Notices([(row, lo)])

@@ -234,9 +234,7 @@ class Network:
     def listen(self, step: str, hear: Hear | None) -> None:
         """Tell `hear` what a step takes and sends from now on; with None, nobody any more."""
         self.graph.listen(step, hear)
-        unit = self._unit_of[step]
-        if isinstance(unit, StepUnit):
-            unit.refresh()
+        self._unit_of[step].refresh(step)
 
     def hear_as(self, other: Network) -> None:
         """Whoever listens to steps of another network of the same plan listens to them here from now on."""

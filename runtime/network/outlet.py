@@ -51,7 +51,8 @@ class Outlet:
         else:
             if self.held is not None and (facts or notices is not None):
                 self.held.receive(step, facts, notices)
-            self.answers += self._untold(self._emission.receive(step, facts, frontier, notices))
+            records = self._emission.receive(step, facts, frontier, notices)
+            self.answers += self._untold(records) if self.told else records
             if step in self.told:
                 self._forget(step, frontier)
 
@@ -62,8 +63,6 @@ class Outlet:
         said += facts
 
     def _untold(self, records: list[Record]) -> list[Record]:
-        if not self.told or not records:
-            return records
         found: list[Record] = []
         for record in records:
             told = self.told.get(record[0])

@@ -43,6 +43,7 @@ class Unit(ABC):
     """
 
     __slots__ = (
+        "_bound",
         "_brings",
         "_graph",
         "_known",
@@ -69,6 +70,7 @@ class Unit(ABC):
     def __init__(self, index: int, graph: Graph, tell: Tell) -> None:
         self.index = index
         self._graph = graph
+        self._bound = graph.bound
         self.tell = tell
         self._brings: Mapping[str, Bring] = {}
         self._leads = graph.plan.leads
@@ -85,6 +87,10 @@ class Unit(ABC):
         self.queued = False
         self.pending: list[Message] = []
         self.made: list[Fact] = []
+
+    @abstractmethod
+    def refresh(self, step: str) -> None:
+        """Messages go another way into one of its steps now."""
 
     @abstractmethod
     def take(self) -> None:
@@ -154,8 +160,8 @@ class StepUnit(Unit):
         "bring",
         "operator",
         "port",
-        "receive",
         "step",
+        "way",
     )
 
     def __init__(self, index: int, graph: Graph, tell: Tell, step: Step) -> None:
@@ -167,7 +173,7 @@ class StepUnit(Unit):
         self._gates = [
             (port, gate) for port in range(len(step.inputs)) if (gate := graph.gates.get((step.id, port))) is not None
         ]
-        self.receive = graph.receivers[step.id]
+        self.way = graph.way_into(step.id)
         self.after: StepUnit | None = None
         self.port, self.agenda = 0, list[int]()
         self._ahead: list[int] | None = None  # of the watermark, what feeds each port, if that is known of all
@@ -176,9 +182,8 @@ class StepUnit(Unit):
         super().connect(brings, watched)
         self.bring = brings.get(self.step.id)
 
-    def refresh(self) -> None:
-        """The graph has another receiver for the step now."""
-        self.receive = self._graph.receivers[self.step.id]
+    def refresh(self, step: str) -> None:
+        self.way = self._graph.way_into(step)
 
     def go_on_with(self, after: StepUnit, port: int, agenda: list[int]) -> None:
         """Nobody but this unit reads what the step sends; it does so at once where nobody on the agenda comes before."""
@@ -186,12 +191,7 @@ class StepUnit(Unit):
 
     def take(self) -> None:
         pending, self.pending = self.pending, []
-        if len(pending) == 1 and not self.made:
-            _, port, facts, notices = pending[0]
-            self.credit += len(facts) if notices is None else len(facts) + len(notices)
-            out = self.receive(port, facts, NEG, notices)
-        else:
-            out = self._received(pending)
+        out = self._received(pending)
         made = self.operator.notices
         if made.begun or made.ended:
             self._hand_on(out, self.operator.frontier, self._graph.told_notices(self.step.id))
@@ -201,19 +201,47 @@ class StepUnit(Unit):
     def _received(self, pending: Sequence[Message]) -> list[Fact]:
         """What follows from several messages, to be told in one."""
         out, self.made = self.made, []
-        for _, port, facts, notices in pending:
-            self.credit += len(facts) if notices is None else len(facts) + len(notices)
-            out += self.receive(port, facts, NEG, notices)
+        is_own = True
+        for message in pending:
+            _, port, facts, notices = message
+            count = len(facts) if notices is None else len(facts) + len(notices)
+            self.credit += count
+            try:
+                if self.way is None:
+                    found = self.operator.receive(port, facts, NEG, notices)
+                else:
+                    found = self.way(port, facts, NEG, notices)
+            except Exception as error:
+                raise self._graph.failure(self.step.id, [message], error) from error
+            self._bound.left -= count + len(found)
+            if not out:
+                out, is_own = found, False  # what an operator returns may be what it was given
+            elif found and is_own:
+                out += found
+            elif found:
+                out, is_own = [*out, *found], True
+        if self._bound.left < 0:
+            self._bound.count()
         return out
 
     def take_at_once(self, port: int, facts: Sequence[Fact]) -> None:
         """Take facts, and what waits before them, while an arrangement is as it has to be; send what follows later."""
         pending, self.pending = self.pending, []
-        for _, before, some, notices in pending:
-            self.credit += len(some)
-            self.made += self.receive(before, some, NEG, notices)
+        made, self.made = self.made, []
+        made += self._received([*pending, (self.step.id, port, facts, None)])
+        self.made = made
+
+    def take_directly(self, port: int, facts: list[Fact]) -> list[Fact]:
+        """Take facts while nothing waits; returns what follows."""
         self.credit += len(facts)
-        self.made += self.receive(port, facts, NEG, None)
+        try:
+            out = self.operator.receive(port, facts, NEG) if self.way is None else self.way(port, facts, NEG, None)
+        except Exception as error:
+            raise self._graph.failure(self.step.id, [(self.step.id, port, facts, None)], error) from error
+        self._bound.left -= len(facts) + len(out)
+        if self._bound.left < 0:
+            self._bound.count()
+        return out
 
     def count_waiting(self, counts: Counter[str]) -> None:
         super().count_waiting(counts)
@@ -246,8 +274,7 @@ class StepUnit(Unit):
                 if unit.bring is not None:
                     unit.bring(facts, None)
                 return
-            after.credit += len(facts)
-            facts = after.receive(unit.port, facts, NEG, None)
+            facts = after.take_directly(unit.port, facts)
             if after.credit >= after.cost:  # it has much to forget
                 after.queued = True
                 heappush(agenda, after.index)
@@ -268,7 +295,7 @@ class StepUnit(Unit):
         if self._gates:
             out: list[Fact] = []
             for port, frontier in enumerate(frontiers):
-                out += self.receive(port, (), frontier, None)
+                out += self._graph.guarded(name)(port, (), frontier, None)
         else:
             out = self._graph.advance(name, frontiers)
         made = self.operator.notices
@@ -303,6 +330,7 @@ class LoopUnit(Unit):
         "_number",
         "_open",
         "_ports",
+        "_receivers",
         "_silent",
         "_told",
         "_withheld",
@@ -316,6 +344,7 @@ class LoopUnit(Unit):
         holds = (graph.operators[name] for name in loop.holds)
         self._holds = [hold for hold in holds if isinstance(hold, Hold)]
         self._told = dict.fromkeys(loop.members, NEG)
+        self._receivers = {name: graph.guarded(name) for name in loop.members}
         self._in_flight: deque[LoopMessage] = deque()
         self._withheld: list[tuple[str, list[Fact]]] = []
         self._number = loop.number
@@ -323,6 +352,9 @@ class LoopUnit(Unit):
         self._ports = {entry: port for port, entry in enumerate(loop.entries)}
         negations = (name for name in loop.members if isinstance(graph.steps[name].shape, AntiJoinShape))
         self._silent = frozenset(negations if self._open is not None else ())  # facts alone do not decide them
+
+    def refresh(self, step: str) -> None:
+        self._receivers[step] = self._graph.guarded(step)
 
     def take(self) -> None:
         pending, self.pending = self.pending, []
@@ -363,7 +395,7 @@ class LoopUnit(Unit):
 
     def _follow(self, messages: Sequence[LoopMessage]) -> None:
         """Handle messages until nothing is in flight: what a step sends to others inside is, too."""
-        in_flight, inner, receivers = self._in_flight, self._graph.inner, self._graph.receivers
+        in_flight, inner, receivers = self._in_flight, self._graph.inner, self._receivers
         in_flight.extend(messages)
         while in_flight:
             step, port, facts, time = in_flight.popleft()

@@ -309,7 +309,8 @@ class Reasoner:
                 known = inquiry.take(delivery)
                 self._hypothetical += known
                 told += len(known)
-            self._outlet.forget(self._intake.frontier)
+            if outlet.held is not None:
+                outlet.forget(self._intake.frontier)
             bound.left -= told
             if bound.left < 0:
                 bound.count()

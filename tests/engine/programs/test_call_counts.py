@@ -22,12 +22,12 @@ pytestmark = pytest.mark.pure
 FIRST, COUNTED, BATCH = 1_000, 1_000, 100
 """So many events fill the windows before others are counted, each alone, or in batches."""
 CEILINGS = {
-    "duration": (2_826, 95),
-    "disorder": (3_741, 653),
-    "absence": (6_825, 350),
-    "join": (3_866, 448),
-    "hysteresis": (6_400, 528),
-    "reachability": (11_596, 2_422),
+    "duration": (2_325, 92),
+    "disorder": (3_295, 640),
+    "absence": (5_870, 340),
+    "join": (3_390, 435),
+    "hysteresis": (5_695, 505),
+    "reachability": (10_970, 2_400),
 }
 """The most calls for a hundred events: each alone, and in a batch. CPython 3.11 to 3.13 make 5 % fewer, or 90
 fewer where that is less: so a call more for each event is too much."""
