@@ -1,7 +1,8 @@
 """What it costs that rows stand until further notice, beside the same plan that tells them piece by piece.
 
-A quarter of the events end a row, and another quarter let one begin again. Each figure is a ratio of times of one run:
-notices to pieces, beside few rows that stand and beside many, event by event and in batches.
+Each figure is a ratio of times of one run: notices to pieces, beside few rows that stand and beside many. There are two
+streams. In the first there is one event a moment; a quarter of the events end a row, and another quarter let one begin
+again. In the second there are fifty events a moment, of which one in two hundred ends a row or lets one begin.
 """
 
 from __future__ import annotations
@@ -28,8 +29,13 @@ RULES = {
     "loop": "o(X) :- m(X), e(X). o(X) :- o(X), m(X). output o.",
 }
 STANDING = (1, 20, 200, 2_000)
-EVENTS = {1: 800, 500: 3_000}
-"""By the length of a batch, how many events."""
+STREAMS = {
+    "alone": (1, 800, 1, 4),
+    "in batches of 500": (500, 3_000, 1, 4),
+    "50 a moment, in batches of 1,000": (1_000, 20_000, 50, 400),
+}
+"""By the name of a stream how long its batches are, how many events it has, how many a moment, and how often a row changes:
+of so many events one ends a row and one lets it begin again."""
 TIMES = 3
 TARGET = 1.1
 _NAME = "standing"
@@ -42,18 +48,22 @@ def run() -> list[Figure]:
         program = parse(GIVEN + rule)
         notices = compile_program(program)
         pieces = replace(notices, announcing={})
-        for batch, number in EVENTS.items():
+        for kind, (batch, number, at_once, change) in STREAMS.items():
             for count in STANDING:
-                events = _events(notices, count, number)
+                events = _events(notices, count, number, at_once, change)
                 ratio = _ratio(notices, pieces, count, events, batch)
-                kind = "alone" if batch == 1 else f"in batches of {batch}"
                 figures.append(Figure(_NAME, f"{name} beside {count} standing rows, {kind} / pieces", ratio, target=TARGET))
     return figures
 
 
-def _events(plan: Plan, count: int, number: int) -> list[Record]:
-    names = ("e", "e", "off", "on")
-    return [plan.record(names[i % 4], (i // 4 % count,), 10 + i) for i in range(number)]
+def _events(plan: Plan, count: int, number: int, at_once: int, change: int) -> list[Record]:
+    changes = {change // 2: "off", change - 1: "on"}
+    return [
+        plan.record(
+            changes.get(i % change, "e"), (i // change % count if i % change in changes else i % count,), 10 + i // at_once
+        )
+        for i in range(number)
+    ]
 
 
 def _ratio(notices: Plan, pieces: Plan, count: int, events: Sequence[Record], batch: int) -> float:
