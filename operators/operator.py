@@ -58,6 +58,7 @@ class Operator(ABC):
         "far_sighted",
         "frontier",
         "frontiers",
+        "is_followed",
         "notices",
         "passing",
         "pieces",
@@ -75,6 +76,7 @@ class Operator(ABC):
         self.frontier = NEG
         self.received = self.sent = self.evaluations = self.dropped = 0
         self.far_sighted = self.takes_notices = False
+        self.is_followed = False  # whether `advance` is called right behind what is received
         self.notices = Notices()  # told since `told_notices` was asked last
         self.passing: Passing | None = None
         self.pieces: Pieces | None = None

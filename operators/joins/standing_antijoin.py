@@ -49,13 +49,15 @@ class StandingAntiJoin(Meeting):
             taken: Fact = fact
             row, lo, hi = taken
             key = key_of(row)
-            if key not in now and key not in before:
+            negated = now.get(key)
+            since = POS if negated is None else negated[0]
+            if key in before:
+                ranges = [*before[key], (since, POS)]
+                out += [(row, first, last) for first, last in subtracted([(lo, hi)], ranges)]
+            elif since > hi or negated is None:
                 out.append(fact)
-                continue
-            negated = before.get(key, [])
-            if key in now:
-                negated = [*negated, (now[key][0], POS)]
-            out += [(row, first, last) for first, last in subtracted([(lo, hi)], negated)]
+            elif since > lo:
+                out.append((row, lo, since - 1))
 
     def presume(self, until: int) -> None:
         """What of N holds behind what has been gone through does so without a gap, up to `until`."""

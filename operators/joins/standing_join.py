@@ -24,21 +24,21 @@ from tidelog.plans.plan.plan import JoinShape
 class StandingJoin(Meeting):
     """`M' ← M1 ∧ … ∧ Mn ∧ comparisons`, where its ports take notices, and it tells what follows by notices, too.
 
-    Intervals: those of `Join`, as far as all ports are known, which is as far as what stands holds. What facts give with
-    each other is told at once, by a `Join` of their own, which gets nothing while one port has no facts beyond what is
-    known. A row of the head begins to stand when the last of the rows that give it has begun, and ends when one of them has
-    ended. A fact that passes is looked up once, with all that has held meanwhile. They meet by the code of `Join`. State,
+    Intervals: those of `Join`, as far as all ports are known, which is as far as what stands holds. A row of the head
+    begins to stand when the last of the rows that give it has begun, and ends when one of them has ended. A fact that passes
+    is looked up once, with all that has held meanwhile. They meet by the code of `Join`. What facts give beyond what is
+    known is told at once, too, by a `Join` of their own, which gets nothing while one port has no facts there. State,
     beyond that of `Meeting`: hash indexes over the rows that hold now, and the `Join`. Final: as far as all ports.
     """
 
     __slots__ = (
         "_facts_alone",
         "_failed",
+        "_fed",
         "_groups",
         "_is_plain",
         "_later",
         "_looked_up",
-        "_made",
         "_most_later",
         "_pattern",
         "_probe",
@@ -50,10 +50,9 @@ class StandingJoin(Meeting):
         self._facts_alone = Join(shape)
         self._later: list[list[Fact]] = [[] for _ in shape.atoms]  # facts beyond, until all ports have some
         self._most_later = LIMITS.spare
-        self._made: list[Fact] = []  # what facts have given since the frontier moved, where that comes but once
+        self._fed: list[tuple[int, Sequence[Fact]]] = []  # what has come since the frontiers were told, which is to follow
         code = write_join(shape)
-        # whether each row of the head comes of one pair
-        self._is_plain = code.distinct and all(code.whole) and len(shape.atoms) == 2
+        self._is_plain = code.distinct and all(code.whole)  # whether each row of the head comes of one choice of rows
         self._looked_up = code.looked_up
         groups: list[dict[str, dict[Hashable, _Group]]] = [{name: {} for name in names} for names in code.indexes]
         self._groups = [
@@ -68,13 +67,27 @@ class StandingJoin(Meeting):
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         pattern = self._pattern[port]
         self.take_facts(port, facts if pattern is None else pattern(facts))
-        beyond = self.beyond(facts)
-        return self._join_facts(port, beyond) if beyond else []
+        if self.is_followed:
+            self._fed.append((port, facts))
+            return []
+        return self._look_ahead(port, facts)
 
-    def _join_facts(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+    def advance(self, frontiers: Sequence[int]) -> list[Fact]:
+        out = super().advance(frontiers)
+        fed, self._fed = self._fed, []
+        for port, facts in fed:
+            ahead = self._look_ahead(port, facts)
+            self.sent += len(ahead)
+            out += ahead
+        return out
+
+    def _look_ahead(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         """What follows from facts alone beyond what is known; nothing does, and they wait, while a port has none there."""
         facts_alone, later, known = self._facts_alone, self._later, self._known
-        later[port] += facts
+        beyond = self.beyond(facts)
+        if not beyond:
+            return []
+        later[port] += beyond
         if not all(waiting or facts_alone.latest(i) > known for i, waiting in enumerate(later)):
             if len(later[port]) > self._most_later:
                 later[port] = behind(known, later[port])
@@ -86,10 +99,7 @@ class StandingJoin(Meeting):
             if waiting:
                 out += facts_alone.feed(i, behind(known, waiting))
                 waiting.clear()
-        if not self._is_plain:
-            return self.tell_ahead(out)
-        self._made += out
-        return out
+        return self.tell_ahead(out)
 
     def settle(self, port: int) -> list[Fact]:
         facts_alone, known = self._facts_alone, self._known
@@ -97,32 +107,19 @@ class StandingJoin(Meeting):
             facts_alone.advance(self.frontiers)
         return self.untold(super().settle(port))
 
-    def go_through(self, known: int, out: list[Fact]) -> None:
-        before = self._known
-        super().go_through(known, out)
-        if self._made:
-            # a fact that is gone through in time meets the others again: what they have given with it is told
-            self.tell_ahead([fact for fact in self._made if fact[2] > known or self.spanned > before])
-            self._made.clear()
-
     def let_pass(self, passing: Sequence[Sequence[Fact]], out: list[Fact]) -> None:
-        ports = [port for port, facts in enumerate(passing) if facts]
-        held = [port for port, (now, ended) in enumerate(zip(self.holding, self.ended, strict=True)) if now or ended]
+        if not all(map(any, zip(self.holding, self.ended, passing, strict=True))):
+            return  # there is a port at which nothing has held
         met: list[Fact] = []
         undo: list[_Undo] = []
-        if self._is_plain:
-            for port in ports:
-                if 1 - port in held:
-                    self._enter_facts(1 - port, self.ended[1 - port], undo)
-                    self._meet(port, passing[port], met)
-            out += met
-        elif held:  # facts alone have met
-            for port in held:
-                self._enter_facts(port, self.ended[port], undo)
-            for port in sorted(ports, key=lambda port: len(passing[port])):
-                self._meet(port, passing[port], met)
+        for port, ended in enumerate(self.ended):
+            self._enter_facts(port, ended, undo)
+        ports = sorted((port for port, facts in enumerate(passing) if facts), key=lambda port: len(passing[port]))
+        for port in ports:
+            self._probe[port](passing[port], POS, met, self._failed, self.room.rows, self)
+            if port != ports[-1]:
                 self._enter_facts(port, passing[port], undo)
-            out += self._less_told(met, out)
+        out += met if self._is_plain else self._less_told(met, out)
         for store, key, entry in reversed(undo):
             if entry is None:
                 del store[key]
@@ -130,9 +127,6 @@ class StandingJoin(Meeting):
                 store[key] = entry
         if len(out) > self.room.rows:
             raise NoRoomError(len(out))
-
-    def _meet(self, port: int, facts: Sequence[Fact], met: list[Fact]) -> None:
-        self._probe[port](facts, POS, met, self._failed, self.room.rows, self)
 
     def _less_told(self, met: Sequence[Fact], out: Sequence[Fact]) -> list[Fact]:
         """What of some facts is told neither twice, nor by notices."""
@@ -162,7 +156,7 @@ class StandingJoin(Meeting):
                 groups[key] = group if standing is None else _Both(standing, group)
 
     def entries(self) -> int:
-        return super().entries() + self._facts_alone.entries() + sum(map(len, self._later)) + len(self._made)
+        return super().entries() + self._facts_alone.entries() + sum(map(len, self._later))
 
     def narrow(self, port: int, fact: Fact) -> Row | None:
         pattern = self._pattern[port]
@@ -219,7 +213,6 @@ class StandingJoin(Meeting):
         return {
             **super().state(),
             "failed": self._failed[0],
-            "made": [[list(row), lo, hi] for row, lo, hi in self._made],
             "beyond": self._facts_alone.snapshot(),
             "later": [[[list(row), lo, hi] for row, lo, hi in behind(self._known, waiting)] for waiting in self._later],
         }
@@ -227,7 +220,6 @@ class StandingJoin(Meeting):
     def load(self, state: dict[str, Any]) -> None:
         super().load(state)
         self._failed[0] = state["failed"]
-        self._made = [(tuple(row), lo, hi) for row, lo, hi in state["made"]]
         self._facts_alone.restore(state["beyond"])
         self._later = [[(tuple(row), lo, hi) for row, lo, hi in waiting] for waiting in state["later"]]
 

@@ -19,14 +19,13 @@ from tidelog.plans.data.timeline import NEG, POS
 class Meeting(Sweeping):
     """Going through time, with facts that pass. State, beyond that of `Sweeping`: the facts whose begin is to come."""
 
-    __slots__ = ("_fresh", "_waiting", "ended", "spanned")
+    __slots__ = ("_fresh", "_waiting", "ended")
 
     def __init__(self, ports: int, slowest: int) -> None:
         super().__init__(ports, slowest)
         self._fresh: list[list[Fact]] = [[] for _ in range(ports)]  # facts of the last messages, as they came
         self._waiting: list[ByTime[Fact]] = [ByTime() for _ in range(ports)]  # facts that wait for their begin
         self.ended: list[list[Fact]] = [[] for _ in range(ports)]  # what held meanwhile, and does no more
-        self.spanned = NEG  # up to here facts have spanned, or will
 
     @abstractmethod
     def let_pass(self, passing: Sequence[Sequence[Fact]], out: list[Fact]) -> None:
@@ -81,7 +80,6 @@ class Meeting(Sweeping):
     def _take_spanning(self, port: int, facts: Sequence[Fact]) -> None:
         for row, lo, hi in facts:
             self._take((port, row), lo, hi)
-            self.spanned = max(self.spanned, hi)
 
     def _less_spells(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         """The facts beside what is gone through of their rows; the others lengthen that."""
@@ -122,7 +120,7 @@ class Meeting(Sweeping):
             [[time, [[list(row), lo, hi] for row, lo, hi in facts]] for time, facts in waiting.in_order()]
             for waiting in self._waiting
         ]
-        return {**super().state(), "waiting": waiting, "spanned": self.spanned}
+        return {**super().state(), "waiting": waiting}
 
     def load(self, state: dict[str, Any]) -> None:
         super().load(state)
@@ -130,4 +128,3 @@ class Meeting(Sweeping):
             for time, facts in stored:
                 for row, lo, hi in facts:
                     waiting.add(time, (tuple(row), lo, hi))
-        self.spanned = state["spanned"]

@@ -250,8 +250,11 @@ class StepUnit(Unit):
     def run(self, watermark: int) -> None:
         """Take what waits, and come as far as the watermark tells, at once: so all that follows is told together."""
         pending, self.pending = self.pending, []
+        self.operator.is_followed = True
         out = self._received(pending)
-        out += self._graph.advance(self.step.id, [watermark + lead for lead in self._ahead or ()])
+        self.operator.is_followed = False
+        more = self._graph.advance(self.step.id, [watermark + lead for lead in self._ahead or ()])
+        out = [*out, *more] if more else out
         self.credit = 0
         made = self.operator.notices
         told = self._graph.told_notices(self.step.id) if made.begun or made.ended else None
