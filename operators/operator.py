@@ -146,7 +146,7 @@ class Operator(ABC):
         told = self.passing.take(port, notices, self.notices, out)
         ended = notices.ranges()
         if ended:
-            out += without(self.feed(port, ended), told)
+            out += without(behind(self.frontier, self.feed(port, ended)), told)  # as far as that, what stood has told it
         if facts:
             out += self.feed(port, facts)
         return out

@@ -9,7 +9,7 @@ from typing import Any
 from tidelog.operators.operator import Operator, matched
 from tidelog.operators.stores.amortised import LIMITS
 from tidelog.operators.stores.by_time import ByTime
-from tidelog.operators.stores.coverage import Coverage, overlapping
+from tidelog.operators.stores.coverage import Coverage, overlapping, subtract
 from tidelog.operators.stores.presuming import presumed
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact, Row
@@ -170,11 +170,8 @@ class AntiJoin(Operator):
     def _subtract(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
         bounds = self.negative.rows.get(self._key(row))
         if bounds:
-            for i in overlapping(bounds, lo, hi):
-                if bounds[i] > lo:
-                    out.append((row, lo, bounds[i] - 1))
-                lo = bounds[i + 1] + 1
-        if lo <= hi:
+            subtract(bounds, row, lo, hi, out)
+        else:
             out.append((row, lo, hi))
         if len(out) > self.room.rows:
             raise NoRoomError(len(out))

@@ -7,8 +7,9 @@ from typing import Any
 
 from tidelog.operators.standing.meeting import Meeting
 from tidelog.operators.standing.sweeping import Place
+from tidelog.operators.stores.coverage import Bounds, subtract
+from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact, Row
-from tidelog.plans.data.intervals import Range, subtracted
 from tidelog.plans.data.timeline import POS
 
 POSITIVE, NEGATIVE = 0, 1
@@ -41,9 +42,11 @@ class StandingAntiJoin(Meeting):
         return []
 
     def let_pass(self, passing: Sequence[Sequence[Fact]], out: list[Fact]) -> None:
-        before, now, key_of = dict[Row, list[Range]](), self.holding[NEGATIVE], self._key
+        before, now, key_of, room = dict[Row, Bounds](), self.holding[NEGATIVE], self._key, self.room.rows
         for row, lo, hi in self.ended[NEGATIVE]:
-            before.setdefault(row, []).append((lo, hi))
+            before.setdefault(row, []).extend((lo, hi))
+        for row, bounds in before.items():
+            bounds += now.get(row, ())
         whole: Sequence[Any] = list(dict.fromkeys(passing[POSITIVE]))  # as in `Coverage.insert`
         for fact in whole:
             taken: Fact = fact
@@ -52,8 +55,9 @@ class StandingAntiJoin(Meeting):
             negated = now.get(key)
             since = POS if negated is None else negated[0]
             if key in before:
-                ranges = [*before[key], (since, POS)]
-                out += [(row, first, last) for first, last in subtracted([(lo, hi)], ranges)]
+                subtract(before[key], row, lo, hi, out)
+                if len(out) > room:
+                    raise NoRoomError(len(out))
             elif since > hi or negated is None:
                 out.append(fact)
             elif since > lo:

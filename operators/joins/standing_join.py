@@ -32,6 +32,7 @@ class StandingJoin(Meeting):
     """
 
     __slots__ = (
+        "_computes",
         "_facts_alone",
         "_failed",
         "_fed",
@@ -52,6 +53,7 @@ class StandingJoin(Meeting):
         self._most_later = LIMITS.spare
         self._fed: list[tuple[int, Sequence[Fact]]] = []  # what has come since the frontiers were told, which is to follow
         code = write_join(shape)
+        self._computes = bool(shape.comparisons)  # so that it may fail, which is counted, whatever holds
         self._is_plain = code.distinct and all(code.whole)  # whether each row of the head comes of one choice of rows
         self._looked_up = code.looked_up
         groups: list[dict[str, dict[Hashable, _Group]]] = [{name: {} for name in names} for names in code.indexes]
@@ -104,27 +106,29 @@ class StandingJoin(Meeting):
     def settle(self, port: int) -> list[Fact]:
         facts_alone, known = self._facts_alone, self._known
         if any(facts_alone.latest(i) > known for i in range(len(self._later))):  # else it has nothing to let go of
-            facts_alone.advance(self.frontiers)
+            facts_alone.advance([min(self.frontiers)] * len(self.frontiers))  # what waits has not met it yet
         return self.untold(super().settle(port))
 
     def let_pass(self, passing: Sequence[Sequence[Fact]], out: list[Fact]) -> None:
-        if not all(map(any, zip(self.holding, self.ended, passing, strict=True))):
+        if not self._computes and not all(map(any, zip(self.holding, self.ended, passing, strict=True))):
             return  # there is a port at which nothing has held
         met: list[Fact] = []
         undo: list[_Undo] = []
-        for port, ended in enumerate(self.ended):
-            self._enter_facts(port, ended, undo)
         ports = sorted((port for port, facts in enumerate(passing) if facts), key=lambda port: len(passing[port]))
-        for port in ports:
-            self._probe[port](passing[port], POS, met, self._failed, self.room.rows, self)
-            if port != ports[-1]:
-                self._enter_facts(port, passing[port], undo)
+        try:
+            for port, ended in enumerate(self.ended):
+                self._enter_facts(port, ended, undo)
+            for port in ports:
+                self._probe[port](passing[port], POS, met, self._failed, self.room.rows, self)
+                if port != ports[-1]:
+                    self._enter_facts(port, passing[port], undo)
+        finally:
+            for store, key, entry in reversed(undo):
+                if entry is None:
+                    del store[key]
+                else:
+                    store[key] = entry
         out += met if self._is_plain else self._less_told(met, out)
-        for store, key, entry in reversed(undo):
-            if entry is None:
-                del store[key]
-            else:
-                store[key] = entry
         if len(out) > self.room.rows:
             raise NoRoomError(len(out))
 
@@ -207,7 +211,7 @@ class StandingJoin(Meeting):
             raise NoRoomError(len(out))
 
     def failed_evaluations(self) -> int:
-        return self._failed[0] + self._facts_alone.failed_evaluations()
+        return self._failed[0]
 
     def state(self) -> dict[str, Any]:
         return {

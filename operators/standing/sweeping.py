@@ -129,8 +129,9 @@ class Sweeping(Operator):
         """A row that stood has ended."""
         spell = self._spell(place)
         spell.opened.pop(source, None)
-        if not (spell.opened or spell.bounds) and hi > self._known and place[1] in self.holding[place[0]]:
-            spell.bounds += (self._known + 1, hi)  # it goes on holding until then
+        is_alone = not spell.opened and not spell.bounds and place[1] in self.holding[place[0]]
+        if is_alone and lo <= self._known < hi < POS:  # it goes on holding until then
+            spell.bounds += (self._known + 1, hi)
             spell.due = hi + 1
             self._look_at(place, spell.due)
             return

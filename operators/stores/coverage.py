@@ -231,6 +231,21 @@ def overlapping(bounds: Bounds, lo: int, hi: int) -> Iterator[int]:
         yield i
 
 
+def subtract(bounds: Bounds, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
+    """Append the parts of `lo … hi` that lie outside ranges, as facts of a row.
+
+    >>> out = []
+    >>> subtract([1, 4, 6, 9], ("a",), 3, 12, out), out
+    (None, [(('a',), 5, 5), (('a',), 10, 12)])
+    """
+    for i in overlapping(bounds, lo, hi):
+        if bounds[i] > lo:
+            out.append((row, lo, bounds[i] - 1))
+        lo = bounds[i + 1] + 1
+    if lo <= hi:
+        out.append((row, lo, hi))
+
+
 def cut(bounds: Bounds, upto: int) -> Bounds:
     """Take off the ranges of a row what lies behind a time, and return that.
 

@@ -16,6 +16,7 @@ from operators.telling import Message, hear, move, said
 from tidelog.operators.joins.standing_antijoin import StandingAntiJoin
 from tidelog.operators.joins.standing_join import StandingJoin
 from tidelog.operators.standing.sweeping import Sweeping
+from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.plan.plan import JoinShape
 from tidelog.plans.tree.syntax import Comparison, Variable
 
@@ -188,3 +189,37 @@ def test_facts_wait_in_a_snapshot() -> None:
     second.restore(json.loads(json.dumps(first.snapshot())))
     assert second.deadline() == (0, 5)
     assert move(second, [7, 7]) == said([(("a", 7), 6, 6)], begun={("a", 8): 5}) == move(first, [7, 7])
+
+
+def test_facts_that_wait_meet_what_comes_where_less_is_known() -> None:
+    """A port that is known further has nothing that the others may not meet yet: what follows ahead is told, too."""
+    one = join(JoinShape((X,), ((X,), (X,))))
+    hear(one, 0, [], 2)
+    assert hear(one, 1, [(A, 3, 3), (B, 4, 6)], 7) == said()
+    assert hear(one, 0, [(A, 3, 3), (B, 5, 7)], 2) == said([(A, 3, 3), (B, 5, 6)])
+    assert hear(one, 0, [], 9) == said()
+
+
+def test_temporary_entries_go_where_there_is_no_room() -> None:
+    """What is entered for a look alone is gone again, whatever happens."""
+    one = join(THREE)
+    hear(one, 0, said(begun={A: 0}), 1)
+    hear(one, 1, [(("a", n), 3, 3) for n in range(9)], 1)
+    hear(one, 2, [(("a", n), 3, 3) for n in range(9)], 1)
+    entries = [dict(rows) for rows in one.holding]
+    one.room.rows = 5
+    with pytest.raises(NoRoomError):
+        move(one, [4, 4, 4])
+    assert one.holding == entries
+
+
+def test_a_negation_looks_at_what_has_ended_by_its_times() -> None:
+    """Ten thousand facts under one key, each beside two of ten thousand ranges, are no work of a hundred million steps."""
+    operator, number = negation(), 10_000
+    hear(operator, 1, said(begun={A: 1}), 0)
+    for n in range(number):
+        hear(operator, 1, said(ended=[(A, 10 * n + 1, 10 * n + 4)], begun={A: 10 * n + 11}), 10 * n + 4)
+    facts = [(("a", n), 10 * n + 3, 10 * n + 12) for n in range(number)]
+    hear(operator, 1, [], 10 * number + 5)
+    expected = [(("a", n), 10 * n + 5, 10 * n + 10) for n in range(number)]
+    assert hear(operator, 0, facts, 10 * number + 5) == said(expected)

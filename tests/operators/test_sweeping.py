@@ -33,7 +33,7 @@ def test_an_open_row_and_one_with_an_end() -> None:
 
 
 def test_a_row_of_the_head_in_several_ways() -> None:
-    """It stands as long as one choice of rows that span the frontier gives it; what those that pass give is told as facts."""
+    """It stands as long as one choice of rows that span the frontier gives it; others take its place."""
     join = StandingJoin(JoinShape((X,), ((X,), (X, Y)), (Comparison("!=", X, Y),)), slowest=1)
     hear(join, 0, said(begun={A: NEG}), 50)
     told = hear(join, 1, [(("a", 7), 3, 9), (("a", 8), 10, 12), (("a", 9), 11, 20), (("a", "a"), 21, 40)], 8)
@@ -50,6 +50,17 @@ def test_what_is_past_when_it_is_known_is_told_as_a_fact() -> None:
     hear(join, 1, [(A, NEG, POS), (B, NEG, POS)], POS)
     assert hear(join, 0, said([(A, 1, 2), (A, 5, 6)], begun={B: 4}), 9) == said([(A, 1, 2), (A, 5, 6)], begun={B: 4})
     assert hear(join, 0, [], POS) == said(ended=[(B, 4, POS)])
+
+
+def test_a_row_that_ends_before_it_begins_again() -> None:
+    """A row that was to begin again, and did not, holds no longer than it did, though its ports are out of step."""
+    operator = StandingAntiJoin(lambda row: row, lambda row: row, slowest=1)
+    hear(operator, 1, [], 5)
+    assert hear(operator, 0, said(begun={A: 3}), 5) == said(begun={A: 3})
+    hear(operator, 0, said(ended=[(A, 3, 5)], begun={A: 10}), 6)
+    hear(operator, 0, said(ended=[(A, 10, 9)]), 9)
+    assert hear(operator, 1, [], 30) == said(ended=[(A, 3, 5)])
+    assert hear(operator, 0, [], 30) == said()
 
 
 def test_a_negation_of_open_rows() -> None:

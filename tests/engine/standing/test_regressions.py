@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from limits import limits
 
 import tidelog
 from engine.running import plan_of, records, shown
@@ -16,6 +17,12 @@ from tidelog.runtime.ports.interfaces import EmitMode
 WAYS: tuple[EmitMode, ...] = ("intervals", "final", "changes")
 
 CASES = {
+    "a fact that waits in a join whose other port is known less far": (
+        "timeline integer. input on(x). input off(x). input a(x). s(X) :- not off(X) since on(X). "
+        "o(X) :- s(X), diamondminus[3,3] a(X). output o.",
+        ["a(k)@0", "a(z)@2", "on(k)@2", "a(z)@9"],
+        ["o(k)@3"],
+    ),
     "a latch that nobody takes announcements from, on rational time": (
         "timeline rational. dev(k). q(X) :- diamondplus[0,4] a(X). alarm(X) :- not ack(X) since q(X), dev(X). output alarm.",
         ["a(k)@10", "ack(k)@12", "b(k)@20"],
@@ -145,3 +152,14 @@ def test_what_stands_begins_and_ends_where_it_holds(
         session.advance(time)
     session.finish()
     assert [(lo, hi) for _, _, lo, hi in session.pull_records()] == expected
+
+
+def test_a_union_that_a_row_reaches_in_two_ways_tells_each_time_once() -> None:
+    """A row stands by two ports at once: where one of them ends, what was told of it is not told again as a fact."""
+    text = "timeline integer. input a(x,y). input off(x). s(X,Y) :- a(X,Y), not off(Y). "
+    text += "q(X,Y) :- s(X,Y). q(X,Y) :- s(Y,X). output q."
+    with limits(round=0):
+        session = Session(tidelog.compile(text), emit="intervals")
+        session.push_records([("a", ("k", "k"), 0, 3), ("a", ("z", "y"), 3, 3)])
+        session.finish()
+    assert sorted(map(str, session.pull())) == ["q(k,k)@3", "q(k,k)@[0,2]", "q(y,z)@3", "q(z,y)@3"]
