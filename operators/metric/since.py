@@ -47,6 +47,7 @@ class Since(PairingOperator):
     __slots__ = (
         "_armed_ranges",
         "_beyond",
+        "_fed",
         "_lasting",
         "_meetings",
         "_met_by",
@@ -70,11 +71,30 @@ class Since(PairingOperator):
         self._meetings = 0
         self._lasting = Lasting()
         self._most_expected = 0
+        self._fed: list[Fact] = []  # what has come of M2 since the frontiers were told, which is to follow
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
+        if port == RIGHT and self.is_followed and self._standing[LEFT].since:
+            self._fed += facts  # more of them is certain once it is known how far M1 has come
+            return []
+        return self._feed(port, facts)
+
+    def _feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         self._begin_message()
         standing = self._standing[port]
         return super().feed(port, standing.beside(facts, self.frontiers[port]) if standing.since else facts)
+
+    def advance(self, frontiers: Sequence[int]) -> list[Fact]:
+        out = super().advance(frontiers)
+        if self._fed:  # nothing has moved
+            more = self._take_fed()
+            self.sent += len(more)
+            out += more
+        return out
+
+    def _take_fed(self) -> list[Fact]:
+        fed, self._fed = self._fed, []
+        return self._feed(RIGHT, fed)
 
     def _begin_message(self) -> None:
         self._most_armed = self._armed_ranges + self.room.rows
@@ -177,28 +197,26 @@ class Since(PairingOperator):
     def _expect(self, pair: tuple[Row, Row], begin: int, run_hi: int, held: Range, out: list[Fact]) -> None:
         """Expect what follows from what stands; send what of it is certain."""
         (left, right), (lo, hi) = pair, held
-        row = self.pairing.combine(left, right)
-        if lo <= run_hi:
-            self._lasting.expect(row, lo, min(hi, run_hi))
-            if self._lasting.made > self._most_expected:
-                raise NoRoomError(self._lasting.made)
-        if run_hi >= POS and left in self._standing[LEFT].since:
-            met_by = self._met_by.setdefault(left, {})
-            if right not in met_by:
-                met_by[right] = None
-                self._meetings += 1
+        row, hi = self.pairing.combine(left, right), min(hi, run_hi)
+        first, last = lo, hi  # what is certain
+        is_open = run_hi >= POS and left in self._standing[LEFT].since
+        if is_open:
             known = self.frontiers[LEFT]
-            run_hi = self.closure(begin, max(begin, known))[1] if known > NEG else NEG
+            last = min(last, self.closure(begin, max(begin, known))[1]) if known > NEG else NEG
         since = self._standing[RIGHT].since.get(right)
         if since is not None:
             met, known = max(self.closure(begin, begin)[0], since), self.frontiers[RIGHT]
-            if known <= NEG or met > known:
-                return  # they have not met yet
-            first, last = dilated(self.metric, met, known)
-            lo, hi = max(lo, first), min(hi, last)
-        hi = min(hi, run_hi)
-        if lo <= hi and hi > NEG:
-            out.append((row, lo, hi))
+            certain = dilated(self.metric, met, known) if NEG < known >= met else (POS, NEG)
+            first, last = max(first, certain[0]), min(last, certain[1])
+        if lo <= hi and (first, last) != (lo, hi):
+            self._lasting.expect(row, lo, hi)
+            if self._lasting.made > self._most_expected:
+                raise NoRoomError(self._lasting.made)
+            if is_open and right not in self._met_by.setdefault(left, {}):
+                self._met_by[left][right] = None
+                self._meetings += 1
+        if first <= last > NEG:
+            out.append((row, first, last))
 
     def _hold_alone(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
         """Send what follows from a row of M2 alone; of one that stands, expect it, and send what is certain."""
@@ -288,9 +306,10 @@ class Since(PairingOperator):
             for at, standing in enumerate(self._standing):
                 for row, lo in standing.come(self.frontiers[at]):
                     self._stand(at, row, lo, out)
+            fed = self._take_fed() if self._fed else []
             # behind the frontier, too, nothing will be untrue that follows by now; but more may follow
             self._lasting.go_on(reached, self.notices, out)
-            out = self._untold(out)
+            out = fed + self._untold(out)
             self._forget_met()
         super().settle(port)
         if self._armed_ranges > self._round:

@@ -24,7 +24,7 @@ FIRST, COUNTED, BATCH = 1_000, 1_000, 100
 CEILINGS = {
     "duration": (2_325, 92),
     "disorder": (3_295, 640),
-    "absence": (5_870, 340),
+    "absence": (5_900, 350),
     "join": (3_390, 435),
     "hysteresis": (5_695, 505),
     "reachability": (10_970, 2_400),
