@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.operators.ask.premises.awaited import Awaited, Binding, fill
+from tidelog.operators.ask.premises.awaited import Awaited, Binding, expression_of, fill
 from tidelog.operators.ask.premises.patterns import MOST_TIMES, Pattern
 from tidelog.operators.sld.comparisons.values import compare
 from tidelog.plans.plan.questions import NEVER, Open
-from tidelog.plans.tree.syntax import Arithmetic, Comparison, ComparisonOperator, Constant, Expression, Value, Variable
+from tidelog.plans.tree.syntax import Comparison, ComparisonOperator, Constant, Value, Variable
 
 Case = list[Comparison]
 """Comparisons that hold together where a partial answer is none."""
@@ -64,7 +64,7 @@ def _relate(case: Case, left: Value | Open, operator: ComparisonOperator, right:
     """Ask for two terms to compare so; False if they are constants that do not."""
     if not isinstance(left, Open) and not isinstance(right, Open):
         return compare(operator, left, right)
-    case.append(Comparison(operator, _expression(left), _expression(right)))
+    case.append(Comparison(operator, expression_of(left), expression_of(right)))
     return True
 
 
@@ -77,11 +77,3 @@ def _come(item: Awaited, binding: Binding, pattern: Pattern) -> Iterator[Case]:
     for time in range(first, last + 1):
         if item.time is not None and pattern.came(item.premise.predicate, row, time):
             yield [Comparison("=", Variable(pattern.names[item.time]), Constant(time - item.offset))]
-
-
-def _expression(term: Value | Open) -> Expression:
-    if not isinstance(term, Open):
-        return Constant(term)
-    if not term.offset:
-        return Variable(term.name)
-    return Arithmetic("+" if term.offset > 0 else "-", (Variable(term.name), Constant(abs(term.offset))))

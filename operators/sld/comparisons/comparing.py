@@ -9,7 +9,7 @@ from typing import Literal, TypeGuard
 from tidelog.operators.sld.comparisons.terms import Bindings, shift
 from tidelog.operators.sld.comparisons.values import UNCOMPUTABLE, compare, evaluate
 from tidelog.plans.plan.preconditions import START, Argument, Slot
-from tidelog.plans.tree.arithmetic import MIRRORED
+from tidelog.plans.tree.arithmetic import MIRRORED, plus
 from tidelog.plans.tree.names import expression_variables
 from tidelog.plans.tree.numerals import canonical
 from tidelog.plans.tree.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable
@@ -22,10 +22,7 @@ def write(term: Argument) -> Expression:
     """A term as an expression: `#3 + 2`, `start`, `5`."""
     if not isinstance(term, Slot):
         return Constant(term)
-    variable = Variable(START if term.variable < 0 else f"#{term.variable}")
-    if not term.offset:
-        return variable
-    return Arithmetic("+" if term.offset > 0 else "-", (variable, Constant(abs(term.offset))))
+    return plus(Variable(START if term.variable < 0 else f"#{term.variable}"), term.offset)
 
 
 def instantiate(expression: Expression, scope: Mapping[str, Argument]) -> Expression:
