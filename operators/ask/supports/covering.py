@@ -64,8 +64,7 @@ def support_of(partial: Partial) -> Support:
     if not made.is_open or partial.pattern.is_closed(partial.binding):
         return made
     columns, _ = _columns(partial.pattern, partial.binding)
-    cases = void_cases(partial.pattern, partial.binding, partial.missing)
-    void = tuple(tuple(_renamed(each, columns) for each in case) for case in cases)
+    void = tuple(tuple(_renamed(each, columns) for each in case) for case in void_cases(partial))
     if not void:
         return made
     made = replace(made, void=void)

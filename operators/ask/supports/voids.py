@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidelog.operators.ask.premises.awaited import Awaited, Binding, expression_of, fill
+from tidelog.operators.ask.premises.partials import Partial
 from tidelog.operators.ask.premises.patterns import MOST_TIMES, Pattern
 from tidelog.operators.sld.comparisons.values import compare
 from tidelog.plans.plan.questions import NEVER, Open
@@ -15,8 +16,9 @@ Case = list[Comparison]
 """Comparisons that hold together where a partial answer is none."""
 
 
-def void_cases(pattern: Pattern, binding: Binding, missing: int) -> Iterator[Case]:
+def void_cases(partial: Partial) -> Iterator[Case]:
     """Two premises are one fact, which another precondition stands for; a premise has come, or is what must not."""
+    pattern, binding, missing = partial.pattern, partial.binding, partial.missing
     for i, j in pattern.twins:
         if missing >> i & 1 and missing >> j & 1:
             yield from _same(pattern.premises[i], pattern.premises[j], binding, pattern)
@@ -28,9 +30,9 @@ def void_cases(pattern: Pattern, binding: Binding, missing: int) -> Iterator[Cas
             yield from _come(item, binding, pattern)
 
 
-def has_void_cases(pattern: Pattern, binding: Binding, missing: int) -> bool:
+def has_void_cases(partial: Partial) -> bool:
     """Whether there are such values."""
-    return not pattern.is_closed(binding) and any(True for _ in void_cases(pattern, binding, missing))
+    return not partial.pattern.is_closed(partial.binding) and any(True for _ in void_cases(partial))
 
 
 def _same(one: Awaited, other: Awaited, binding: Binding, pattern: Pattern) -> Iterator[Case]:
