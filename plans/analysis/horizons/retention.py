@@ -199,9 +199,7 @@ def _waits(step: Step, port: int, leads: Mapping[str, int]) -> int:
             return -_meets(step.shape, port, ports)
         case AntiJoinShape():
             return -(ports[1] if port == 0 else min(ports))
-        case LatchShape():
-            return -(min(ports) if port == 0 else ports[0])
-        case PairShape():
+        case LatchShape() | PairShape():
             return -(min(ports) if port == 0 else ports[0])
         case DilateShape() | BindShape() | MoveShape() | SteppedShape() | ThresholdShape() | ToldShape():
             return 0
