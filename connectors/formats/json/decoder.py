@@ -295,15 +295,12 @@ def _member(tail: bytes) -> bytes:
     return tail[:-1].strip()
 
 
-def _prove_unique(document: bytes, members: int, values: tuple[object, ...], inside: int = 0) -> None:
-    """Raise DataError unless the colons prove that an object has no more than so many members.
-
-    `inside` counts colons that are known to stand within values, those in `values` are counted here.
-    """
+def _prove_unique(document: bytes, members: int, values: tuple[object, ...]) -> None:
+    """Raise DataError unless the colons that stand outside `values` prove that an object has so many members at the most."""
     colons = document.count(b":")
     if colons == members:
         return
-    inside += sum([value.count(":") for value in values if isinstance(value, str)])
+    inside = sum([value.count(":") for value in values if isinstance(value, str)])
     if colons - inside != members or b"\\" in document:
         raise DataError("a key may stand twice")
 
