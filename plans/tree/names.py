@@ -58,12 +58,10 @@ def variables(*formulas: Formula) -> tuple[str, ...]:
 
 def _occurrences(formula: Formula) -> Iterator[str]:
     if isinstance(formula, Atom):
-        for argument in formula.arguments:
-            yield from expression_variables(argument)
+        yield from expression_variables(*formula.arguments)
         return
     if isinstance(formula, Comparison):
-        yield from expression_variables(formula.left)
-        yield from expression_variables(formula.right)
+        yield from expression_variables(formula.left, formula.right)
     elif isinstance(formula, Visits):
         yield from _occurrences(formula.atom)
         yield from (item.name for item in (formula.time, formula.visit) if item is not None)
@@ -81,13 +79,13 @@ def time_names(formula: Formula) -> Iterator[str]:
     return (part.at.variable.name for part in subformulas(formula) if isinstance(part, Atom) and part.at is not None)
 
 
-def expression_variables(expression: Expression) -> Iterator[str]:
-    """The named variables of a term or an expression, in order, as often as they occur."""
-    if isinstance(expression, Variable):
-        yield expression.name
-    elif isinstance(expression, Arithmetic):
-        for operand in expression.operands:
-            yield from expression_variables(operand)
+def expression_variables(*expressions: Expression) -> Iterator[str]:
+    """The named variables of terms and expressions, in order, as often as they occur."""
+    for expression in expressions:
+        if isinstance(expression, Variable):
+            yield expression.name
+        elif isinstance(expression, Arithmetic):
+            yield from expression_variables(*expression.operands)
 
 
 def atom(predicate: str, columns: Iterable[str]) -> Atom:

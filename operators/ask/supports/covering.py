@@ -352,15 +352,12 @@ def _conditions(one: Support, other: Support, names: _Names) -> list[Comparison]
     lacks."""
     equal = [Comparison("=", Variable(column), expression_of(term)) for column, term in one.same.items()]
     known = {**names, **other.same}
-    found = [_renamed(condition, known) for condition in (*one.conditions, *equal)]
-    if any(not _is_told(name, known) for item in (*one.conditions, *equal) for name in _variables(item)):
+    own = (*one.conditions, *equal)
+    found = [_renamed(condition, known) for condition in own]
+    if any(not _is_told(name, known) for item in own for name in expression_variables(item.left, item.right)):
         return None
     told = other.conditions
     return [each for each in found if each not in told and (each.left != each.right or each.operator != "=")]
-
-
-def _variables(condition: Comparison) -> list[str]:
-    return [*expression_variables(condition.left), *expression_variables(condition.right)]
 
 
 def _is_told(name: str, names: Mapping[str, Value | Open]) -> bool:

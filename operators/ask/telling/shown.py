@@ -80,17 +80,14 @@ def where_of(partial: Partial, columns: Sequence[str], start: int | None) -> Ite
     if pattern.is_closed(binding):
         return
     shown = _shown(partial)
-    yield from _tightest([each for each in pattern.where(binding, start) if _names_in(each) <= shown])
+    where = pattern.where(binding, start)
+    yield from _tightest([each for each in where if shown.issuperset(expression_variables(each.left, each.right))])
     for column, term in zip(columns, pattern.answer, strict=True):
         if isinstance(term, Slot) and binding[term.variable] is None and pattern.names[term.variable] != column:
             yield Comparison("=", Variable(column), expression_of(fill(term, binding, pattern.names)))
     for i, absent in pattern.clashes:
         if partial.missing >> i & 1:
             yield from _unlike(pattern.premises[i], absent, binding, pattern)
-
-
-def _names_in(condition: Comparison) -> set[str]:
-    return {*expression_variables(condition.left), *expression_variables(condition.right)}
 
 
 def _tightest(conditions: list[Comparison]) -> Iterator[Comparison]:

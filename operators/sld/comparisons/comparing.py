@@ -36,7 +36,7 @@ def instantiate(expression: Expression, scope: Mapping[str, Argument]) -> Expres
 
 def slots_of(*expressions: Expression) -> set[int]:
     """The numbers of the variables in expressions; that of `start` is left out."""
-    return {int(name[1:]) for item in expressions for name in expression_variables(item) if name != START}
+    return {int(name[1:]) for name in expression_variables(*expressions) if name != START}
 
 
 def read(expression: Expression, bindings: Bindings) -> Argument | None:

@@ -310,7 +310,7 @@ def _is_text(node: _Node) -> bool:
 
 def _is_constant(comparison: Comparison) -> bool:
     """Whether there is no variable in it."""
-    return not any(True for side in (comparison.left, comparison.right) for _ in expression_variables(side))
+    return next(expression_variables(comparison.left, comparison.right), None) is None
 
 
 def _holds(comparison: Comparison) -> bool:

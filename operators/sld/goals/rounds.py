@@ -111,5 +111,5 @@ def value_in(term: Expression, known: Known) -> Value | None:
 
 def may_hold(comparison: Comparison, known: Known) -> bool:
     """Whether a comparison holds, or is open."""
-    names = {*expression_variables(comparison.left), *expression_variables(comparison.right)}
+    names = set(expression_variables(comparison.left, comparison.right))
     return not names <= known.keys() or holds(comparison, known)

@@ -266,7 +266,7 @@ def _kept(shape: JoinShape) -> set[str]:
     everywhere = [_names(terms) for terms in shape.atoms]
     needed = _names(shape.head)
     for comparison in shape.comparisons:
-        needed |= {*expression_variables(comparison.left), *expression_variables(comparison.right)}
+        needed.update(expression_variables(comparison.left, comparison.right))
     shared = {name for i, names in enumerate(everywhere) for name in names if any(name in o for o in everywhere[:i])}
     return set().union(*everywhere) & (needed | shared)
 
