@@ -23,6 +23,7 @@ from tidelog.plans.tree.syntax import (
     Visits,
     Window,
 )
+from tidelog.plans.tree.traverse import spliced
 
 
 def bound(*parts: Formula, is_split: bool = False) -> tuple[str, ...]:
@@ -32,18 +33,10 @@ def bound(*parts: Formula, is_split: bool = False) -> tuple[str, ...]:
     side of `since`, which need not hold anywhere if the stretch is empty (before `split_since` saw to it: `is_split`).
     """
     found = {name for part in parts for name in _directly_bound(part, is_split)}
-    assignments = [part for part in _flat(parts) if isinstance(part, Comparison) and part.operator == "="]
+    assignments = [part for part in spliced(parts) if isinstance(part, Comparison) and part.operator == "="]
     while new := {name for part in assignments for name in _assigned(part, found)} - found:
         found |= new
     return tuple(name for name in variables(*parts) if name in found)
-
-
-def _flat(parts: Iterable[Formula]) -> Iterable[Formula]:
-    for part in parts:
-        if isinstance(part, Conjunction):
-            yield from _flat(part.parts)
-        else:
-            yield part
 
 
 def _directly_bound(part: Formula, is_split: bool) -> tuple[str, ...]:
