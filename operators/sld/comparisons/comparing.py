@@ -13,6 +13,7 @@ from tidelog.plans.tree.arithmetic import MIRRORED, plus
 from tidelog.plans.tree.names import expression_variables
 from tidelog.plans.tree.numerals import canonical
 from tidelog.plans.tree.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable
+from tidelog.plans.tree.traverse import substitute
 
 START_SLOT = Slot(-1)
 """The stream's start, where a term is expected; nothing ever replaces it."""
@@ -133,12 +134,8 @@ def whole_number(variable: int) -> Comparison:
 
 def rename(comparison: Comparison, names: Mapping[str, str]) -> Comparison:
     """The comparison with its variables renamed."""
-    return replace(comparison, left=_renamed(comparison.left, names), right=_renamed(comparison.right, names))
 
+    def renamed(variable: Variable) -> Variable:
+        return Variable(names.get(variable.name, variable.name))
 
-def _renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
-    if isinstance(expression, Variable):
-        return Variable(names.get(expression.name, expression.name))
-    if isinstance(expression, Arithmetic):
-        return replace(expression, operands=tuple(_renamed(item, names) for item in expression.operands))
-    return expression
+    return replace(comparison, left=substitute(comparison.left, renamed), right=substitute(comparison.right, renamed))
