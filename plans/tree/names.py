@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
 from itertools import count
 
 from tidelog.plans.tree.syntax import (
@@ -91,6 +92,12 @@ def expression_variables(*expressions: Expression) -> Iterator[str]:
 def atom(predicate: str, columns: Iterable[str]) -> Atom:
     """The atom of a predicate over these variables."""
     return Atom(predicate, tuple(Variable(column) for column in columns))
+
+
+def name_open(atom: Atom, names: Iterator[str]) -> Atom:
+    """The atom with a variable, of the next of some names, in place of each `_`."""
+    terms = (Variable(next(names), term.span) if isinstance(term, Wildcard) else term for term in atom.arguments)
+    return replace(atom, arguments=tuple(terms))
 
 
 def fresh_name(name: str, taken: Container[str]) -> str:

@@ -5,9 +5,10 @@ A rule stands for all its instances: a variable is one constant for the whole ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from tidelog.plans.tree.names import expression_variables, variables
+from tidelog.plans.tree.names import expression_variables, name_open, variables
 from tidelog.plans.tree.syntax import (
     Aggregate,
     Atom,
@@ -23,7 +24,7 @@ from tidelog.plans.tree.syntax import (
     Visits,
     Window,
 )
-from tidelog.plans.tree.traverse import spliced
+from tidelog.plans.tree.traverse import rebuild, spliced
 
 
 def bound(*parts: Formula, is_split: bool = False) -> tuple[str, ...]:
@@ -58,6 +59,18 @@ def _assigned(part: Comparison, found: set[str]) -> Iterable[str]:
     for target, value in sides:
         if isinstance(target, Variable) and found.issuperset(expression_variables(value)):
             yield target.name
+
+
+def name_bound(formula: Formula, names: Iterator[str]) -> Formula:
+    """The formula with a variable for each `_` that an atom in it binds: different values are different rows."""
+    match formula:
+        case Atom():
+            return name_open(formula, names)
+        case Binary():
+            return replace(formula, right=name_bound(formula.right, names))
+        case Negation():
+            return formula
+    return rebuild(formula, lambda part: name_bound(part, names))
 
 
 def divide(parts: Sequence[Formula]) -> tuple[list[Formula], list[Formula]]:

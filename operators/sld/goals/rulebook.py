@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 
 from tidelog.operators.sld.goals.tables import FactTable, tables_of
@@ -16,12 +16,11 @@ from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.rewrite import refuse
 from tidelog.plans.normal.sharing.simplify import simplify
 from tidelog.plans.plan.questions import Question
-from tidelog.plans.tree.names import has_wildcard, head_predicate, predicates, time_names
+from tidelog.plans.tree.names import has_wildcard, head_predicate, name_open, predicates, time_names
 from tidelog.plans.tree.syntax import (
     Atom,
     Comparison,
     Constant,
-    Expression,
     Formula,
     Negation,
     Rule,
@@ -29,7 +28,6 @@ from tidelog.plans.tree.syntax import (
     TimelineDeclaration,
     Unary,
     Variable,
-    Wildcard,
     Window,
 )
 from tidelog.plans.tree.thresholds import mentions
@@ -145,14 +143,10 @@ def _positive(formula: Formula) -> Iterator[str]:
 def _named(formula: Formula, names: Iterator[str]) -> Formula:
     """The formula with its wildcards named, but for those under `not`, where each stands for any value."""
     if isinstance(formula, Atom):
-        return replace(formula, arguments=tuple(_named_term(item, names) for item in formula.arguments))
+        return name_open(formula, names)
     if isinstance(formula, Negation) or not has_wildcard(formula):
         return formula
     return rebuild(formula, lambda part: _named(part, names))
-
-
-def _named_term(term: Expression, names: Iterator[str]) -> Expression:
-    return Variable(next(names), term.span) if isinstance(term, Wildcard) else term
 
 
 def _unboxed(head: Formula) -> tuple[Atom, Time, Time]:
