@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 
 from tidelog.plans.diagnostics.errors import Diagnostic, Span
 from tidelog.plans.tree import syntax
+from tidelog.plans.tree.reaching import reachable
 from tidelog.plans.tree.traverse import children
 
 Check = Callable[[syntax.Program], Iterable[Diagnostic]]
@@ -85,13 +86,7 @@ def needed_for(wanted: Iterable[str], rules: Iterable[syntax.Rule]) -> set[str]:
             waiting += names
         else:
             reads.setdefault(head.predicate, set()).update(names)
-    needed: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name not in needed:
-            needed.add(name)
-            waiting += reads.get(name, ())
-    return needed
+    return reachable(waiting, lambda name: reads.get(name, ()))
 
 
 def forward_part(program: syntax.Program, keep: Iterable[str] | None = None) -> syntax.Program:
