@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import TypeVar
 
 K = TypeVar("K")
@@ -44,3 +44,8 @@ class BoundedCache(dict[K, V]):
                 self.clear()
             self[key] = value
         return value
+
+
+def key_length(key: Sized, _: object) -> int:
+    """The size of an entry that is about as large as its key."""
+    return len(key)

@@ -65,17 +65,7 @@ def decode_rows(data: bytes, after: int) -> list[OutboxRow]:
     """The facts of lines that begin behind number `after`; ConnectorError where they are none, or one is missing."""
     try:
         rows = [
-            OutboxRow(
-                line.seq,
-                line.predicate,
-                bytes(line.arguments).decode(),
-                line.start,
-                line.end,
-                line.start_open,
-                line.end_open,
-                line.horizon,
-                line.emitted_at,
-            )
+            OutboxRow(line.seq, line.predicate, bytes(line.arguments).decode(), *msgspec.structs.astuple(line)[3:])
             for line in _decode_lines(data)
         ]
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

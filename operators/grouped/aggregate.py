@@ -65,11 +65,6 @@ class Aggregate(Grouped[Window]):
             return FlowWindow(key, shape.size, shape.step, self._failures, function)
         return TallyWindow(key, shape.size, shape.step, self._failures, function)
 
-    def revive(self, key: Row, state: list[Any]) -> Window:
-        group = self.make(key)
-        group.load(*state)
-        return group
-
     def reach(self, known: int) -> int:
         step = self._shape.step
         return known if step == 1 or known >= POS or known <= NEG else known - known % step + step - 1

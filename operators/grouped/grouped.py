@@ -75,6 +75,10 @@ class Group(ABC):
     def state(self) -> list[Any]:
         """All of it as plain data."""
 
+    @abstractmethod
+    def load(self, state: list[Any]) -> None:
+        """Take over what `state` gave, into a group without facts."""
+
 
 G = TypeVar("G", bound=Group)
 
@@ -96,10 +100,6 @@ class Grouped(Operator, Generic[G]):
     @abstractmethod
     def make(self, key: Row) -> G:
         """A group without facts."""
-
-    @abstractmethod
-    def revive(self, key: Row, state: list[Any]) -> G:
-        """A group from its state."""
 
     def reach(self, known: int) -> int:
         """Up to when answers follow from what is known up to a frontier."""
@@ -199,7 +199,9 @@ class Grouped(Operator, Generic[G]):
         return {"groups": [[list(key), *group.state()] for key, group in self.groups.items()]}
 
     def load(self, state: dict[str, Any]) -> None:
-        self.groups = {tuple(key): self.revive(tuple(key), rest) for key, *rest in state["groups"]}
+        self.groups = {}
+        for key, *rest in state["groups"]:
+            self.group(tuple(key)).load(rest)
         self._fresh, self._earliest, self._agenda, self._count = [], POS, [], 0
         for group in self.groups.values():
             self._plan_for(group, group.following(self.frontiers[0]))

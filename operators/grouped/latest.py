@@ -51,11 +51,6 @@ class Latest(Grouped["HeldValue"]):
     def make(self, key: Row) -> HeldValue:
         return HeldValue(key, self._size)
 
-    def revive(self, key: Row, state: list[Any]) -> HeldValue:
-        group = HeldValue(key, self._size)
-        group.load(*state)
-        return group
-
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         if self._spells is None:
             self._hold(facts)
@@ -233,10 +228,9 @@ class HeldValue(Group):
         opened = [list(row) for row in self._opened or ()]
         return [self.end, self._since, self._announced, [list(row) for row in self.rows], opened, waiting]
 
-    def load(self, end: int, since: int, is_announced: bool, rows: list[Any], opened: list[Any], waiting: list[Any]) -> None:
-        """Take over what `state` gave."""
+    def load(self, state: list[Any]) -> None:
+        self.end, self._since, self._announced, rows, opened, waiting = state
         self._opened = [tuple(row) for row in opened] or None
-        self.end, self._since, self._announced = end, since, is_announced
         self.rows = [tuple(row) for row in rows]
         for row, lo, hi in waiting:
             self._wait(tuple(row), lo, hi)

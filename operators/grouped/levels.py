@@ -30,7 +30,7 @@ class _Level(FlowWindow):
     def go_on(self, time: int, facts: list[Spell]) -> None:
         """Begin behind a time, up to which all has been told, with the facts that the window has then."""
         if facts:
-            self.load(time, False, [None, NEG, False], [list(fact) for fact in facts], [])
+            self.load([time, False, [None, NEG, False], [list(fact) for fact in facts], []])
             self._value, self._since = self._told(), time + 1
             self._row = () if self._value is None else self.key
 
@@ -58,11 +58,6 @@ class Levels(Grouped[_Level]):
     def make(self, key: Row) -> _Level:
         shape = self._shape
         return _Level(key, shape.size, 1, self._failures, Enough(shape.least, shape.is_strict))
-
-    def revive(self, key: Row, state: list[Any]) -> _Level:
-        group = self.make(key)
-        group.load(*state)
-        return group
 
     def _value(self, row: Row) -> Value | None:
         """What is summed of a row; None where rows are counted."""

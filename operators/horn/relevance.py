@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 
 from tidelog.operators.horn.everywhere import without_everywhere
 from tidelog.operators.horn.theory import Always, Clause, Given, Literal, Theory
+from tidelog.plans.tree.reaching import reachable
 
 
 def relevant(theory: Theory) -> Theory:
@@ -50,13 +50,4 @@ def _needed(theory: Theory) -> set[int]:
             bodies[clause.head[0]] |= atoms
     for item in theory.always:
         bodies[item.flag].add(item.operand)
-    return _closure(needed, bodies)
-
-
-def _closure(needed: set[int], bodies: dict[int, set[int]]) -> set[int]:
-    waiting: list[int] = list(needed)
-    while waiting:
-        new: Iterable[int] = bodies.get(waiting.pop(), set()) - needed
-        needed.update(new)
-        waiting.extend(new)
-    return needed
+    return reachable(needed, lambda atom: bodies.get(atom, ()))

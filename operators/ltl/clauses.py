@@ -1,4 +1,4 @@
-"""From any LTL formula to clauses: some that hold at 0, some that hold everywhere, and eventualities.
+"""From an LTL formula to clauses: some that hold at 0, some that hold everywhere, and eventualities.
 
 The literals of a clause are propositions, or their complements, at distances ahead. `X` moves into the distances, and
 whatever cannot stand in a clause gets a proposition of its own that implies it everywhere (Fisher's separated normal
@@ -98,7 +98,7 @@ class _Clausifier:
                     return [], [], True
             elif part.kind in (Kind.NOT, Kind.NEXT):
                 waiting.append((part.operands[0], ahead + (part.kind is Kind.NEXT), is_meant != (part.kind is Kind.NOT)))
-            elif _is_conjunction(part, is_meant) or part.kind in (Kind.ALWAYS, Kind.EVENTUALLY, Kind.UNTIL):
+            elif _is_conjunction(part, is_meant) or part.kind is Kind.ALWAYS:
                 rest.append((part, ahead, is_meant))
             else:
                 waiting += _operands(part, ahead, is_meant)
@@ -110,7 +110,7 @@ class _Clausifier:
         if _is_conjunction(formula, is_meant):
             self.claims += [_Claim(is_everywhere, tuple(literals), (item,)) for item in _operands(formula, ahead, is_meant)]
             return True
-        if _is_always(formula, is_meant) and not literals and (is_everywhere or not ahead):
+        if formula.kind is Kind.ALWAYS and is_meant and not literals and (is_everywhere or not ahead):
             self.claims.append(_Claim(True, (), ((formula.operands[0], ahead, is_meant),)))
             return True
         return False
@@ -128,22 +128,17 @@ class _Clausifier:
         return name
 
     def _define(self, name: int, formula: Formula, is_meant: bool) -> None:
+        """`formula` is a conjunction, or a `G`; or it is a `G` that is denied, which is an eventuality."""
         here, later = (0, name ^ 1), (1, name)
-        operands = formula.operands
         if _is_conjunction(formula, is_meant):
             for part in _operands(formula, 0, is_meant):
                 self._claim((here,), part)
-        elif _is_always(formula, is_meant):
-            self._claim((here,), (operands[0], 0, is_meant))
+        elif is_meant:
+            self._claim((here,), (formula.operands[0], 0, True))
             self._claim((here, later))
-        elif formula.kind is Kind.UNTIL and not is_meant:
-            self._claim((here,), (operands[1], 0, False))
-            self._claim((here, later), (operands[0], 0, False))
         else:
-            goal = self._literal(operands[-1], is_meant)
+            goal = self._literal(formula.operands[0], False)
             self._claim((here, (0, goal), later))
-            if formula.kind is Kind.UNTIL:
-                self._claim((here, (0, goal)), (operands[0], 0, True))
             self.eventualities.append((name, goal))
 
     def _claim(self, literals: tuple[tuple[int, int], ...], *parts: _Part) -> None:
@@ -165,10 +160,6 @@ class _Clausifier:
 
 def _is_conjunction(formula: Formula, is_meant: bool) -> bool:
     return formula.kind is Kind.AND if is_meant else formula.kind in (Kind.OR, Kind.IMPLIES)
-
-
-def _is_always(formula: Formula, is_meant: bool) -> bool:
-    return formula.kind is (Kind.ALWAYS if is_meant else Kind.EVENTUALLY)
 
 
 def _operands(formula: Formula, ahead: int, is_meant: bool) -> Iterable[_Part]:

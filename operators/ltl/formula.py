@@ -1,7 +1,8 @@
 """Propositional formulas of linear temporal logic over the positions 0, 1, 2, …, with operators into the future alone.
 
 Equal formulas are one object, so that shared parts are stored once, and comparing and hashing take no recursion however
-deep a formula is. They are built with the functions of this module, never with `Formula` itself.
+deep a formula is. There is no `F` and no `U`: no theory needs them. Formulas are built with the functions of this module,
+never with `Formula` itself.
 """
 
 from __future__ import annotations
@@ -23,8 +24,6 @@ class Kind(Enum):
     IMPLIES = "->"
     NEXT = "X"
     ALWAYS = "G"
-    EVENTUALLY = "F"
-    UNTIL = "U"
 
 
 @final
@@ -107,13 +106,3 @@ def following(operand: Formula, times: int = 1) -> Formula:
 def always(operand: Formula) -> Formula:
     """`G p`: now and at all later positions."""
     return _make(Kind.ALWAYS, operand)
-
-
-def eventually(operand: Formula) -> Formula:
-    """`F p`: now or at some later position."""
-    return _make(Kind.EVENTUALLY, operand)
-
-
-def until(left: Formula, right: Formula) -> Formula:
-    """`p U q`: q now or later, and p at all positions before it."""
-    return _make(Kind.UNTIL, left, right)

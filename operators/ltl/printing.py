@@ -8,12 +8,12 @@ from tidelog.operators.ltl.formula import Formula, Kind
 from tidelog.operators.ltl.translation import Translation
 from tidelog.plans.data.timeline import format_time
 
-_UNARY = frozenset({Kind.NOT, Kind.NEXT, Kind.ALWAYS, Kind.EVENTUALLY})
+_UNARY = frozenset({Kind.NOT, Kind.NEXT, Kind.ALWAYS})
 _CONSTANTS = frozenset({Kind.TRUE, Kind.FALSE})
 
 
 def to_text(formula: Formula) -> str:
-    """The formula on one line. Solvers disagree on which of `&`, `|`, `U` binds tighter, so brackets always say it.
+    """The formula on one line. Solvers disagree on which of `&`, `|`, `->` binds tighter, so brackets always say it.
 
     >>> from tidelog.operators.ltl.formula import always, conjunction, following, implication, proposition
     >>> a, b, c = map(proposition, "abc")

@@ -37,9 +37,9 @@ def satisfiable(formula: Formula, limits: TableauLimits | None = None) -> bool:
 
     Raises MethodError where that takes more than the limits allow.
 
-    >>> from tidelog.operators.ltl.formula import always, conjunction, eventually, negation, proposition
+    >>> from tidelog.operators.ltl.formula import always, conjunction, following, negation, proposition
     >>> p = proposition("p")
-    >>> satisfiable(always(eventually(p))), satisfiable(conjunction(eventually(p), always(negation(p))))
+    >>> satisfiable(negation(always(p))), satisfiable(conjunction(following(p), always(negation(p))))
     (True, False)
     """
     limits = limits or TableauLimits()

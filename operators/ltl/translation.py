@@ -47,16 +47,6 @@ class Translation:
     begin: int | None
     unit: Fraction
 
-    @property
-    def size(self) -> int:
-        """The formula's nodes, counted as a tree."""
-        return self.formula.size
-
-    @property
-    def depth(self) -> int:
-        """How deep `X` is nested."""
-        return self.formula.depth
-
 
 def translate(theory: Theory, max_nodes: int = MAX_NODES) -> Translation:
     """The formula that is satisfiable exactly if the theory has a model; MethodError if it is too large.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from tidelog.operators.sld.comparisons.values import holds
 from tidelog.operators.sld.goals.covers import Cover, chains, covers_of
+from tidelog.operators.sld.goals.rounds import Known, bound, may_hold, value_in
 from tidelog.operators.sld.goals.rulebook import Clause, Rulebook, is_unbounded
 from tidelog.operators.sld.goals.tasks import Call
 from tidelog.operators.sld.limits import MAX_PRECONDITIONS, MAX_PREMISES, Budget, is_long, too_large
 from tidelog.plans.diagnostics.errors import Span
 from tidelog.plans.plan.preconditions import Argument, Slot
-from tidelog.plans.tree.names import expression_variables, has_wildcard
+from tidelog.plans.tree.names import has_wildcard
 from tidelog.plans.tree.syntax import (
     Atom,
     Binary,
@@ -32,9 +32,6 @@ from tidelog.plans.tree.syntax import (
 
 _MOST = 10**30
 """Beyond this it does not matter how many there are."""
-
-Known = Mapping[str, Value]
-"""The variables of a rule that are constants in one use of it."""
 
 
 class Size(NamedTuple):
@@ -130,7 +127,7 @@ class _Sizer:
     def _goal(self, key: _Key) -> Size:
         size = self._given(key)
         for clause in self._rulebook.clauses.get(key.predicate, ()):
-            known = _known(clause, key.pattern)
+            known = bound(clause.atom.arguments, key.pattern, {})
             if known is not None:
                 size = size.either(self._clause(clause, known))
         return size
@@ -181,7 +178,7 @@ class _Sizer:
             case Conjunction():
                 return self._conjunction(formula.parts, known)
             case Comparison():
-                return _compared(formula, known)
+                return ONE if may_hold(formula, known) else NONE
             case Negation():
                 return self._negation(formula.operand, known)
             case Unary():
@@ -232,7 +229,7 @@ class _Sizer:
     def _atom(self, atom: Atom, known: Known) -> Size:
         if self._rulebook.is_stream(atom.predicate):
             return PREMISE
-        key = _Key(atom.predicate, tuple(_constant(term, known) for term in atom.arguments), self._is_listed)
+        key = _Key(atom.predicate, tuple(value_in(term, known) for term in atom.arguments), self._is_listed)
         size = self._sizes.get(key)
         if size is None:
             self._missing[key] = None
@@ -323,30 +320,6 @@ def _runs(inner: Size, number: int) -> Size:
 
 
 # --- constants ----------------------------------------------------------------------------------------------------------
-
-
-def _known(clause: Clause, pattern: tuple[Value | None, ...]) -> Known | None:
-    """What a goal makes constant in a rule; None if the rule does not derive it."""
-    known: dict[str, Value] = {}
-    for term, value in zip(clause.atom.arguments, pattern, strict=True):
-        if value is None:
-            continue
-        if isinstance(term, Constant) and term.value != value:
-            return None
-        if isinstance(term, Variable) and known.setdefault(term.name, value) != value:
-            return None
-    return known
-
-
-def _constant(term: object, known: Known) -> Value | None:
-    if isinstance(term, Constant):
-        return term.value
-    return known.get(term.name) if isinstance(term, Variable) else None
-
-
-def _compared(comparison: Comparison, known: Known) -> Size:
-    names = {*expression_variables(comparison.left), *expression_variables(comparison.right)}
-    return NONE if names <= known.keys() and not holds(comparison, known) else ONE
 
 
 def _assigned(comparison: Comparison, known: Known) -> Known:

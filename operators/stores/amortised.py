@@ -1,7 +1,7 @@
 """Amortised limits: how much may pile up before it is looked at again, all in one place.
 
-They decide when work is done, and how much memory is used meanwhile; never what is answered. Tests set each to its least,
-so that what usually happens once in thousands of facts happens at each.
+They decide when work is done, and how much memory is used meanwhile; never what is answered. Tests set each to its least
+(`tests/limits.py`), so that what usually happens once in thousands of facts happens at each.
 """
 
 from __future__ import annotations
@@ -56,19 +56,3 @@ class Limits:
 
 LIMITS: Final = Limits()
 """Those in force, for all sessions of this process."""
-
-LEAST: Final = {
-    "spare": 0,
-    "round": 0,
-    "effort": 1,
-    "often": 0,
-    "bucket": 1,
-    "block": 1,
-    "few": 1,
-    "prompt": 0,
-    "at_once": 1,
-    "portion": 1,
-    "sample": 1,
-    "patience": 1,
-}
-"""The least value of each at which everything still has to be right."""

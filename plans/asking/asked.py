@@ -15,6 +15,7 @@ from tidelog.plans.normal.program import NormalProgram, begin
 from tidelog.plans.normal.times.resolve_times import resolve_times
 from tidelog.plans.plan.questions import Question
 from tidelog.plans.tree.names import head_predicate, predicates
+from tidelog.plans.tree.reaching import reachable
 from tidelog.plans.tree.syntax import Aggregate, Ask, Atom, Latest, Program, Rule
 from tidelog.plans.tree.traverse import subformulas
 from tidelog.plans.tree.walk import atoms, statements_of
@@ -82,13 +83,7 @@ def _needed(predicate: str, resolved: NormalProgram) -> tuple[Rule, ...]:
     for head, rule in zip(heads, resolved.rules, strict=True):
         if head is not None:
             reads.setdefault(head, []).extend(name for part in rule.body for name in predicates(part))
-    needed: set[str] = set()
-    waiting = [predicate]
-    while waiting:
-        name = waiting.pop()
-        if name not in needed:
-            needed.add(name)
-            waiting += reads.get(name, ())
+    needed = reachable([predicate], lambda name: reads.get(name, ()))
     return tuple(rule for head, rule in zip(heads, resolved.rules, strict=True) if head in needed)
 
 

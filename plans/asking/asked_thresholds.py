@@ -14,20 +14,16 @@ from itertools import combinations, count, pairwise, product
 
 from tidelog.plans.language.printing import format_formula
 from tidelog.plans.tree.names import FreshNames, atom, predicates
-from tidelog.plans.tree.scopes import bound
+from tidelog.plans.tree.scopes import bound, name_bound
 from tidelog.plans.tree.syntax import (
     Aggregate,
     Atom,
-    Binary,
     Comparison,
     Constant,
-    Expression,
     Formula,
-    Negation,
     Rule,
     TimePoint,
     Variable,
-    Wildcard,
     Window,
 )
 from tidelog.plans.tree.thresholds import least_count, mark_thresholds
@@ -103,7 +99,7 @@ class _Namer:
                 yield self._different(formula, self._counted(formula, spliced((formula.operand,)), columns), number)
         elif formula.function == "count" and least_count(threshold) <= MOST_COUNTED:
             unused = _unused(formula)
-            parts = tuple(_named(part, unused) for part in spliced((formula.operand,)))
+            parts = tuple(name_bound(part, unused) for part in spliced((formula.operand,)))
             counted = self._counted(formula, parts, bound(*parts))
             yield from _many(formula, counted, least_count(threshold))
 
@@ -185,19 +181,3 @@ def _fresh_names(base: str, taken: set[str], number: int) -> list[str]:
 def _unused(formula: Aggregate) -> Iterator[str]:
     taken = set(bound(formula.operand)) | {variable.name for variable in formula.by}
     return (name for number in count(1) if (name := f"Any{number}" if number > 1 else "Any") not in taken)
-
-
-def _named(formula: Formula, names: Iterator[str]) -> Formula:
-    """The formula with a variable for each `_` that an atom in it binds: different values are different rows."""
-    match formula:
-        case Atom():
-            return replace(formula, arguments=tuple(_variable(term, names) for term in formula.arguments))
-        case Binary():
-            return replace(formula, right=_named(formula.right, names))
-        case Negation():
-            return formula
-    return rebuild(formula, lambda part: _named(part, names))
-
-
-def _variable(term: Expression, names: Iterator[str]) -> Expression:
-    return Variable(next(names), term.span) if isinstance(term, Wildcard) else term

@@ -44,7 +44,7 @@ def _check_latest(part: syntax.Latest) -> Iterator[Diagnostic]:
     yield from _check_window(part, "`latest`")
     fixed = {variable.name for variable in part.by}
     free = [term for term in part.atom.arguments if not isinstance(term, syntax.Constant)]
-    if part.atom.arguments and not any(isinstance(t, syntax.Wildcard) or t.name not in fixed for t in _variables(free)):
+    if part.atom.arguments and not any(isinstance(t, syntax.Wildcard) or t.name not in fixed for t in leaves(*free)):
         message = "`latest` is over an atom that leaves nothing open, so it is the same as `sometime`"
         help = "write a variable for what is held, such as `latest mode(S, M) by S in [5], M = on`"
         yield Diagnostic("nothing-held", message, part.span, help=help, severity="warning")
@@ -53,10 +53,6 @@ def _check_latest(part: syntax.Latest) -> Iterator[Diagnostic]:
         message = f"`latest` without `by` is one group: of all `{part.atom.predicate}` together the last is held"
         help = f"for the last of each, write `by {names[0]}` behind it; name what is not wanted `_` if one group is meant"
         yield Diagnostic("one-group", message, part.span, help=help, severity="warning")
-
-
-def _variables(terms: Iterable[syntax.Expression]) -> Iterator[syntax.Variable | syntax.Wildcard]:
-    return (leaf for term in terms for leaf in leaves(term))
 
 
 def _check_by(part: Held, known: set[str], operand: syntax.Formula) -> Iterator[Diagnostic]:

@@ -75,7 +75,7 @@ def _uses(formulas: list[syntax.Formula], operand: syntax.Formula) -> Iterator[_
     for formula in formulas:
         for part in subformulas(formula):
             if isinstance(part, syntax.Comparison) and part.operator == "=":
-                yield from (*leaves(part.left), *leaves(part.right))
+                yield from leaves(part.left, part.right)
             elif isinstance(part, syntax.Atom) and id(part) not in inside:
                 yield from atom_leaves(part)
 

@@ -107,7 +107,7 @@ def _unbound(parts: Iterable[syntax.Formula], bound: frozenset[str]) -> Iterator
                     if isinstance(variable, syntax.Variable) and variable.name not in inside:
                         yield occurrence
             case syntax.Comparison():
-                for leaf in (*leaves(part.left), *leaves(part.right)):
+                for leaf in leaves(part.left, part.right):
                     if isinstance(leaf, syntax.Wildcard) or leaf.name not in bound:
                         yield Occurrence(leaf, "compared")
             case syntax.Aggregate():

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from tidelog.plans.diagnostics.errors import Diagnostic
+from tidelog.plans.tree.reaching import reachable
 from tidelog.plans.tree.syntax import Ask, Output, Program, Rule
 from tidelog.plans.tree.walk import atoms, derived, head_atom, statements_of
 
@@ -35,13 +36,7 @@ def outputs_without(program: Program, excluded: Collection[str]) -> tuple[str, .
         if head is not None:
             for atom in atoms(*rule.body):
                 readers.setdefault(atom.predicate, set()).add(head.predicate)
-    gone: set[str] = set()
-    waiting = list(excluded)
-    while waiting:
-        name = waiting.pop()
-        if name not in gone:
-            gone.add(name)
-            waiting += readers.get(name, ())
+    gone = reachable(excluded, lambda name: readers.get(name, ()))
     return tuple(name for name in derived(program) if name not in gone)
 
 

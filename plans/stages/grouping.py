@@ -17,6 +17,7 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.partition import Key, Link, common_keys, is_fed, links_of
 from tidelog.plans.stages.seeds import is_seedable, unfed_rules
 from tidelog.plans.tree.names import head_predicate, predicates
+from tidelog.plans.tree.reaching import reachable
 from tidelog.plans.tree.syntax import Atom, FactStatement, Output, Rule, Variable, Window
 from tidelog.plans.tree.traverse import subformulas
 from tidelog.plans.tree.walk import atoms, statements_of
@@ -155,12 +156,7 @@ def _misleads(seeded: Collection[str], links: Sequence[Link], loose: Collection[
     for link in links:
         for atom in link.atoms:
             readers.setdefault(atom.predicate, set()).add(link.head)
-    reached, waiting = {*seeded}, list(seeded)
-    while waiting:
-        more = readers.get(waiting.pop(), set()) - reached
-        reached |= more
-        waiting += more
-    return not reached.isdisjoint(loose)
+    return not reachable(seeded, lambda name: readers.get(name, ())).isdisjoint(loose)
 
 
 def _is_useful(key: Key, links: Sequence[Link]) -> bool:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tidelog.plans.tree.syntax import ComparisonOperator
+from tidelog.plans.tree.syntax import Arithmetic, ComparisonOperator, Constant, Expression
 
 COMPUTE: dict[str, Callable[..., Any]] = {
     "+": operator.add,
@@ -39,3 +39,10 @@ MIRRORED: Mapping[ComparisonOperator, ComparisonOperator] = {
     ">=": "<=",
 }
 """The same comparison with its sides exchanged."""
+
+
+def plus(expression: Expression, offset: float) -> Expression:
+    """`T + 3`, `T - 3`, or `T` itself."""
+    if not offset:
+        return expression
+    return Arithmetic("+" if offset > 0 else "-", (expression, Constant(abs(offset))))

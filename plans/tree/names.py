@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
 from itertools import count
 
 from tidelog.plans.tree.syntax import (
@@ -58,12 +59,10 @@ def variables(*formulas: Formula) -> tuple[str, ...]:
 
 def _occurrences(formula: Formula) -> Iterator[str]:
     if isinstance(formula, Atom):
-        for argument in formula.arguments:
-            yield from expression_variables(argument)
+        yield from expression_variables(*formula.arguments)
         return
     if isinstance(formula, Comparison):
-        yield from expression_variables(formula.left)
-        yield from expression_variables(formula.right)
+        yield from expression_variables(formula.left, formula.right)
     elif isinstance(formula, Visits):
         yield from _occurrences(formula.atom)
         yield from (item.name for item in (formula.time, formula.visit) if item is not None)
@@ -81,18 +80,24 @@ def time_names(formula: Formula) -> Iterator[str]:
     return (part.at.variable.name for part in subformulas(formula) if isinstance(part, Atom) and part.at is not None)
 
 
-def expression_variables(expression: Expression) -> Iterator[str]:
-    """The named variables of a term or an expression, in order, as often as they occur."""
-    if isinstance(expression, Variable):
-        yield expression.name
-    elif isinstance(expression, Arithmetic):
-        for operand in expression.operands:
-            yield from expression_variables(operand)
+def expression_variables(*expressions: Expression) -> Iterator[str]:
+    """The named variables of terms and expressions, in order, as often as they occur."""
+    for expression in expressions:
+        if isinstance(expression, Variable):
+            yield expression.name
+        elif isinstance(expression, Arithmetic):
+            yield from expression_variables(*expression.operands)
 
 
 def atom(predicate: str, columns: Iterable[str]) -> Atom:
     """The atom of a predicate over these variables."""
     return Atom(predicate, tuple(Variable(column) for column in columns))
+
+
+def name_open(atom: Atom, names: Iterator[str]) -> Atom:
+    """The atom with a variable, of the next of some names, in place of each `_`."""
+    terms = (Variable(next(names), term.span) if isinstance(term, Wildcard) else term for term in atom.arguments)
+    return replace(atom, arguments=tuple(terms))
 
 
 def fresh_name(name: str, taken: Container[str]) -> str:

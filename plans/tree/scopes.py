@@ -5,9 +5,10 @@ A rule stands for all its instances: a variable is one constant for the whole ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from tidelog.plans.tree.names import expression_variables, variables
+from tidelog.plans.tree.names import expression_variables, name_open, variables
 from tidelog.plans.tree.syntax import (
     Aggregate,
     Atom,
@@ -23,6 +24,7 @@ from tidelog.plans.tree.syntax import (
     Visits,
     Window,
 )
+from tidelog.plans.tree.traverse import rebuild, spliced
 
 
 def bound(*parts: Formula, is_split: bool = False) -> tuple[str, ...]:
@@ -32,18 +34,10 @@ def bound(*parts: Formula, is_split: bool = False) -> tuple[str, ...]:
     side of `since`, which need not hold anywhere if the stretch is empty (before `split_since` saw to it: `is_split`).
     """
     found = {name for part in parts for name in _directly_bound(part, is_split)}
-    assignments = [part for part in _flat(parts) if isinstance(part, Comparison) and part.operator == "="]
+    assignments = [part for part in spliced(parts) if isinstance(part, Comparison) and part.operator == "="]
     while new := {name for part in assignments for name in _assigned(part, found)} - found:
         found |= new
     return tuple(name for name in variables(*parts) if name in found)
-
-
-def _flat(parts: Iterable[Formula]) -> Iterable[Formula]:
-    for part in parts:
-        if isinstance(part, Conjunction):
-            yield from _flat(part.parts)
-        else:
-            yield part
 
 
 def _directly_bound(part: Formula, is_split: bool) -> tuple[str, ...]:
@@ -65,6 +59,18 @@ def _assigned(part: Comparison, found: set[str]) -> Iterable[str]:
     for target, value in sides:
         if isinstance(target, Variable) and found.issuperset(expression_variables(value)):
             yield target.name
+
+
+def name_bound(formula: Formula, names: Iterator[str]) -> Formula:
+    """The formula with a variable for each `_` that an atom in it binds: different values are different rows."""
+    match formula:
+        case Atom():
+            return name_open(formula, names)
+        case Binary():
+            return replace(formula, right=name_bound(formula.right, names))
+        case Negation():
+            return formula
+    return rebuild(formula, lambda part: name_bound(part, names))
 
 
 def divide(parts: Sequence[Formula]) -> tuple[list[Formula], list[Formula]]:

@@ -45,13 +45,11 @@ def mentions(formula: Formula) -> Iterator[str]:
     for part in subformulas(formula):
         match part:
             case Atom():
-                for argument in part.arguments:
-                    yield from expression_variables(argument)
+                yield from expression_variables(*part.arguments)
                 if part.at is not None:
                     yield part.at.variable.name
             case Comparison():
-                yield from expression_variables(part.left)
-                yield from expression_variables(part.right)
+                yield from expression_variables(part.left, part.right)
             case Aggregate():
                 yield from (variable.name for variable in (*part.by, part.result))
                 yield from () if part.argument is None else expression_variables(part.argument)

@@ -1,4 +1,4 @@
-"""Walking over formulas: the direct parts of one, and the same formula with other parts.
+"""Walking over formulas: the direct parts of one, and the same formula with other parts, or other terms.
 
 The parser bounds how deep formulas nest, so plain recursion over them is safe.
 """
@@ -11,15 +11,18 @@ from operator import is_
 
 from tidelog.plans.tree.syntax import (
     Aggregate,
+    Arithmetic,
     Atom,
     Binary,
     Comparison,
     Conjunction,
+    Expression,
     Formula,
     Latest,
     Negation,
     Truth,
     Unary,
+    Variable,
     Visits,
     Window,
 )
@@ -68,6 +71,25 @@ def rebuild(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
             if changed is formula.atom or not isinstance(changed, Atom):
                 return formula
             return replace(formula, atom=changed)
+
+
+def with_terms(formula: Formula, change: Callable[[Expression], Expression]) -> Formula:
+    """The formula with the arguments of its atoms, and the sides of its comparisons, changed."""
+    match formula:
+        case Atom():
+            return replace(formula, arguments=tuple(map(change, formula.arguments)))
+        case Comparison():
+            return replace(formula, left=change(formula.left), right=change(formula.right))
+    return rebuild(formula, lambda part: with_terms(part, change))
+
+
+def substitute(expression: Expression, value: Callable[[Variable], Expression]) -> Expression:
+    """The expression with something in place of each variable."""
+    if isinstance(expression, Variable):
+        return value(expression)
+    if isinstance(expression, Arithmetic):
+        return replace(expression, operands=tuple(substitute(operand, value) for operand in expression.operands))
+    return expression
 
 
 def spliced(parts: Iterable[Formula]) -> tuple[Formula, ...]:

@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 
 from tidelog.plans.diagnostics.errors import Diagnostic, Span
 from tidelog.plans.tree import syntax
+from tidelog.plans.tree.reaching import reachable
 from tidelog.plans.tree.traverse import children
 
 Check = Callable[[syntax.Program], Iterable[Diagnostic]]
@@ -85,13 +86,7 @@ def needed_for(wanted: Iterable[str], rules: Iterable[syntax.Rule]) -> set[str]:
             waiting += names
         else:
             reads.setdefault(head.predicate, set()).update(names)
-    needed: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name not in needed:
-            needed.add(name)
-            waiting += reads.get(name, ())
-    return needed
+    return reachable(waiting, lambda name: reads.get(name, ()))
 
 
 def forward_part(program: syntax.Program, keep: Iterable[str] | None = None) -> syntax.Program:
@@ -113,19 +108,18 @@ def _derives(rule: syntax.Rule, needed: set[str]) -> bool:
     return head is None or head.predicate in needed
 
 
-def leaves(expression: syntax.Expression) -> Iterator[syntax.Variable | syntax.Wildcard]:
-    """The variables and wildcards of a term or an expression."""
-    if isinstance(expression, syntax.Variable | syntax.Wildcard):
-        yield expression
-    elif isinstance(expression, syntax.Arithmetic):
-        for operand in expression.operands:
-            yield from leaves(operand)
+def leaves(*expressions: syntax.Expression) -> Iterator[syntax.Variable | syntax.Wildcard]:
+    """The variables and wildcards of terms and expressions."""
+    for expression in expressions:
+        if isinstance(expression, syntax.Variable | syntax.Wildcard):
+            yield expression
+        elif isinstance(expression, syntax.Arithmetic):
+            yield from leaves(*expression.operands)
 
 
 def atom_leaves(atom: syntax.Atom) -> Iterator[syntax.Variable | syntax.Wildcard]:
     """The variables of an atom's arguments, then of its `@T`."""
-    for argument in atom.arguments:
-        yield from leaves(argument)
+    yield from leaves(*atom.arguments)
     if atom.at is not None:
         yield atom.at.variable
 
@@ -137,7 +131,7 @@ def occurrences(formula: syntax.Formula, role: Role = "positive", operator: str 
             for leaf in atom_leaves(formula):
                 yield Occurrence(leaf, role, operator)
         case syntax.Comparison():
-            for leaf in (*leaves(formula.left), *leaves(formula.right)):
+            for leaf in leaves(formula.left, formula.right):
                 yield Occurrence(leaf, "compared" if role == "positive" else role, operator)
         case syntax.Aggregate():  # its other variables are its own
             for leaf in (*formula.by, formula.result):

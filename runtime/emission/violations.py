@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from tidelog.operators.operator import shift
@@ -15,8 +15,8 @@ from tidelog.plans.data.timeline import POS
 from tidelog.plans.language.printing import format_formula, format_statement
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.scopes import bound
-from tidelog.plans.tree.syntax import Arithmetic, Atom, Comparison, Constant, Expression, Formula, Rule, Value, Variable
-from tidelog.plans.tree.traverse import rebuild
+from tidelog.plans.tree.syntax import Constant, Expression, Formula, Rule, Value, Variable
+from tidelog.plans.tree.traverse import substitute, with_terms
 
 Range = tuple[int, int]
 
@@ -157,16 +157,8 @@ def _ranges(bounds: Bounds) -> list[Range]:
 
 def _bind(formula: Formula, binding: Mapping[str, Value]) -> Formula:
     """The formula with its variables replaced by the constants they stand for."""
-    if isinstance(formula, Atom):
-        return replace(formula, arguments=tuple(_value(term, binding) for term in formula.arguments))
-    if isinstance(formula, Comparison):
-        return replace(formula, left=_value(formula.left, binding), right=_value(formula.right, binding))
-    return rebuild(formula, lambda part: _bind(part, binding))
 
+    def value(variable: Variable) -> Expression:
+        return Constant(binding[variable.name]) if variable.name in binding else variable
 
-def _value(expression: Expression, binding: Mapping[str, Value]) -> Expression:
-    if isinstance(expression, Variable) and expression.name in binding:
-        return Constant(binding[expression.name])
-    if isinstance(expression, Arithmetic):
-        return replace(expression, operands=tuple(_value(operand, binding) for operand in expression.operands))
-    return expression
+    return with_terms(formula, lambda term: substitute(term, value))

@@ -26,6 +26,7 @@ from tidelog.plans.data.facts import PredicateSchema, Record, Row
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.language.printing import format_statement
 from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.reaching import reachable
 from tidelog.runtime.emission.begun import Begun, begin_as_told, begun_of, go_on_from
 from tidelog.runtime.migration.backfill import Alive, Begin, Filling, fill
 from tidelog.runtime.migration.horizon import Reach
@@ -363,14 +364,7 @@ def _takes(plan: Plan, now: PredicateSchema) -> bool:
 
 def _cone(plan: Plan, step: str) -> set[str]:
     """A step, and all that feed it."""
-    found: set[str] = set()
-    pending = [step]
-    while pending:
-        name = pending.pop()
-        if name not in found:
-            found.add(name)
-            pending += [feed.name for feed in plan.step(name).inputs if feed.kind == "step"]
-    return found
+    return reachable([step], lambda name: [feed.name for feed in plan.step(name).inputs if feed.kind == "step"])
 
 
 def _end_of(name: str, rows: int) -> Becoming:

@@ -16,12 +16,10 @@ from tidelog.operators.ltl.formula import (
     always,
     conjunction,
     disjunction,
-    eventually,
     following,
     implication,
     negation,
     proposition,
-    until,
 )
 
 Lasso = tuple[Sequence[frozenset[str]], int]
@@ -65,11 +63,7 @@ def _of_parts(formula: Formula, parts: list[int], lasso: Lasso) -> int:
         case Kind.NEXT:
             return _before(parts[0], lasso)
         case Kind.ALWAYS:
-            return every & ~_sometime(every, every & ~parts[0], lasso)
-        case Kind.EVENTUALLY:
-            return _sometime(every, parts[0], lasso)
-        case Kind.UNTIL:
-            return _sometime(parts[0], parts[1], lasso)
+            return every & ~_sometime(every & ~parts[0], lasso)
     return every if formula.kind is Kind.TRUE else 0
 
 
@@ -79,20 +73,25 @@ def _before(held: int, lasso: Lasso) -> int:
     return held >> 1 | (held >> loop & 1) << (len(word) - 1)
 
 
-def _sometime(through: int, goal: int, lasso: Lasso) -> int:
-    """From where the goal is reached through these positions alone: backwards from the goal until nothing is new."""
+def _sometime(goal: int, lasso: Lasso) -> int:
+    """From where the goal is reached: backwards from the goal until nothing is new."""
     reached = goal
-    while (more := reached | through & _before(reached, lasso)) != reached:
+    while (more := reached | _before(reached, lasso)) != reached:
         reached = more
     return reached
+
+
+def eventually(operand: Formula) -> Formula:
+    """`F p`: now or at some later position."""
+    return negation(always(negation(operand)))
 
 
 def random_formula(rng: random.Random, names: Sequence[str], size: int) -> Formula:
     """A formula of about `size` connectives over these propositions."""
     if size <= 0:
         return rng.choice([*map(proposition, names)] * 4 + [TRUE, FALSE])
-    unary, binary = (negation, following, always, eventually), (conjunction, disjunction, implication, until)
-    chosen = rng.randrange(8)
+    unary, binary = (negation, following, always, eventually), (conjunction, disjunction, implication)
+    chosen = rng.randrange(7)
     if chosen < 4:
         return unary[chosen](random_formula(rng, names, size - 1))
     left = rng.randrange(size)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from decide.lassos import holds, lassos, random_formula
+from decide.lassos import eventually, holds, lassos, random_formula
 from tidelog.operators.horn.theory import Always, Clause, Given, Theory
 from tidelog.operators.ltl.formula import (
     FALSE,
@@ -15,12 +15,10 @@ from tidelog.operators.ltl.formula import (
     always,
     conjunction,
     disjunction,
-    eventually,
     following,
     implication,
     negation,
     proposition,
-    until,
 )
 from tidelog.operators.ltl.printing import to_text
 from tidelog.operators.ltl.tableau import TableauLimits, satisfiable
@@ -41,14 +39,9 @@ VALID = [
     same(negation(always(P)), eventually(negation(P))),
     same(always(P), conjunction(P, following(always(P)))),
     same(eventually(P), disjunction(P, following(eventually(P)))),
-    same(until(P, Q), disjunction(Q, conjunction(P, following(until(P, Q))))),
-    same(eventually(P), until(TRUE, P)),
     same(always(conjunction(P, Q)), conjunction(always(P), always(Q))),
-    same(following(until(P, Q)), until(following(P), following(Q))),
     same(eventually(always(eventually(P))), always(eventually(P))),
     same(always(eventually(always(P))), eventually(always(P))),
-    same(until(P, until(P, Q)), until(P, Q)),
-    implication(until(P, Q), eventually(Q)),
     implication(conjunction(P, always(implication(P, following(P)))), always(P)),
     implication(conjunction(always(implication(P, following(Q))), always(P)), following(always(Q))),
     implication(eventually(always(P)), always(eventually(P))),
@@ -61,7 +54,6 @@ VALID = [
 NEITHER = [
     P,
     implication(always(eventually(P)), eventually(always(P))),
-    implication(eventually(Q), until(P, Q)),
     implication(always(disjunction(P, Q)), disjunction(always(P), always(Q))),
     implication(conjunction(eventually(P), eventually(Q)), eventually(conjunction(P, Q))),
     conjunction(always(eventually(P)), always(eventually(negation(P)))),
@@ -87,7 +79,7 @@ def test_contradictions() -> None:
     """Contradictions at once, after a while, and after infinitely many positions."""
     assert not satisfiable(FALSE)
     assert not satisfiable(conjunction(following(P, 5), always(negation(P))))
-    assert not satisfiable(conjunction(until(P, Q), always(negation(Q))))
+    assert not satisfiable(conjunction(eventually(Q), always(negation(Q))))
     assert not satisfiable(conjunction(always(implication(P, following(P))), P, always(eventually(negation(P)))))
     assert not satisfiable(conjunction(always(eventually(P)), always(implication(P, following(always(negation(P)))))))
 

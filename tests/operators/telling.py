@@ -6,10 +6,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from limits import limits
+from limits import LEAST, limits
 
 from tidelog.operators.operator import Operator
-from tidelog.operators.stores.amortised import LEAST
 from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.facts import Fact, Row
 

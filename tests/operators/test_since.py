@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from limits import limits
+from limits import LEAST, limits
 
 from drawing import drawn
 from operators.definitions import CLOCKS, Clock, metrics, paired, times_where
@@ -19,7 +19,6 @@ from operators.lasting import lasting_rows
 from operators.telling import Message, hear, move, play, said
 from tidelog.operators.metric.pairing import LEFT, RIGHT, RowPairing, without_left
 from tidelog.operators.metric.since import Since
-from tidelog.operators.stores.amortised import LEAST
 from tidelog.plans.data.timeline import NEG, POS, Metric, Timeline
 from tidelog.plans.plan.plan import Feed, PairShape, Step
 from tidelog.runtime.network.deploy import build_operator

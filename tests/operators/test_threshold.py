@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from limits import limits
+from limits import LEAST, limits
 
 from drawing import drawn
 from operators.driving import FIRST, LAST, Driver, Points, histories, points_of
@@ -20,7 +20,6 @@ from operators.telling import Message, hear, play, said
 from tidelog.operators.grouped.levels import Levels
 from tidelog.operators.grouped.threshold import Threshold
 from tidelog.operators.grouped.weighing import ranges_over
-from tidelog.operators.stores.amortised import LEAST
 from tidelog.plans.data.facts import Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import ThresholdShape

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from tidelog.connectors.formats.cache import BoundedCache
+from tidelog.connectors.formats.cache import BoundedCache, key_length
 from tidelog.connectors.formats.csv.framer import CsvFramer
 from tidelog.connectors.formats.decoding import Admission, Collector
 from tidelog.connectors.formats.values import read_argument
@@ -50,8 +50,8 @@ class CsvDecoder:
         self._timeless = timeless
         self._admission = Admission(schema)
         self._reader = TimeReader(schema.timeline)
-        self._points: BoundedCache[str, int] = BoundedCache(self._reader.read_point, _length)
-        self._values: BoundedCache[str, Value] = BoundedCache(_value, _length)
+        self._points: BoundedCache[str, int] = BoundedCache(self._reader.read_point, key_length)
+        self._values: BoundedCache[str, Value] = BoundedCache(_value, key_length)
         known = schema.predicates.get(self._predicate)
         self._booleans = [i for i, kind in enumerate(known.types) if kind == "boolean"] if known is not None else []
         self._columns: Columns | None = None
@@ -125,10 +125,6 @@ class CsvDecoder:
 def _value(cell: str) -> Value:
     number = read_argument(cell)
     return cell if number is None else number
-
-
-def _length(key: str, _: object) -> int:
-    return len(key)
 
 
 def split_row(line: bytes) -> list[str]:

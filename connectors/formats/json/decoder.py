@@ -26,7 +26,7 @@ from typing import Any
 
 import msgspec
 
-from tidelog.connectors.formats.cache import MAX_TIMES, BoundedCache
+from tidelog.connectors.formats.cache import MAX_TIMES, BoundedCache, key_length
 from tidelog.connectors.formats.decoding import Admission, Collector
 from tidelog.connectors.formats.json.exact import ExactJson
 from tidelog.connectors.formats.lines import LineFramer
@@ -115,10 +115,10 @@ class JsonDecoder:
         self._pause = 0
         self._decode_atom = msgspec.json.Decoder(_Atom).decode
         self._decode_line = msgspec.json.Decoder(_Line).decode
-        self._heads: BoundedCache[bytes, tuple[str, Row]] = BoundedCache(self._read_head, _length)
-        self._points: BoundedCache[bytes, tuple[int, int]] = BoundedCache(self._read_point, _length, MAX_TIMES)
-        self._ranges: BoundedCache[bytes, tuple[int, int]] = BoundedCache(self._read_range, _length, MAX_TIMES)
-        self._texts: BoundedCache[str, tuple[int, int]] = BoundedCache(self._reader.read, _length, MAX_TIMES)
+        self._heads: BoundedCache[bytes, tuple[str, Row]] = BoundedCache(self._read_head, key_length)
+        self._points: BoundedCache[bytes, tuple[int, int]] = BoundedCache(self._read_point, key_length, MAX_TIMES)
+        self._ranges: BoundedCache[bytes, tuple[int, int]] = BoundedCache(self._read_range, key_length, MAX_TIMES)
+        self._texts: BoundedCache[str, tuple[int, int]] = BoundedCache(self._reader.read, key_length, MAX_TIMES)
 
     def for_stream(self, name: str) -> JsonDecoder:
         twin = copy.copy(self)
@@ -245,11 +245,7 @@ class JsonDecoder:
         if not predicate:
             raise DataError("`predicate` is empty")
         if bool in map(type, values):
-            values = plain_row(values)
-            make = self._rows.get(predicate)
-            row = make(values) if make is not None else None
-            if row is not None:
-                return row
+            return self._row(predicate, plain_row(values))
         is_canonical = True
         for value in values:
             if isinstance(value, float):
@@ -295,15 +291,12 @@ def _member(tail: bytes) -> bytes:
     return tail[:-1].strip()
 
 
-def _prove_unique(document: bytes, members: int, values: tuple[object, ...], inside: int = 0) -> None:
-    """Raise DataError unless the colons prove that an object has no more than so many members.
-
-    `inside` counts colons that are known to stand within values, those in `values` are counted here.
-    """
+def _prove_unique(document: bytes, members: int, values: tuple[object, ...]) -> None:
+    """Raise DataError unless the colons that stand outside `values` prove that an object has so many members at the most."""
     colons = document.count(b":")
     if colons == members:
         return
-    inside += sum([value.count(":") for value in values if isinstance(value, str)])
+    inside = sum([value.count(":") for value in values if isinstance(value, str)])
     if colons - inside != members or b"\\" in document:
         raise DataError("a key may stand twice")
 
@@ -337,7 +330,3 @@ def _keyed_form(predicate: PredicateSchema) -> _Keyed:
     decode_head, decode_line = msgspec.json.Decoder(head).decode, msgspec.json.Decoder(line).decode
     values = attrgetter(*slots) if len(slots) > 1 else msgspec.structs.astuple
     return _Keyed(predicate.name, decode_head, decode_line, values, len(slots) + 1)
-
-
-def _length(key: bytes | str, _: object) -> int:
-    return len(key)

@@ -6,7 +6,7 @@ import copy
 import re
 from collections.abc import Sequence
 
-from tidelog.connectors.formats.cache import MAX_TIMES, BoundedCache
+from tidelog.connectors.formats.cache import MAX_TIMES, BoundedCache, key_length
 from tidelog.connectors.formats.decoding import Admission, Collector
 from tidelog.connectors.formats.lines import LineFramer
 from tidelog.connectors.formats.values import read_argument
@@ -46,9 +46,9 @@ class TextDecoder:
         self._admission = Admission(schema, predicate)
         self._timeless = timeless
         self._reader = TimeReader(schema.timeline)
-        self._heads: BoundedCache[bytes, tuple[str, Row]] = BoundedCache(self._read_head, _length)
-        self._constants: BoundedCache[str, Value] = BoundedCache(_read_plain, _length)
-        self._times: BoundedCache[bytes, tuple[int, int]] = BoundedCache(self._read_time, _length, MAX_TIMES)
+        self._heads: BoundedCache[bytes, tuple[str, Row]] = BoundedCache(self._read_head, key_length)
+        self._constants: BoundedCache[str, Value] = BoundedCache(_read_plain, key_length)
+        self._times: BoundedCache[bytes, tuple[int, int]] = BoundedCache(self._read_time, key_length, MAX_TIMES)
 
     def for_stream(self, name: str) -> TextDecoder:
         twin = copy.copy(self)
@@ -119,10 +119,6 @@ class TextDecoder:
             raise DataError(f"expected `@` and a time, got `{shorten(rest)}`{near}")
         lo, hi = self._reader.read(rest[1:].lstrip())
         return predicate, self._admission.canonical_row(predicate, values), lo, hi
-
-
-def _length(key: bytes | str, _: object) -> int:
-    return len(key)
 
 
 def scan_atom(text: str) -> tuple[str, tuple[Value, ...], int]:

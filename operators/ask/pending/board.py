@@ -196,23 +196,22 @@ class Board:
         return partial
 
     def _wait(self, partial: Partial) -> None:
-        """Wait for what is missing, for a run of premises at once."""
+        """Wait for what is missing."""
+        for i, item in self._awaited(partial):
+            self._waiting.add((partial, i), item, partial.binding)
+
+    @staticmethod
+    def _awaited(partial: Partial) -> Iterator[tuple[int, Awaited]]:
+        """What is missing, a run of premises at once, and the absences that leave less of a time that is open."""
         pattern, binding = partial.pattern, partial.binding
         runs, alone = pattern.divided(partial.missing, binding)
         for run in runs:
-            self._waiting.add((partial, len(pattern.premises) + run.number), run.item, binding)
-        for i, item in pattern.missing(alone):
-            self._waiting.add((partial, i), item, binding)
-        for i, item in self._excluding(partial):
-            self._waiting.add((partial, -1 - i), item, binding)
-
-    @staticmethod
-    def _excluding(partial: Partial) -> Iterator[tuple[int, Awaited]]:
-        """The absences that leave less of a time that is open."""
-        pattern, binding = partial.pattern, partial.binding
+            yield len(pattern.premises) + run.number, run.item
+        yield from pattern.missing(alone)
         for time, items in pattern.excluding.items():
             if time is not None and binding[time] is None:
-                yield from ((pattern.negated.index(item), item) for item in items)
+                for item in items:
+                    yield -1 - pattern.negated.index(item), item
 
     def _wait_no_more(self, partial: Partial, i: int) -> None:
         """A premise has come."""
@@ -225,14 +224,8 @@ class Board:
 
     def _stop_waiting(self, partial: Partial) -> None:
         """Nothing of what is missing is waited for any more."""
-        pattern, binding = partial.pattern, partial.binding
-        runs, alone = pattern.divided(partial.missing, binding)
-        for run in runs:
-            self._waiting.remove((partial, len(pattern.premises) + run.number), run.item, binding)
-        for i, item in pattern.missing(alone):
-            self._waiting.remove((partial, i), item, binding)
-        for i, item in self._excluding(partial):
-            self._waiting.remove((partial, -1 - i), item, binding)
+        for i, item in self._awaited(partial):
+            self._waiting.remove((partial, i), item, partial.binding)
 
     def _only_goes_on(self, partial: Partial) -> bool:
         """Whether nothing is told or decided by a fact that has come: what is needed in a row goes on as it was told."""

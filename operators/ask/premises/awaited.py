@@ -9,7 +9,8 @@ from tidelog.operators.ask.premises.texts import arguments_of, text_of
 from tidelog.plans.data.facts import Row
 from tidelog.plans.plan.preconditions import Argument, Premise, Slot, UnfoldedQuery
 from tidelog.plans.plan.questions import NEVER, GroundLiteral, Open
-from tidelog.plans.tree.syntax import Atom, Value
+from tidelog.plans.tree.arithmetic import plus
+from tidelog.plans.tree.syntax import Atom, Constant, Expression, Value, Variable
 
 Binding = list[Value | None]
 """The values of a precondition's variables; None where one has none yet."""
@@ -148,3 +149,8 @@ def fill(term: Argument, binding: Sequence[Value | None], names: Sequence[str]) 
         return term
     value = binding[term.variable]
     return Open(names[term.variable], term.offset) if value is None else sum_of(value, term.offset)
+
+
+def expression_of(term: Value | Open) -> Expression:
+    """Such a term as an expression."""
+    return plus(Variable(term.name), term.offset) if isinstance(term, Open) else Constant(term)

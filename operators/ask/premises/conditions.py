@@ -9,7 +9,7 @@ from tidelog.operators.sld.comparisons.systems import ZERO, Linear, System, line
 from tidelog.operators.sld.comparisons.values import UNCOMPUTABLE, compare, evaluate
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.preconditions import START
-from tidelog.plans.tree.arithmetic import MIRRORED
+from tidelog.plans.tree.arithmetic import MIRRORED, plus
 from tidelog.plans.tree.names import expression_variables
 from tidelog.plans.tree.numerals import canonical
 from tidelog.plans.tree.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable
@@ -261,6 +261,4 @@ def _expression(term: Linear, offset: int | float) -> Expression:
         return Constant(canonical(offset))
     # a node is the name of a variable, or a pair of a kind and a text
     base: Expression = Variable(term.node) if isinstance(term.node, str) else Constant(str(term.node[1]))  # type: ignore[index]
-    if not offset:
-        return base
-    return Arithmetic("+" if offset > 0 else "-", (base, Constant(abs(offset))))
+    return plus(base, offset)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations, product
 
 from tidelog.operators.ask.premises.awaited import Awaited, Binding, sum_of
 from tidelog.operators.ask.premises.conditions import Conditions
 from tidelog.operators.ask.premises.layout import layout_of
 from tidelog.operators.ask.premises.runs import Run, lasting, own_variables, runs_of
+from tidelog.operators.sld.leaves.minimal import pairs
 from tidelog.plans.data.facts import Row
 from tidelog.plans.data.timeline import NEG
 from tidelog.plans.plan.preconditions import START, Argument, Precondition, Premise, Slot, UnfoldedQuery
@@ -99,7 +99,7 @@ class Pattern:
         order = (*(item.time for item in self.premises), self.time, *(item.time for item in self.negated))
         self.times = [variable for variable in dict.fromkeys(order) if variable is not None]
         self._upper = self._upper_bounds()
-        self.twins = [pair for pair in self._pairs() if self._may_be_one(*pair)]
+        self.twins = [pair for pair in pairs([item.premise for item in self.premises]) if self._may_be_one(*pair)]
         self.clashes = list(self._clashes())
         self._twin_bits = _bits(i for pair in self.twins for i in pair)
         self._clash_bits = _bits(i for i, _ in self.clashes)
@@ -157,19 +157,6 @@ class Pattern:
             for item in self.negated
         ]
         return min(ends, default=NEVER), max([*ends, *absences], default=NEVER)
-
-    def _pairs(self) -> Iterator[tuple[int, int]]:
-        """The pairs of premises of one predicate whose times may be the same, without a look at all others."""
-        groups: dict[str, dict[int | None, dict[int, list[int]]]] = {}
-        for i, item in enumerate(self.premises):
-            groups.setdefault(item.premise.predicate, {}).setdefault(item.time, {}).setdefault(item.offset, []).append(i)
-        for times in groups.values():
-            for offsets in times.values():
-                for together in offsets.values():
-                    yield from combinations(together, 2)
-            apart = [[i for together in offsets.values() for i in together] for offsets in times.values()]
-            for some, others in combinations(apart, 2):
-                yield from product(some, others)
 
     def _may_be_one(self, i: int, j: int) -> bool:
         """Whether two premises whose times may be the same could become one fact."""

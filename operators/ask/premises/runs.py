@@ -90,7 +90,7 @@ def own_variables(source: Precondition) -> frozenset[int]:
     """The variables that stand in one premise alone, and are compared with constants alone."""
     together: set[str] = set()
     for comparison in source.comparisons:
-        names = {*expression_variables(comparison.left), *expression_variables(comparison.right)}
+        names = set(expression_variables(comparison.left, comparison.right))
         together |= names if len(names) > 1 else set()
     terms = [*source.answer]
     for premise in (*source.premises, *source.negated):

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 from tidelog.plans.language.printing import format_formula
 from tidelog.plans.plan.questions import Open
-from tidelog.plans.tree.syntax import (
-    Arithmetic,
-    Atom,
-    Comparison,
-    Conjunction,
-    Constant,
-    Expression,
-    Formula,
-    Value,
-    Variable,
-)
-from tidelog.plans.tree.traverse import rebuild
-
-_Values = Mapping[str, Expression]
+from tidelog.plans.tree.syntax import Atom, Conjunction, Constant, Expression, Formula, Value, Variable
+from tidelog.plans.tree.traverse import substitute, with_terms
 
 
 def text_of(formula: Formula, columns: Sequence[str], terms: Sequence[Value | Open]) -> str:
@@ -29,7 +16,8 @@ def text_of(formula: Formula, columns: Sequence[str], terms: Sequence[Value | Op
         column: Variable(str(term)) if isinstance(term, Open) else Constant(term)
         for column, term in zip(columns, terms, strict=True)
     }
-    text = format_formula(_put_in(formula, values))
+    shown = with_terms(formula, lambda term: substitute(term, lambda variable: values.get(variable.name, variable)))
+    text = format_formula(shown)
     return text[1:-1] if isinstance(formula, Conjunction) else text
 
 
@@ -40,20 +28,3 @@ def arguments_of(atom: Atom, columns: Sequence[str], terms: Sequence[Value | Ope
         values[term.name] if isinstance(term, Variable) else term.value if isinstance(term, Constant) else Open("_")
         for term in atom.arguments
     )
-
-
-def _put_in(formula: Formula, values: _Values) -> Formula:
-    match formula:
-        case Atom():
-            return replace(formula, arguments=tuple(_replaced(term, values) for term in formula.arguments))
-        case Comparison():
-            return replace(formula, left=_replaced(formula.left, values), right=_replaced(formula.right, values))
-    return rebuild(formula, lambda part: _put_in(part, values))
-
-
-def _replaced(expression: Expression, values: _Values) -> Expression:
-    if isinstance(expression, Variable):
-        return values.get(expression.name, expression)
-    if isinstance(expression, Arithmetic):
-        return replace(expression, operands=tuple(_replaced(operand, values) for operand in expression.operands))
-    return expression

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from tidelog.operators.ask.premises.awaited import Awaited, Binding
+from tidelog.operators.ask.premises.awaited import Awaited, Binding, expression_of
 from tidelog.operators.ask.premises.layout import Segment, divide_run, fact_literal, literals_in_a_row
 from tidelog.operators.ask.premises.partials import Partial
 from tidelog.operators.ask.premises.patterns import Pattern
@@ -64,8 +64,7 @@ def support_of(partial: Partial) -> Support:
     if not made.is_open or partial.pattern.is_closed(partial.binding):
         return made
     columns, _ = _columns(partial.pattern, partial.binding)
-    cases = void_cases(partial.pattern, partial.binding, partial.missing)
-    void = tuple(tuple(_renamed(each, columns) for each in case) for case in cases)
+    void = tuple(tuple(_renamed(each, columns) for each in case) for case in void_cases(partial))
     if not void:
         return made
     made = replace(made, void=void)
@@ -151,27 +150,18 @@ def _in_column(term: Any, columns: Mapping[str, Open]) -> Any:
     return term if column is None else Open(column.name, column.offset + term.offset)
 
 
-def _renamed(condition: Comparison, names: Mapping[str, Open]) -> Comparison:
+def _renamed(condition: Comparison, names: Mapping[str, Value | Open]) -> Comparison:
     left, right = _replaced_in(condition.left, names), _replaced_in(condition.right, names)
     return Comparison(condition.operator, left, right)
 
 
-def _replaced_in(expression: Expression, names: Mapping[str, object]) -> Expression:
+def _replaced_in(expression: Expression, names: Mapping[str, Value | Open]) -> Expression:
     """An expression with terms in place of variables."""
     if isinstance(expression, Variable):
-        term = names.get(expression.name, expression)
-        if isinstance(term, Open):
-            return _sum(Variable(term.name), term.offset)
-        return expression if term is expression else Constant(cast(Value, term))
+        return expression_of(names[expression.name]) if expression.name in names else expression
     if isinstance(expression, Arithmetic):
         return replace(expression, operands=tuple(_replaced_in(operand, names) for operand in expression.operands))
     return expression
-
-
-def _sum(expression: Expression, offset: int) -> Expression:
-    if not offset:
-        return expression
-    return Arithmetic("+" if offset > 0 else "-", (expression, Constant(abs(offset))))
 
 
 def literals_of(partial: Partial) -> tuple[list[GroundLiteral], list[GroundLiteral]]:
@@ -310,7 +300,7 @@ def order(literal: GroundLiteral) -> tuple[bool, int, bool, str, tuple[str, ...]
 
 _MOST_WAYS = 64
 """So many ways to see one support in another are looked at: without the others, more is told."""
-_Names = dict[str, object]
+_Names = dict[str, Value | Open]
 
 
 def is_covered(support: Support, others: Iterable[Support]) -> bool:
@@ -360,25 +350,17 @@ def _may_need_less(one: Support, other: Support) -> bool:
 def _conditions(one: Support, other: Support, names: _Names) -> list[Comparison] | None:
     """The conditions of the first support, in the variables of the other; None where they name a variable that the other
     lacks."""
-    equal = [Comparison("=", Variable(column), _sum(Variable(term.name), term.offset)) for column, term in one.same.items()]
+    equal = [Comparison("=", Variable(column), expression_of(term)) for column, term in one.same.items()]
     known = {**names, **other.same}
-    found = [_renamed_all(condition, known) for condition in (*one.conditions, *equal)]
-    if any(not _is_told(name, known) for item in (*one.conditions, *equal) for name in _variables(item)):
+    own = (*one.conditions, *equal)
+    found = [_renamed(condition, known) for condition in own]
+    if any(not _is_told(name, known) for item in own for name in expression_variables(item.left, item.right)):
         return None
     told = other.conditions
     return [each for each in found if each not in told and (each.left != each.right or each.operator != "=")]
 
 
-def _renamed_all(condition: Comparison, names: Mapping[str, object]) -> Comparison:
-    left, right = _replaced_in(condition.left, names), _replaced_in(condition.right, names)
-    return Comparison(condition.operator, left, right)
-
-
-def _variables(condition: Comparison) -> list[str]:
-    return [*expression_variables(condition.left), *expression_variables(condition.right)]
-
-
-def _is_told(name: str, names: Mapping[str, object]) -> bool:
+def _is_told(name: str, names: Mapping[str, Value | Open]) -> bool:
     return name in names or name.startswith(_COLUMN) or name == START
 
 
@@ -413,23 +395,18 @@ def _unified(literal: GroundLiteral, candidate: GroundLiteral, found: _Embedding
         return None
     names, equal = dict(found.names), list(found.equal)
     for one, other in zip(_terms(literal), _terms(candidate), strict=True):
-        known: object = one
-        value: object = other
+        known = one
         if isinstance(one, Open) and not one.name.startswith(_COLUMN):
-            value = _less(other, one.offset)
-            if value is None:
+            less = _less(other, one.offset)
+            if less is None:
                 return None
-            known = names.setdefault(one.name, value)
-        if known == value:
+            other, known = less, names.setdefault(one.name, less)
+        if known == other:
             continue
-        if not isinstance(known, Open) and not isinstance(value, Open):
+        if not isinstance(known, Open) and not isinstance(other, Open):
             return None
-        equal.append(Comparison("=", _expression(known), _expression(value)))
+        equal.append(Comparison("=", expression_of(known), expression_of(other)))
     return _Embedding(names, tuple(equal), found.image | {candidate})
-
-
-def _expression(term: object) -> Expression:
-    return _sum(Variable(term.name), term.offset) if isinstance(term, Open) else Constant(cast(Value, term))
 
 
 def _terms(literal: GroundLiteral) -> tuple[Value | Open, ...]:
@@ -437,7 +414,7 @@ def _terms(literal: GroundLiteral) -> tuple[Value | Open, ...]:
     return (*literal.arguments, *ends)
 
 
-def _less(value: object, offset: int) -> object:
+def _less(value: Value | Open, offset: int) -> Value | Open | None:
     """A value, or a variable, less a distance in time; None where there is none."""
     if not offset:
         return value

@@ -5,18 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.operators.ask.premises.awaited import Awaited, Binding, fill
+from tidelog.operators.ask.premises.awaited import Awaited, Binding, expression_of, fill
+from tidelog.operators.ask.premises.partials import Partial
 from tidelog.operators.ask.premises.patterns import MOST_TIMES, Pattern
 from tidelog.operators.sld.comparisons.values import compare
 from tidelog.plans.plan.questions import NEVER, Open
-from tidelog.plans.tree.syntax import Arithmetic, Comparison, ComparisonOperator, Constant, Expression, Value, Variable
+from tidelog.plans.tree.syntax import Comparison, ComparisonOperator, Constant, Value, Variable
 
 Case = list[Comparison]
 """Comparisons that hold together where a partial answer is none."""
 
 
-def void_cases(pattern: Pattern, binding: Binding, missing: int) -> Iterator[Case]:
+def void_cases(partial: Partial) -> Iterator[Case]:
     """Two premises are one fact, which another precondition stands for; a premise has come, or is what must not."""
+    pattern, binding, missing = partial.pattern, partial.binding, partial.missing
     for i, j in pattern.twins:
         if missing >> i & 1 and missing >> j & 1:
             yield from _same(pattern.premises[i], pattern.premises[j], binding, pattern)
@@ -28,9 +30,9 @@ def void_cases(pattern: Pattern, binding: Binding, missing: int) -> Iterator[Cas
             yield from _come(item, binding, pattern)
 
 
-def has_void_cases(pattern: Pattern, binding: Binding, missing: int) -> bool:
+def has_void_cases(partial: Partial) -> bool:
     """Whether there are such values."""
-    return not pattern.is_closed(binding) and any(True for _ in void_cases(pattern, binding, missing))
+    return not partial.pattern.is_closed(partial.binding) and any(True for _ in void_cases(partial))
 
 
 def _same(one: Awaited, other: Awaited, binding: Binding, pattern: Pattern) -> Iterator[Case]:
@@ -64,7 +66,7 @@ def _relate(case: Case, left: Value | Open, operator: ComparisonOperator, right:
     """Ask for two terms to compare so; False if they are constants that do not."""
     if not isinstance(left, Open) and not isinstance(right, Open):
         return compare(operator, left, right)
-    case.append(Comparison(operator, _expression(left), _expression(right)))
+    case.append(Comparison(operator, expression_of(left), expression_of(right)))
     return True
 
 
@@ -77,11 +79,3 @@ def _come(item: Awaited, binding: Binding, pattern: Pattern) -> Iterator[Case]:
     for time in range(first, last + 1):
         if item.time is not None and pattern.came(item.premise.predicate, row, time):
             yield [Comparison("=", Variable(pattern.names[item.time]), Constant(time - item.offset))]
-
-
-def _expression(term: Value | Open) -> Expression:
-    if not isinstance(term, Open):
-        return Constant(term)
-    if not term.offset:
-        return Variable(term.name)
-    return Arithmetic("+" if term.offset > 0 else "-", (Variable(term.name), Constant(abs(term.offset))))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count
 
-from tidelog.operators.ask.premises.awaited import Awaited, Binding, fill
+from tidelog.operators.ask.premises.awaited import Awaited, Binding, expression_of, fill
 from tidelog.operators.ask.premises.partials import Partial
 from tidelog.operators.ask.premises.patterns import Pattern
 from tidelog.operators.ask.supports.covering import literals_of
@@ -14,7 +14,7 @@ from tidelog.plans.plan.preconditions import Slot
 from tidelog.plans.plan.questions import GroundLiteral, Open
 from tidelog.plans.plan.stretches import SHORTEST
 from tidelog.plans.tree.names import expression_variables
-from tidelog.plans.tree.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable
+from tidelog.plans.tree.syntax import Comparison, Constant, Value, Variable
 
 # --- ways ---------------------------------------------------------------------------------------------------------------
 
@@ -66,8 +66,8 @@ def ranging(way: Sequence[Partial]) -> tuple[list[GroundLiteral], list[Compariso
     name = next(new for new in chain(("S", "U", "V"), map("S{}".format, count(2))) if new not in taken)
     made = [replace(literal, time=Open(name)) if literal == lowest else literal for literal in first]
     return made, [
-        Comparison(">=", Variable(name), _term(lowest.time)),
-        Comparison("<=", Variable(name), _term(highest.time)),
+        Comparison(">=", Variable(name), expression_of(lowest.time)),
+        Comparison("<=", Variable(name), expression_of(highest.time)),
     ]
 
 
@@ -80,17 +80,14 @@ def where_of(partial: Partial, columns: Sequence[str], start: int | None) -> Ite
     if pattern.is_closed(binding):
         return
     shown = _shown(partial)
-    yield from _tightest([each for each in pattern.where(binding, start) if _names_in(each) <= shown])
+    where = pattern.where(binding, start)
+    yield from _tightest([each for each in where if shown.issuperset(expression_variables(each.left, each.right))])
     for column, term in zip(columns, pattern.answer, strict=True):
         if isinstance(term, Slot) and binding[term.variable] is None and pattern.names[term.variable] != column:
-            yield Comparison("=", Variable(column), _term(fill(term, binding, pattern.names)))
+            yield Comparison("=", Variable(column), expression_of(fill(term, binding, pattern.names)))
     for i, absent in pattern.clashes:
         if partial.missing >> i & 1:
             yield from _unlike(pattern.premises[i], absent, binding, pattern)
-
-
-def _names_in(condition: Comparison) -> set[str]:
-    return {*expression_variables(condition.left), *expression_variables(condition.right)}
 
 
 def _tightest(conditions: list[Comparison]) -> Iterator[Comparison]:
@@ -129,12 +126,4 @@ def _unlike(item: Awaited, absent: Awaited, binding: Binding, pattern: Pattern) 
     ]
     if len(apart) == 1 and any(isinstance(term, Open) for term in apart[0]):
         one, other = apart[0] if isinstance(apart[0][0], Open) else reversed(apart[0])
-        yield Comparison("!=", _term(one), _term(other))
-
-
-def _term(term: Value | Open) -> Expression:
-    if not isinstance(term, Open):
-        return Constant(term)
-    if not term.offset:
-        return Variable(term.name)
-    return Arithmetic("+" if term.offset > 0 else "-", (Variable(term.name), Constant(abs(term.offset))))
+        yield Comparison("!=", expression_of(one), expression_of(other))

@@ -165,7 +165,7 @@ class Teller(Outcome):
             fresh += [partial for partial in compared.hidden if partial in answer.supports]
             compared = answer.compared = None
         if compared is None:
-            if len(answer.supports) == 1 and not self.beside(answer) and not any(map(_has_void_cases, fresh)):
+            if len(answer.supports) == 1 and not self.beside(answer) and not any(map(has_void_cases, fresh)):
                 return fresh
             compared = answer.compared = Comparison()
             compared.update(answer.supports, self.beside(answer))
@@ -216,10 +216,6 @@ class Teller(Outcome):
         if answer.failed is not None and rank == answer.rank and not _is_behind(literal, evidence, answer):
             return
         answer.proofs, answer.failed, answer.rank = [evidence], literal, rank
-
-
-def _has_void_cases(partial: Partial) -> bool:
-    return has_void_cases(partial.pattern, partial.binding, partial.missing)
 
 
 def _is_behind(failed: GroundLiteral, evidence: Proof, answer: Answer) -> bool:

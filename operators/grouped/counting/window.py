@@ -253,8 +253,9 @@ class Window(Group):
         told = [self._value, self._since, self._announced]
         return [self._at, self._untold, told, inside, waiting]
 
-    def load(self, at: int, untold: bool, told: list[Any], inside: list[Any], waiting: list[Any]) -> None:
+    def load(self, state: list[Any]) -> None:
         """Take over what `state` gave: all that is in the window comes in once more."""
+        at, untold, told, inside, waiting = state
         self._add_again(inside)
         while (time := self._next()) <= at and time < POS:
             self._skip(time - 1)

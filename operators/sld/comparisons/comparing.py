@@ -9,10 +9,11 @@ from typing import Literal, TypeGuard
 from tidelog.operators.sld.comparisons.terms import Bindings, shift
 from tidelog.operators.sld.comparisons.values import UNCOMPUTABLE, compare, evaluate
 from tidelog.plans.plan.preconditions import START, Argument, Slot
-from tidelog.plans.tree.arithmetic import MIRRORED
+from tidelog.plans.tree.arithmetic import MIRRORED, plus
 from tidelog.plans.tree.names import expression_variables
 from tidelog.plans.tree.numerals import canonical
 from tidelog.plans.tree.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable
+from tidelog.plans.tree.traverse import substitute
 
 START_SLOT = Slot(-1)
 """The stream's start, where a term is expected; nothing ever replaces it."""
@@ -22,10 +23,7 @@ def write(term: Argument) -> Expression:
     """A term as an expression: `#3 + 2`, `start`, `5`."""
     if not isinstance(term, Slot):
         return Constant(term)
-    variable = Variable(START if term.variable < 0 else f"#{term.variable}")
-    if not term.offset:
-        return variable
-    return Arithmetic("+" if term.offset > 0 else "-", (variable, Constant(abs(term.offset))))
+    return plus(Variable(START if term.variable < 0 else f"#{term.variable}"), term.offset)
 
 
 def instantiate(expression: Expression, scope: Mapping[str, Argument]) -> Expression:
@@ -39,7 +37,7 @@ def instantiate(expression: Expression, scope: Mapping[str, Argument]) -> Expres
 
 def slots_of(*expressions: Expression) -> set[int]:
     """The numbers of the variables in expressions; that of `start` is left out."""
-    return {int(name[1:]) for item in expressions for name in expression_variables(item) if name != START}
+    return {int(name[1:]) for name in expression_variables(*expressions) if name != START}
 
 
 def read(expression: Expression, bindings: Bindings) -> Argument | None:
@@ -136,12 +134,8 @@ def whole_number(variable: int) -> Comparison:
 
 def rename(comparison: Comparison, names: Mapping[str, str]) -> Comparison:
     """The comparison with its variables renamed."""
-    return replace(comparison, left=_renamed(comparison.left, names), right=_renamed(comparison.right, names))
 
+    def renamed(variable: Variable) -> Variable:
+        return Variable(names.get(variable.name, variable.name))
 
-def _renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
-    if isinstance(expression, Variable):
-        return Variable(names.get(expression.name, expression.name))
-    if isinstance(expression, Arithmetic):
-        return replace(expression, operands=tuple(_renamed(item, names) for item in expression.operands))
-    return expression
+    return replace(comparison, left=substitute(comparison.left, renamed), right=substitute(comparison.right, renamed))

@@ -274,7 +274,7 @@ class System:
 
     def implies(self, comparison: Comparison) -> bool:
         """Whether a comparison holds whenever these do."""
-        return not self._leaves_room(comparison)
+        return not self.copy()._deny(comparison)
 
     def is_covered(self, others: Sequence[Sequence[Comparison]]) -> bool:
         """Whether wherever these hold all of one of the others do: this one here, that one there."""
@@ -288,9 +288,6 @@ class System:
             if not region.add(comparison):
                 break  # nothing is left within
         return True
-
-    def _leaves_room(self, comparison: Comparison) -> bool:
-        return self.copy()._deny(comparison)
 
     def _deny(self, comparison: Comparison) -> bool:
         """Let a comparison not hold; False where it has to hold. What may have no value may well not hold."""
@@ -313,7 +310,7 @@ def _is_text(node: _Node) -> bool:
 
 def _is_constant(comparison: Comparison) -> bool:
     """Whether there is no variable in it."""
-    return not any(True for side in (comparison.left, comparison.right) for _ in expression_variables(side))
+    return next(expression_variables(comparison.left, comparison.right), None) is None
 
 
 def _holds(comparison: Comparison) -> bool:

@@ -81,10 +81,6 @@ class Bindings:
             return self._assign(right, left)
         return left == right
 
-    def is_time(self, term: Argument) -> bool:
-        """Whether a walked term is known to be a time."""
-        return term.variable in self.times if isinstance(term, Slot) else isinstance(term, int)
-
     def mark(self) -> Mark:
         """Where the substitution stands now, for `undo`."""
         return len(self.names), len(self._trail), len(self._made_times)

@@ -20,7 +20,8 @@ MOST_LOOKS = 200_000
 """After so many looks at facts and rules it counts as endless."""
 
 _Goal = tuple[str, tuple[Value | None, ...]]
-_Known = Mapping[str, Value]
+Known = Mapping[str, Value]
+"""The variables of a rule that are constants in one use of it."""
 
 
 class Rounds:
@@ -50,32 +51,32 @@ class Rounds:
     def _following(self, goal: _Goal) -> Iterator[_Goal]:
         predicate, pattern = goal
         for clause in self._rulebook.clauses.get(predicate, ()):
-            known = _bound(clause.atom.arguments, pattern, {})
+            known = bound(clause.atom.arguments, pattern, {})
             if known is not None:
                 yield from self._needed(clause, known)
 
-    def _needed(self, clause: Clause, known: _Known) -> Iterator[_Goal]:
+    def _needed(self, clause: Clause, known: Known) -> Iterator[_Goal]:
         """The derived atoms of a rule, once for each way in which facts of the program bind its variables."""
         atoms = [atom for part in clause.body for atom in _atoms(part)]
         derived = [atom for atom in atoms if atom.predicate in self._rulebook.clauses]
         given = [part for part in clause.body if isinstance(part, Atom) and self._rulebook.is_given(part.predicate)]
         for binding in self._joined(given, known) if derived else ():
-            if all(_may_hold(part, binding) for part in clause.body if isinstance(part, Comparison)):
+            if all(may_hold(part, binding) for part in clause.body if isinstance(part, Comparison)):
                 for atom in derived:
-                    yield atom.predicate, tuple(_value(term, binding) for term in atom.arguments)
+                    yield atom.predicate, tuple(value_in(term, binding) for term in atom.arguments)
 
-    def _joined(self, given: Sequence[Atom], known: _Known) -> Iterator[_Known]:
-        waiting: list[tuple[int, _Known]] = [(0, known)]
+    def _joined(self, given: Sequence[Atom], known: Known) -> Iterator[Known]:
+        waiting: list[tuple[int, Known]] = [(0, known)]
         while waiting:
             place, binding = waiting.pop()
             if place == len(given):
                 yield binding
                 continue
             table = self._rulebook.tables.get(given[place].predicate)
-            terms = [_value(term, binding) for term in given[place].arguments]
+            terms = [value_in(term, binding) for term in given[place].arguments]
             for row, _, _ in () if table is None else table.matching([Slot(0) if t is None else t for t in terms]):
                 self._looks += 1
-                extended = _bound(given[place].arguments, row, binding)
+                extended = bound(given[place].arguments, row, binding)
                 if extended is not None:
                     waiting.append((place + 1, extended))
 
@@ -88,7 +89,7 @@ def _atoms(formula: Formula) -> Iterator[Atom]:
         yield from _atoms(child)
 
 
-def _bound(terms: Sequence[Expression], values: Iterable[Value | None], known: _Known) -> dict[str, Value] | None:
+def bound(terms: Sequence[Expression], values: Iterable[Value | None], known: Known) -> dict[str, Value] | None:
     """The variables with the values that terms take; None where they cannot take them."""
     found = dict(known)
     for term, value in zip(terms, values, strict=True):
@@ -101,12 +102,14 @@ def _bound(terms: Sequence[Expression], values: Iterable[Value | None], known: _
     return found
 
 
-def _value(term: Expression, known: _Known) -> Value | None:
+def value_in(term: Expression, known: Known) -> Value | None:
+    """The constant that a term is; None where it is open."""
     if isinstance(term, Constant):
         return term.value
     return known.get(term.name) if isinstance(term, Variable) else None
 
 
-def _may_hold(comparison: Comparison, known: _Known) -> bool:
-    names = {*expression_variables(comparison.left), *expression_variables(comparison.right)}
+def may_hold(comparison: Comparison, known: Known) -> bool:
+    """Whether a comparison holds, or is open."""
+    names = set(expression_variables(comparison.left, comparison.right))
     return not names <= known.keys() or holds(comparison, known)

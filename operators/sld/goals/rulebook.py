@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import count
 
 from tidelog.operators.sld.goals.tables import FactTable, tables_of
@@ -16,12 +16,11 @@ from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.rewrite import refuse
 from tidelog.plans.normal.sharing.simplify import simplify
 from tidelog.plans.plan.questions import Question
-from tidelog.plans.tree.names import expression_variables, has_wildcard, head_predicate, predicates, time_names
+from tidelog.plans.tree.names import has_wildcard, head_predicate, name_open, predicates, time_names
 from tidelog.plans.tree.syntax import (
     Atom,
     Comparison,
     Constant,
-    Expression,
     Formula,
     Negation,
     Rule,
@@ -29,9 +28,9 @@ from tidelog.plans.tree.syntax import (
     TimelineDeclaration,
     Unary,
     Variable,
-    Wildcard,
     Window,
 )
+from tidelog.plans.tree.thresholds import mentions
 from tidelog.plans.tree.traverse import children, rebuild, spliced
 
 
@@ -54,7 +53,7 @@ class Clause:
 
     def shared(self, formula: Formula) -> tuple[str, ...]:
         """The variables of a part of the body that occur outside of it, too."""
-        inside = Counter(occurrences(formula))
+        inside = Counter(mentions(formula))
         return tuple(name for name in inside if self.uses[name] > inside[name])
 
 
@@ -102,15 +101,14 @@ class Rulebook:
 
     def _add(self, rule: Rule) -> None:
         atom, low, high = _unboxed(rule.head)
-        known = set(_all_names((atom, *rule.body)))
+        known = {name for part in (atom, *rule.body) for name in mentions(part)}
         names = (name for k in count(1) if (name := f"_{k}") not in known)
         body = tuple(_named(part, names) for part in spliced(rule.body))
         ordered = sorted(body, key=lambda part: self._rank(atom.predicate, part))
-        found = Counter(name for part in (atom, *body) for name in occurrences(part))
-        variables = tuple(dict.fromkeys(_all_names((atom, *body))))
+        found = Counter(name for part in (atom, *body) for name in mentions(part))
         times = frozenset(name for part in (atom, *body) for name in time_names(part))
         self.clauses.setdefault(atom.predicate, []).append(
-            Clause(atom, low, high, tuple(ordered), variables, times, rule.span, found)
+            Clause(atom, low, high, tuple(ordered), tuple(found), times, rule.span, found)
         )
 
     def _rank(self, head: str, part: Formula) -> int:
@@ -126,25 +124,6 @@ class Rulebook:
 
 
 # --- reading rules ------------------------------------------------------------------------------------------------------
-
-
-def occurrences(formula: Formula) -> Iterator[str]:
-    """The variables of a formula, those after `@` included, as often as they occur."""
-    if isinstance(formula, Atom):
-        for argument in formula.arguments:
-            yield from expression_variables(argument)
-        if formula.at is not None:
-            yield formula.at.variable.name
-    elif isinstance(formula, Comparison):
-        yield from expression_variables(formula.left)
-        yield from expression_variables(formula.right)
-    for child in children(formula):
-        yield from occurrences(child)
-
-
-def _all_names(formulas: Sequence[Formula]) -> Iterator[str]:
-    for formula in formulas:
-        yield from occurrences(formula)
 
 
 def _read(body: Iterable[Formula]) -> Iterator[str]:
@@ -164,14 +143,10 @@ def _positive(formula: Formula) -> Iterator[str]:
 def _named(formula: Formula, names: Iterator[str]) -> Formula:
     """The formula with its wildcards named, but for those under `not`, where each stands for any value."""
     if isinstance(formula, Atom):
-        return replace(formula, arguments=tuple(_named_term(item, names) for item in formula.arguments))
+        return name_open(formula, names)
     if isinstance(formula, Negation) or not has_wildcard(formula):
         return formula
     return rebuild(formula, lambda part: _named(part, names))
-
-
-def _named_term(term: Expression, names: Iterator[str]) -> Expression:
-    return Variable(next(names), term.span) if isinstance(term, Wildcard) else term
 
 
 def _unboxed(head: Formula) -> tuple[Atom, Time, Time]:

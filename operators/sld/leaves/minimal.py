@@ -8,7 +8,7 @@ answer, and has its premises among the leaf's (θ-subsumption, where different p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, product
 
 from tidelog.operators.sld.comparisons.terms import Bindings
 from tidelog.operators.sld.leaves.leaves import Absence, Leaf, close
@@ -62,7 +62,8 @@ def _factored(leaves: Iterable[Leaf], budget: Budget) -> Iterator[Leaf]:
 
 
 def _merged(leaf: Leaf, budget: Budget) -> Iterator[Leaf]:
-    for left, right in _pairs(leaf.premises):
+    for i, j in pairs(leaf.premises):
+        left, right = leaf.premises[i], leaf.premises[j]
         budget.take_step()
         if _clash(left, right):
             continue
@@ -85,17 +86,17 @@ def _clash(left: Premise, right: Premise) -> bool:
     )
 
 
-def _pairs(premises: Iterable[Premise]) -> Iterator[tuple[Premise, Premise]]:
-    """The pairs of premises of one predicate whose times may be the same, without a look at all the others."""
-    groups: dict[str, dict[int, dict[int, list[Premise]]]] = {}
-    for premise in premises:
+def pairs(premises: Sequence[Premise]) -> Iterator[tuple[int, int]]:
+    """The places of each two premises of one predicate whose times may be the same, without a look at all the others."""
+    groups: dict[str, dict[int, dict[int, list[int]]]] = {}
+    for place, premise in enumerate(premises):
         time = premise.time
         root, offset = (time.variable, time.offset) if isinstance(time, Slot) else (-1, time)
-        groups.setdefault(premise.predicate, {}).setdefault(root, {}).setdefault(offset, []).append(premise)
+        groups.setdefault(premise.predicate, {}).setdefault(root, {}).setdefault(offset, []).append(place)
     for roots in groups.values():
         for offsets in roots.values():
             for same in offsets.values():
                 yield from combinations(same, 2)
-        lists = [[premise for same in offsets.values() for premise in same] for offsets in roots.values()]
-        for one, other in combinations(lists, 2):
-            yield from ((left, right) for left in one for right in other)
+        apart = [[place for same in offsets.values() for place in same] for offsets in roots.values()]
+        for some, others in combinations(apart, 2):
+            yield from product(some, others)

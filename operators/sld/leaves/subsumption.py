@@ -271,12 +271,12 @@ class _Matching:
 
     def _is_settled(self, comparison: Comparison) -> bool:
         """Whether the answers alone say what a comparison is about."""
-        names = {*expression_variables(comparison.left), *expression_variables(comparison.right)}
+        names = set(expression_variables(comparison.left, comparison.right))
         return {f"#{variable}" for variable in self._theta} | {START} >= names
 
     def _is_given(self, comparison: Comparison) -> bool:
         scope = {f"#{variable}": term for variable, term in self._theta.items()} | {START: START_SLOT}
-        if not scope.keys() >= {*expression_variables(comparison.left), *expression_variables(comparison.right)}:
+        if not scope.keys() >= set(expression_variables(comparison.left, comparison.right)):
             return False
         left, right = instantiate(comparison.left, scope), instantiate(comparison.right, scope)
         replaced, bindings = Comparison(comparison.operator, left, right), self._target.bindings

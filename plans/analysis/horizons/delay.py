@@ -21,6 +21,7 @@ from tidelog.plans.plan.plan import (
     TupleShape,
 )
 from tidelog.plans.plan.shapes import lead, lead_of_feed
+from tidelog.plans.tree.reaching import reachable
 from tidelog.plans.tree.syntax import Time
 
 
@@ -70,13 +71,7 @@ def _late(plan: Plan) -> list[str]:
 
 def _above(steps: Mapping[str, Step], name: str) -> set[str]:
     """A step and all that it is derived from."""
-    found, waiting = set[str](), [name]
-    while waiting:
-        step = waiting.pop()
-        if step not in found:
-            found.add(step)
-            waiting += [feed.name for feed in steps[step].inputs if feed.kind == "step"]
-    return found
+    return reachable([name], lambda step: [feed.name for feed in steps[step].inputs if feed.kind == "step"])
 
 
 def _moves(plan: Plan, steps: Mapping[str, Step], written: Mapping[str, str], name: str) -> list[str]:

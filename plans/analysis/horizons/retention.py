@@ -199,9 +199,7 @@ def _waits(step: Step, port: int, leads: Mapping[str, int]) -> int:
             return -_meets(step.shape, port, ports)
         case AntiJoinShape():
             return -(ports[1] if port == 0 else min(ports))
-        case LatchShape():
-            return -(min(ports) if port == 0 else ports[0])
-        case PairShape():
+        case LatchShape() | PairShape():
             return -(min(ports) if port == 0 else ports[0])
         case DilateShape() | BindShape() | MoveShape() | SteppedShape() | ThresholdShape() | ToldShape():
             return 0
@@ -268,7 +266,7 @@ def _kept(shape: JoinShape) -> set[str]:
     everywhere = [_names(terms) for terms in shape.atoms]
     needed = _names(shape.head)
     for comparison in shape.comparisons:
-        needed |= {*expression_variables(comparison.left), *expression_variables(comparison.right)}
+        needed.update(expression_variables(comparison.left, comparison.right))
     shared = {name for i, names in enumerate(everywhere) for name in names if any(name in o for o in everywhere[:i])}
     return set().union(*everywhere) & (needed | shared)
 

@@ -8,8 +8,8 @@ from itertools import count
 
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.rewrite import rewrite_rules
-from tidelog.plans.tree.names import variables
-from tidelog.plans.tree.syntax import Atom, Binary, Expression, Formula, Negation, Rule, Unary, Variable, Wildcard
+from tidelog.plans.tree.names import name_open, variables
+from tidelog.plans.tree.syntax import Atom, Binary, Formula, Negation, Rule, Unary
 from tidelog.plans.tree.traverse import rebuild
 
 
@@ -35,7 +35,7 @@ def _name(rule: Rule, _fresh: Callable[[], str]) -> Iterator[Rule]:
 def _walk(formula: Formula, names: Iterator[str], is_rigid: bool) -> Formula:
     match formula:
         case Atom() if is_rigid:
-            return replace(formula, arguments=tuple(_named(argument, names) for argument in formula.arguments))
+            return name_open(formula, names)
         case Binary():
             left, right = _walk(formula.left, names, True), _walk(formula.right, names, is_rigid)
             return replace(formula, left=left, right=right)
@@ -44,7 +44,3 @@ def _walk(formula: Formula, names: Iterator[str], is_rigid: bool) -> Formula:
         case Unary():
             is_rigid = is_rigid or formula.operator.startswith("box")
     return rebuild(formula, lambda part: _walk(part, names, is_rigid))
-
-
-def _named(argument: Expression, names: Iterator[str]) -> Expression:
-    return Variable(next(names), argument.span) if isinstance(argument, Wildcard) else argument

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.tree.names import head_predicate, predicates
+from tidelog.plans.tree.reaching import reachable
 
 
 def prune(program: NormalProgram) -> NormalProgram:
@@ -20,13 +21,7 @@ def prune(program: NormalProgram) -> NormalProgram:
     read: dict[str, list[str]] = {}
     for head, rule in zip(heads, program.rules, strict=True):
         read.setdefault(head, []).extend(name for part in rule.body for name in predicates(part))
-    needed: set[str] = set()
-    waiting = [*program.kept, *program.constraints]
-    while waiting:
-        name = waiting.pop()
-        if name not in needed:
-            needed.add(name)
-            waiting += read.get(name, ())
+    needed = reachable([*program.kept, *program.constraints], lambda name: read.get(name, ()))
     kept = [number for number, head in enumerate(heads) if head in needed]
     derived = {heads[number] for number in kept}
     return replace(

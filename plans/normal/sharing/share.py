@@ -10,7 +10,6 @@ from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.tree.names import head_predicate
 from tidelog.plans.tree.syntax import (
     Aggregate,
-    Arithmetic,
     Atom,
     Comparison,
     Constant,
@@ -22,7 +21,7 @@ from tidelog.plans.tree.syntax import (
     Variable,
     Visits,
 )
-from tidelog.plans.tree.traverse import rebuild
+from tidelog.plans.tree.traverse import rebuild, substitute
 
 Definition = tuple[Rule, ...]
 Outline = tuple[object, ...]
@@ -127,15 +126,11 @@ def canonical(rule: Rule) -> Rule:
     """The rule with its variables numbered in order of occurrence: equal for rules that differ in their names alone."""
     numbers: dict[str, str] = {}
 
-    def number(expression: Expression) -> Expression:
-        if isinstance(expression, Arithmetic):
-            return replace(expression, operands=tuple(map(number, expression.operands)))
-        if isinstance(expression, Variable):
-            return Variable(numbers.setdefault(expression.name, f"X{len(numbers)}"))
-        return expression
-
     def known(variable: Variable) -> Variable:
         return Variable(numbers.setdefault(variable.name, f"X{len(numbers)}"))
+
+    def number(expression: Expression) -> Expression:
+        return substitute(expression, known)
 
     def renamed(variable: Variable | None) -> Variable | None:
         return None if variable is None else known(variable)

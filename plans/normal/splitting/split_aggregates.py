@@ -6,20 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from itertools import count
 
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.rewrite import refuse, rewrite_rules
 from tidelog.plans.normal.times.expand_windows import NOW, at_multiples
 from tidelog.plans.normal.times.read_times import names_in
 from tidelog.plans.tree.names import atom, fresh_name, variables
-from tidelog.plans.tree.scopes import bound
+from tidelog.plans.tree.scopes import bound, name_bound
 from tidelog.plans.tree.syntax import (
     Aggregate,
     Atom,
-    Binary,
     Comparison,
     Constant,
-    Expression,
     Formula,
     Interval,
     Latest,
@@ -29,7 +28,6 @@ from tidelog.plans.tree.syntax import (
     Time,
     Unary,
     Variable,
-    Wildcard,
 )
 from tidelog.plans.tree.thresholds import mark_thresholds, mentions
 from tidelog.plans.tree.traverse import rebuild, spliced, subformulas
@@ -132,7 +130,8 @@ class _Splitter:
 
     def _over_atom(self, formula: Aggregate) -> Aggregate:
         """The aggregate over an atom with a column for each variable that its formula binds, of one of these."""
-        inside = [*spliced([self._named(self._inside(formula.operand))])]
+        names = (self._unused("Any") for _ in count())
+        inside = [*spliced([name_bound(self._inside(formula.operand), names)])]
         if formula.argument is not None and not isinstance(formula.argument, Variable):
             value = Variable(self._unused("Value"))
             inside.append(Comparison("=", value, formula.argument, formula.span))
@@ -146,20 +145,6 @@ class _Splitter:
         head = atom(self._fresh(), bound(*parts))
         self._define(head, *parts)
         return head
-
-    def _named(self, formula: Formula) -> Formula:
-        """The formula with a variable for each `_` that an atom in it binds."""
-        match formula:
-            case Atom():
-                return replace(formula, arguments=tuple(map(self._name, formula.arguments)))
-            case Binary():
-                return replace(formula, right=self._named(formula.right))
-            case Negation():
-                return formula
-        return rebuild(formula, self._named)
-
-    def _name(self, argument: Expression) -> Expression:
-        return Variable(self._unused("Any"), argument.span) if isinstance(argument, Wildcard) else argument
 
     def _own_results(self, formula: Negation) -> set[str]:
         """The results of aggregates under `not` that nothing else mentions: there, some value will do."""

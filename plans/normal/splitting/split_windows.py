@@ -11,13 +11,12 @@ from tidelog.plans.normal.rewrite import refuse, rewrite_rules
 from tidelog.plans.normal.times.before_start import Before, Ranks, ranks_of
 from tidelog.plans.normal.times.expand_windows import NOW, at_multiples
 from tidelog.plans.normal.times.read_times import names_in
+from tidelog.plans.tree.arithmetic import plus
 from tidelog.plans.tree.names import atom, fresh_name, variables
 from tidelog.plans.tree.syntax import (
-    Arithmetic,
     Atom,
     Comparison,
     Conjunction,
-    Constant,
     Expression,
     Formula,
     Interval,
@@ -156,11 +155,7 @@ class _Splitter:
         if not at.shift and at.variable.name not in variables(_atom_in(window)):
             return at.variable, []
         time = Variable(self._unused(f"{at.variable.name}_"))
-        value: Expression = time
-        if at.shift:
-            back = Constant(abs(at.shift))
-            value = Arithmetic("-", (time, back)) if at.shift > 0 else Arithmetic("+", (time, back))
-        return time, [Comparison("=", at.variable, value, at.span)]
+        return time, [Comparison("=", at.variable, plus(time, -at.shift), at.span)]
 
     def _define(self, head: Atom, *body: Formula) -> Atom:
         self._made.append(Rule(head, body))

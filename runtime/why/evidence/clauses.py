@@ -9,12 +9,11 @@ from itertools import count
 from tidelog.plans.language.printing import format_statement
 from tidelog.plans.normal.program import begin
 from tidelog.plans.normal.times.resolve_times import resolve_times
-from tidelog.plans.tree.names import variables
+from tidelog.plans.tree.names import name_open, variables
 from tidelog.plans.tree.syntax import (
     Aggregate,
     Atom,
     Conjunction,
-    Expression,
     Formula,
     Latest,
     Negation,
@@ -24,7 +23,6 @@ from tidelog.plans.tree.syntax import (
     Unary,
     UnaryOperator,
     Variable,
-    Wildcard,
 )
 from tidelog.plans.tree.thresholds import mark_thresholds
 from tidelog.plans.tree.traverse import children, rebuild
@@ -76,8 +74,8 @@ def _resolved(program: Program) -> Iterator[tuple[Rule, Rule]]:
 
 
 def _clause(rule: Rule, written: Rule) -> Clause | None:
-    numbers = count()
-    body = tuple(_named(part, numbers) for part in mark_thresholds(rule).body)
+    names = (f"_{number}" for number in count())
+    body = tuple(_named(part, names) for part in mark_thresholds(rule).body)
     reason: Formula = Conjunction(body)
     head = rule.head
     while isinstance(head, Unary):
@@ -88,16 +86,12 @@ def _clause(rule: Rule, written: Rule) -> Clause | None:
     return Clause(format_statement(written), replace(head, at=None), reason, body, head.at)
 
 
-def _named(formula: Formula, numbers: count[int]) -> Formula:
+def _named(formula: Formula, names: Iterator[str]) -> Formula:
     if isinstance(formula, Atom):
-        return replace(formula, arguments=tuple(_named_term(term, numbers) for term in formula.arguments))
+        return name_open(formula, names)
     if isinstance(formula, Latest):  # of what is held, `_` is no part
         return formula
-    return rebuild(formula, lambda part: _named(part, numbers))
-
-
-def _named_term(term: Expression, numbers: count[int]) -> Expression:
-    return Variable(f"_{next(numbers)}") if isinstance(term, Wildcard) else term
+    return rebuild(formula, lambda part: _named(part, names))
 
 
 def variables_of(formula: Formula, *, negated: bool = True) -> set[str]:

@@ -95,4 +95,4 @@ def _needs(part: Formula, bound: set[str]) -> bool:
 
 def _compared(part: Formula) -> set[str]:
     found = (each for each in subformulas(part) if isinstance(each, Comparison))
-    return {name for each in found for side in (each.left, each.right) for name in expression_variables(side)}
+    return {name for each in found for name in expression_variables(each.left, each.right)}

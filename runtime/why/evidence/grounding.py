@@ -19,7 +19,7 @@ from tidelog.plans.tree.syntax import (
     Variable,
     Wildcard,
 )
-from tidelog.plans.tree.traverse import rebuild, subformulas
+from tidelog.plans.tree.traverse import rebuild, subformulas, substitute
 
 OTHER: Value = "\0other"
 """The constant that occurs nowhere: it stands for all those that no fact has."""
@@ -48,18 +48,18 @@ def _with_terms(formula: Formula, value: Callable[[Variable], Expression], bindi
     """The formula with something in place of each variable, but for what is local to aggregates, and what is held."""
     match formula:
         case Atom():
-            return replace(formula, arguments=tuple(_term(term, value) for term in formula.arguments))
+            return replace(formula, arguments=tuple(substitute(term, value) for term in formula.arguments))
         case Comparison():
-            return replace(formula, left=_term(formula.left, value), right=_term(formula.right, value))
+            return replace(formula, left=substitute(formula.left, value), right=substitute(formula.right, value))
         case Aggregate():
             group, by = _grouped(formula, binding)
-            argument = None if formula.argument is None else _term(formula.argument, _of_group(group))
+            argument = None if formula.argument is None else substitute(formula.argument, _of_group(group))
             inside = _with_terms(formula.operand, _of_group(group), group)
             found = replace(formula, operand=inside, by=by, argument=argument)
             return _with_values(found, (formula.result.name,) if formula.threshold is None else (), binding)
         case Latest():
             group, by = _grouped(formula, binding)
-            terms = tuple(_term(term, _of_group(group)) for term in formula.atom.arguments)
+            terms = tuple(substitute(term, _of_group(group)) for term in formula.atom.arguments)
             atom = replace(formula.atom, arguments=terms)
             return _with_values(replace(formula, atom=atom, by=by), variables(atom), binding)
     return rebuild(formula, lambda part: _with_terms(part, value, binding))
@@ -74,7 +74,7 @@ def _grouped(part: Aggregate | Latest, binding: Binding) -> tuple[Binding, tuple
 def any_held(formula: Latest, binding: Binding) -> Formula:
     """The atom of a `latest` for its group, whatever it holds: `_` for each variable that stands there once."""
     group = {each.name: binding[each.name] for each in formula.by}
-    terms = [_term(term, _of_group(group)) for term in formula.atom.arguments]
+    terms = [substitute(term, _of_group(group)) for term in formula.atom.arguments]
     once = {term for term in terms if terms.count(term) == 1}
     open_ = tuple(Wildcard() if isinstance(term, Variable) and term in once else term for term in terms)
     return replace(formula.atom, arguments=open_)
@@ -97,14 +97,6 @@ def _of_group(group: Binding) -> Callable[[Variable], Expression]:
         return Wildcard() if is_wildcard(variable.name) else variable
 
     return value
-
-
-def _term(term: Expression, value: Callable[[Variable], Expression]) -> Expression:
-    if isinstance(term, Variable):
-        return value(term)
-    if isinstance(term, Constant | Wildcard):
-        return term
-    return replace(term, operands=tuple(_term(each, value) for each in term.operands))
 
 
 def is_wildcard(name: str) -> bool:

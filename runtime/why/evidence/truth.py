@@ -66,18 +66,14 @@ class TruthTeller:
     def __init__(self, windows: Windows, holding: Holding, locals_: Locals, *, is_final: bool = False) -> None:
         self.windows = windows
         self._holding = holding
-        self._locals = locals_
+        self.instances = locals_
         self._is_final = is_final
-
-    def instances(self, formula: Formula, binding: Binding, lo: int, hi: int) -> Iterator[Binding]:
-        """The bindings of a formula's own variables under which it may hold within `lo … hi`."""
-        return self._locals(formula, binding, lo, hi)
 
     def in_the_end(self) -> TruthTeller:
         """Tells what holds in the end, as negations see it: what they and aggregates look at has to be all there is."""
         if self._is_final:
             return self
-        return TruthTeller(self.windows, self._holding, self._locals, is_final=True)
+        return TruthTeller(self.windows, self._holding, self.instances, is_final=True)
 
     def truth(self, formula: Formula, binding: Binding, lo: int, hi: int) -> Ranges:
         """When the formula holds, within `lo … hi`."""
@@ -128,7 +124,7 @@ class TruthTeller:
     def denied(self, formula: Negation, binding: Binding, lo: int, hi: int) -> Ranges:
         """When the operand of a negation holds, whatever its own variables stand for."""
         teller = self.in_the_end()
-        every = self._locals(formula.operand, binding, lo, hi)
+        every = self.instances(formula.operand, binding, lo, hi)
         return united(each for full in every for each in teller.truth(formula.operand, full, lo, hi))
 
     def _unary(self, formula: Unary, binding: Binding, lo: int, hi: int) -> Ranges:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from tidelog.plans.data.facts import Row
 from tidelog.plans.data.intervals import Range, united, within
@@ -31,6 +32,7 @@ from tidelog.runtime.why.evidence.truth import TruthTeller, atom_of, place_of, r
 MOST_PAIRS = 20
 """So many facts that an aggregate counts are shown, at the most; of the others it is said how many there are."""
 
+_Option = TypeVar("_Option")
 Reach = Callable[[int, int], Range | None]
 """The times at which an operator holds for what held in a range."""
 
@@ -150,15 +152,10 @@ class Supporter:
             at = until + 1
 
     def _since_or_until(self, formula: Binary, binding: Binding, lo: int, hi: int) -> Iterator[Support]:
-        meetings = list(self._teller.meetings(formula, binding, lo, hi))
+        meetings = [(met, (right, closed)) for right, closed, met in self._teller.meetings(formula, binding, lo, hi)]
         seen = self._windows.seen(formula, lo, hi)
         is_past = formula.operator == "since"
-        at = lo
-        while at <= hi:
-            usable = [item for item in meetings if item[2][0] <= at <= item[2][1]]
-            if not usable:
-                raise NotSupported
-            right, closed, (_, until) = max(usable, key=lambda item: (item[2][1], item[1] is None))
+        for (right, closed), at, until in _in_turn(meetings, lo, hi, lambda end, sides: (end, sides[1] is None)):
             low, high = narrowed(self._reach(formula, closed), right, at, until, late=is_past)
             for premise in self.support(formula.right, binding, low, high):
                 yield premise if isinstance(premise, Absence) else replace(premise, window=seen)
@@ -166,7 +163,6 @@ class Supporter:
                 first, last = self._windows.between(*((low, until) if is_past else (at, high)))
                 if first <= last:
                     yield from self.support(formula.left, binding, first, last)
-            at = until + 1
 
     def _reach(self, formula: Binary, closed: Range | None) -> Reach:
         if closed is None:
@@ -207,15 +203,10 @@ class Supporter:
                 yield Premise(atom.predicate, row, first, last, (first, last))
             return
         place = None if atom.at is None else place_of(atom.at, binding)
-        stays = list(self._windows.stays(formula.window, atom.predicate, row))
-        at = lo
-        while at <= hi:
-            usable = [(stay[1], time) for time, stay in stays if stay[0] <= at <= stay[1] and place in (None, time)]
-            if not usable:
-                raise NotSupported
-            until, time = max(usable)
-            yield Premise(atom.predicate, row, time, time, (time, min(until, hi)))
-            at = until + 1
+        every = self._windows.stays(formula.window, atom.predicate, row)
+        stays = [(stay, time) for time, stay in every if place in (None, time)]
+        for time, _, until in _in_turn(stays, lo, hi, lambda end, time: (end, time)):
+            yield Premise(atom.predicate, row, time, time, (time, until))
 
     # --- aggregates and held values ---------------------------------------------------------------------------------------
 
@@ -289,13 +280,8 @@ class Supporter:
         """What is held, at its last time or where it holds itself; and that nothing of its group came since."""
         holds = held_of(self._teller, self._teller.in_the_end(), formula, binding, lo, hi)
         seen = self._windows.window_seen(formula.window, lo, hi)
-        at = lo
-        while at <= hi:
-            usable = [hold for hold in holds if hold.times[0] <= at <= hold.times[1]]
-            if not usable:
-                raise NotSupported
-            best = min(usable, key=lambda hold: (hold.silence is not None, -hold.times[1]))
-            until = min(best.times[1], hi)
+        held = [(hold.times, hold) for hold in holds]
+        for best, at, until in _in_turn(held, lo, hi, lambda end, hold: (hold.silence is None, end)):
             if best.silence is None:
                 source = self._windows.window_end(formula.window, at), self._windows.window_end(formula.window, until)
                 yield from self._held(formula, binding, *source, seen)
@@ -303,21 +289,14 @@ class Supporter:
                 yield from self._held(formula, binding, *best.source, seen)
                 silent = best.silence[0], self._windows.window_end(formula.window, until)
                 yield Absence(any_held(formula, binding), *silent)
-            at = until + 1
 
     def _held(self, formula: Latest, binding: Binding, lo: int, hi: int, seen: Range) -> Iterator[Premise]:
         """Rows that hold throughout `lo … hi`, of those that `latest` tells alike."""
         own = {name: binding[name] for name in variables(formula.atom)}
         atom = opened(formula)
-        rows = list(rows_of(self._teller, formula, own, lo, hi))
-        at = lo
-        while at <= hi:
-            usable = [(high, full) for full, ranges in rows for low, high in ranges if low <= at <= high]
-            if not usable:
-                raise NotSupported
-            until, full = max(usable, key=lambda item: item[0])
+        rows = [(times, full) for full, ranges in rows_of(self._teller, formula, own, lo, hi) for times in ranges]
+        for full, at, until in _in_turn(rows, lo, hi, lambda end, full: end):
             yield Premise(atom.predicate, row_of(atom, full), at, until, seen)
-            at = until + 1
 
     # --- absence --------------------------------------------------------------------------------------------------------
 
@@ -351,6 +330,24 @@ class Supporter:
         alone = replace(atom, at=None)
         if place is not None and not self._teller.denied(Negation(alone), binding, place, place):
             yield Absence(grounded(alone, binding), place, place)
+
+
+def _in_turn(
+    options: Sequence[tuple[Range, _Option]], lo: int, hi: int, rank: Callable[[int, _Option], Any]
+) -> Iterator[tuple[_Option, int, int]]:
+    """Options that hold throughout `lo … hi` one after the other, each with the times for which it is taken.
+
+    Of those that hold at a time it is the one of the highest `rank`, given its end and what it is. NotSupported where none
+    holds.
+    """
+    at = lo
+    while at <= hi:
+        usable = [(last, option) for (first, last), option in options if first <= at <= last]
+        if not usable:
+            raise NotSupported
+        until, option = max(usable, key=lambda item: rank(*item))
+        yield option, at, min(until, hi)
+        at = until + 1
 
 
 def narrowed(reach: Reach, within: Range, lo: int, hi: int, *, late: bool) -> Range:

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from limits import limits
+from limits import LEAST, limits
 
 from engine.standing.test_programs import MODES, compiled, points_of, told
 from oracle.agreement import Expected, records_of
@@ -23,7 +23,6 @@ from tidelog.operators.grouped.levels import Levels
 from tidelog.operators.joins.antijoin import AntiJoin
 from tidelog.operators.metric.since import Since
 from tidelog.operators.standing.spells import Spells
-from tidelog.operators.stores.amortised import LEAST
 from tidelog.operators.stores.coverage import Coverage
 from tidelog.operators.stores.time_index import TimeIndex
 from tidelog.plans.diagnostics.errors import OperatorError
