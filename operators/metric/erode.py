@@ -135,6 +135,7 @@ class Erode(Operator):
             out += self.feed(port, facts)
         for row, lo in notices.begun.items():
             self._standing[row] = lo, lo
+            self._note_told(row)
             self._reach_back(row)
             self._await(row)
         return out
@@ -151,7 +152,9 @@ class Erode(Operator):
                 continue
             since, _ = stands
             if lo < since:
-                self._take(row, lo, min(hi, since - 1), out)
+                given: list[Fact] = []
+                self._take(row, lo, min(hi, since - 1), given)
+                out += self._untold(given)
                 self._reach_back(row)
                 self._await(row)
             if hi > known and hi >= since:
@@ -194,6 +197,13 @@ class Erode(Operator):
     def _untold(self, facts: list[Fact]) -> list[Fact]:
         """What of some facts about rows that stand was not told ahead of time."""
         return self._ahead.insert(behind(self.frontier, facts))
+
+    def _note_told(self, row: Row) -> None:
+        """What is stored of a row that begins to stand has given what it gives; note what of that lies ahead."""
+        bounds = self.coverage.rows.get(row)
+        if bounds is not None and self.is_ready() and self.eroded(bounds[-2], bounds[-1])[1] > self.frontier:
+            ranges = [self.eroded(bounds[i], bounds[i + 1]) for i in range(0, len(bounds), 2)]
+            self._untold([(row, lo, hi) for lo, hi in ranges if lo <= hi])
 
     def _store(self, row: Row, lo: int, hi: int) -> tuple[int, int]:
         """Keep a range of which nothing is to be sent; returns its run."""
@@ -292,6 +302,7 @@ class Erode(Operator):
             for i in range(0, len(bounds), 2):
                 self._send(row, bounds[i], bounds[i + 1], (), out)
         for row in self._standing:
+            self._note_told(row)
             self._await(row)
         return out
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from operators.definitions import CLOCKS, always, always_since_start, metrics, times_where
 from operators.driving import Driver, Message, histories
+from operators.telling import hear, said
 from tidelog.operators.metric.erode import Erode
 from tidelog.plans.data.timeline import NEG, POS, Metric
 
@@ -94,3 +95,24 @@ def test_a_blinking_fact_keeps_a_bounded_state() -> None:
         erode.receive(0, [(A, time, time)], time)
         most = max(most, erode.entries())
     assert most <= 2
+
+
+def test_what_facts_have_told_beside_a_row_that_stands_is_not_told_again() -> None:
+    """Facts told before a row is to stand, and beside it, lead up to a run that goes beyond them: this tells what is new."""
+    operator = Erode(Metric(0, 4), future=False)
+    table = [
+        (said([(A, 4, 13)], begun={A: 19}), 3, said([(A, 8, 13)])),
+        (said(), 6, said()),
+        (said([(A, 14, 23)]), 11, said([(A, 14, 18), (A, 19, 23)])),
+        (said(ended=[(A, 19, 18)]), 38, said()),
+    ]
+    for message, known, told in table:
+        assert hear(operator, 0, message, known) == told
+
+
+def test_what_was_told_before_a_row_began_to_stand_is_not_told_again() -> None:
+    """A fact that lies ahead when its row begins to stand before it, and is lengthened meanwhile."""
+    operator = Erode(Metric(0, 0), future=False)
+    assert hear(operator, 0, said([(A, 14, 18)], begun={A: 7}), 11) == said([(A, 14, 18)], begun={A: 7})
+    assert hear(operator, 0, [(A, 19, 21)], 11) == said([(A, 19, 21)])
+    assert hear(operator, 0, said(ended=[(A, 7, 11)]), 26) == said(ended=[(A, 7, 11)])
