@@ -2,14 +2,16 @@
 
 A statement is cut into its free words, numbers and texts, and all that stands between them. What stands between them, and
 of which kind each free word is, is the statement's *shape*: a name that begins in lower case, one that begins in upper
-case, a number, or a text. What the lexer and the parser do is decided by the shape: no keyword is free, nor is a word beside
-anything that could make it part of a longer token, such as `-`, `:` or `.`. So all statements of one shape have the same
-tree, but for the free words in it, and for the places.
+case, a whole number, a decimal, or a text. What the lexer and the parser do is decided by the shape: no keyword is free, nor
+is a word beside anything that could make it part of a longer token, such as `-`, `:` or `.`. So all statements of one shape
+have the same tree, but for the free words in it, and for the places.
 
 The tree is found from a *probe*: a statement of the shape with other words, each of which occurs once, that is read in the
 general way. Each node of the probe's tree becomes a call, and the calls in order make the tree of any statement of the
-shape. A shape has no template where the tree does not have each free word as the whole of some value (`1 / 3` is one
-number), where the tree depends on what a number is (`sometime[0,n]`), or where names are made (an aggregate).
+shape. There are two probes, with different words: what is no free word, but happens to be one of a probe, is none of the
+other. A shape has no template where the tree does not have each free word as the whole of some value (`1 / 3` is one
+number), where the tree depends on what a number is (`sometime[0,n]`), where names are made (an aggregate), or where
+something is left out between two words (a comment).
 """
 
 from __future__ import annotations
@@ -48,14 +50,15 @@ _SPLIT = {
 }
 _KINDS = {
     '"': "s",
-    **dict.fromkeys("0123456789", "n"),
+    **dict.fromkeys("0123456789", "n"),  # "d" for one with a point
     **dict.fromkeys("abcdefghijklmnopqrstuvwxyz", "a"),
     **dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "V"),
 }
 """The kind of a free word by its first character."""
-_PROBES = {"s": '"t{}x"', "n": "{}", "a": "q{}x", "V": "Q{}x"}
-_FIRST_NUMBER = 1_000_001
-_NO_TEMPLATE = re.compile(r"\b(?:over|by|latest)\b|\b(?:sometime|always)\s*[\[(]", re.IGNORECASE)
+_PROBES = {"s": '"t{}x"', "n": "{}", "d": "{}.5", "a": "q{}x", "V": "Q{}x"}
+_FIRST_NUMBERS = (1_000_001, 7_000_001)
+"""Of the words of each probe; a statement has not so many words that they meet."""
+_NO_TEMPLATE = re.compile(r"\b(?:over|by|latest)\b|\b(?:sometime|always)\s*[\[(]|[%\ufeff]", re.IGNORECASE)
 _OFTEN = 4
 """How many statements of a shape are read in the general way, before it gets a template."""
 
@@ -78,7 +81,7 @@ class Templates:
             return None
         parts = split(text[raw.start : raw.end])
         words = parts[1::2]
-        shape = (raw.kind, "".join([_KINDS[word[0]] for word in words]), tuple(parts[::2]))
+        shape = (raw.kind, "".join([_kind(word) for word in words]), tuple(parts[::2]))
         if shape not in self._templates:
             seen = self._seen.get(shape, 0)
             if seen < _OFTEN:
@@ -123,17 +126,23 @@ class Template:
 
 def find_template(shape: Shape, read: Callable[[str, RawStatement], syntax.Statement]) -> Template | None:
     """The template of a shape; None where not all its trees are the same but for their words and places."""
-    kind, kinds, fixed = shape
-    if any(map(_NO_TEMPLATE.search, fixed)):
+    if any(map(_NO_TEMPLATE.search, shape[2])):
         return None
-    words = [_PROBES[word].format(_FIRST_NUMBER + i) for i, word in enumerate(kinds)]
+    one, other = (_probe(shape, read, first) for first in _FIRST_NUMBERS)
+    return Template(one) if one is not None and other is not None and one.is_like(other) else None
+
+
+def _probe(shape: Shape, read: Callable[[str, RawStatement], syntax.Statement], first: int) -> _Probe | None:
+    """What the tree is made of that a shape has with words that are numbered from `first`; None where that is not known."""
+    kind, kinds, fixed = shape
+    words = [_PROBES[word].format(first + i) for i, word in enumerate(kinds)]
     text = " " + fixed[0] + "".join(word + behind for word, behind in zip(words, fixed[1:], strict=True))
     try:
         tree = read(text, RawStatement(kind, 1, len(text)))
     except (Refusal, UnexpectedInput):
         return None
     probe = _Probe(fixed, words)
-    return Template(probe) if probe.node(tree) is not None and not probe.unused else None
+    return probe if probe.node(tree) is not None and not probe.unused else None
 
 
 _SAME, _PLACE, _WORD_AT, _NODE = range(4)
@@ -147,7 +156,7 @@ class _Probe:
     def __init__(self, fixed: Sequence[str], words: Sequence[str]) -> None:
         self.fixed = fixed
         self._texts = {(word[1:-1] if word[0] == '"' else word): i for i, word in enumerate(words)}
-        self._numbers = {int(word): i for i, word in enumerate(words) if word[0].isdigit()}
+        self._numbers = {Fraction(word): i for i, word in enumerate(words) if word[0].isdigit()}
         self._is_text = [word[0] == '"' for word in words]
         self._ends = [1]
         for before, word in zip(fixed, words, strict=False):
@@ -158,6 +167,12 @@ class _Probe:
         self.places: dict[tuple[int, int], int] = {}
         self.words: dict[tuple[Callable[[str], Any], int], int] = {}
         self.nodes: dict[tuple[Callable[..., Any], tuple[Value, ...]], int] = {}
+
+    def is_like(self, other: _Probe) -> bool:
+        """Whether another probe of the shape gives the same template."""
+        same = [[(type(value), value) for value in probe.same] for probe in (self, other)]
+        made = [(probe.places, probe.words, probe.nodes) for probe in (self, other)]
+        return same[0] == same[1] and made[0] == made[1]
 
     def node(self, node: Any) -> Value | None:
         """A node, or a value in it; None where there is no telling how it comes about."""
@@ -185,8 +200,8 @@ class _Probe:
         if isinstance(value, str) and value in self._texts:
             number = self._texts[value]
             return self._word(_unquoted if self._is_text[number] else str, number)
-        if isinstance(value, int | Fraction) and not isinstance(value, bool) and value in self._numbers:
-            return self._word(_fraction if isinstance(value, Fraction) else _number, self._numbers[int(value)])
+        if isinstance(value, int | float | Fraction) and not isinstance(value, bool) and value in self._numbers:
+            return self._word(_fraction if isinstance(value, Fraction) else _number, self._numbers[Fraction(value)])
         at = self._at.setdefault(id(value), len(self.same))
         if at == len(self.same):
             self.same.append(value)
@@ -195,6 +210,11 @@ class _Probe:
     def _word(self, read: Callable[[str], Any], number: int) -> Value:
         self.unused.discard(number)
         return _WORD_AT, self.words.setdefault((read, number), len(self.words))
+
+
+def _kind(word: str) -> str:
+    kind = _KINDS[word[0]]
+    return "d" if kind == "n" and "." in word else kind
 
 
 def _items(*items: Any) -> tuple[Any, ...]:

@@ -32,6 +32,10 @@ WRITTEN = [
     "p(X) :- q(X, Y), Y > 1 / 3, X != - 2.",
     "p(X) :- diamondminus[1 / 3, 2 min] q(X), X = min(3, 4).",
     "p(X)@T+1 :- q(X)@T, r(X)@T in [5], top.",
+    "p(X)@T + 1 :- q(X)@T + 2, not r(X)@T, s(X) in [# 3], t(X) in [# 4 step 2].",
+    "p(X, Y) :- q(X, 5), Y = X+1000002, Z = X*7000001, r(1000003/1, 7000002e0).",
+    "f(3, x)@1000002/1.",
+    "p(X) :- 'q1000001x'(X, 3), Y = 't1000002x', sometime %c\n [0,3] r(X).",
     "on(X) :- sometime[0,3] q(X), always r(X) in [5], not sometime q(X) in [#3 of q, r].",
     "p(X) :- (q(X) since[0,3] r(X)), (a(X), b(X, 3)) until r(X).",
     'temp(m1, "a, b", Alice, 21.5)@[3,4).',
@@ -107,6 +111,28 @@ def test_changed_words_alone_read_as_each_would(data: st.DataObject) -> None:
     with patch.object(Templates, "statement", lambda *_: None):
         expected = parse_what_reads(text)
     assert _whole(found) == _whole(expected)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "p{0}(X)@T + {1} :- q(X)@T, not r(X)@T.",
+        "p{0}(X) :- q(X) in [# {1}].",
+        "p{0}(X)@T :- q(X)@T + {1}.",
+        "p({0}, Y) :- q(X), Y = X+1000002.",
+        "p({0}) :- 'q1000001x'(X), q(X, 7000001e0).",
+        "f({0})@1000002/1.",
+        "p(X) :- sometime %\n [0,{1}] q(X).",
+        "p(X) :- sometime\ufeff[0,{1}] q(X).",
+    ],
+)
+def test_what_a_template_must_not_take_for_a_word(statement: str) -> None:
+    """A decimal where a whole number has to be, what happens to be a word of a probe, and what is left out between words."""
+    numbers = ["1", "2", "3", "4", "5", "6", "1.5", "2.0", "0"]
+    text = "\n".join(statement.format(i, number) for i, number in enumerate(numbers))
+    found = parse_what_reads(text)
+    with patch.object(Templates, "statement", lambda *_: None):
+        assert _whole(found) == _whole(parse_what_reads(text))
 
 
 @given(st.lists(SOUP, max_size=30).map("".join))
