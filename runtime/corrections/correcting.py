@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol, TypeVar
 
-import anyio.lowlevel
 import msgspec
 
 from tidelog.plans.data.changes import ChangeRecord, RetractedChange
@@ -192,7 +192,7 @@ class Corrections:
         point = max((point for point in points if point.event < min(first for _, first in known)), key=lambda it: it.event)
         before = await self._fork(point, earlier)
         after = await self._fork(point, [*earlier, *((events.next, item.record) for item, _ in known)])
-        difference = await _tell_both(events, point.event, before, after)
+        difference = await self._tell_both(events.blocks(point.event), before, after)
         taken = [pair for i, pair in enumerate(known, len(earlier)) if i in after.cuts.removed]
         self._refuse(done, [pair[0] for pair in known if pair not in taken], NEVER)
         if taken:
@@ -242,6 +242,17 @@ class Corrections:
             event = None if point.is_last else point.event
             fork.load(await self._in_thread(lambda: Parts().load(self._store.parts(event))))
         return fork
+
+    async def _tell_both(self, blocks: Iterator[list[tuple[int, Event]]], before: Retold, after: Retold) -> _Difference:
+        """Tell both sessions these events. Sinks read the same file meanwhile: so each block is read in its turn."""
+        difference = _Difference()
+        while (block := await self._in_thread(partial(next, blocks, None))) is not None:
+            for number, event in block:
+                before.tell(number, event)
+                after.tell(number, event)
+                difference.take(before, -1)
+                difference.take(after, 1)
+        return difference
 
     def _refuse(self, done: Correction, items: Iterable[Retraction], reason: str) -> None:
         for item in items:
@@ -293,18 +304,6 @@ def _count(counter: Counter[K], told: Iterable[K], sign: int) -> None:
         counter[item] += sign
         if not counter[item]:
             del counter[item]
-
-
-async def _tell_both(events: _Events, point: int, before: Retold, after: Retold) -> _Difference:
-    difference = _Difference()
-    for block in events.blocks(point):
-        for number, event in block:
-            before.tell(number, event)
-            after.tell(number, event)
-            difference.take(before, -1)
-            difference.take(after, 1)
-        await anyio.lowlevel.checkpoint()
-    return difference
 
 
 def _search(events: _Events, point: int, wanted: Sequence[Retraction]) -> _Found:

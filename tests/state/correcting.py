@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import Any
 
 import anyio
@@ -45,6 +47,20 @@ class Letters:
         return {int(item.place.rpartition(":")[2]) for item in self.rejected}
 
 
+class ApartDirectory(CrashingDirectory):
+    """Is read beside the event loop alone: a sink that reads what it is owed meanwhile would share a transaction."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._reading, self.file.reading = self.file.reading, self._apart  # type: ignore[method-assign]
+
+    @contextmanager
+    def _apart(self) -> Iterator[None]:
+        assert current_thread() is not main_thread(), "read within the event loop"
+        with self._reading():
+            yield
+
+
 def write(plan: Plan, path: Path, steps: Iterable[Step]) -> None:
     """A file of these lines."""
     lines = ["retract " * is_back + format_record(record, plan.timeline) for is_back, record in steps]
@@ -67,7 +83,7 @@ def corrected(plan: Plan, sources: Sequence[Source], sinks: Sequence[Any], state
 def run(plan: Plan, folder: Path, *, crashes: Iterable[int] = (), backend: str = "trio", **options: Any) -> list[str]:
     """Run to the end, and return what was told; first, runs that crash before a commit, or, if negative, behind it."""
     for at in [*crashes, 0]:
-        with CrashingDirectory(str(folder / "state")) as state:
+        with ApartDirectory(str(folder / "state")) as state:
             state.crash_at, state.is_after = abs(at) or -1, at < 0
             try:
                 anyio.run(engine(plan, folder, state, **options).run, backend=backend)
