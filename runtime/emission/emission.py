@@ -17,7 +17,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from tidelog.operators.operator import shift
+from tidelog.operators.operator import behind, shift
 from tidelog.operators.stores.coverage import Coverage
 from tidelog.operators.stores.notices import Notices
 from tidelog.operators.stores.room import Room
@@ -112,7 +112,8 @@ class Intervals(Emission):
     def receive(self, predicate: str, facts: Sequence[Fact], frontier: int, notices: Notices | None = None) -> list[Record]:
         growing = self._growing.get(predicate)
         if growing is not None:
-            facts = growing.take(facts, frontier, notices)
+            # who was not woken by a frontier that moved may send again what has been known since
+            facts = growing.take(behind(self.frontiers[predicate], list(facts)), frontier, notices)
             self.frontiers[predicate] = max(frontier, self.frontiers[predicate])
         return [(predicate, row, lo, hi) for row, lo, hi in facts]
 

@@ -163,3 +163,17 @@ def test_a_union_that_a_row_reaches_in_two_ways_tells_each_time_once() -> None:
         session.push_records([("a", ("k", "k"), 0, 3), ("a", ("z", "y"), 3, 3)])
         session.finish()
     assert sorted(map(str, session.pull())) == ["q(k,k)@3", "q(k,k)@[0,2]", "q(y,z)@3", "q(z,y)@3"]
+
+
+def test_what_since_sends_again_though_it_was_known_is_told_once() -> None:
+    """A row is told as far as time has come; `since`, which was not woken by that, sends the last of it again at its end."""
+    text = (
+        "timeline rational. dev(k). s(X) :- dev(X), not diamondminus[0,3) on(X). q(X) :- not s(X) since[0,3] s(X). output q."
+    )
+    with limits(round=0):
+        session = Session(tidelog.compile(text), emit="intervals", lateness=3)
+        session.push_records([("on", ("k",), 28000001, 29999999)])  # (14, 15)
+        session.push_records([("on", ("k",), 29000000, 31000000)])  # [14.5, 15.5]
+        session.finish()
+    told = ["(-inf,11)", "[11,23/2)", "[23/2,14]", "(14,17]", "[37/2,inf)"]
+    assert sorted(map(str, session.pull())) == sorted(f"q(k)@{interval}" for interval in told)
