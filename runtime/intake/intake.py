@@ -119,7 +119,8 @@ class Intake:
         self._latest = self._furthest = NEG
         self.given_start = start
         self._earliest = POS
-        self._start_told = False
+        self.start_told = False
+        """Whether it is known when the stream starts."""
         self.accepted = self.unused = self.late = self.ahead = self.long = 0
         self._unused_names: dict[str, int] = {}
         self.cut: Callable[[list[Record]], list[Record]] | None = None
@@ -151,9 +152,9 @@ class Intake:
         `moment` is when the batch came, by any clock, for `ignore`.
         """
         if len(batch.records) == 1 and batch.parts is None and batch.watermark is None:
-            lone = self.take_one(source, batch.records[0], moment)
-            if lone is not None:
-                return lone
+            record = batch.records[0]
+            if self.take_one(source, record, moment) is not None:
+                return self.one(record)
         state = self.watermarks.find(source)
         expected = self._take_expected(state, batch, moment)
         if expected is not None:
@@ -164,21 +165,23 @@ class Intake:
         self._bring(state, self._admitting.admit(state, batch, moment), delivery)
         return self._close(delivery)
 
-    def take_one(self, source: str, record: Record, moment: float = 0.0) -> Delivery | None:
-        """Take a fact that comes by itself, by a short way; None, and nothing done, where something is to be found out."""
+    def take_one(self, source: str, record: Record, moment: float = 0.0) -> int | None:
+        """Take a fact that comes by itself, by a short way, and return the frontier behind it.
+
+        None, and nothing done, where something is to be found out.
+        """
         predicate, row, lo, hi = record
         marks = self.watermarks
         state = marks.sources.get(source)
         track = None if state is None else state.only
         if state is None or track is None or track.held or track.votes or predicate not in self._plain or self.cut:
             return None
-        watermark = limit = marks.watermark
-        limit = max(limit, track.promised)
+        limit = max(marks.watermark, track.promised)
         if lo <= limit or lo - limit > self._leap or lo > marks.ceiling or lo <= NEG:
             return None
         point = lo - (lo & self._gap)
         if lo > limit + self._late_by:
-            watermark = marks.advance_one(state, track, point - self._late_by)
+            marks.advance_one(state, track, point - self._late_by)
         state.taken = track.last = state.taken + 1
         track.accepted += 1
         track.moment, track.heard = moment, True
@@ -187,8 +190,12 @@ class Intake:
         self.accepted += 1
         self._earliest = min(self._earliest, lo)
         self._latest = max(self._latest, point)
-        delivery = Delivery({predicate: [(row, lo, hi)]}, (), watermark, (point,))
-        return self._close(delivery) if self._behind or not self._start_told else delivery
+        return self.frontier if self._behind else marks.watermark
+
+    def one(self, record: Record) -> Delivery:
+        """What a fact brings that was taken alone."""
+        predicate, row, lo, hi = record
+        return self._close(Delivery({predicate: [(row, lo, hi)]}, points=(lo - (lo & self._gap),)))
 
     def _take_expected(self, state: SourceState, batch: Batch, moment: float) -> Delivery | None:
         """Admit facts and sort them by predicate in one, where each is as expected; None, and nothing done, otherwise.
@@ -367,9 +374,9 @@ class Intake:
     def _close(self, delivery: Delivery) -> Delivery:
         watermark = delivery.watermark = self.watermarks.watermark
         delivery.frontier = watermark if not self._behind else self.frontier
-        if not self._start_told:
+        if not self.start_told:
             delivery.start = self._find_start()
-            self._start_told = delivery.start is not None
+            self.start_told = delivery.start is not None
         return delivery
 
     def _find_start(self) -> int | None:
@@ -380,7 +387,7 @@ class Intake:
     def resume(self, data: dict[str, Any]) -> Delivery:
         """Continue where a snapshot was taken, before a graph that has been told nothing yet; returns what it is told."""
         self.restore(data)
-        self._start_told = False
+        self.start_told = False
         return self._close(Delivery())
 
     def held(self) -> list[Record]:
@@ -400,7 +407,7 @@ class Intake:
             "watermarks": self.watermarks.snapshot(),
             "latest": self._latest,
             "earliest": self._earliest,
-            "start_told": self._start_told,
+            "start_told": self.start_told,
             "counters": [self.accepted, self.unused, self.late, self.ahead, self.long],
             "unused_names": dict(self._unused_names),
         }
@@ -410,7 +417,7 @@ class Intake:
         self.watermarks.restore(data["watermarks"])
         self._latest = data["latest"]
         self._earliest = data["earliest"]
-        self._start_told = data["start_told"]
+        self.start_told = data["start_told"]
         self.accepted, self.unused, self.late, self.ahead, self.long = data["counters"]
         self._unused_names = dict(data["unused_names"])
 

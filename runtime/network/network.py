@@ -20,6 +20,7 @@ from tidelog.operators.joins.antijoin import AntiJoin
 from tidelog.operators.joins.standing_antijoin import StandingAntiJoin
 from tidelog.operators.metric.latch import Latch
 from tidelog.operators.operator import shift
+from tidelog.plans.data.facts import Fact
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Feed, Plan, SteppedShape, UnionShape
 from tidelog.runtime.intake.intake import Delivery
@@ -59,13 +60,15 @@ class Network:
         self._build(plan)
         stream = self.graph.stream_ports.items()
         self._entries = {name: Readers(self.graph, ports, self._unit_of, self._agenda) for name, ports in stream}
+        self.takes_one = not (self._follows_arrivals or self.graph.gates)
+        """Whether facts may come by `deliver_one`: nobody asks for more than the fact, and how far time has come."""
 
     def _build(self, plan: Plan) -> None:
         loops: dict[int, LoopUnit] = {}
         for step in plan.steps:
             unit: Unit
             if step.loop is None:
-                unit = StepUnit(len(self._units), self.graph, self._outlet.receive, step)
+                unit = StepUnit(len(self._units), self.graph, self._outlet.receive, step, self._agenda)
             elif step.loop in loops:
                 self._unit_of[step.id] = loops[step.loop]
                 continue
@@ -92,7 +95,7 @@ class Network:
                 and after.is_quiet
                 and not constants_of(self.graph.steps[ports[0][0]].shape, ports[0][1])
             ):
-                unit.go_on_with(after, ports[0][1], self._agenda)
+                unit.go_on_with(after, ports[0][1])
 
     def _place(self, unit: Unit, names: Sequence[str]) -> None:
         feeds = [feed for name in names for feed in self.graph.steps[name].inputs]
@@ -152,19 +155,47 @@ class Network:
         if not self.has_begun:
             self.begin()
         has_points = self._follows_arrivals and self._outlet.arrive(delivery)
-        moved = delivery.frontier > self._watermark
-        if moved:
-            self._watermark = delivery.frontier
-            self._version += 1
+        moved = self._move(delivery.frontier)
         self._enter(delivery)
+        self._run_what_is_due(moved)
+        if has_points:
+            self._look_at_outputs()
+        self._tell_what_is_due()
+
+    def deliver_one(self, predicate: str, facts: list[Fact], frontier: int) -> None:
+        """Run a fact that comes by itself through the graph, where `takes_one`."""
+        if not self.has_begun:
+            self.begin()
+        moved = frontier > self._watermark and self._move(frontier)
+        entry = self._entries.get(predicate)
+        if entry is not None:
+            unit = entry.alone
+            if unit is None or (self._deadlines and self._deadlines[0][0] <= self._watermark):
+                entry.bring(facts)
+            else:
+                unit.take_along(entry.port, facts)
+        if self._deadlines or self._agenda or self.eager:
+            self._run_what_is_due(moved)
+        if self._wanted or self._outlet.accused:
+            self._tell_what_is_due()
+
+    def _move(self, frontier: int) -> bool:
+        """The watermark has moved up to a frontier, unless it was there before."""
+        if frontier <= self._watermark:
+            return False
+        self._watermark = frontier
+        self._version += 1
+        return True
+
+    def _run_what_is_due(self, moved: bool) -> None:
         if self._deadlines and self._deadlines[0][0] <= self._watermark:
             self._wake()
         if self._agenda:
             self._run()
         if moved and (self.eager or self._watermark >= POS):
             self._catch_up_all()
-        if has_points:
-            self._look_at_outputs()
+
+    def _tell_what_is_due(self) -> None:
         if self._wanted and self._watermark < POS:  # at the end all have been told how far they came
             self._tell_frontiers()
         if self._outlet.accused:

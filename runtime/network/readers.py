@@ -25,7 +25,7 @@ Reader = tuple[Unit, str, int]
 class Readers:
     """The ports that a step, or the stream, feeds, with the units that they belong to; and the agenda of these."""
 
-    __slots__ = ("_after", "_agenda", "_all", "_before", "_choices", "_sharing")
+    __slots__ = ("_after", "_agenda", "_all", "_before", "_choices", "_sharing", "alone", "port")
 
     def __init__(
         self,
@@ -46,6 +46,13 @@ class Readers:
             ports = [port for port in ports if port not in shared]
         readers = [(unit_of[step], step, port) for step, port in ports]
         self._all, self._choices = _choices(graph, readers)
+        self.alone: StepUnit | None = None
+        """The unit that alone takes all of it, at this `port`, if that is quiet: it may take facts at once."""
+        self.port = 0
+        if sharing is None and not self._choices and len(self._all) == 1:
+            unit, _, port = self._all[0]
+            if isinstance(unit, StepUnit) and unit.is_quiet:
+                self.alone, self.port = unit, port
 
     def bring(self, facts: Sequence[Fact], notices: Notices | None = None) -> None:
         """Leave new coverage, and notices, with the units that they concern, to be run; ports with arrangements get none."""

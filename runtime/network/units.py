@@ -148,7 +148,8 @@ class Unit(ABC):
 class StepUnit(Unit):
     """A step outside loops. Along a line of units one passes on what another has sent, by what is public of both.
 
-    `after` is the unit that alone reads what the step sends, at this `port`, and `bring` leaves it with all others.
+    `after` is the unit that alone reads what the step sends, at this `port`, and `bring` leaves it with all others. The units
+    to be run are on the network's `agenda`.
     """
 
     __slots__ = (
@@ -164,9 +165,10 @@ class StepUnit(Unit):
         "way",
     )
 
-    def __init__(self, index: int, graph: Graph, tell: Tell, step: Step) -> None:
+    def __init__(self, index: int, graph: Graph, tell: Tell, step: Step, agenda: list[int]) -> None:
         super().__init__(index, graph, tell)
         self.step = step
+        self.agenda = agenda
         self.operator = graph.operators[step.id]
         self._feeds = step.inputs
         self.waits = self.operator.waits()
@@ -175,7 +177,7 @@ class StepUnit(Unit):
         ]
         self.way = graph.way_into(step.id)
         self.after: StepUnit | None = None
-        self.port, self.agenda = 0, list[int]()
+        self.port = 0
         self._ahead: list[int] | None = None  # of the watermark, what feeds each port, if that is known of all
 
     def connect(self, brings: Mapping[str, Bring], watched: Sequence[str]) -> None:
@@ -185,9 +187,9 @@ class StepUnit(Unit):
     def refresh(self, step: str) -> None:
         self.way = self._graph.way_into(step)
 
-    def go_on_with(self, after: StepUnit, port: int, agenda: list[int]) -> None:
+    def go_on_with(self, after: StepUnit, port: int) -> None:
         """Nobody but this unit reads what the step sends; it does so at once where nobody on the agenda comes before."""
-        self.after, self.port, self.agenda = after, port, agenda
+        self.after, self.port = after, port
 
     def take(self) -> None:
         pending, self.pending = self.pending, []
@@ -231,17 +233,43 @@ class StepUnit(Unit):
         made += self._received([*pending, (self.step.id, port, facts, None)])
         self.made = made
 
-    def take_directly(self, port: int, facts: list[Fact]) -> list[Fact]:
-        """Take facts while nothing waits; returns what follows."""
-        self.credit += len(facts)
-        try:
-            out = self.operator.receive(port, facts, NEG) if self.way is None else self.way(port, facts, NEG, None)
-        except Exception as error:
-            raise self._graph.failure(self.step.id, [(self.step.id, port, facts, None)], error) from error
-        self._bound.left -= len(facts) + len(out)
-        if self._bound.left < 0:
-            self._bound.count()
-        return out
+    def take_along(self, port: int, facts: list[Fact]) -> None:
+        """Take facts while nothing waits, and send what follows; along a line of quiet units go on as long as it goes."""
+        unit: StepUnit = self
+        while facts:
+            count = len(facts)
+            unit.credit += count
+            operator = unit.operator
+            try:
+                if unit.way is not None:
+                    out = unit.way(port, facts, NEG, None)
+                elif operator.pieces is not None:
+                    out = operator.receive(port, facts, NEG)
+                else:  # what `receive` does for facts alone
+                    operator.evaluations += 1
+                    operator.received += count
+                    out = operator.feed(port, facts)
+                    operator.sent += len(out)
+            except Exception as error:
+                raise unit._graph.failure(unit.step.id, [(unit.step.id, port, facts, None)], error) from error
+            bound = unit._bound
+            bound.left -= count + len(out)
+            if bound.left < 0:
+                bound.count()
+            agenda = unit.agenda
+            if unit.credit >= unit.cost:  # it has much to forget
+                unit.queued = True
+                heappush(agenda, unit.index)
+            if not out:
+                return
+            if unit.watched:
+                unit.tell(unit.step.id, out, operator.frontier, None)
+            after = unit.after
+            if after is None or after.queued or (agenda and agenda[0] <= after.index):
+                if unit.bring is not None:
+                    unit.bring(out, None)
+                return
+            unit, port, facts = after, unit.port, out
 
     def count_waiting(self, counts: Counter[str]) -> None:
         super().count_waiting(counts)
@@ -267,21 +295,14 @@ class StepUnit(Unit):
             self.bring(facts, notices)
 
     def _pass_on(self, facts: list[Fact]) -> None:
-        """Leave what has been sent with those who read it; along a line of quiet units go on as long as it goes."""
-        unit: StepUnit = self
-        while facts:
-            if unit.watched:
-                unit.tell(unit.step.id, facts, unit.operator.frontier, None)
-            after, agenda = unit.after, unit.agenda
-            if after is None or after.queued or (agenda and agenda[0] <= after.index):
-                if unit.bring is not None:
-                    unit.bring(facts, None)
-                return
-            facts = after.take_directly(unit.port, facts)
-            if after.credit >= after.cost:  # it has much to forget
-                after.queued = True
-                heappush(agenda, after.index)
-            unit = after
+        """Leave what has been sent with those who read it."""
+        if self.watched:
+            self.tell(self.step.id, facts, self.operator.frontier, None)
+        after, agenda = self.after, self.agenda
+        if after is not None and not after.queued and not (agenda and agenda[0] <= after.index):
+            after.take_along(self.port, facts)
+        elif self.bring is not None:
+            self.bring(facts, None)
 
     def follow(self, leads: Mapping[Feed, int]) -> None:
         super().follow(leads)

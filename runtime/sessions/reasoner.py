@@ -315,9 +315,29 @@ class Reasoner:
             if bound.left < 0:
                 bound.count()
         except (StateError, NoRoomError) as full:
-            error = bound.too_many_answers(full) if isinstance(full, NoRoomError) else full
-            error.accepted, error.told = self._intake.accepted, self._told
-            raise error from None
+            raise self._too_much(full) from None
+
+    def _deliver_one(self, record: Record, frontier: int) -> None:
+        """A fact was taken alone: by the shortest way, unless somebody wants to know more than what follows."""
+        intake, network, outlet = self._intake, self._network, self._outlet
+        is_followed = self._memory is not None or self._inquiries or outlet.held is not None
+        if is_followed or not (intake.start_told and network.takes_one):
+            self._deliver(intake.one(record))
+            return
+        predicate, row, lo, hi = record
+        bound, waiting = self._bound, len(outlet.answers)
+        try:
+            network.deliver_one(predicate, [(row, lo, hi)], frontier)
+            bound.left -= len(outlet.answers) - waiting
+            if bound.left < 0:
+                bound.count()
+        except (StateError, NoRoomError) as full:
+            raise self._too_much(full) from None
+
+    def _too_much(self, full: StateError | NoRoomError) -> StateError:
+        error = self._bound.too_many_answers(full) if isinstance(full, NoRoomError) else full
+        error.accepted, error.told = self._intake.accepted, self._told
+        return error
 
     def _holdings(self) -> Iterator[Holding]:
         """What waits to be told, and to be pulled."""

@@ -123,11 +123,11 @@ class Session(Reasoner, Generic[A]):
         behind the stream's end; what was pushed before is not affected.
         """
         record = self._records.make(predicate, row, time, interval)
-        delivery = self._intake.take_one(self._source, record)
-        if delivery is None:
+        frontier = self._intake.take_one(self._source, record)
+        if frontier is None:
             self.push_records([record])
         else:
-            self._deliver(delivery)
+            self._deliver_one(record, frontier)
 
     def push_records(self, records: Iterable[Record]) -> None:
         """Hand in facts that are encoded already, as `Plan.record` makes them. Booleans are what `push` makes of them.
