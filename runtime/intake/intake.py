@@ -151,10 +151,6 @@ class Intake:
 
         `moment` is when the batch came, by any clock, for `ignore`.
         """
-        if len(batch.records) == 1 and batch.parts is None and batch.watermark is None:
-            record = batch.records[0]
-            if self.take_one(source, record, moment) is not None:
-                return self.one(record)
         state = self.watermarks.find(source)
         expected = self._take_expected(state, batch, moment)
         if expected is not None:

@@ -164,7 +164,7 @@ class Graph:
         except Exception as error:
             raise self.failure(name, (), error) from error
         if out:
-            self._made(name, out)
+            self.made(name, out)
         return out
 
     def go_through(self, number: int, frontiers: Sequence[int]) -> list[Fact]:
@@ -201,10 +201,10 @@ class Graph:
         """Let a hold inside a loop pass what begins by a time."""
         operator = self.operators[name]
         released = operator.release(time) if isinstance(operator, Hold) else []
-        self._made(name, released)
+        self.made(name, released)
         return released
 
-    def _made(self, name: str, facts: Sequence[Fact]) -> None:
+    def made(self, name: str, facts: Sequence[Fact]) -> None:
         """A step has sent something though nothing has come."""
         self.bound.moved(len(facts))
         if name in self.hearing and facts:

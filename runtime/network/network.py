@@ -335,7 +335,7 @@ class Network:
             if is_told and is_new and unit.is_prompt and not unit.is_quiet and isinstance(unit, StepUnit):
                 unit.version = self._version
                 unit.run(self._watermark)
-                self._note(unit, self._deadline(unit))
+                self._note(unit, self._deadline(unit) if unit.is_irregular else unit.deadline())
                 continue
             if has_facts:
                 unit.take()

@@ -156,6 +156,7 @@ class StepUnit(Unit):
         "_ahead",
         "_feeds",
         "_gates",
+        "_port_leads",
         "after",
         "agenda",
         "bring",
@@ -171,6 +172,7 @@ class StepUnit(Unit):
         self.agenda = agenda
         self.operator = graph.operators[step.id]
         self._feeds = step.inputs
+        self._port_leads = [self._lead(feed) for feed in step.inputs]
         self.waits = self.operator.waits()
         self._gates = [
             (port, gate) for port in range(len(step.inputs)) if (gate := graph.gates.get((step.id, port))) is not None
@@ -193,6 +195,9 @@ class StepUnit(Unit):
 
     def take(self) -> None:
         pending, self.pending = self.pending, []
+        if self.is_quiet and len(pending) == 1 and not self.made and pending[0][3] is None:
+            self.take_along(pending[0][1], pending[0][2])
+            return
         out = self._received(pending)
         made = self.operator.notices
         if made.begun or made.ended:
@@ -233,7 +238,7 @@ class StepUnit(Unit):
         made += self._received([*pending, (self.step.id, port, facts, None)])
         self.made = made
 
-    def take_along(self, port: int, facts: list[Fact]) -> None:
+    def take_along(self, port: int, facts: Sequence[Fact]) -> None:
         """Take facts while nothing waits, and send what follows; along a line of quiet units go on as long as it goes."""
         unit: StepUnit = self
         while facts:
@@ -277,16 +282,25 @@ class StepUnit(Unit):
 
     def run(self, watermark: int) -> None:
         """Take what waits, and come as far as the watermark tells, at once: so all that follows is told together."""
+        operator, graph, name = self.operator, self._graph, self.step.id
         pending, self.pending = self.pending, []
-        self.operator.is_followed = True
+        operator.is_followed = True
         out = self._received(pending)
-        self.operator.is_followed = False
-        more = self._graph.advance(self.step.id, [watermark + lead for lead in self._ahead or ()])
-        out = [*out, *more] if more else out
+        operator.is_followed = False
+        try:
+            more = operator.advance([watermark + lead for lead in self._ahead or ()])
+        except Exception as error:
+            raise graph.failure(name, (), error) from error
+        if more:
+            graph.made(name, more)
+            out = [*out, *more]
         self.credit = 0
-        made = self.operator.notices
-        told = self._graph.told_notices(self.step.id) if made.begun or made.ended else None
-        self._hand_on(out, self.operator.frontier, told)
+        made = operator.notices
+        told = graph.told_notices(name) if made.begun or made.ended else None
+        if self.watched:
+            self.tell(name, out, operator.frontier, told)
+        if self.bring is not None and (out or told is not None):
+            self.bring(out, told)
 
     def _hand_on(self, facts: list[Fact], frontier: int, notices: Notices | None) -> None:
         if self.watched:
@@ -335,7 +349,7 @@ class StepUnit(Unit):
         wanted = self.operator.deadline()
         if wanted is not None:
             port, frontier = wanted
-            due = NEG if self.is_irregular else frontier - self._lead(self.step.inputs[port])
+            due = NEG if self.is_irregular else frontier - self._port_leads[port]
         for _, gate in self._gates:
             if gate.awaits_frontier:
                 due = NEG

@@ -73,6 +73,10 @@ class Reasoner:
 
         `moment` is when it said so, by any clock, for `ignore`.
         """
+        records = batch.records
+        is_alone = len(records) == 1 and batch.parts is None and batch.watermark is None
+        if is_alone and self._take_one(source, records[0], moment):
+            return []
         delivery = self._intake.take(source, batch, moment)
         self._deliver(delivery)
         return delivery.refused
@@ -317,13 +321,19 @@ class Reasoner:
         except (StateError, NoRoomError) as full:
             raise self._too_much(full) from None
 
-    def _deliver_one(self, record: Record, frontier: int) -> None:
-        """A fact was taken alone: by the shortest way, unless somebody wants to know more than what follows."""
+    def _take_one(self, source: str, record: Record, moment: float = 0.0) -> bool:
+        """Take a fact that comes by itself, by a short way; False, and nothing done, where something is to be found out.
+
+        It goes straight to the units that it concerns, unless somebody wants to know more than what follows.
+        """
         intake, network, outlet = self._intake, self._network, self._outlet
+        frontier = intake.take_one(source, record, moment)
+        if frontier is None:
+            return False
         is_followed = self._memory is not None or self._inquiries or outlet.held is not None
         if is_followed or not (intake.start_told and network.takes_one):
             self._deliver(intake.one(record))
-            return
+            return True
         predicate, row, lo, hi = record
         bound, waiting = self._bound, len(outlet.answers)
         try:
@@ -333,6 +343,7 @@ class Reasoner:
                 bound.count()
         except (StateError, NoRoomError) as full:
             raise self._too_much(full) from None
+        return True
 
     def _too_much(self, full: StateError | NoRoomError) -> StateError:
         error = self._bound.too_many_answers(full) if isinstance(full, NoRoomError) else full

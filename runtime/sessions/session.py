@@ -123,11 +123,8 @@ class Session(Reasoner, Generic[A]):
         behind the stream's end; what was pushed before is not affected.
         """
         record = self._records.make(predicate, row, time, interval)
-        frontier = self._intake.take_one(self._source, record)
-        if frontier is None:
+        if not self._take_one(self._source, record):
             self.push_records([record])
-        else:
-            self._deliver_one(record, frontier)
 
     def push_records(self, records: Iterable[Record]) -> None:
         """Hand in facts that are encoded already, as `Plan.record` makes them. Booleans are what `push` makes of them.
@@ -136,7 +133,9 @@ class Session(Reasoner, Generic[A]):
         for; the others count. With `max_ahead` this may be a fact that was handed in before, and waited for others.
         """
         self._check_open()
-        raise_refused(self._hand_in(Batch(plain_records(list(records)))))
+        given = plain_records(list(records))
+        if len(given) != 1 or not self._take_one(self._source, given[0]):
+            raise_refused(self._hand_in(Batch(given)))
 
     def push_frame(self, predicate: str, frame: Any, *, on_rejected: OnRejected | None = None) -> None:
         """Hand in a table of one predicate's facts, such as a data frame of pandas or Polars: see `push_frames`."""
