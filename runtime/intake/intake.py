@@ -166,7 +166,7 @@ class Intake:
 
         None, and nothing done, where something is to be found out.
         """
-        predicate, row, lo, hi = record
+        predicate, _, lo, _ = record
         marks = self.watermarks
         state = marks.sources.get(source)
         track = None if state is None else state.only

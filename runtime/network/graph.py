@@ -132,25 +132,6 @@ class Graph:
 
         return take
 
-    def guarded(self, name: str) -> Receive:
-        """Let an operator take messages; an OperatorError names the step, the rule and the fact on which it fails.
-
-        StateError where more is held by now than may be, or where it would make more than that.
-        """
-        receive, bound = self.way_into(name) or self.operators[name].receive, self.bound
-
-        def take(port: int, facts: Sequence[Fact], frontier: int, notices: Notices | None) -> list[Fact]:
-            try:
-                out = receive(port, facts, frontier, notices)
-            except Exception as error:
-                raise self.failure(name, [(name, port, facts, notices)], error) from error
-            bound.left -= len(facts) + len(out) + (0 if notices is None else len(notices))
-            if bound.left < 0:
-                bound.count()
-            return out
-
-        return take
-
     def listen(self, name: str, hear: Hear | None) -> None:
         """Tell `hear` what a step takes and sends; with None, nobody any more. Who runs the step asks for its way anew."""
         self.hearing.pop(name, None)

@@ -157,10 +157,12 @@ class Network:
         has_points = self._follows_arrivals and self._outlet.arrive(delivery)
         moved = self._move(delivery.frontier)
         self._enter(delivery)
-        self._run_what_is_due(moved)
+        if moved or self._agenda:
+            self._run_what_is_due(moved)
         if has_points:
             self._look_at_outputs()
-        self._tell_what_is_due()
+        if self._outlet.accused or (self._wanted and self._wanted[0][0] <= self._watermark):
+            self._tell_what_is_due()
 
     def deliver_one(self, predicate: str, facts: list[Fact], frontier: int) -> None:
         """Run a fact that comes by itself through the graph, where `takes_one`."""
@@ -174,9 +176,9 @@ class Network:
                 entry.bring(facts)
             else:
                 unit.take_along(entry.port, facts)
-        if self._deadlines or self._agenda or self.eager:
+        if moved or self._agenda:
             self._run_what_is_due(moved)
-        if self._wanted or self._outlet.accused:
+        if self._outlet.accused or (self._wanted and self._wanted[0][0] <= self._watermark):
             self._tell_what_is_due()
 
     def _move(self, frontier: int) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from heapq import heappush
 
 from tidelog.operators.loops.hold import Hold
+from tidelog.operators.loops.open_loop import OpenLoop
 from tidelog.operators.stores.amortised import LIMITS
 from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.facts import Fact
@@ -148,8 +149,8 @@ class Unit(ABC):
 class StepUnit(Unit):
     """A step outside loops. Along a line of units one passes on what another has sent, by what is public of both.
 
-    `after` is the unit that alone reads what the step sends, at this `port`, and `bring` leaves it with all others. The units
-    to be run are on the network's `agenda`.
+    `after` is the unit that alone reads what the step sends, at this `port`, and `bring` leaves it with all others. The
+    network's `agenda` has the units to be run.
     """
 
     __slots__ = (
@@ -330,16 +331,23 @@ class StepUnit(Unit):
             frontiers = [reach(feed) for feed in self._feeds]
         else:
             frontiers = [watermark + lead for lead in ahead]
-        if self._gates:
-            out: list[Fact] = []
-            for port, frontier in enumerate(frontiers):
-                out += self._graph.guarded(name)(port, (), frontier, None)
-        else:
-            out = self._graph.advance(name, frontiers)
+        out = self._graph.advance(name, frontiers) if not self._gates else self._advanced(frontiers)
         made = self.operator.notices
         told = self._graph.told_notices(name) if made.begun or made.ended else None
         if out or told is not None:
             self.send(name, out, told)
+
+    def _advanced(self, frontiers: Sequence[int]) -> list[Fact]:
+        """What follows from how far the ports have come, where gates have a word in it."""
+        out: list[Fact] = []
+        way = self.way or self.operator.receive
+        for port, frontier in enumerate(frontiers):
+            try:
+                out += way(port, (), frontier, None)
+            except Exception as error:
+                raise self._graph.failure(self.step.id, (), error) from error
+        self._bound.moved(len(out))
+        return out
 
     def frontier(self, step: str) -> int:
         return self.operator.frontier
@@ -368,9 +376,10 @@ class LoopUnit(Unit):
         "_number",
         "_open",
         "_ports",
-        "_receivers",
         "_silent",
         "_told",
+        "_waiting",
+        "_ways",
         "_withheld",
     )
 
@@ -382,7 +391,8 @@ class LoopUnit(Unit):
         holds = (graph.operators[name] for name in loop.holds)
         self._holds = [hold for hold in holds if isinstance(hold, Hold)]
         self._told = dict.fromkeys(loop.members, NEG)
-        self._receivers = {name: graph.guarded(name) for name in loop.members}
+        self._ways = {name: graph.way_into(name) or graph.operators[name].receive for name in loop.members}
+        self._waiting = [name for name in loop.members if graph.operators[name].waits()]
         self._in_flight: deque[LoopMessage] = deque()
         self._withheld: list[tuple[str, list[Fact]]] = []
         self._number = loop.number
@@ -392,7 +402,7 @@ class LoopUnit(Unit):
         self._silent = frozenset(negations if self._open is not None else ())  # facts alone do not decide them
 
     def refresh(self, step: str) -> None:
-        self._receivers[step] = self._graph.guarded(step)
+        self._ways[step] = self._graph.way_into(step) or self._graph.operators[step].receive
 
     def take(self) -> None:
         pending, self.pending = self.pending, []
@@ -433,7 +443,8 @@ class LoopUnit(Unit):
 
     def _follow(self, messages: Sequence[LoopMessage]) -> None:
         """Handle messages until nothing is in flight: what a step sends to others inside is, too."""
-        in_flight, inner, receivers = self._in_flight, self._graph.inner, self._receivers
+        in_flight, graph, control, ways, bound = self._in_flight, self._graph, self._control, self._ways, self._bound
+        inner = graph.inner
         in_flight.extend(messages)
         while in_flight:
             step, port, facts, time = in_flight.popleft()
@@ -442,22 +453,29 @@ class LoopUnit(Unit):
             if port < 0:
                 out = self._obey(step, port, time)
             else:
-                out = receivers[step](port, facts, time, None)
-                if out and self._control.note_sent(len(out)):
-                    raise self._graph.creates_values(self._control, step, out[-1])
+                try:
+                    out = ways[step](port, facts, time, None)
+                except Exception as error:
+                    raise graph.failure(step, [(step, port, facts, None)], error) from error
+                bound.left -= len(facts) + len(out)
+                if bound.left < 0:
+                    bound.count()
+                if out and control.note_sent(len(out)):
+                    raise graph.creates_values(control, step, out[-1])
             if not out:
                 continue
-            if self._control.withholding:
+            if control.withholding:
                 self._withheld.append((step, out))
+            elif self._open is None:
+                self.send(step, out)
             else:
-                self._send_ahead(step, out)
+                self._send_ahead(self._open, step, out)
             for reader, at in inner[step]:
                 in_flight.append((reader, at, out, NEG))
 
-    def _send_ahead(self, step: str, out: list[Fact]) -> None:
-        """What follows from facts is told at once; where the loop takes notices, it is not told again in its turn."""
-        if self._open is not None:
-            out = self._open.ahead(self._members.index(step), out) if step in self._graph.plan.announcing else []
+    def _send_ahead(self, loop: OpenLoop, step: str, out: list[Fact]) -> None:
+        """What follows from facts is told at once, and not told again in the turn of a loop that takes notices."""
+        out = loop.ahead(self._members.index(step), out) if step in self._graph.plan.announcing else []
         if out:
             self.send(step, out)
 
@@ -494,7 +512,7 @@ class LoopUnit(Unit):
         due = min(begins, default=POS)
         if self._open is not None and (opened := self._open.deadline()) is not None:
             due = opened[1] - self._lead(self._entries[opened[0]][2])
-        for name in self._members:
+        for name in self._waiting:
             wanted = self._graph.operators[name].deadline()
             if wanted is not None:
                 port, frontier = wanted
