@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import astuple, dataclass, field
 from numbers import Integral
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-from tidelog.operators.ask.asker import Asker, AskerStatistics
 from tidelog.operators.ask.telling.telling import Telling
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Record, format_record
@@ -20,6 +19,9 @@ from tidelog.plans.plan.questions import HypotheticalAnswer, Question, Status
 from tidelog.plans.tree.syntax import Ask
 from tidelog.runtime.intake.intake import MOST_POINTS, Delivery
 from tidelog.runtime.network.state_bound import Holding, StateBound
+
+if TYPE_CHECKING:
+    from tidelog.operators.ask.asker import Asker, AskerStatistics
 
 TOLD: tuple[Status, ...] = tuple(status for status in get_args(Status) if status != "unsupported")
 """The statuses that lines of answers have."""
@@ -59,6 +61,10 @@ def answer_filter(telling: Telling, statuses: Collection[Status] | None) -> Answ
 
 def inquiries(plan: Plan, chosen: AnswerFilter, lateness: int, bound: StateBound) -> list[Inquiry]:
     """The questions of a plan, ready for the first delivery; `lateness` is encoded, and POS where facts tell no time."""
+    if not plan.questions:
+        return []
+    from tidelog.operators.ask.asker import Asker  # noqa: PLC0415 - only a program with questions loads what answers them
+
     lateness = 0 if lateness >= POS else lateness
     pairs = zip(plan.questions, plan.unfoldings, strict=True)
     return [

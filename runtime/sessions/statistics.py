@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from tidelog.operators.ask.asker import AskerStatistics
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.runtime.intake.intake import IntakeStatistics
 from tidelog.runtime.intake.source_state import SourceStatistics
+
+if TYPE_CHECKING:
+    from tidelog.operators.ask.asker import AskerStatistics
 
 
 @dataclass(frozen=True, slots=True)
