@@ -131,7 +131,7 @@ def answers(data: st.DataObject, make: Callable[[], Operator], columns: Sequence
 
 @pytest.mark.slow
 @pytest.mark.parametrize("atoms", SHAPES)
-@drawn(4_000)
+@drawn(1_600)
 @given(data=st.data())
 def test_join(atoms: str, data: st.DataObject) -> None:
     """All combinations of rows, at the times at which all of them hold."""
@@ -144,7 +144,7 @@ def test_join(atoms: str, data: st.DataObject) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NEGATIONS)
-@drawn(2_500)
+@drawn(1_000)
 @given(data=st.data())
 def test_negation(name: str, data: st.DataObject) -> None:
     """A row of M, but for the times at which a row of N that agrees with it holds."""
@@ -159,7 +159,7 @@ def test_negation(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@drawn(4_000)
+@drawn(1_600)
 @given(data=st.data())
 def test_box(data: st.DataObject) -> None:
     """The times at which a row has held, or will hold, for the whole of a stretch."""
