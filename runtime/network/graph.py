@@ -225,8 +225,11 @@ class Graph:
 
     def answers_of(self, output: str, rows: int) -> Holding:
         """What an output has told, and the emission keeps."""
+        return Holding(rows, partial(self._tell_answers, output))
+
+    def _tell_answers(self, output: str) -> tuple[str, str]:
         what, place = self._tell(self.plan.outputs[output])
-        return Holding(rows, lambda: (f"answers that wait to be told, of {what}", place))
+        return f"answers that wait to be told, of {what}", place
 
     def creates_values(self, control: LoopControl, name: str, fact: Fact) -> OperatorError:
         """The error for a loop that computes new values without end."""
