@@ -26,10 +26,11 @@ from tidelog.plans.plan.plan import Feed, Plan, SteppedShape, UnionShape
 from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.network.choosing import constants_of
 from tidelog.runtime.network.graph import Graph, Hear, Message, Port
+from tidelog.runtime.network.loop_unit import LoopUnit
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.readers import Readers
 from tidelog.runtime.network.state_bound import Holding, StateBound
-from tidelog.runtime.network.units import LoopUnit, StepUnit, Unit
+from tidelog.runtime.network.units import StepUnit, Unit
 
 
 class Network:
