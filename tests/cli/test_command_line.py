@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -166,6 +167,7 @@ def test_recursion_without_end_says_how_far_it_went(tmp_path: Path) -> None:
         (["run", "{alarm}", "--in", "tcp+listen://0.0.0.0:1"], "beyond this machine"),
         (["run", "{alarm}", "--in", "-", "--in", "facts+-"], "once only"),
         (["explain", "{alarm}", "--stage", "text", "--format", "mermaid"], "mermaid"),
+        (["explain", "{alarm}", "--stage", "code", "--format", "json"], "`text` is its one format"),
         (["materialise", "{alarm}", "facts.txt"], "cannot read `facts.txt`"),
         (["ask", "{alarm}"], "asks nothing"),
     ],
@@ -196,6 +198,25 @@ def test_explain_shows_each_stage(alarm: str, stage: str) -> None:
     done = run("explain", alarm, "--stage", stage)
     assert done.returncode == 0
     assert "boxminus[0,2]" in done.stdout
+
+
+def test_explain_shows_the_code_of_joins(tmp_path: Path) -> None:
+    """What is printed can be run: it is the code that takes the facts, with its constants; the same in each process."""
+    (tmp_path / "p.tide").write_text("timeline integer. input v(k, n). high(K) :- v(K, N), N > 70. hall(N) :- v(hall, N).")
+    first, second = (run("explain", "p.tide", "--stage", "code", cwd=tmp_path).stdout for _ in range(2))
+    assert first == second
+    assert "# high: high(K) :- v(K, N), N > 70.\nk0 = 70\n" in first
+    blocks = {text.split(":")[0]: text for text in first.split("\n\n")}
+    for name, facts, expected in (
+        ("# high", [(("a", 71), 1, 1), (("b", 70), 2, 2)], [(("a",), 1, 1)]),
+        ("# hall", [(("hall", 3), 1, 1), (("roof", 4), 2, 2)], [((3,), 1, 1)]),
+    ):
+        scope: dict[str, Any] = {"UNCOMPUTABLE": ArithmeticError}
+        exec(blocks[name], scope)  # noqa: S102 - what the command has printed
+        found: list[Any] = []
+        narrowed = facts if scope["pattern_0"] is None else scope["pattern_0"](facts)
+        scope["probe_0"](narrowed, 9, found, [0], 9, None)
+        assert found == expected
 
 
 def test_check_verbose_shows_the_analysis(alarm: str) -> None:

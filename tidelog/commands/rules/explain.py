@@ -1,4 +1,4 @@
-"""`tidelog explain`: a program as read, in normal form, as a plan, or with its facts as a formula of LTL."""
+"""`tidelog explain`: a program as read, in normal form, as a plan, as code, or with its facts as a formula of LTL."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tidelog.commands.batch.notes import IN_BATCH, batch_plan_if_any
 from tidelog.commands.batch.progress import Progress
 from tidelog.commands.outcome import BAD, DONE, USAGE, load_plan, say, show_diagnostics, write_out
 from tidelog.operators.horn.grounding import ground
+from tidelog.operators.joins.shown_code import describe_code
 from tidelog.operators.ltl.printing import describe
 from tidelog.operators.ltl.translation import translate
 from tidelog.plans.compiling.batch import BatchPlan
@@ -31,7 +32,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
     parser.add_argument("facts", metavar="FACTS", nargs="*", help="with `--stage ltl`: files of facts")
     parser.add_argument(
-        "--stage", choices=("text", "normal", "plan", "ltl"), default="plan", help="which form of the program (default plan)"
+        "--stage",
+        choices=("text", "normal", "plan", "code", "ltl"),
+        default="plan",
+        help="which form of the program (default plan)",
     )
     parser.add_argument(
         "--format", choices=("text", "mermaid", "json", "svg"), default="text", help="how to show it (default text)"
@@ -45,17 +49,22 @@ def run(options: argparse.Namespace) -> int:
         return _as_formula(options.program, options.facts, options.format)
     if options.facts:
         raise SpecError(f"`--stage {options.stage}` shows a program alone: facts are for `--stage ltl`")
+    if options.stage == "code":
+        _require_text(options.stage, options.format)
     try:
         plan: Plan | BatchPlan = load_plan(options.program)
     except ProgramError as error:
         in_batch = batch_plan_if_any(options.program)
         if in_batch is None:
             raise
-        if options.stage == "plan":
+        if options.stage in ("plan", "code"):
             show_diagnostics(error.diagnostics, error.name, error.text)
             say(f"{IN_BATCH}: `--stage text` and `--stage normal` show it")
             return BAD
         plan = replace(in_batch, program=parse(in_batch.program.text, in_batch.name))  # with what it asks, too
+    if options.stage == "code" and isinstance(plan, Plan):
+        write_lines(describe_code(plan.steps))
+        return DONE
     try:
         shown = explain(plan, options.stage, options.format)
     except ValueError as error:
@@ -64,10 +73,14 @@ def run(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _require_text(stage: str, format: str) -> None:
+    if format != "text":
+        raise SpecError(f"cannot show the stage `{stage}` as {format}: `text` is its one format")
+
+
 def _as_formula(program: str, facts: Sequence[str], format: str) -> int:
     """Print the LTL formula that is satisfiable exactly if the program and its facts are consistent."""
-    if format != "text":
-        raise SpecError(f"cannot show the stage `ltl` as {format}: `text` is its one format")
+    _require_text("ltl", format)
     with Progress() as progress:
         plan = load_batch_plan(program)
         specs = parse_facts(facts)
