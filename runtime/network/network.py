@@ -333,14 +333,13 @@ class Network:
         while agenda:
             unit = units[heappop(agenda)]
             unit.queued = False
-            has_facts = unit.pending or unit.made
-            is_new = has_facts or unit.version != self._version
-            if is_told and is_new and unit.is_prompt and not unit.is_quiet and isinstance(unit, StepUnit):
+            is_behind = unit.version != self._version
+            if is_told and is_behind and unit.is_prompt and not unit.is_quiet and isinstance(unit, StepUnit):
                 unit.version = self._version
                 unit.run(self._watermark)
                 self._note(unit, self._deadline(unit) if unit.is_irregular else unit.deadline())
                 continue
-            if has_facts:
+            if unit.pending or unit.made:
                 unit.take()
             if not unit.is_quiet or unit.credit >= unit.cost:
                 self._look_at(unit)

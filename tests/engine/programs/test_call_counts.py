@@ -24,7 +24,7 @@ FIRST, COUNTED, BATCH = 1_000, 1_000, 100
 CEILINGS = {
     "duration": (1_423, 89),
     "disorder": (2_971, 653),
-    "absence": (4_775, 351),
+    "absence": (4_449, 351),
     "join": (2_330, 433),
     "hysteresis": (4_991, 500),
     "reachability": (9_092, 2_354),
