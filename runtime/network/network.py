@@ -20,10 +20,10 @@ from tidelog.operators.joins.antijoin import AntiJoin
 from tidelog.operators.joins.standing_antijoin import StandingAntiJoin
 from tidelog.operators.metric.latch import Latch
 from tidelog.operators.operator import shift
-from tidelog.plans.data.facts import Fact
+from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Feed, Plan, SteppedShape, UnionShape
-from tidelog.runtime.intake.intake import Delivery
+from tidelog.runtime.intake.intake import Delivery, Intake
 from tidelog.runtime.network.choosing import constants_of
 from tidelog.runtime.network.graph import Graph, Hear, Message, Port
 from tidelog.runtime.network.loop_unit import LoopUnit
@@ -62,7 +62,7 @@ class Network:
         stream = self.graph.stream_ports.items()
         self._entries = {name: Readers(self.graph, ports, self._unit_of, self._agenda) for name, ports in stream}
         self.takes_one = not (self._follows_arrivals or self.graph.gates)
-        """Whether facts may come by `deliver_one`: nobody asks for more than the fact, and how far time has come."""
+        """Whether facts may come by `take_one`: nobody asks for more than the fact, and how far time has come."""
 
     def _build(self, plan: Plan) -> None:
         loops: dict[int, LoopUnit] = {}
@@ -165,14 +165,23 @@ class Network:
         if self._outlet.accused or (self._wanted and self._wanted[0][0] <= self._watermark):
             self._tell_what_is_due()
 
-    def deliver_one(self, predicate: str, facts: list[Fact], frontier: int) -> None:
-        """Run a fact that comes by itself through the graph, where `takes_one`."""
+    def take_one(self, intake: Intake, source: str, record: Record, moment: float) -> bool:
+        """Let the intake take a fact that comes by itself, and run it through the graph, where `takes_one`.
+
+        False, and nothing done, where the intake has something to find out.
+        """
+        frontier = intake.take_one(source, record, moment)
+        if frontier is None:
+            return False
         if not self.has_begun:
             self.begin()
+        predicate, row, lo, hi = record
+        waiting = len(self._outlet.answers)
         moved = frontier > self._watermark and self._move(frontier)
         entry = self._entries.get(predicate)
         if entry is not None:
             unit = entry.alone
+            facts = [(row, lo, hi)]
             if unit is None or (self._deadlines and self._deadlines[0][0] <= self._watermark):
                 entry.bring(facts)
             else:
@@ -181,6 +190,11 @@ class Network:
             self._run_what_is_due(moved)
         if self._outlet.accused or (self._wanted and self._wanted[0][0] <= self._watermark):
             self._tell_what_is_due()
+        bound = self.graph.bound
+        bound.left -= len(self._outlet.answers) - waiting
+        if bound.left < 0:
+            bound.count()
+        return True
 
     def _move(self, frontier: int) -> bool:
         """The watermark has moved up to a frontier, unless it was there before."""

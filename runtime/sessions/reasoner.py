@@ -326,24 +326,17 @@ class Reasoner:
 
         It goes straight to the units that it concerns, unless somebody wants to know more than what follows.
         """
-        intake, network, outlet = self._intake, self._network, self._outlet
-        frontier = intake.take_one(source, record, moment)
-        if frontier is None:
-            return False
-        is_followed = self._memory is not None or self._inquiries or outlet.held is not None
-        if is_followed or not (intake.start_told and network.takes_one):
+        intake, network = self._intake, self._network
+        is_followed = self._memory is not None or self._inquiries or self._outlet.held is not None
+        if not is_followed and intake.start_told and network.takes_one:
+            try:
+                return network.take_one(intake, source, record, moment)
+            except (StateError, NoRoomError) as full:
+                raise self._too_much(full) from None
+        is_taken = intake.take_one(source, record, moment) is not None
+        if is_taken:
             self._deliver(intake.one(record))
-            return True
-        predicate, row, lo, hi = record
-        bound, waiting = self._bound, len(outlet.answers)
-        try:
-            network.deliver_one(predicate, [(row, lo, hi)], frontier)
-            bound.left -= len(outlet.answers) - waiting
-            if bound.left < 0:
-                bound.count()
-        except (StateError, NoRoomError) as full:
-            raise self._too_much(full) from None
-        return True
+        return is_taken
 
     def _too_much(self, full: StateError | NoRoomError) -> StateError:
         error = self._bound.too_many_answers(full) if isinstance(full, NoRoomError) else full
