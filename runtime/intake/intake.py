@@ -172,7 +172,9 @@ class Intake:
         track = None if state is None else state.only
         if state is None or track is None or track.held or track.votes or predicate not in self._plain or self.cut:
             return None
-        limit = max(marks.watermark, track.promised)
+        limit = marks.watermark
+        if track.promised > limit:  # noqa: PLR1730 - a call would cost more than the comparison, here and below
+            limit = track.promised
         if lo <= limit or lo - limit > self._leap or lo > marks.ceiling or lo <= NEG:
             return None
         point = lo - (lo & self._gap)
@@ -184,8 +186,10 @@ class Intake:
         if len(marks.sources) > 1:
             state.run_ahead(1)
         self.accepted += 1
-        self._earliest = min(self._earliest, lo)
-        self._latest = max(self._latest, point)
+        if lo < self._earliest:  # noqa: PLR1730
+            self._earliest = lo
+        if point > self._latest:  # noqa: PLR1730
+            self._latest = point
         return self.frontier if self._behind else marks.watermark
 
     def one(self, record: Record) -> Delivery:
