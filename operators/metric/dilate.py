@@ -39,12 +39,17 @@ class Dilate(Operator):
         self.coverage = None if metric.is_punctual else Coverage()
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
-        moved = self._shifted(facts) if self.coverage is None else self._stretched(facts)
-        return moved if self.coverage is None else self.coverage.insert(moved)
-
-    def _shifted(self, facts: Sequence[Fact]) -> list[Fact]:
-        by = self._low
-        return [(row, lo + by if lo > NEG else lo, hi + by if hi < POS else hi) for row, lo, hi in facts]
+        low, low_open, high, high_open = self._low, self._low_open, self._high, self._high_open
+        if self.coverage is None:
+            return [(row, lo + low if lo > NEG else lo, hi + low if hi < POS else hi) for row, lo, hi in facts]
+        moved: list[Fact] = []
+        for row, lo, hi in facts:
+            lo = lo + low | low_open if lo > NEG and low > NEG else NEG
+            hi = hi + high if hi < POS and high < POS else POS
+            if high_open and hi < POS:
+                hi = hi - 1 | 1
+            moved.append((row, lo, hi))
+        return self.coverage.insert(moved)
 
     def moved(self, lo: int, hi: int) -> tuple[int, int]:
         """The range over which the result holds, where a fact holds over another."""
@@ -61,17 +66,6 @@ class Dilate(Operator):
         # a fact of the same row just before: of that, as much follows.
         begun = [(row, lo, POS) for row, lo in notices.begun.items()]
         return self.feed(port, [*facts, *begun])
-
-    def _stretched(self, facts: Sequence[Fact]) -> list[Fact]:
-        low, low_open, high, high_open = self._low, self._low_open, self._high, self._high_open
-        moved = []
-        for row, lo, hi in facts:
-            lo = lo + low | low_open if lo > NEG and low > NEG else NEG
-            hi = hi + high if hi < POS and high < POS else POS
-            if high_open and hi < POS:
-                hi = hi - 1 | 1
-            moved.append((row, lo, hi))
-        return moved
 
     def settle(self, port: int) -> list[Fact]:
         self.frontier = shift(self.frontiers[0], self._low)

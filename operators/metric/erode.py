@@ -101,7 +101,7 @@ class Erode(Operator):
             else:
                 self._merge(row, bounds, lo, hi, out)
         self._latest = latest
-        self.coverage.grew(len(facts))
+        self.coverage.grown += len(facts)
         return out
 
     def _merge(self, row: Row, bounds: Bounds, lo: int, hi: int, out: list[Fact]) -> None:
@@ -175,7 +175,7 @@ class Erode(Operator):
             self._send(row, lo, hi, (), out)
         else:
             self._merge(row, bounds, lo, hi, out)
-            self.coverage.grew(1)
+            self.coverage.grown += 1
 
     def _lengthen(self, row: Row, begin: int, since: int, hi: int) -> bool:
         """Keep a run that has stood since then; False, and nothing is done, where more than what led there is stored."""
@@ -190,7 +190,7 @@ class Erode(Operator):
             bounds[-1] = hi
         else:
             return False
-        self.coverage.grew(1)
+        self.coverage.grown += 1
         self._latest = max(self._latest, hi)
         return True
 

@@ -28,7 +28,7 @@ class Coverage:
     `reach` is the largest distance `next.lo − last.hi` at which two ranges become one: 1 (they touch) for exact coverage;
     larger for the `#`-facts of Wałęga et al. 2023 (section 6), which hold "sufficiently often": the gap is then
     covered too, and reported as new. Where nothing is ever forgotten (`keeps`), it is not noted when rows end. Who puts
-    ranges into `rows` by itself adds new rows to `fresh`, and tells how many ranges they were (`grew`).
+    ranges into `rows` by itself adds new rows to `fresh`, and how many ranges they were to `grown`.
 
     >>> store = Coverage()
     >>> store.insert([(("a",), 1, 4), (("a",), 3, 6)])
@@ -37,13 +37,13 @@ class Coverage:
     {('a',): [1, 6]}
     """
 
-    __slots__ = ("_buckets", "_endless", "_grown", "_keeps", "fresh", "reach", "rows")
+    __slots__ = ("_buckets", "_endless", "_keeps", "fresh", "grown", "reach", "rows")
 
     def __init__(self, reach: int = 1, *, keeps: bool = False) -> None:
         self.reach = reach
         self.rows: dict[Row, Bounds] = {}
         self.fresh: list[Row] = []
-        self._grown = 0
+        self.grown = 0
         self._keeps = keeps
         self._buckets: Buckets[Row] = Buckets()
         self._endless: set[Row] = set()  # rows that nobody looks at again, since they do not end
@@ -73,7 +73,7 @@ class Coverage:
                     new.append(fact if lo == last + 1 else (row, last + 1, hi))
             else:
                 merge(bounds, lo, hi, reach, row, new)
-        self._grown += len(new)
+        self.grown += len(new)
         if self._keeps:
             fresh.clear()
         return new
@@ -83,7 +83,7 @@ class Coverage:
         rows, fresh = self.rows, self.fresh
         before = len(fresh)
         for row, lo, hi in facts:
-            self._grown += 1
+            self.grown += 1
             bounds = rows.get(row)
             if bounds is None:
                 rows[row] = [lo, hi]
@@ -97,10 +97,6 @@ class Coverage:
                 merge(bounds, lo, hi, 1, row, [])
         return fresh[before:]
 
-    def grew(self, count: int) -> None:
-        """Tell of ranges that an operator has put into `rows` by itself."""
-        self._grown += count
-
     def shorten(self, row: Row, end: int) -> int:
         """Let the last range of a row, which had no end, have one; returns its begin."""
         bounds = self.rows[row]
@@ -108,18 +104,18 @@ class Coverage:
         if row in self._endless:
             self._endless.discard(row)
             self.fresh.append(row)
-            self._grown += 1
+            self.grown += 1
         return bounds[-2]
 
     def forget(self, bound: int) -> list[Row]:
         """Let go of what ends at or before `bound`, a portion at a time; returns the rows that are gone."""
         if bound >= POS:
             return self._forget_all()
-        if self._grown > LIMITS.round:
-            effort = LIMITS.effort * self._grown
+        if self.grown > LIMITS.round:
+            effort = LIMITS.effort * self.grown
             self._file(bound, self.fresh)
             self.fresh = []
-            self._grown = 0
+            self.grown = 0
         elif self._buckets.is_due(bound, LIMITS.round >> 2):
             effort = LIMITS.round
         else:
@@ -135,7 +131,7 @@ class Coverage:
 
     def _forget_all(self) -> list[Row]:
         gone = list(self.rows)
-        self._grown = 0
+        self.grown = 0
         self.rows.clear()
         self.fresh.clear()
         self._buckets.clear()
@@ -178,7 +174,7 @@ class Coverage:
         self._buckets.clear()
         self._endless.clear()
         self.fresh[:] = () if self._keeps else self.rows
-        self._grown = self.entries()
+        self.grown = self.entries()
 
 
 def merge(bounds: Bounds, lo: int, hi: int, reach: int, row: Row, new: list[Fact]) -> tuple[int, int]:
