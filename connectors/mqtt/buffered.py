@@ -1,10 +1,12 @@
-"""A socket that is read and written in large pieces, for a library that reads a packet in four small ones."""
+"""A socket that is read and written in large pieces. Whole messages are taken out of a piece; the library has the rest."""
 
 from __future__ import annotations
 
 import socket
 import ssl
 from typing import Any
+
+from tidelog.connectors.mqtt.packets import Incoming, read_message
 
 READ_SIZE = 65_536
 MAX_UNSENT = 1 << 20
@@ -16,7 +18,7 @@ class BufferedSocket:
 
     def __init__(self, raw: socket.socket | ssl.SSLSocket) -> None:
         self.raw = raw
-        self._read = memoryview(b"")
+        self._piece, self._at = b"", 0
         self._unsent = bytearray()
 
     def __getattr__(self, name: str) -> Any:
@@ -24,10 +26,24 @@ class BufferedSocket:
 
     def recv(self, size: int) -> bytes:
         """At most so many bytes; raises what the socket raises where there are none."""
-        if not self._read:
-            self._read = memoryview(self.raw.recv(READ_SIZE))
-        found, self._read = self._read[:size], self._read[size:]
-        return bytes(found)
+        if self._at == len(self._piece):
+            self._piece, self._at = self.raw.recv(READ_SIZE), 0
+        found = self._piece[self._at : self._at + size]
+        self._at += len(found)
+        return found
+
+    def message(self, *, is_v5: bool) -> Incoming | None:
+        """The message whose packet comes next, if it is all there; None for what `recv` has to tell: also for what fails."""
+        if self._at == len(self._piece):
+            try:
+                self._piece, self._at = self.raw.recv(READ_SIZE), 0
+            except OSError:
+                return None
+        found = read_message(self._piece, self._at, is_v5=is_v5) if self._piece else None
+        if found is None:
+            return None
+        message, self._at = found
+        return message
 
     def send(self, data: bytes) -> int:
         """Take bytes, all of them; BlockingIOError while too many wait."""
@@ -39,7 +55,7 @@ class BufferedSocket:
     @property
     def has_read(self) -> bool:
         """Whether there is something to read without asking the system."""
-        return bool(self._read) or (isinstance(self.raw, ssl.SSLSocket) and self.raw.pending() > 0)
+        return self._at < len(self._piece) or (isinstance(self.raw, ssl.SSLSocket) and self.raw.pending() > 0)
 
     @property
     def is_flushed(self) -> bool:

@@ -3,7 +3,8 @@
 paho-mqtt keeps the protocol's state, 3.1.1 and 5 alike, and is maintained by Eclipse with Mosquitto itself; its own loop and
 threads are not used. It reads and writes where this module tells it to, in the event loop's task: so a message costs no
 hand-over between threads, and waits where the engine does. Only connecting (names, TCP, TLS), which the library does not
-offer otherwise, is done in a thread.
+offer otherwise, is done in a thread. What comes and goes by thousands, and changes nothing of the protocol's state, does not
+pass through the library, which takes 25 µs for a message: plain messages that come, and receipts.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 import logging
 import socket
 import ssl
+import struct
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,7 +24,7 @@ import anyio.lowlevel
 import anyio.to_thread
 import msgspec
 from anyio.abc import TaskGroup
-from paho.mqtt.client import MQTT_CLEAN_START_FIRST_ONLY, Client, MQTTMessage, MQTTv5, MQTTv311
+from paho.mqtt.client import MQTT_CLEAN_START_FIRST_ONLY, Client, MQTTv5, MQTTv311
 from paho.mqtt.enums import CallbackAPIVersion, MessageType
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
@@ -29,7 +32,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from tidelog.connectors.mqtt.buffered import BufferedSocket
-from tidelog.connectors.mqtt.packets import Refusal, Unsendable, check_packet, packet_size
+from tidelog.connectors.mqtt.packets import Incoming, Refusal, Unsendable, check_packet, packet_size
 from tidelog.connectors.mqtt.settings import Broker, BrokerSettings, WillSettings, tls_context
 from tidelog.connectors.transport.backoff import pause_before
 from tidelog.plans.diagnostics.errors import SpecError
@@ -46,6 +49,7 @@ _FIRST_FAILURE = 0x80
 """The least reason code of MQTT 5 that says that something was refused."""
 _READ_AT_ONCE = 1024
 """After so many packets others have their turn."""
+_RECEIPT = struct.Struct("!BBH").pack
 _PROPERTIES_OF: Callable[[int], Properties] = Properties
 """The library's class, with the type that it does not tell."""
 
@@ -71,6 +75,18 @@ class _BufferingClient(Client):
             return 0
         self._asked += 1
         return self._asked
+
+    def next_message(self, link: BufferedSocket) -> Incoming | None:
+        """The message that comes next, past the library; None where that has to read: it may be within a packet."""
+        message = None if self._in_packet["command"] else link.message(is_v5=self._protocol == MQTTv5)
+        if message is not None:
+            self._last_bytes_received = time.monotonic()  # as the library does, which looks whether the broker is there
+        return message
+
+    def acknowledge(self, numbers: Sequence[int]) -> None:
+        """Tell the broker that these messages of QoS 1 have been taken for good, all in one piece."""
+        if numbers:
+            self._packet_queue(MessageType.PUBACK, b"".join([_RECEIPT(MessageType.PUBACK, 2, mid) for mid in numbers]), 0, 1)
 
     def _send_pingreq(self) -> Any:
         self._asked += 1
@@ -140,7 +156,7 @@ class MqttClient:
         self._folder = folder
         self.is_v5 = settings.version == "5"
         self.on_session: Callable[[bool], None] = lambda is_present: None
-        self.on_message: Callable[[MQTTMessage], None] = lambda message: None
+        self.on_message: Callable[[Incoming], None] = lambda message: None
         self.on_published: Callable[[int, Refusal | None], None] = lambda mid, refusal: None
         self.on_answer: Callable[[int], None] = lambda number: None
         self._client = self._make(settings.client_id or client_id, is_passing)
@@ -176,7 +192,7 @@ class MqttClient:
         client.connect_timeout = CONNECT_SECONDS
         client.max_inflight_messages_set(1000)
         client.on_connect = self._let_in
-        client.on_message = lambda _client, _data, message: self.on_message(message)
+        client.on_message = lambda _client, _data, message: self.on_message(Incoming.of(message))
         client.on_publish = lambda _client, _data, mid, reason, _properties: self.on_published(mid, Refusal.of(reason))
         client.on_answer = self._tell_answer
         client.on_subscribe = self._subscribed
@@ -219,9 +235,9 @@ class MqttClient:
         """Ask for no more of these."""
         self._client.unsubscribe(list(filters))
 
-    def acknowledge(self, mid: int) -> None:
-        """Tell the broker that a message of QoS 1 has been taken for good."""
-        self._client.ack(mid, 1)
+    def acknowledge(self, numbers: Sequence[int]) -> None:
+        """Tell the broker that these messages of QoS 1 have been taken for good."""
+        self._client.acknowledge(numbers)
 
     def ask(self) -> int:
         """Ask the broker for an answer: then it has had all that was sent before. 0 where there is no connection."""
@@ -341,7 +357,11 @@ class MqttClient:
                 await self._resumed.wait()
             await (anyio.lowlevel.checkpoint() if link.has_read else anyio.wait_readable(link.raw))
             for _ in range(_READ_AT_ONCE):  # the library asks for more than there is, so this has no other end
-                self._check(self._client.loop_read())
+                message = self._client.next_message(link)
+                if message is not None:
+                    self.on_message(message)
+                else:
+                    self._check(self._client.loop_read())
                 if self._resumed is not None or not link.has_read:
                     break
 

@@ -1,10 +1,15 @@
-"""What MQTT lets be published, how many bytes that has, and why a broker refuses it."""
+"""Packets of MQTT: what lets be published, how many bytes that has, why a broker refuses it, and what a broker sends."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+from paho.mqtt.client import MQTTMessage
+
+from tidelog.connectors.mapping.messages import NO_PROPERTIES
 from tidelog.plans.diagnostics.errors import TidelogError
 
 MAX_TOPIC = 65_535
@@ -70,3 +75,60 @@ def packet_size(topic: str, payload: bytes, qos: int, id: str, *, is_v5: bool) -
 def _length_bytes(length: int) -> int:
     """How many bytes a length takes: seven bits of it a byte."""
     return max(1, -(-length.bit_length() // 7))
+
+
+class Incoming(msgspec.Struct, frozen=True, gc=False):
+    """A message as a broker sends it. `number` is that of its packet, 0 with QoS 0."""
+
+    topic: bytes
+    payload: bytes
+    qos: int = 0
+    number: int = 0
+    is_repeated: bool = False
+    is_retained: bool = False
+    properties: Mapping[str, str] = NO_PROPERTIES
+
+    @classmethod
+    def of(cls, read: MQTTMessage) -> Incoming:
+        """What the library has read."""
+        told = getattr(read.properties, "UserProperty", None)
+        properties = dict(told) if told else NO_PROPERTIES
+        return cls(read._topic, bytes(read.payload), read.qos, read.mid, read.dup, read.retain, properties)
+
+
+_PUBLISH, _KIND, _QOS, _REPEATED, _RETAINED = 0x30, 0xF4, 0x02, 0x08, 0x01
+"""How a PUBLISH of QoS 0 or 1 begins, in which bits that shows, and its flags."""
+
+
+def read_message(data: bytes, at: int, *, is_v5: bool) -> tuple[Incoming, int] | None:
+    """The message whose packet begins there, and where the packet ends, in one pass.
+
+    None for what the library has to read: another packet, one that is not all there, has properties (MQTT 5), or is wrong.
+
+    >>> message, end = read_message(b"\x30\x05\x00\x01a21", 0, is_v5=False)
+    >>> message.topic, message.payload, end
+    (b'a', b'21', 7)
+    """
+    first, begin, end = data[at], *_rest(data, at + 1)
+    if first & _KIND != _PUBLISH or end > len(data) or end < begin + 2:
+        return None
+    qos = (first & _QOS) >> 1
+    topic = begin + 2
+    behind = topic + (data[begin] << 8 | data[begin + 1])
+    payload = behind + 2 * qos + is_v5
+    if payload > end or (is_v5 and data[payload - 1]) or (behind == topic and not is_v5):
+        return None
+    number = data[behind] << 8 | data[behind + 1] if qos else 0
+    is_repeated, is_retained = first & _REPEATED > 0, first & _RETAINED > 0
+    return Incoming(data[topic:behind], data[payload:end], qos, number, is_repeated, is_retained), end
+
+
+def _rest(data: bytes, at: int) -> tuple[int, int]:
+    """Where what a packet's length counts begins and ends; an end behind all data where it is not there, or wrong."""
+    length = 0
+    for i, byte in enumerate(data[at : at + 4]):
+        length |= (byte & 0x7F) << 7 * i
+        if byte < 0x80:
+            begin = at + i + 1
+            return begin, begin + length
+    return at, len(data) + 1

@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 import anyio
 import msgspec
-from paho.mqtt.client import MQTTMessage
 
 from tidelog.connectors.formats.lines import RAW_LIMIT
 from tidelog.connectors.mapping.mapper import Mapper
-from tidelog.connectors.mapping.messages import NO_PROPERTIES, Message
+from tidelog.connectors.mapping.messages import Message
 from tidelog.connectors.mqtt.catching_up import CatchingUp
 from tidelog.connectors.mqtt.client import ClientStatistics, MqttClient
+from tidelog.connectors.mqtt.packets import Incoming
 from tidelog.connectors.mqtt.taken import Taken
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.runtime.ports.interfaces import Batch, Rejected
@@ -143,8 +143,8 @@ class MqttSource:
         now, number, count = self._now(), position["number"], 0
         while self._unacknowledged and self._unacknowledged[0][0] <= number:
             _, mids = self._unacknowledged.popleft()
+            self.client.acknowledge(mids)
             for mid in mids:
-                self.client.acknowledge(mid)
                 self._taken.acknowledge_next(mid, now)
             count += len(mids)
         self._catching_up.acknowledged(count)
@@ -202,41 +202,36 @@ class MqttSource:
         self._subscribed = list(self._topics)
         self._catching_up.begin()
 
-    def _on_message(self, given: MQTTMessage) -> None:
-        mid, payload = None, bytes(given.payload)
+    def _on_message(self, given: Incoming) -> None:
+        mid = None
         self._catching_up.came(counts=given.qos > 0)
         if given.qos:
-            mid = given.mid
-            digest = hashlib.blake2b(given._topic + b"\0" + payload, digest_size=8).digest()
-            if given.dup and self._taken.has(mid, digest, self._now()):
+            mid = given.number
+            digest = hashlib.blake2b(given.topic + b"\0" + given.payload, digest_size=8).digest()
+            if given.is_repeated and self._taken.has(mid, digest, self._now()):
                 self.repeated += 1
                 self._catching_up.passed_over()
                 if not self._taken.is_open(mid):
-                    self.client.acknowledge(mid)
+                    self.client.acknowledge([mid])
                     self._catching_up.acknowledged(1)
                 return
             self._taken.add(mid, digest)
-        if given.retain and not self._takes_retained:
+        if given.is_retained and not self._takes_retained:
             self._catching_up.passed_over()
             if mid is not None:
-                self.client.acknowledge(mid)
+                self.client.acknowledge([mid])
                 self._taken.acknowledge(mid, self._now())
                 self._catching_up.acknowledged(1)
             return
-        self._waiting.append((self._read(given, payload), mid))
+        self._waiting.append((self._read(given), mid))
         self._arrived.set()
         if len(self._waiting) >= MAX_WAITING:
             self.client.pause()
 
-    def _read(self, given: MQTTMessage, payload: bytes) -> Message | Rejected:
+    def _read(self, given: Incoming) -> Message | Rejected:
         try:
-            topic = given.topic
+            topic = given.topic.decode()
         except UnicodeDecodeError:  # no broker should let that pass
-            shown = given._topic.decode("utf-8", "backslashreplace")
-            return Rejected(self.name, f"the topic `{shown[:_MOST_TOPIC]}` is not UTF-8", payload[:RAW_LIMIT])
-        return Message(topic, payload, self._now(), given.retain, _properties(given))
-
-
-def _properties(given: MQTTMessage) -> Any:
-    found = getattr(given.properties, "UserProperty", None)
-    return dict(found) if found else NO_PROPERTIES
+            shown = given.topic.decode("utf-8", "backslashreplace")
+            return Rejected(self.name, f"the topic `{shown[:_MOST_TOPIC]}` is not UTF-8", given.payload[:RAW_LIMIT])
+        return Message(topic, given.payload, self._now(), given.is_retained, given.properties)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import anyio
 import msgspec
 import pytest
-from paho.mqtt.client import MQTTMessage
 
 import tidelog
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import MapSettings
 from tidelog.connectors.mqtt.client import MqttClient
+from tidelog.connectors.mqtt.packets import Incoming
 from tidelog.connectors.mqtt.settings import BrokerSettings
 from tidelog.connectors.mqtt.source import MAX_BATCH, MqttSource
 from tidelog.connectors.mqtt.taken import MOST_TAKEN, Taken
@@ -107,10 +107,8 @@ def source() -> MqttSource:
     return MqttSource("floor", client, MapMapper("floor", schema, [MapSettings("temp")]), ["#"], now=lambda: 0.0)
 
 
-def message(number: int, *, is_repeated: bool) -> MQTTMessage:
-    found = MQTTMessage(number, b"plant")
-    found.payload, found.qos, found.dup = msgspec.json.encode({"n": number}), 1, is_repeated
-    return found
+def message(number: int, *, is_repeated: bool) -> Incoming:
+    return Incoming(b"plant", msgspec.json.encode({"n": number}), 1, number, is_repeated)
 
 
 @pytest.mark.anyio
