@@ -52,6 +52,10 @@ class BufferedSocket:
         self._unsent += data
         return len(data)
 
+    def add(self, data: bytes) -> None:
+        """Take bytes, however many wait."""
+        self._unsent += data
+
     @property
     def has_read(self) -> bool:
         """Whether there is something to read without asking the system."""

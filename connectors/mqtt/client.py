@@ -32,7 +32,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from tidelog.connectors.mqtt.buffered import BufferedSocket
-from tidelog.connectors.mqtt.packets import Incoming, Refusal, Unsendable, check_packet, packet_size
+from tidelog.connectors.mqtt.packets import Incoming, Refusal, Unsendable, check_packet, packet_size, publish_packet
 from tidelog.connectors.mqtt.settings import Broker, BrokerSettings, WillSettings, tls_context
 from tidelog.connectors.transport.backoff import pause_before
 from tidelog.plans.diagnostics.errors import SpecError
@@ -52,6 +52,7 @@ _READ_AT_ONCE = 1024
 _RECEIPT = struct.Struct("!BBH").pack
 _PROPERTIES_OF: Callable[[int], Properties] = Properties
 """The library's class, with the type that it does not tell."""
+_PLAIN_RECEIPT, _TAKEN, _NOTHING = 2, ReasonCode(PacketTypes.PUBACK), _PROPERTIES_OF(PacketTypes.PUBACK)
 
 
 class _BufferingClient(Client):
@@ -85,8 +86,14 @@ class _BufferingClient(Client):
 
     def acknowledge(self, numbers: Sequence[int]) -> None:
         """Tell the broker that these messages of QoS 1 have been taken for good, all in one piece."""
-        if numbers:
-            self._packet_queue(MessageType.PUBACK, b"".join([_RECEIPT(MessageType.PUBACK, 2, mid) for mid in numbers]), 0, 1)
+        self.send(b"".join([_RECEIPT(MessageType.PUBACK, 2, mid) for mid in numbers]))
+
+    def send(self, packets: bytes) -> None:
+        """Let packets wait for `flush` that the library need not know. Without a connection they are lost, as with it."""
+        link = self._sock
+        if self.is_connected() and isinstance(link, BufferedSocket):
+            link.add(packets)
+            self._last_msg_out = time.monotonic()
 
     def _send_pingreq(self) -> Any:
         self._asked += 1
@@ -97,6 +104,15 @@ class _BufferingClient(Client):
         self._answered += 1
         self.on_answer(self._answered)
         return code
+
+    def _handle_pubackcomp(self, cmd: Any) -> Any:
+        """A receipt without a reason, as most are: the library makes more of it than it says."""
+        packet = self._in_packet["packet"]
+        if len(packet) != _PLAIN_RECEIPT:
+            return super()._handle_pubackcomp(cmd)
+        mid = int.from_bytes(packet)
+        with self._out_message_mutex:
+            return self._do_on_publish(mid, _TAKEN, _NOTHING) if mid in self._out_messages else 0
 
     def _handle_pubrec(self) -> Any:
         """The library passes over the reason; a message that is refused (QoS 2) has come to its end here."""
@@ -141,10 +157,11 @@ class MqttClient:
     """One client of a broker: connects, and goes on doing so with back-off and jitter, as long as `async with` or `run`.
 
     `on_session(is_present)` is called each time that the broker lets it in, and tells whether the broker has kept its
-    session; `on_message` for each message; `on_published(mid, refusal)` once the broker has taken one, or refused it;
-    `on_answer(number)` when it has answered what was asked by `ask`. One that is only passing (`is_passing`) has
-    `client_id` whatever the settings say, leaves no session behind, and has no will. SpecError for settings that cannot be
-    used.
+    session; `on_message` for each message, and `on_read` when those that were there have been read;
+    `on_published(mid, refusal)` once the broker has taken one, or refused it; `on_answer(number)` when it has answered what
+    was asked by `ask`. What is published with QoS 0, and receipts, wait for `flush`. One that is only passing
+    (`is_passing`) has `client_id` whatever the settings say, leaves no session behind, and has no will. SpecError for
+    settings that cannot be used.
     """
 
     def __init__(self, settings: BrokerSettings, client_id: str, folder: str, *, is_passing: bool = False) -> None:
@@ -157,6 +174,7 @@ class MqttClient:
         self.is_v5 = settings.version == "5"
         self.on_session: Callable[[bool], None] = lambda is_present: None
         self.on_message: Callable[[Incoming], None] = lambda message: None
+        self.on_read: Callable[[], None] = lambda: None
         self.on_published: Callable[[int, Refusal | None], None] = lambda mid, refusal: None
         self.on_answer: Callable[[int], None] = lambda number: None
         self._client = self._make(settings.client_id or client_id, is_passing)
@@ -244,18 +262,31 @@ class MqttClient:
         return self._client.ask()
 
     def publish(self, topic: str, payload: bytes, qos: int, *, retain: bool, id: str = "") -> int:
-        """Hand over a message, with `id` among its user properties (MQTT 5); returns what `on_published` is told then.
+        """Hand over a message, with `id` among its user properties (MQTT 5); returns what `on_published` is told then, which
+        is told nothing with QoS 0.
 
         Unsendable where MQTT has no such message, or the broker takes none that is so large.
         """
+        size = packet_size(topic, payload, qos, id, is_v5=self.is_v5)
+        check_packet(topic, size)
+        self.check_size(size)
+        if not qos:
+            self._client.send(publish_packet(topic, payload, id, retain=retain, is_v5=self.is_v5))
+            return 0
         properties = None
         if id and self.is_v5:
             properties = _PROPERTIES_OF(PacketTypes.PUBLISH)
             properties.UserProperty = ("id", id)
-        size = packet_size(topic, payload, qos, id, is_v5=self.is_v5)
-        check_packet(topic, size)
-        self.check_size(size)
         return self._client.publish(topic, payload, qos, retain, properties).mid
+
+    def flush(self) -> None:
+        """Send what waits, as far as the system takes it now. The writer has the rest, and meets what goes wrong."""
+        link = self._client.socket()
+        if self._is_looped and isinstance(link, BufferedSocket):
+            with suppress(OSError):
+                link.flush()
+            if not link.is_flushed:
+                self._wanted.set()
 
     def check_size(self, size: int) -> None:
         """Unsendable where the broker takes no packet of so many bytes, as far as it has said."""
@@ -364,6 +395,9 @@ class MqttClient:
                     self._check(self._client.loop_read())
                 if self._resumed is not None or not link.has_read:
                     break
+            self.on_read()
+            if not link.is_flushed:
+                self.flush()
 
     async def _write(self, link: BufferedSocket) -> None:
         while True:
@@ -415,6 +449,7 @@ class MqttClient:
     def _announce(self, message: WillSettings) -> None:
         try:
             self.publish(message.topic, message.payload.encode(), message.qos, retain=message.retain)
+            self.flush()
         except Unsendable as error:
             logger.error("%s: `%s` cannot be told: %s", self.name, message.topic, error)
 

@@ -59,6 +59,32 @@ def check_packet(topic: str, size: int) -> None:
         raise Unsendable(f"its packet has {size} bytes, and MQTT has {MAX_PACKET} at most")
 
 
+def publish_packet(topic: str, payload: bytes, id: str, *, retain: bool, is_v5: bool) -> bytes:
+    r"""A PUBLISH of QoS 0, with `id` among its user properties (MQTT 5).
+
+    >>> publish_packet("a/b", b"21.5", "", retain=False, is_v5=False)
+    b'0\t\x00\x03a/b21.5'
+    """
+    name = topic.encode()
+    told = b"\x26" + _text(b"id") + _text(id.encode()) if id and is_v5 else b""
+    properties = _length(len(told)) + told if is_v5 else b""
+    rest = b"".join((_text(name), properties, payload))
+    return b"".join((_RETAINED_PUBLISH if retain else _PLAIN_PUBLISH, _length(len(rest)), rest))
+
+
+def _text(data: bytes) -> bytes:
+    return len(data).to_bytes(2) + data
+
+
+def _length(rest: int) -> bytes:
+    """A length: seven bits of it a byte, the least first; the others have a mark."""
+    found = []
+    while rest > 0x7F:
+        found.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    return bytes([*found, rest])
+
+
 def packet_size(topic: str, payload: bytes, qos: int, id: str, *, is_v5: bool) -> int:
     """How many bytes a PUBLISH has, with `id` among its user properties (MQTT 5).
 
@@ -96,12 +122,13 @@ class Incoming(msgspec.Struct, frozen=True, gc=False):
         return cls(read._topic, bytes(read.payload), read.qos, read.mid, read.dup, read.retain, properties)
 
 
+_PLAIN_PUBLISH, _RETAINED_PUBLISH = b"\x30", b"\x31"
 _PUBLISH, _KIND, _QOS, _REPEATED, _RETAINED = 0x30, 0xF4, 0x02, 0x08, 0x01
 """How a PUBLISH of QoS 0 or 1 begins, in which bits that shows, and its flags."""
 
 
 def read_message(data: bytes, at: int, *, is_v5: bool) -> tuple[Incoming, int] | None:
-    """The message whose packet begins there, and where the packet ends, in one pass.
+    r"""The message whose packet begins there, and where the packet ends, in one pass.
 
     None for what the library has to read: another packet, one that is not all there, has properties (MQTT 5), or is wrong.
 

@@ -100,11 +100,17 @@ class MqttSink(GivingUp):
         for number, answer in enumerate(answers, first):
             if self._predicates is not None and predicate_of(answer) not in self._predicates:
                 continue
-            await self._wait(MAX_UNSENT - 1)
+            if self._is_busy():
+                await self._wait(MAX_UNSENT - 1)
             while self._qos == 0 and not self.is_connected:
                 await self._next()
             await self._begin(answer, f"{run}-{number}" if run else "")
+        self.client.flush()
         await self._wait(0)
+
+    def _is_busy(self) -> bool:
+        """Whether there is anything to wait for, or to be done meanwhile."""
+        return bool(self._open or self._gone or self._again or self._trials)
 
     async def _begin(self, answer: AnyAnswer, name: str) -> None:
         try:

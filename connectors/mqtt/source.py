@@ -67,7 +67,7 @@ class MqttSource:
         self._takes_retained, self._now = takes_retained, now
         self.client = client
         self.client.on_session, self.client.on_message = self._on_session, self._on_message
-        self.client.on_answer = self._on_answer
+        self.client.on_read, self.client.on_answer = self._on_read, self._on_answer
         self._subscribed: list[str] | None = None
         self._forget_after = _FORGET_AFTER * client.settings.keep_alive
         self._taken = Taken(self._forget_after)
@@ -75,6 +75,9 @@ class MqttSource:
         self._catching_up = CatchingUp(client.ask)
         self._waiting: deque[tuple[Message | Rejected, int | None]] = deque()
         self._arrived: anyio.Event
+        self._is_awaited = False
+        self._take: Callable[[Batch], Batch | None] | None = None
+        self._left: Batch | None = None
         self._unacknowledged: deque[tuple[int, list[int]]] = deque()
         self._number = 0
         self.on_messages: Callable[[Sequence[Message]], None] | None = None
@@ -101,7 +104,6 @@ class MqttSource:
     # --- the engine's side ------------------------------------------------------------------------------------------------
 
     async def __aenter__(self) -> MqttSource:
-        self._arrived = anyio.Event()
         await self.client.__aenter__()
         return self
 
@@ -110,9 +112,32 @@ class MqttSource:
 
     async def receive(self) -> Batch | None:
         """The facts of the messages that have come, once some have. It never ends."""
-        while not self._waiting:
+        while not self._waiting and self._left is None:
             self._arrived = anyio.Event()
-            await self._arrived.wait()
+            self._is_awaited = True
+            try:
+                await self._arrived.wait()
+            finally:
+                self._is_awaited = False
+        left, self._left = self._left, None
+        return self._next() if left is None else left
+
+    def pass_at_once(self, take: Callable[[Batch], Batch | None] | None) -> None:
+        """While `receive` waits, let `take` have what has come in the turn in which it is read; what it returns is received.
+        None: no more."""
+        self._take = take
+
+    def _on_read(self) -> None:
+        """All messages that were there have been read."""
+        if not self._is_awaited:
+            return
+        if self._take is not None and self._waiting and self._left is None:
+            self._left = self._take(self._next())
+        if self._waiting or self._left is not None:
+            self._arrived.set()
+
+    def _next(self) -> Batch:
+        """The facts of the messages that have come, up to a bound."""
         messages: list[Message] = []
         refused: list[Rejected] = []
         mids: list[int] = []
@@ -138,7 +163,7 @@ class MqttSource:
         batch.position = self._position()
         return batch
 
-    async def acknowledge(self, position: dict[str, Any]) -> None:
+    def acknowledge(self, position: dict[str, Any]) -> None:
         """All batches up to this position are taken for good: the broker need not send their messages again."""
         now, number, count = self._now(), position["number"], 0
         while self._unacknowledged and self._unacknowledged[0][0] <= number:
@@ -147,6 +172,7 @@ class MqttSource:
             for mid in mids:
                 self._taken.acknowledge_next(mid, now)
             count += len(mids)
+        self.client.flush()
         self._catching_up.acknowledged(count)
         self._ask(now)
 
@@ -224,7 +250,6 @@ class MqttSource:
                 self._catching_up.acknowledged(1)
             return
         self._waiting.append((self._read(given), mid))
-        self._arrived.set()
         if len(self._waiting) >= MAX_WAITING:
             self.client.pause()
 

@@ -60,13 +60,16 @@ class Direct:
         answers, self._answers = self._answers, []
         for end in self._ends if answers else ():
             await end.send(answers)
+        self._give_receipts()
+
+    def _give_receipts(self) -> None:
         receipts, self._receipts = self._receipts, {}
         for name, position in receipts.items():
             if name in self._actors:
-                await self._actors[name].acknowledge(position)
+                self._actors[name].acknowledge(position)
 
     def pass_on_nowait(self) -> bool:
-        """Do of `pass_on` what needs no waiting; returns whether that was all."""
+        """Do what `pass_on` does, where that needs no waiting; returns whether it was so."""
         if self._answers:
             for end in self._ends:
                 if not end.has_room():
@@ -74,7 +77,8 @@ class Direct:
             answers, self._answers = self._answers, []
             for end in self._ends:
                 end.send_nowait(answers)
-        return not self._receipts
+        self._give_receipts()
+        return True
 
     async def wait_for_room(self) -> bool:
         """There is always room: channels wait themselves."""

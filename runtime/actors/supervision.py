@@ -168,12 +168,12 @@ class SourceActor:
         if self._scope is not None:
             self._scope.cancel()
 
-    async def acknowledge(self, position: dict[str, Any]) -> None:
+    def acknowledge(self, position: dict[str, Any]) -> None:
         """What the source has said up to this position counts: tell it, where its protocol has receipts."""
         if self._acknowledging is None:
             return
         try:
-            await self._acknowledging.acknowledge(position)
+            self._acknowledging.acknowledge(position)
         except OSError as error:  # it will bring it again, and knows so
             logger.warning("%s: no receipt could be given: %s", self._source.name, error)
 

@@ -360,7 +360,7 @@ class Ledger:
             took = anyio.current_time() - began
         if self._observed is not None:
             self._observed(took)
-        await self._give_receipts()
+        self._give_receipts()
         return True
 
     async def finish(self) -> None:
@@ -468,12 +468,12 @@ class Ledger:
         self._worked, self._replayed = 0.0, 0
         return found
 
-    async def _give_receipts(self) -> None:
+    def _give_receipts(self) -> None:
         """Tell sources that what they brought is stored."""
         receipts, self._given = self._given, {}
         for name, position in receipts.items():
             if name in self._actors:
-                await self._actors[name].acknowledge(position)
+                self._actors[name].acknowledge(position)
 
     # --- the disk -------------------------------------------------------------------------------------------------------
 

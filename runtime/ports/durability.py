@@ -38,10 +38,10 @@ class Heading:
 class Acknowledging(Protocol):
     """A source whose protocol has receipts: what it was not told of comes again when it connects again."""
 
-    async def acknowledge(self, position: dict[str, Any]) -> None:
+    def acknowledge(self, position: dict[str, Any]) -> None:
         """All up to the batch with this `position` counts, whatever happens now: committed, where the run has a state.
 
-        Called in order, for the last of several batches alone. Raises OSError where the connection is lost.
+        Called in order, for the last of several batches alone. Does not wait. Raises OSError where the connection is lost.
         """
         ...
 

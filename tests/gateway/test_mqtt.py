@@ -166,7 +166,7 @@ async def test_what_is_not_acknowledged_comes_again(tmp_path: Path) -> None:
             async with source_of(running) as source:
                 batch = await take(source, 5)
                 assert batch == list(range(5))
-                await source.acknowledge({"number": 10})
+                source.acknowledge({"number": 10})
                 await anyio.sleep(0.2)
             async with source_of(running) as source:
                 await sink.send(readings(7, 8))
@@ -207,7 +207,7 @@ async def test_a_topic_that_is_not_utf8_is_a_dead_letter() -> None:
                     assert batch is not None and batch.position is not None
                     records += batch.records
                     rejected += batch.rejected
-                    await source.acknowledge(batch.position)
+                    source.acknowledge(batch.position)
             await until(lambda: running.acknowledged == [1, 2, 3])
     assert [row[1] for _, row, _, _ in records] == [1, 3]
     (letter,) = rejected

@@ -1,4 +1,4 @@
-"""Messages that are read past the library are those that the library reads."""
+"""Messages that pass the library by are those that it would read and write."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from paho.mqtt.enums import MQTTErrorCode
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
 
 from tidelog.connectors.mqtt.buffered import BufferedSocket
 from tidelog.connectors.mqtt.client import MqttClient
-from tidelog.connectors.mqtt.packets import Incoming
+from tidelog.connectors.mqtt.packets import Incoming, packet_size, publish_packet
 from tidelog.connectors.mqtt.settings import BrokerSettings
 
 PINGRESP = b"\xd0\x00"
@@ -117,3 +119,39 @@ def test_plain_messages_pass_the_library_by() -> None:
     message = Incoming(b"a", b"21", 1, 7)
     assert [link.message(is_v5=True) for _ in range(3)] == [message, message, None]
     assert link.recv(100) == packet[:5]
+
+
+class Link(BufferedSocket):
+    """Keeps what is sent."""
+
+    def __init__(self) -> None:
+        super().__init__(cast("Any", Pieces([])))
+
+    @property
+    def sent(self) -> bytes:
+        return bytes(self._unsent)
+
+
+@pytest.mark.parametrize("version", ["3.1.1", "5"])
+@given(
+    topic=st.text("ab/\u20ac", min_size=1, max_size=200),
+    payload=st.builds(bytes.__mul__, st.binary(max_size=3), st.sampled_from([1, 60, 9000])),
+    id=st.sampled_from(["", "run-17", "r" * 130]),
+    retain=st.booleans(),
+)
+def test_a_message_is_written_as_the_library_writes_it(
+    version: str, topic: str, payload: bytes, id: str, retain: bool
+) -> None:
+    """Of QoS 0, with an id or without; and so long as is said."""
+    is_v5 = version == "5"
+    own = MqttClient(BrokerSettings(url="mqtt://localhost", version=cast("Any", version)), "gateway", ".")._client
+    link = Link()
+    own._sock = cast("Any", link)
+    properties = None
+    if id and is_v5:
+        properties = cast("Any", Properties)(PacketTypes.PUBLISH)
+        properties.UserProperty = ("id", id)
+    own.publish(topic, payload, 0, retain, properties)
+    own.loop_write()
+    assert publish_packet(topic, payload, id, retain=retain, is_v5=is_v5) == link.sent
+    assert packet_size(topic, payload, 0, id, is_v5=is_v5) == len(link.sent)

@@ -14,6 +14,7 @@ from tidelog.connectors.mqtt.packets import Incoming
 from tidelog.connectors.mqtt.settings import BrokerSettings
 from tidelog.connectors.mqtt.source import MAX_BATCH, MqttSource
 from tidelog.connectors.mqtt.taken import MOST_TAKEN, Taken
+from tidelog.runtime.ports.interfaces import Batch
 
 FORGET_AFTER = 50.0
 
@@ -115,7 +116,6 @@ def message(number: int, *, is_repeated: bool) -> Incoming:
 async def test_more_messages_than_a_batch_has_survive_a_kill() -> None:
     """The position of a batch lets those be taken that the broker has sent behind it, once it sends them again."""
     first, later = source(), source()
-    first._arrived = later._arrived = anyio.Event()
     for number in range(1, 2 * MAX_BATCH):
         first._on_message(message(number, is_repeated=False))
     batch = await first.receive()
@@ -126,6 +126,52 @@ async def test_more_messages_than_a_batch_has_survive_a_kill() -> None:
     again = await later.receive()
     assert again is not None
     assert [row[0] for _, row, _, _ in again.records] == list(range(MAX_BATCH + 1, 2 * MAX_BATCH))
+
+
+@pytest.mark.anyio
+async def test_what_is_read_is_passed_on_in_that_turn() -> None:
+    """While `receive` waits: what is not taken then is received, before what comes behind it, and nothing twice."""
+    found, taken, received = source(), list[int](), list[int]()
+    takes = True
+
+    def take(batch: Batch) -> Batch | None:
+        if takes:
+            taken.extend(numbers(batch))
+        return None if takes else batch
+
+    async def receive() -> None:
+        while True:
+            received.extend(numbers(await found.receive()))
+
+    def read(*given: int) -> None:
+        for number in given:
+            found._on_message(message(number, is_repeated=False))
+        found._on_read()
+
+    found.pass_at_once(take)
+    read(1)
+    assert not taken
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(receive)
+        await anyio.wait_all_tasks_blocked()
+        assert received == [1]
+        read(2, 3)
+        assert taken == [2, 3]
+        takes = False
+        read(4)
+        takes = True
+        read(5)
+        assert taken == [2, 3]
+        await anyio.wait_all_tasks_blocked()
+        read(6)
+        tasks.cancel_scope.cancel()
+    assert (taken, received) == ([2, 3, 6], [1, 4, 5])
+
+
+def numbers(batch: Batch | None) -> list[int]:
+    """What a batch has told."""
+    assert batch is not None
+    return [int(row[0]) for _, row, _, _ in batch.records]
 
 
 def test_a_position_does_not_grow_with_each_restart() -> None:

@@ -19,7 +19,7 @@ class ReceiptSource(MemorySource):
         self.receipts: list[tuple[int, int]] = []
         self._sink, self._fails = sink, fails
 
-    async def acknowledge(self, position: dict[str, Any]) -> None:
+    def acknowledge(self, position: dict[str, Any]) -> None:
         self.receipts.append((position["packet"], len(self._sink.answers)))
         if self._fails:
             self._fails = False
