@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 from fractions import Fraction
+from functools import lru_cache
 from typing import Protocol
 
 from tidelog.plans.data.changes import ChangeRecord
-from tidelog.plans.data.timeline import NEG, POS, Timeline, format_interval, format_time
+from tidelog.plans.data.timeline import NEG, POS, Timeline, format_time
 from tidelog.plans.data.times import EPOCH
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.questions import HypotheticalAnswer
 from tidelog.plans.tree.literals import UNIT_SECONDS
-from tidelog.plans.tree.syntax import Time
 from tidelog.runtime.ports.durability import Heading
 from tidelog.runtime.ports.interfaces import AnyAnswer
 
 _DECIMALS = 18
 """The most decimals of a second that ISO-8601 output writes; finer times stay numbers."""
+_LAST_DAY = date.max.toordinal()
 
 
 class Encoder(Protocol):
@@ -69,9 +70,12 @@ class TimeFormatter:
         if iso and timeline.unit is None:
             raise SpecError("ISO-8601 output needs a unit: declare one, such as `timeline integer, unit 1 s`")
         self._timeline = timeline
+        self._is_integer = timeline.is_integer
         self._unit = timeline.unit if iso else None
         ticks = Fraction(1) if timeline.is_integer else 2 / timeline.resolution
         self._scale = ticks.numerator if ticks.denominator == 1 else 0
+        self._tick = (self._unit or 0) * (1 if timeline.is_integer else timeline.resolution)
+        """How many seconds a tick has, where times are written as ISO-8601."""
 
     @property
     def is_plain(self) -> bool:
@@ -80,22 +84,20 @@ class TimeFormatter:
 
     def is_point(self, lo: int, hi: int) -> bool:
         """Whether the range is one time, not an interval (a gap of a rational timeline is an interval)."""
-        return lo == hi and (self._timeline.is_integer or not lo & 1)
+        return lo == hi and (self._is_integer or not lo & 1)
 
     def point(self, point: int) -> str:
         """A point: `17`, `5/2`, or `2010-07-01T00:00:00Z`."""
         if self._unit is None:
             whole, rest = divmod(point, self._scale) if self._scale else (0, 1)
             return self._timeline.format_point(point) if rest else str(whole)
-        return self._end(self._timeline.decode_point(point), self._unit)
+        ticks, tick = point if self._is_integer else point >> 1, self._tick
+        written = _written(ticks * tick.numerator, tick.denominator)
+        return written or self._timeline.format_point(point)
 
     def range(self, lo: int, hi: int) -> str:
         """A range as an interval: `[1,5/2)`, `[2010-07-01T00:00:00Z,inf)`."""
-        interval = self._timeline.decode_interval(lo, hi)
-        if self._unit is None:
-            return format_interval(interval)
-        left, right = "(" if interval.left_open else "[", ")" if interval.right_open else "]"
-        return f"{left}{self._end(interval.low, self._unit)},{self._end(interval.high, self._unit)}{right}"
+        return f"{self.begin(lo)},{self.end(hi)}"
 
     def at(self, lo: int, hi: int) -> str:
         """What stands behind a fact's `@`: a point where the range is one, otherwise an interval."""
@@ -103,11 +105,15 @@ class TimeFormatter:
 
     def begin(self, lo: int) -> str:
         """Where what holds from `lo` on begins, with its bracket: `[17`, `(5/2`, `(-inf`."""
-        return self.range(lo, POS).partition(",")[0]
+        if lo == NEG:
+            return "(-inf"
+        return f"({self.point(lo - 1)}" if lo & 1 and not self._is_integer else f"[{self.point(lo)}"
 
     def end(self, hi: int) -> str:
         """Where what holds up to `hi` ends, with its bracket: `17]`, `5/2)`."""
-        return self.range(NEG, hi).partition(",")[2]
+        if hi == POS:
+            return "inf)"
+        return f"{self.point(hi + 1)})" if hi & 1 and not self._is_integer else f"{self.point(hi)}]"
 
     def length(self, ticks: int) -> str:
         """An encoded length of time: `30`; with `iso`, `30 min`, in the unit that the program declares."""
@@ -116,10 +122,6 @@ class TimeFormatter:
             return format_time(length)
         name = _unit_of(self._unit)
         return f"{format_time(length * self._unit / UNIT_SECONDS[name])} {name}"
-
-    def _end(self, time: Time, unit: Fraction) -> str:
-        written = None if isinstance(time, float) else format_iso(time * unit)
-        return written or format_time(time)
 
 
 def _unit_of(seconds: Fraction) -> str:
@@ -146,12 +148,23 @@ def format_iso(seconds: Fraction) -> str | None:
     >>> format_iso(Fraction(86400)), format_iso(Fraction(11, 2))
     ('1970-01-02T00:00:00Z', '1970-01-01T00:00:05.5Z')
     """
-    whole, rest = divmod(seconds, 1)
-    decimals = rest * 10**_DECIMALS
+    return _written(seconds.numerator, seconds.denominator)
+
+
+def _written(above: int, below: int) -> str | None:
+    """The same for the seconds `above / below`."""
+    whole, rest = divmod(above, below)
+    decimals, finer = divmod(rest * 10**_DECIMALS, below)
     day, second = divmod(whole, 86400)
-    if decimals.denominator != 1 or not 1 <= day + EPOCH <= date.max.toordinal():
+    if finer or not 1 <= day + EPOCH <= _LAST_DAY:
         return None
-    text = f"{date.fromordinal(day + EPOCH).isoformat()}T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+    text = f"{_date(day + EPOCH)}T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
     if rest:
-        text += "." + f"{decimals.numerator:0{_DECIMALS}}".rstrip("0")
+        text += "." + f"{decimals:0{_DECIMALS}}".rstrip("0")
     return text + "Z"
+
+
+@lru_cache(maxsize=16)
+def _date(day: int) -> str:
+    """A day as text; those of one moment repeat."""
+    return date.fromordinal(day).isoformat()

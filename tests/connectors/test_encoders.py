@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 import pytest
@@ -10,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.connectors import JsonDecoder, JsonEncoder, TextDecoder, TextEncoder
+from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.plans.data.changes import ChangeRecord, format_change
 from tidelog.plans.data.facts import Record, Schema, format_record
-from tidelog.plans.data.timeline import LIMIT, NEG, POS, Timeline
+from tidelog.plans.data.timeline import LIMIT, NEG, POS, Timeline, format_time
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.questions import HypotheticalAnswer
 from tidelog.plans.tree.numerals import canonical
+from tidelog.plans.tree.syntax import Time
 
 TIMELINES = st.sampled_from(
     [
@@ -65,6 +69,36 @@ def test_json_is_read_back(drawn: tuple[Timeline, list[Record]], iso: bool) -> N
     batch = JsonDecoder(Schema(timeline), "data").decode(data.split(b"\n")[:-1], 1)
     assert batch.rejected == []
     assert list(map(repr, batch.records)) == list(map(repr, records))
+
+
+def written(timeline: Timeline, time: Time, iso: bool) -> str:
+    """A time by its definition."""
+    if not iso or isinstance(time, float) or timeline.unit is None:
+        return format_time(time)
+    seconds = time * timeline.unit
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=math.floor(seconds))
+    except OverflowError:
+        return format_time(time)
+    decimals = (seconds - math.floor(seconds)) * 10**18
+    if decimals.denominator != 1:
+        return format_time(time)
+    return moment.isoformat().removesuffix("+00:00") + (f".{decimals.numerator:018}".rstrip("0") if decimals else "") + "Z"
+
+
+@given(TIMELINES, ENDS, ENDS, st.booleans(), st.booleans(), st.booleans())
+def test_ranges_are_written_as_their_intervals(
+    timeline: Timeline, lo: int, hi: int, has_begin: bool, has_end: bool, iso: bool
+) -> None:
+    """An end is open in a gap of a rational timeline, and where there is none; also of ends that are written alone."""
+    iso = iso and timeline.unit is not None
+    lo, hi = min(lo, hi) if has_begin else NEG, max(lo, hi) if has_end else POS
+    interval, times = timeline.decode_interval(lo, hi), TimeFormatter(timeline, iso)
+    begin = ("(" if interval.left_open else "[") + written(timeline, interval.low, iso)
+    end = written(timeline, interval.high, iso) + (")" if interval.right_open else "]")
+    assert (times.begin(lo), times.end(hi), times.range(lo, hi)) == (begin, end, f"{begin},{end}")
+    if has_begin:
+        assert times.point(lo) == written(timeline, timeline.decode_point(lo), iso)
 
 
 @given(facts())
