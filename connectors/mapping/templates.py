@@ -25,6 +25,7 @@ from tidelog.runtime.ports.interfaces import AnyAnswer
 
 Values = Mapping[str, Any]
 _PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_ARGUMENT = re.compile(r"arg([1-9][0-9]*)")
 _ALWAYS = ("predicate", "state", "begins", "ends")
 _NONCHARACTERS = "".join(chr(plane + last) for plane in range(0, 0x110000, 0x10000) for last in (0xFFFE, 0xFFFF))
 _NO_TOPIC = re.compile(rf"[+#/\x00-\x1f\x7f-\x9f\ufdd0-\ufdef{_NONCHARACTERS}]")
@@ -39,9 +40,10 @@ class Template:
     ) -> None:
         self.lines: Encoder = JsonEncoder(schema, iso=iso)
         """What an answer is without a template."""
-        self._values = AnswerValues(schema, iso=iso)
+        names = _names(payload)
+        self._values = AnswerValues(schema, names, iso=iso)
         self._write = None if payload is None else _writer(payload)
-        for name in _names(payload):
+        for name in names:
             check_name(name, schema, outputs)
 
     def payload(self, answer: AnyAnswer) -> bytes:
@@ -67,8 +69,9 @@ class TopicTemplate:
     def __init__(self, text: str, schema: Schema, *, iso: bool, outputs: Iterable[str]) -> None:
         if not text or _NO_TOPIC.search(text.replace("/", "")):
             raise SpecError(f"`{text}` is no topic to publish to: it has no `+` and no `#`, and nothing that cannot be seen")
-        self._text, self._values = text, AnswerValues(schema, iso=iso)
-        for name in _names(text):
+        names = _names(text)
+        self._text, self._values = text, AnswerValues(schema, names, iso=iso)
+        for name in names:
             check_name(name, schema, outputs)
 
     def topic(self, answer: AnyAnswer) -> str:
@@ -82,23 +85,42 @@ class TopicTemplate:
 
 
 class AnswerValues:
-    """What an answer holds, by name."""
+    """What an answer holds of what these names stand for."""
 
-    def __init__(self, schema: Schema, *, iso: bool) -> None:
+    def __init__(self, schema: Schema, names: Iterable[str], *, iso: bool) -> None:
         self._schema, self._times = schema, TimeFormatter(schema.timeline, iso)
+        self._of_row = [name for name in dict.fromkeys(names) if name not in _ALWAYS]
+        self._of_all = [name for name in _ALWAYS if name in names]
+        self._places: dict[str, list[tuple[str, int]]] = {}
 
     def of(self, answer: Record | ChangeRecord) -> Values:
-        """The values of a derived fact, or of a change."""
-        predicate, row, lo, hi = answer
-        is_change = isinstance(answer, ChangeRecord)
-        values: dict[str, Any] = {f"arg{i}": value for i, value in enumerate(row, 1)}
-        known = self._schema.predicates.get(predicate)
-        values.update(zip(known.fields if known else (), row, strict=False))
-        values["predicate"] = predicate
-        values["state"] = ("begins" if hi >= POS else "ended") if is_change else "holds"
-        values["begins"] = None if lo <= NEG else number_or_text(self._times.begin(lo).removeprefix("["))
-        values["ends"] = None if hi >= POS else number_or_text(self._times.end(hi).removesuffix("]"))
+        """The values of a derived fact, or of a change, by name."""
+        predicate, row, _, _ = answer
+        places = self._places.get(predicate)
+        if places is None:
+            places = self._places[predicate] = self._find(predicate)
+        values: dict[str, Any] = {name: row[i] for name, i in places if i < len(row)}
+        for name in self._of_all:
+            values[name] = self._told(name, answer)
         return values
+
+    def _find(self, predicate: str) -> list[tuple[str, int]]:
+        """Where in the rows of a predicate the values stand."""
+        known = self._schema.predicates.get(predicate)
+        places = {name: int(found[1]) - 1 for name in self._of_row if (found := _ARGUMENT.fullmatch(name))}
+        places |= {name: i for i, name in enumerate(known.fields if known else ()) if name in self._of_row}
+        return [*places.items()]
+
+    def _told(self, name: str, answer: Record | ChangeRecord) -> Any:
+        """What each answer has, beside its row."""
+        predicate, _, lo, hi = answer
+        if name == "predicate":
+            return predicate
+        if name == "state":
+            return ("begins" if hi >= POS else "ended") if isinstance(answer, ChangeRecord) else "holds"
+        if name == "begins":
+            return None if lo <= NEG else number_or_text(self._times.begin(lo).removeprefix("["))
+        return None if hi >= POS else number_or_text(self._times.end(hi).removesuffix("]"))
 
 
 def check_name(name: str, schema: Schema, outputs: Iterable[str]) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tidelog
 from tidelog.connectors.mapping.arithmetic import read_conversion
@@ -15,6 +18,7 @@ from tidelog.connectors.mapping.settings import MapSettings
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.mapping.topics import TopicPattern
 from tidelog.plans.data.changes import ChangeRecord
+from tidelog.plans.data.facts import PredicateSchema, Record
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 
@@ -215,6 +219,28 @@ def test_what_records_no_message(line: bytes) -> None:
     """It is an error of the data."""
     with pytest.raises(DataError):
         read_recorded(line)
+
+
+FIELDS = ("arg1", "arg2", "arg3", "state", "predicate", "ends", "machine", "celsius")
+
+
+@given(
+    fields=st.lists(st.sampled_from(FIELDS), min_size=2, max_size=4, unique=True),
+    names=st.lists(st.sampled_from([*FIELDS, "begins"]), unique=True),
+    hi=st.sampled_from([60, 70, POS]),
+    is_change=st.booleans(),
+)
+def test_names_stand_for_what_an_answer_holds(fields: list[str], names: list[str], hi: int, is_change: bool) -> None:
+    """What each answer has goes before its fields, and these before arguments by their place; what it has not is nothing."""
+    row = tuple(f"v{i}" for i in range(len(fields)))
+    hot, other = PredicateSchema("hot", len(fields), tuple(fields)), PredicateSchema("other", len(FIELDS), FIELDS)
+    schema = replace(PLAN.schema, predicates={"hot": hot, "other": other})
+    holds = {f"arg{i}": value for i, value in enumerate(row, 1)} | dict(zip(fields, row, strict=True))
+    state = ("begins" if hi >= POS else "ended") if is_change else "holds"
+    holds |= {"predicate": "hot", "state": state, "begins": 60, "ends": None if hi == POS else hi}
+    template = Template(schema, {name: f"{{{name}}}" for name in names}, iso=False, outputs=["hot", "other"])
+    answer: Record = ChangeRecord("hot", row, 60, hi) if is_change else ("hot", row, 60, hi)
+    assert msgspec.json.decode(template.payload(answer)) == {name: holds.get(name) for name in names}
 
 
 def test_answers_to_payloads() -> None:
