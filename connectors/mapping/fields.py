@@ -10,7 +10,7 @@ import msgspec
 from tidelog.connectors.formats.values import read_argument
 from tidelog.connectors.mapping.arithmetic import read_conversion
 from tidelog.connectors.mapping.messages import Message
-from tidelog.connectors.mapping.paths import members_of, read_path
+from tidelog.connectors.mapping.paths import members_of, only_member, read_path
 from tidelog.connectors.mapping.settings import FieldSettings, Scalar
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.diagnostics.suggestions import suggest
@@ -71,6 +71,11 @@ def path_finder(text: str) -> Step:
     return read_path(text.removeprefix(ROOT))
 
 
+def member_of(settings: FieldSettings) -> str | None:
+    """The member of the element at hand that is all that a field comes from; None where it comes from elsewhere."""
+    return None if settings.path is None or settings.path.startswith(ROOT) else only_member(settings.path)
+
+
 def read_members(text: str) -> set[str]:
     """The members of the element at hand that a path reads."""
     return set() if text.startswith(ROOT) else members_of(text)
@@ -96,11 +101,11 @@ def converter(settings: FieldSettings, name: str, declared: FieldType) -> Step |
         steps.append(_translated(settings.values))
     kind = settings.type or ("number" if declared in ("number", "integer") or settings.convert else None)
     if kind == "number":
-        steps.append(_as_number)
+        steps.append(as_number)
     if settings.convert:
         steps.append(read_conversion(settings.convert))
     if kind == "text":
-        steps.append(_as_text)
+        steps.append(as_text)
     if kind == "json":
         steps.append(_as_json)
     return _chained(steps)
@@ -128,7 +133,8 @@ def _translated(values: Mapping[str, Scalar]) -> Step:
     return translate
 
 
-def _as_number(value: Any) -> Any:
+def as_number(value: Any) -> Any:
+    """A number, also where it is written as text; DataError for anything else."""
     if value.__class__ is float or value.__class__ is int:
         return value
     number = read_argument(value.strip()) if isinstance(value, str) else None
@@ -137,7 +143,8 @@ def _as_number(value: Any) -> Any:
     return number
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """Text, or the JSON of what is none."""
     return value if isinstance(value, str) else _as_json(value)
 
 

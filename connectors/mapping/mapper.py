@@ -20,6 +20,7 @@ from tidelog.connectors.mapping.fields import (
     converter,
     field_of,
     getter,
+    member_of,
     path_finder,
     path_getter,
     read_members,
@@ -29,6 +30,7 @@ from tidelog.connectors.mapping.moments import arrival, written
 from tidelog.connectors.mapping.paths import is_true
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
 from tidelog.connectors.mapping.topics import TopicPattern
+from tidelog.connectors.mapping.value_code import FieldSource, value_taker
 from tidelog.plans.data.facts import PredicateSchema, Record, Row, Schema
 from tidelog.plans.data.row_code import row_maker
 from tidelog.plans.diagnostics.errors import DataError, SpecError
@@ -38,7 +40,6 @@ from tidelog.runtime.ports.interfaces import Batch, Part, Rejected
 PayloadFormat = Literal["json", "text"]
 MAX_ELEMENTS = 10_000
 """How many facts one message may become by one map."""
-Step = Callable[[Any], Any]
 
 
 class Mapper(Protocol):
@@ -58,6 +59,10 @@ class _Found(NamedTuple):
     rejected: list[Rejected]
 
 
+_Taking = tuple[str, "list[tuple[_Map, Levels]]"]
+"""What a topic's messages are called in dead letters, and the maps that take them."""
+
+
 class MapMapper:
     """Takes a message apart as maps say. With `by`, the field of that name says which device a fact comes from.
 
@@ -71,54 +76,56 @@ class MapMapper:
         self._maps = [_Map(schema, settings, by) for settings in maps]
         self._decode: Callable[[bytes], Any] = _text if format == "text" else msgspec.json.Decoder().decode
         self._is_divided = bool(by)
-        self._by_topic: BoundedCache[str, list[tuple[_Map, Levels]]] = BoundedCache(self._taking, lambda key, _: len(key))
+        self._by_topic: BoundedCache[str, _Taking] = BoundedCache(self._taking, lambda key, _: len(key))
 
     def batch(self, messages: Sequence[Message]) -> Batch:
         found = _Found([], [], [] if self._is_divided else None, [])
         by_topic, decode = self._by_topic, self._decode
         for message in messages:
-            maps = by_topic[message.topic]
+            place, maps = by_topic[message.topic]
             if not maps:
-                self._reject(found, message, "no map takes messages of this topic")
+                _reject(found, message, place, "no map takes messages of this topic")
                 continue
             try:
                 payload = decode(message.payload)
             except RecursionError:
-                self._reject(found, message, "the payload is nested too deeply")
+                _reject(found, message, place, "the payload is nested too deeply")
                 continue
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 told = str(error).partition(" - at `$")[0]
-                self._reject(found, message, f'the payload is no JSON: {told}; for plain text say `format = "text"`')
+                _reject(found, message, place, f'the payload is no JSON: {told}; for plain text say `format = "text"`')
                 continue
             for one, levels in maps:
-                self._take(found, message, one, payload, levels)
+                _take(found, message, place, one, payload, levels)
         return Batch(found.records, found.rejected, places=found.places, parts=found.parts)
 
-    def _take(self, found: _Found, message: Message, one: _Map, payload: Any, levels: Levels) -> None:
-        """Append what one map makes of a message."""
-        try:
-            elements = one.elements(payload)
-        except DataError as error:
-            self._reject(found, message, error.reason)
-            return
-        for element in elements:
-            try:
-                record = one.record(element, payload, levels, message)
-            except DataError as error:
-                self._reject(found, message, error.reason)
-                continue
-            if record is not None:
-                found.records.append(record)
-                found.places.append(f"{self._name}:{message.topic}")
-                if found.parts is not None:
-                    found.parts.append(one.part(record[1]))
-
-    def _reject(self, found: _Found, message: Message, reason: str) -> None:
-        found.rejected.append(Rejected(f"{self._name}:{message.topic}", reason, message.payload[:RAW_LIMIT]))
-
-    def _taking(self, topic: str) -> list[tuple[_Map, Levels]]:
+    def _taking(self, topic: str) -> _Taking:
         found = [(one, one.topic.match(topic)) for one in self._maps]
-        return [(one, levels) for one, levels in found if levels is not None]
+        return f"{self._name}:{topic}", [(one, levels) for one, levels in found if levels is not None]
+
+
+def _take(found: _Found, message: Message, place: str, one: _Map, payload: Any, levels: Levels) -> None:
+    """Append what one map makes of a message."""
+    try:
+        elements = one.elements(payload)
+    except DataError as error:
+        _reject(found, message, place, error.reason)
+        return
+    for element in elements:
+        try:
+            record = one.record(element, payload, levels, message)
+        except DataError as error:
+            _reject(found, message, place, error.reason)
+            continue
+        if record is not None:
+            found.records.append(record)
+            found.places.append(place)
+            if found.parts is not None:
+                found.parts.append(one.part(record[1]))
+
+
+def _reject(found: _Found, message: Message, place: str, reason: str) -> None:
+    found.rejected.append(Rejected(place, reason, message.payload[:RAW_LIMIT]))
 
 
 class _Map:
@@ -132,7 +139,7 @@ class _Map:
         fields = _fields(known, settings, self.topic.names)
         self._read = _members_read(settings, fields)
         types = dict(zip(known.fields, known.types, strict=False))
-        self._parts = [self._part_of(name, fields[name], types.get(name, "any")) for name in fields]
+        self._take = value_taker([self._source_of(name, fields[name], types.get(name, "any")) for name in fields])
         self._by = list(fields).index(by) if by in fields else None
         self._make, self._check = row_maker(known), schema.check
         self._each = path_finder(settings.each) if settings.each else None
@@ -140,8 +147,9 @@ class _Map:
         self._is_strict = settings.extra == "refuse"
         self._time = _time(schema, settings)
 
-    def _part_of(self, name: str, field: FieldSettings, kind: Any) -> tuple[str, Get, Step | None, Any]:
-        return name, getter(field, name, self.topic.names, self._read), converter(field, name, kind), field.default
+    def _source_of(self, name: str, field: FieldSettings, kind: Any) -> FieldSource:
+        get, convert = getter(field, name, self.topic.names, self._read), converter(field, name, kind)
+        return FieldSource(name, get, convert, field.default, member_of(field), field.topic)
 
     def elements(self, payload: Any) -> Sequence[Any]:
         """The parts of a payload of which each becomes a fact (`each`); DataError where `each` names no array, or one that
@@ -159,20 +167,12 @@ class _Map:
         """The fact of an element; None where the condition `when` is not met. DataError says what is wrong."""
         if self._when is not None and not is_true(self._when(element, payload, levels, message)):
             return None
-        values = []
-        for name, get, convert, default in self._parts:
-            value = get(element, payload, levels, message)
-            if value is None:
-                if default is None:
-                    raise DataError(f"field `{name}`: there is nothing, and no default")
-                value = default
-            elif convert is not None:
-                value = _converted(convert, value, name)
-            values.append(value)
+        given = self._take(element, payload, levels, message)
         if self._is_strict and element.__class__ is dict:
             self._refuse_extra(element)
-        given = tuple(values)
-        row = self._plain_row(given)
+        row = self._make(given)
+        if row is None:  # the schema's own check says what is wrong, or makes it canonical
+            row = self._check(self._predicate, given)
         time = self._time(element, payload, levels, message)
         return self._predicate, row, time, time
 
@@ -180,25 +180,10 @@ class _Map:
         """Which device the fact comes from."""
         return None if self._by is None else row[self._by]
 
-    def _plain_row(self, given: tuple[Any, ...]) -> Row:
-        """The row of these values. Values that are not plain text or numbers are left to the schema's own check."""
-        for value in given:
-            if value.__class__ not in (str, int, float):
-                return self._check(self._predicate, given)
-        row = self._make(given)
-        return self._check(self._predicate, given) if row is None else row
-
     def _refuse_extra(self, element: dict[str, Any]) -> None:
         for key in element:
             if key not in self._read:
                 raise DataError(f"there is a member `{key}`, which no field reads{suggest(key, self._read)}")
-
-
-def _converted(convert: Step, value: Any, name: str) -> Any:
-    try:
-        return convert(value)
-    except DataError as error:
-        raise DataError(f"field `{name}`: {error.reason}") from None
 
 
 def _predicate(schema: Schema, name: str) -> PredicateSchema:

@@ -10,13 +10,15 @@ from typing import Literal
 
 import msgspec
 
-from tidelog.plans.data.timeline import Timeline
+from tidelog.plans.data.timeline import LIMIT, Timeline
 from tidelog.plans.data.times import TimeReader, read_iso
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.tree.numerals import read_fraction, shorten
 
 TimeFormat = Literal["iso", "s", "ms", "us"]
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
+_MOST = 10**18
+"""Below this are the counts that are times."""
 NEEDS_UNIT = (
     "a time of day needs to know what a unit of time is: declare one, such as `timeline integer, unit 1 s, round down`"
 )
@@ -52,8 +54,15 @@ def written(timeline: Timeline, format: TimeFormat) -> Callable[[object], int]:
 
         return read_text
     per_unit = _PER_SECOND[format] * unit
+    above, below = per_unit.denominator, per_unit.numerator
+    is_simple = timeline.is_integer and timeline.rounding in (None, "down")
+    rounds = timeline.rounding is not None
 
     def read_count(value: object) -> int:
+        if is_simple and value.__class__ is int and -_MOST < value < _MOST:
+            point, finer = divmod(value * above, below)
+            if (rounds or not finer) and -LIMIT <= point <= LIMIT:
+                return point
         return encode(_count(value, format) / per_unit)
 
     return read_count
@@ -61,9 +70,9 @@ def written(timeline: Timeline, format: TimeFormat) -> Callable[[object], int]:
 
 def _count(value: object, format: str) -> Fraction:
     """A number of seconds, milliseconds or microseconds, exactly as it is written."""
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _MOST:
         return Fraction(value)
-    if isinstance(value, float) and math.isfinite(value) and abs(value) < 10**18:
+    if isinstance(value, float) and math.isfinite(value) and abs(value) < _MOST:
         return Fraction(Decimal(repr(value)))
     if isinstance(value, str):
         return read_fraction(value.strip())

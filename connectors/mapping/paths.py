@@ -49,6 +49,16 @@ def members_of(text: str) -> set[str]:
     return set(_first_members(_compile(text).parsed))
 
 
+def only_member(text: str) -> str | None:
+    """The member of the document itself that is all that a path follows; None for any other path.
+
+    >>> only_member('"a b"'), only_member("a.b")
+    ('a b', None)
+    """
+    plain = _plain(_compile(text).parsed)
+    return plain[0] if plain is not None and len(plain) == 1 else None
+
+
 def _compile(text: str) -> Any:
     try:
         return jmespath.compile(text)

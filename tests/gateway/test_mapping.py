@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import msgspec
@@ -12,15 +14,19 @@ from hypothesis import strategies as st
 
 import tidelog
 from tidelog.connectors.mapping.arithmetic import read_conversion
+from tidelog.connectors.mapping.fields import converter, getter, member_of
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.messages import Message, read_recorded, write_recorded
-from tidelog.connectors.mapping.settings import MapSettings
+from tidelog.connectors.mapping.moments import written
+from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.mapping.topics import TopicPattern
+from tidelog.connectors.mapping.value_code import FieldSource, value_taker
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import PredicateSchema, Record
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import DataError, SpecError
+from tidelog.plans.tree.syntax import FieldType
 
 PLAN = tidelog.compile(
     """timeline integer, unit 1 s, round down.
@@ -219,6 +225,90 @@ def test_what_records_no_message(line: bytes) -> None:
     """It is an error of the data."""
     with pytest.raises(DataError):
         read_recorded(line)
+
+
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-9, 9), st.floats(-9, 9), st.sampled_from(["21.5", "on", "x y"]))
+VALUES = st.one_of(SCALARS, st.lists(SCALARS, max_size=2), st.dictionaries(st.sampled_from("ab"), SCALARS, max_size=2))
+OBJECTS = st.one_of(VALUES, st.dictionaries(st.sampled_from("abc"), VALUES))
+SETTINGS = st.builds(
+    dict,
+    st.sampled_from(
+        [{"path": path} for path in ("a", "b", "a.b", "@", "$.a", "$.b.a", "length(a)")]
+        + [{"topic": "machine"}, {"value": 7}, {"meta": "topic"}, {"property": "p"}, {"rest": True}]
+    ),
+    default=st.sampled_from([None, 0, "none"]),
+    values=st.sampled_from([None, None, {"on": 1, "true": "t"}]),
+    type=st.sampled_from([None, "text", "number", "json"]),
+    convert=st.sampled_from(["", "", "X + 1"]),
+)
+
+
+@given(
+    fields=st.lists(SETTINGS, max_size=3),
+    kind=st.sampled_from(["any", "text", "number", "integer"]),
+    payload=OBJECTS,
+    element=OBJECTS,
+)
+def test_values_are_those_of_each_field(fields: list[dict[str, Any]], kind: FieldType, payload: Any, element: Any) -> None:
+    """The first field that has none, or one that cannot be converted, is what is told."""
+    message, levels = Message("plant/press/temp", b"", 0.0, properties={"p": "5"}), {"machine": "press"}
+    sources = []
+    for i, said in enumerate(fields):
+        settings = msgspec.convert({key: value for key, value in said.items() if value is not None}, FieldSettings)
+        get = getter(settings, f"f{i}", {"machine": 1}, frozenset("a"))
+        convert = converter(settings, f"f{i}", kind)
+        sources.append(FieldSource(f"f{i}", get, convert, settings.default, member_of(settings), settings.topic))
+
+    def one(source: FieldSource) -> Any:
+        value = source.get(element, payload, levels, message)
+        if value is None and source.default is None:
+            raise DataError(f"field `{source.name}`: there is nothing, and no default")
+        if value is None or source.convert is None:
+            return source.default if value is None else value
+        try:
+            return source.convert(value)
+        except DataError as error:
+            raise DataError(f"field `{source.name}`: {error.reason}") from None
+
+    take = value_taker(sources)
+    assert told(lambda: take(element, payload, levels, message)) == told(lambda: tuple([one(source) for source in sources]))
+
+
+def told(call: Callable[[], Any]) -> str:
+    """What comes of a call, with the types of its numbers, or what is wrong."""
+    try:
+        return repr(call())
+    except DataError as error:
+        return error.reason
+
+
+TIMELINES = [
+    "timeline integer, unit 1 s.",
+    "timeline integer, unit 7 ms.",
+    "timeline integer, unit 1 s, round down.",
+    "timeline integer, unit 1 min, round up.",
+    "timeline integer, unit 1 s, round nearest.",
+    "timeline rational, unit 1 s.",
+]
+
+
+@given(
+    declared=st.sampled_from(TIMELINES),
+    format=st.sampled_from(["s", "ms", "us"]),
+    count=st.one_of(st.integers(-(10**4), 10**4), st.integers(-(10**19), 10**19), st.integers(-50, 50).map((7000).__mul__)),
+)
+def test_a_count_is_an_exact_time(declared: str, format: Any, count: int) -> None:
+    """A whole number of seconds, milliseconds or microseconds, as a fraction that is rounded as the program says."""
+    timeline = tidelog.compile(f"{declared} p(X) :- q(X).").schema.timeline
+    assert timeline.unit is not None
+
+    def exact() -> int:
+        if abs(count) >= 10**18:
+            raise DataError(f"expected a time in {format} since 1970, got {count}")
+        time = Fraction(count, {"s": 1, "ms": 1000, "us": 1_000_000}[format]) / timeline.unit
+        return timeline.encode_point(timeline.rounded(time))
+
+    assert told(lambda: written(timeline, format)(count)) == told(exact)
 
 
 FIELDS = ("arg1", "arg2", "arg3", "state", "predicate", "ends", "machine", "celsius")
