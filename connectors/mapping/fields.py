@@ -99,8 +99,8 @@ def converter(settings: FieldSettings, name: str, declared: FieldType) -> Step |
     steps: list[Step] = []
     if settings.values is not None:
         steps.append(_translated(settings.values))
-    kind = settings.type or ("number" if declared in ("number", "integer") or settings.convert else None)
-    if kind == "number":
+    kind = settings.type or ("number" if declared in ("number", "integer") else None)
+    if kind == "number" or settings.convert:  # arithmetic needs a number, whatever becomes of its result
         steps.append(as_number)
     if settings.convert:
         steps.append(read_conversion(settings.convert))

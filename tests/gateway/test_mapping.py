@@ -89,6 +89,14 @@ def test_what_cannot_be_read_says_why(payload: bytes, reason: str) -> None:
     assert rows == [] and len(reasons) == 1 and reason in reasons[0]
 
 
+def test_arithmetic_whose_result_becomes_text_takes_numbers_alone() -> None:
+    """A device's text is the number that it writes, or a dead letter: it does not end the run."""
+    of_text = {"celsius": {"path": "c", "convert": "X + 1"}, "machine": {"path": "c", "convert": "X + 1", "type": "text"}}
+    assert mapped(b'{"c": "21.5"}', fields=of_text)[0] == [("22.5", 22.5, 100)]
+    reason = 'field `machine`: expected a number, got "warm"'
+    assert mapped(b'{"c": "warm"}', fields=of_text) == ([], [reason])
+
+
 def test_arithmetic_without_a_result_costs_one_fact() -> None:
     """A division by zero is a dead letter."""
     assert mapped(b'{"celsius": 0}', fields={"celsius": {"path": "celsius", "convert": "1 / X"}})[0] == []
