@@ -110,6 +110,7 @@ class Engine(Runner):
             reload=reload,
             corrections=corrections,
             observer=observer,
+            held=observer is not None,
         )
         settings = Settings(
             emit=emit,

@@ -93,8 +93,7 @@ class Runner:
             ahead = ahead_of(plan.timeline, settings.max_ahead, settings.lateness)
             self._clock = Clock(plan.timeline, run.clock, run.now, ahead)
         ahead_at_most = None if settings.max_ahead == math.inf else settings.max_ahead
-        held = run.observer is not None
-        settings = replace(settings, max_ahead=ahead_at_most, sources=self._sources.names, held=held)
+        settings = replace(settings, max_ahead=ahead_at_most, sources=self._sources.names, held=run.held)
         self._session = Reasoner(plan, settings)
         self._at_end = run.at_end
         self._max_lead = settings.max_lead
@@ -214,7 +213,7 @@ class Runner:
         return [*self._sources.connected(), *[(sink.name, sink.standing.is_connected) for sink in self._sinks]]
 
     def holding(self, present: int) -> list[Record]:
-        """All answers that hold at a time (encoded), where there is an observer: see `Session.holding`."""
+        """All answers that hold at a time (encoded), where somebody wants to know: see `Session.holding`."""
         return self._session.holding(present)
 
     def listen(self, step: str, hear: Hear | None) -> None:

@@ -44,6 +44,8 @@ class RunSettings:
     reload: Reload = "refuse"
     corrections: bool = False
     observer: Observer | None = None
+    held: bool = False
+    """Whether somebody asks for the answers that hold (`Runner.holding`), so that they are kept."""
 
     def __post_init__(self) -> None:
         check_at_end(self.at_end)

@@ -95,6 +95,7 @@ class Running:
             backlog=Backlog(limits.owed_bytes, limits.when_full),
             reload="drop" if self._settings.when_program_changes == "drop" else "refuse",
             observer=self._observer(),
+            held=self._watch is not None,
         )
         return Runner(self.unit.plan, sources, sinks, settings, run)
 

@@ -186,6 +186,7 @@ class _Run:
             on_violation=self._show_violation,
             corrections=bool(getattr(options, "corrections", False)),
             observer=watch,
+            held=watch is not None,
             **self.state,
         )
         return self._maker(self._plan, self._sources, self.sinks, settings, run)
