@@ -75,10 +75,14 @@ class OwedFeed:
         self.given = taken
         self._begin = self.done = self._gone = taken
         self._owed, self._actor = owed, actor
+        self._confirming = actor.sink if isinstance(actor.sink, Confirming) else None  # asked once: it takes long
         self._untold, self._silent_until = 0, 0.0
 
     async def receive(self) -> Sequence[tuple[Heading | None, Sequence[AnyAnswer]]]:
-        """Wait for answers that are committed: all that are at hand. EndOfStream once there will be none."""
+        """Wait for answers that are committed: all that are at hand. EndOfStream once there will be none.
+
+        They come as one, unless the sink confirms them, or wants to know how far the stream was complete for each.
+        """
         self.done = max(self.done, self.given)
         groups: list[tuple[Heading, Sequence[AnyAnswer]]] = []
         while not groups:
@@ -86,7 +90,9 @@ class OwedFeed:
             groups = await self._owed.behind(self.given)
         heading, answers = groups[-1]
         self.given = heading.first + len(answers) - 1
-        return groups
+        if self._confirming is not None or len(groups) == 1:
+            return groups
+        return [(groups[0][0], [answer for _, answers in groups for answer in answers])]
 
     @property
     def passed(self) -> int:
@@ -121,8 +127,8 @@ class OwedFeed:
 
     def standing(self, name: str) -> SinkStanding:
         """How far the sink has come."""
-        sink = self._actor.sink
-        if not isinstance(sink, Confirming):
+        sink = self._confirming
+        if sink is None:
             return SinkStanding(name, self.done)
         taken = max(self._begin, sink.confirmed())
         is_kept = isinstance(sink, Keeping) and promise_of(sink) == "exactly once"

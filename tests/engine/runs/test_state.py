@@ -9,6 +9,8 @@ from typing import Any
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from children import WAIT
 from crashing import CrashError, CrashingDirectory, ReplayableSource
@@ -17,11 +19,13 @@ from tidelog import ConnectorError, Engine, MemorySink, MemorySource, RestartPol
 from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.actors.supervision import SinkActor
 from tidelog.runtime.durable import ledger
+from tidelog.runtime.durable.sink_feeds import OwedFeed
 from tidelog.runtime.journal import delivery_queue as owed
 from tidelog.runtime.ports import channels
 from tidelog.runtime.ports.changelog import Group, pack_told, unpack_told
-from tidelog.runtime.ports.durability import Backlog, Kept, Told
+from tidelog.runtime.ports.durability import Backlog, Heading, Kept, Told
 from tidelog.runtime.ports.interfaces import AnyAnswer
 
 PROGRAM = """
@@ -213,6 +217,45 @@ def test_what_is_dropped_while_it_is_read_is_passed_over(found: Told | None) -> 
         waiting.stored([], Kept(4, 1))
 
     anyio.run(main, backend="trio")
+
+
+class NumberedSink(MemorySink):
+    """Is told the numbers of its answers, and learns only later that they were taken."""
+
+    def number(self, heading: Heading) -> None:
+        """They are of no interest here."""
+
+    def confirmed(self) -> int:
+        return 0
+
+
+@given(sizes=st.lists(st.integers(1, 3), min_size=1, max_size=5), taken=st.integers(0, 20), confirms=st.booleans())
+def test_what_a_commit_has_for_a_sink_comes_as_one(sizes: list[int], taken: int, confirms: bool) -> None:
+    """Behind what it has taken, numbered from there; one by one where a sink confirms each part."""
+    taken %= sum(sizes)
+
+    async def receive() -> Sequence[tuple[Heading | None, Sequence[AnyAnswer]]]:
+        queue = owed.Owed("run", never, Backlog())
+        queue.begin()
+        for frontier, size in enumerate(sizes):
+            queue.tell([("p", (queue.told + i + 1,), 0, 0) for i in range(size)], frontier)
+        queue.stored(queue.take_new(), Kept(1, 0))
+        actor = SinkActor(NumberedSink() if confirms else MemorySink(), RestartPolicy())
+        return await OwedFeed(queue, taken, actor).receive()
+
+    async def never(number: int) -> Told | None:
+        raise AssertionError("all of it is in memory")
+
+    groups = anyio.run(receive)
+    following, frontiers = taken + 1, []
+    for heading, told in groups:
+        assert heading is not None and heading.first == following
+        assert [answer[1][0] for answer in told if isinstance(answer, tuple)] == [*range(following, following + len(told))]
+        following += len(told)
+        frontiers.append(heading.frontier)
+    assert following == sum(sizes) + 1
+    behind = [i for i in range(len(sizes)) if sum(sizes[: i + 1]) > taken]
+    assert frontiers == (behind if confirms else behind[:1])
 
 
 def test_a_full_backlog_may_stop_the_run(tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
