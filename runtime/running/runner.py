@@ -317,13 +317,6 @@ class Runner:
     async def _take_all(self, news: Sequence[SourceEvent]) -> None:
         """Take what sources have said; where the run has a state all of it is, though all stop meanwhile."""
         self._in_a_row = 0
-        if self._way.goes_on:
-            with anyio.CancelScope(shield=True):
-                await self._take_each(news)
-        else:
-            await self._take_each(news)
-
-    async def _take_each(self, news: Sequence[SourceEvent]) -> None:
         for name, event, moment in news:
             refused: Sequence[Rejected]
             if isinstance(event, Rest):
@@ -331,13 +324,19 @@ class Runner:
                     raise event.error
                 refused = event.refused
             elif isinstance(event, Batch) and event.retractions:
-                refused = await self._take_back(name, event, moment)
+                with self._begun():
+                    refused = await self._take_back(name, event, moment)
             else:
                 refused = self._take(name, event, moment)
             self._alignment.taken(name)
             if refused:
-                await self._letters.reject(refused)
+                with self._begun():
+                    await self._letters.reject(refused)
         await self._way.pass_on()
+
+    def _begun(self) -> anyio.CancelScope:
+        """What has to be waited for inside, where the run has a state also if all stop meanwhile."""
+        return anyio.CancelScope(shield=self._way.goes_on)
 
     def _tell(self) -> None:
         """Note what became known by no event."""
