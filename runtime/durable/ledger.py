@@ -61,8 +61,9 @@ MOST_REPLAYED = 2_000_000
 _PAUSE = 9
 """A commit is followed by a pause of so many times what it computes: so commits take a tenth of a core at most where there
 is much else to do. To wait for the disk is no cost: others go on meanwhile."""
-_FEW, _CHEAP = 50, 0.01
-"""A commit of so few facts that took less than so many seconds needs no such pause: what comes during it is in the next."""
+_FEW, _CHEAP, _SHORT = 50, 0.01, 0.005
+"""After a commit of so few facts that took less than so many seconds the pause is no longer than so many: where facts come
+one by one, the first is committed at once, and those that come during a pause together."""
 _REPLAYED = 10
 """A snapshot is taken once a replay would cost so many times as much."""
 _LEAST_WAIT = 0.05
@@ -327,8 +328,10 @@ class Ledger:
 
     def _pause(self) -> float:
         """How long the next commit has to wait. Whoever wants one without delay has it, whatever it costs."""
+        if not self._every:
+            return 0.0
         is_small = self._committed < _FEW and self._cost < _CHEAP
-        return self._every if is_small or not self._every else max(self._every, _PAUSE * self._cost)
+        return max(self._every, min(_SHORT, _PAUSE * self._cost) if is_small else _PAUSE * self._cost)
 
     def _is_owing(self) -> bool:
         """Whether a sink may tell at any time that it has taken something; otherwise there is little to look at."""
