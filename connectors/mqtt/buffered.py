@@ -57,6 +57,11 @@ class BufferedSocket:
         self._unsent += data
 
     @property
+    def is_drained(self) -> bool:
+        """Whether the last piece was all that the system had."""
+        return len(self._piece) < READ_SIZE
+
+    @property
     def has_read(self) -> bool:
         """Whether there is something to read without asking the system."""
         return self._at < len(self._piece) or (isinstance(self.raw, ssl.SSLSocket) and self.raw.pending() > 0)

@@ -27,6 +27,11 @@ class CatchingUp:
         """Whether something waits at the broker, for all that is known, or has not been handed over."""
         return not self._is_proven or self._handed < self._needed
 
+    @property
+    def is_full(self) -> bool:
+        """Whether as many are on their way as ever were at once, so that the broker's window may be full."""
+        return self._counted - self._acknowledged >= self._most
+
     def begin(self) -> None:
         """A connection has begun, and what is wanted was subscribed to."""
         self._counted = self._acknowledged = 0

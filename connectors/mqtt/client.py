@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from typing import Any, cast
 
 import anyio
@@ -47,6 +48,8 @@ _LOOK_SECONDS = 5.0
 """How often, at the least, it is seen whether the broker is still there."""
 _FIRST_FAILURE = 0x80
 """The least reason code of MQTT 5 that says that something was refused."""
+REST = 0.002
+"""How many seconds lie between two readings where messages come closer together: to be woken costs more than a message."""
 _READ_AT_ONCE = 1024
 """After so many packets others have their turn."""
 _RECEIPT = struct.Struct("!BBH").pack
@@ -157,11 +160,11 @@ class MqttClient:
     """One client of a broker: connects, and goes on doing so with back-off and jitter, as long as `async with` or `run`.
 
     `on_session(is_present)` is called each time that the broker lets it in, and tells whether the broker has kept its
-    session; `on_message` for each message, and `on_read` when those that were there have been read;
-    `on_published(mid, refusal)` once the broker has taken one, or refused it; `on_answer(number)` when it has answered what
-    was asked by `ask`. What is published with QoS 0, and receipts, wait for `flush`. One that is only passing
-    (`is_passing`) has `client_id` whatever the settings say, leaves no session behind, and has no will. SpecError for
-    settings that cannot be used.
+    session; `on_message` for each message; `on_read` when those that were there have been read, of which the next may wait a
+    little where `may_rest()` says so; `on_published(mid, refusal)` once the broker has taken one, or refused it;
+    `on_answer(number)` when it has answered what was asked by `ask`. What is published with QoS 0, and receipts, wait for
+    `flush`. One that is only passing (`is_passing`) has `client_id` whatever the settings say, leaves no session behind, and
+    has no will. SpecError for settings that cannot be used.
     """
 
     def __init__(self, settings: BrokerSettings, client_id: str, folder: str, *, is_passing: bool = False) -> None:
@@ -175,6 +178,7 @@ class MqttClient:
         self.on_session: Callable[[bool], None] = lambda is_present: None
         self.on_message: Callable[[Incoming], None] = lambda message: None
         self.on_read: Callable[[], None] = lambda: None
+        self.may_rest: Callable[[], bool] = lambda: False
         self.on_published: Callable[[int, Refusal | None], None] = lambda mid, refusal: None
         self.on_answer: Callable[[int], None] = lambda number: None
         self._client = self._make(settings.client_id or client_id, is_passing)
@@ -383,21 +387,36 @@ class MqttClient:
         return lost[0]
 
     async def _read(self, link: BufferedSocket) -> None:
+        """Read what comes: the first at once, and, while more comes soon, what has come every `REST` seconds."""
+        before, has_rested = -inf, False
         while True:
             while self._resumed is not None:
                 await self._resumed.wait()
-            await (anyio.lowlevel.checkpoint() if link.has_read else anyio.wait_readable(link.raw))
-            for _ in range(_READ_AT_ONCE):  # the library asks for more than there is, so this has no other end
-                message = self._client.next_message(link)
-                if message is not None:
-                    self.on_message(message)
-                else:
-                    self._check(self._client.loop_read())
-                if self._resumed is not None or not link.has_read:
-                    break
+            if not has_rested:
+                await (anyio.lowlevel.checkpoint() if link.has_read else anyio.wait_readable(link.raw))
+            now, count = anyio.current_time(), self._read_pieces(link)
+            comes_soon = count > 1 or (count == 1 and now - before < REST)
+            has_rested = comes_soon and link.is_drained and self.may_rest()
             self.on_read()
             if not link.is_flushed:
                 self.flush()
+            if has_rested:
+                await anyio.sleep(REST)
+            before = now
+
+    def _read_pieces(self, link: BufferedSocket) -> int:
+        """Read what there is, up to a bound; returns how many messages that were."""
+        count = 0
+        for _ in range(_READ_AT_ONCE):  # the library asks for more than there is, so this has no other end
+            message = self._client.next_message(link)
+            if message is not None:
+                self.on_message(message)
+                count += 1
+            else:
+                self._check(self._client.loop_read())
+            if self._resumed is not None or not link.has_read:
+                break
+        return count
 
     async def _write(self, link: BufferedSocket) -> None:
         while True:

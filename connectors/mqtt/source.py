@@ -68,6 +68,7 @@ class MqttSource:
         self.client = client
         self.client.on_session, self.client.on_message = self._on_session, self._on_message
         self.client.on_read, self.client.on_answer = self._on_read, self._on_answer
+        self.client.may_rest = lambda: not self.awaits_receipts
         self._subscribed: list[str] | None = None
         self._forget_after = _FORGET_AFTER * client.settings.keep_alive
         self._taken = Taken(self._forget_after)
@@ -96,6 +97,11 @@ class MqttSource:
     def is_behind(self) -> bool:
         """Whether it is away, or something that waited at the broker has not been handed over."""
         return not self.client.statistics().is_connected or self._catching_up.is_behind
+
+    @property
+    def awaits_receipts(self) -> bool:
+        """Whether the broker may send nothing more before it has a receipt."""
+        return self._catching_up.is_full
 
     def listen_again(self) -> None:
         """The process was not listening for a while: find out again whether messages wait."""

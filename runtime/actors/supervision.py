@@ -168,6 +168,11 @@ class SourceActor:
         if self._scope is not None:
             self._scope.cancel()
 
+    @property
+    def awaits_receipts(self) -> bool:
+        """Whether the other side of its source may say nothing more before it has a receipt."""
+        return self._acknowledging is not None and self._acknowledging.awaits_receipts
+
     def acknowledge(self, position: dict[str, Any]) -> None:
         """What the source has said up to this position counts: tell it, where its protocol has receipts."""
         if self._acknowledging is None:

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from math import inf
 from typing import Any, TypeVar
 
 import anyio
@@ -62,8 +63,9 @@ _PAUSE = 9
 """A commit is followed by a pause of so many times what it computes: so commits take a tenth of a core at most where there
 is much else to do. To wait for the disk is no cost: others go on meanwhile."""
 _FEW, _CHEAP, _SHORT = 50, 0.01, 0.005
-"""After a commit of so few facts that took less than so many seconds the pause is no longer than so many: where facts come
-one by one, the first is committed at once, and those that come during a pause together."""
+"""After a commit of so few facts that took less than so many seconds the pause is no longer than so many, and there is none
+where a source waits for receipts. So where facts come one by one, the first is committed at once, and those that come during
+a pause together."""
 _REPLAYED = 10
 """A snapshot is taken once a replay would cost so many times as much."""
 _LEAST_WAIT = 0.05
@@ -106,6 +108,7 @@ class Ledger:
         self._facts = self._committed = 0
         self._receipts: dict[str, dict[str, Any]] = {}
         self._given: dict[str, dict[str, Any]] = {}
+        self._are_awaited = False  # when the last ones were given
         self._worked = self._cost = self._snapshot_cost = 0.0
         self._replayed = 0
         self._is_broken = False
@@ -331,7 +334,8 @@ class Ledger:
         if not self._every:
             return 0.0
         is_small = self._committed < _FEW and self._cost < _CHEAP
-        return max(self._every, min(_SHORT, _PAUSE * self._cost) if is_small else _PAUSE * self._cost)
+        longest = (0.0 if self._are_awaited else _SHORT) if is_small else inf
+        return max(self._every, min(longest, _PAUSE * self._cost))
 
     def _is_owing(self) -> bool:
         """Whether a sink may tell at any time that it has taken something; otherwise there is little to look at."""
@@ -474,6 +478,7 @@ class Ledger:
     def _give_receipts(self) -> None:
         """Tell sources that what they brought is stored."""
         receipts, self._given = self._given, {}
+        self._are_awaited = any(name in self._actors and self._actors[name].awaits_receipts for name in receipts)
         for name, position in receipts.items():
             if name in self._actors:
                 self._actors[name].acknowledge(position)

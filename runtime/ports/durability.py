@@ -38,6 +38,11 @@ class Heading:
 class Acknowledging(Protocol):
     """A source whose protocol has receipts: what it was not told of comes again when it connects again."""
 
+    @property
+    def awaits_receipts(self) -> bool:
+        """Whether the other side may say nothing more before it has one."""
+        ...
+
     def acknowledge(self, position: dict[str, Any]) -> None:
         """All up to the batch with this `position` counts, whatever happens now: committed, where the run has a state.
 

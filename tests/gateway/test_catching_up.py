@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tidelog.connectors.mqtt.catching_up import CatchingUp
 
@@ -103,3 +105,16 @@ def test_messages_that_need_no_receipt_come_before_the_answer() -> None:
     queue.behind.passed_over()
     queue.behind.hand_over(49)
     assert not queue.behind.is_behind
+
+
+@given(window=st.integers(1, 5), events=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12))
+def test_a_broker_that_waits_for_receipts_is_not_made_to_wait(window: int, events: list[tuple[int, int]]) -> None:
+    """Whenever its window is full, whatever has come and gone before, it counts as full; and never while nothing is open."""
+    queue = Queue(window, 0)
+    queue.connect()
+    for arriving, taken in events:
+        queue.arrive(arriving)
+        assert queue.behind.is_full or queue.on_its_way < window
+        queue.take(min(taken, queue.on_its_way))
+        assert queue.behind.is_full or queue.on_its_way < window
+        assert queue.on_its_way or not queue.behind.is_full

@@ -19,6 +19,7 @@ from children import WAIT
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import MapSettings
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
+from tidelog.connectors.mqtt import client as client_module
 from tidelog.connectors.mqtt import source as source_module
 from tidelog.connectors.mqtt import trials
 from tidelog.connectors.mqtt.client import MqttClient
@@ -153,6 +154,26 @@ async def test_a_broker_that_is_killed_costs_nothing(tmp_path: Path, version: st
             while found[-1] != 39:
                 found += await take(source, 1)
             assert [number for number in found if number >= 30] == list(range(30, 40))
+
+
+async def test_what_comes_at_short_intervals_is_read_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first is read at once, and what comes soon behind it every so many seconds, in order."""
+    monkeypatch.setattr(client_module, "REST", 0.1)
+    with broker(tmp_path) as running:
+        async with source_of(running, qos=0) as source, sink_of(running, qos=0) as sink, anyio.create_task_group() as tasks:
+            await subscribed(source)
+
+            async def publish_all() -> None:
+                for number in range(60):
+                    await sink.send(readings(number, number + 1))
+                    await anyio.sleep(0.005)
+
+            tasks.start_soon(publish_all)
+            found: list[list[float]] = []
+            while sum(map(len, found)) < 60:
+                found.append(await take(source, 1))
+    assert [number for batch in found for number in batch] == list(range(60))
+    assert len(found) < 30
 
 
 async def test_what_is_not_acknowledged_comes_again(tmp_path: Path) -> None:
