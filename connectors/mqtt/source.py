@@ -100,7 +100,7 @@ class MqttSource:
 
     @property
     def awaits_receipts(self) -> bool:
-        """Whether the broker may send nothing more before it has a receipt."""
+        """Whether the broker may be waiting for one before it sends more."""
         return self._catching_up.is_full
 
     def listen_again(self) -> None:

@@ -20,7 +20,7 @@ import anyio.to_thread
 from tidelog.plans.diagnostics.errors import ConnectorError
 from tidelog.runtime.actors.silence import Silence, check_seconds
 from tidelog.runtime.ports.channels import Sender
-from tidelog.runtime.ports.durability import Acknowledging, Heading, Keeping, Numbering
+from tidelog.runtime.ports.durability import Acknowledging, Heading, Keeping, Numbering, Windowed
 from tidelog.runtime.ports.interfaces import (
     Accountable,
     AnyAnswer,
@@ -132,6 +132,7 @@ class SourceActor:
         self.name = name
         self._source = source
         self._acknowledging = source if isinstance(source, Acknowledging) else None
+        self._windowed = source if isinstance(source, Windowed) else None
         self._immediate = source if isinstance(source, Immediate) else None
         self._attempts = Attempts(source.name, policy)
         self._silence = None if idle_after is None else Silence(idle_after)
@@ -171,7 +172,7 @@ class SourceActor:
     @property
     def awaits_receipts(self) -> bool:
         """Whether the other side of its source may say nothing more before it has a receipt."""
-        return self._acknowledging is not None and self._acknowledging.awaits_receipts
+        return self._windowed is not None and self._windowed.awaits_receipts
 
     def acknowledge(self, position: dict[str, Any]) -> None:
         """What the source has said up to this position counts: tell it, where its protocol has receipts."""

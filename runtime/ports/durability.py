@@ -38,16 +38,21 @@ class Heading:
 class Acknowledging(Protocol):
     """A source whose protocol has receipts: what it was not told of comes again when it connects again."""
 
-    @property
-    def awaits_receipts(self) -> bool:
-        """Whether the other side may say nothing more before it has one."""
-        ...
-
     def acknowledge(self, position: dict[str, Any]) -> None:
         """All up to the batch with this `position` counts, whatever happens now: committed, where the run has a state.
 
         Called in order, for the last of several batches alone. Does not wait. Raises OSError where the connection is lost.
         """
+        ...
+
+
+@runtime_checkable
+class Windowed(Acknowledging, Protocol):
+    """One whose other side says no more than so much before it has a receipt."""
+
+    @property
+    def awaits_receipts(self) -> bool:
+        """Whether the other side may be waiting for one."""
         ...
 
 

@@ -19,8 +19,6 @@ class ReceiptSource(MemorySource):
         self.receipts: list[tuple[int, int]] = []
         self._sink, self._fails = sink, fails
 
-    awaits_receipts = False
-
     def acknowledge(self, position: dict[str, Any]) -> None:
         self.receipts.append((position["packet"], len(self._sink.answers)))
         if self._fails:
