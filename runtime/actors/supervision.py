@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from inspect import iscoroutinefunction
 from numbers import Integral
 from typing import Any, Literal, Protocol
 
@@ -132,6 +133,8 @@ class SourceActor:
         self.name = name
         self._source = source
         self._acknowledging = source if isinstance(source, Acknowledging) else None
+        if self._acknowledging is not None and iscoroutinefunction(self._acknowledging.acknowledge):
+            raise TypeError(f"{source.name}: `acknowledge` is a plain method, which does not wait: nobody awaits it")
         self._windowed = source if isinstance(source, Windowed) else None
         self._immediate = source if isinstance(source, Immediate) else None
         self._attempts = Attempts(source.name, policy)

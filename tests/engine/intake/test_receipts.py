@@ -39,3 +39,14 @@ def test_a_source_gets_its_receipts_in_order(backend: str, fails: bool) -> None:
     assert packets == sorted(set(packets))
     assert packets[-1] == 49
     assert len(sink.answers) == 51
+
+
+def test_a_receipt_that_wants_to_be_awaited_is_refused() -> None:
+    """It would never be given, and nobody would hear of that."""
+
+    class Waiting(MemorySource):
+        async def acknowledge(self, position: dict[str, Any]) -> None:
+            """Wait for the other side."""
+
+    with pytest.raises(TypeError, match="`acknowledge` is a plain method"):
+        Engine(plan_of("timeline integer. seen(X) :- p(X)."), [Waiting([])], [MemorySink()])
