@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
+from fractions import Fraction
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.connectors import JsonDecoder, TextDecoder
-from tidelog.connectors.formats.decoding import Admission
+from tidelog.connectors.formats.decoding import NOT_RETRACTED, Admission
 from tidelog.connectors.formats.json.exact import ExactJson
 from tidelog.plans.data.facts import PredicateSchema, Record, Schema
 from tidelog.plans.data.timeline import Timeline
@@ -165,3 +168,76 @@ def test_booleans_stay_on_the_fast_path(line: str, monkeypatch: pytest.MonkeyPat
         rows = [record[1] for record in decoder.decode(lines, 1).records]
         assert rows == [("true", "false"), ("true", 1), ("true", 1.5), ("true", "true")]
         assert [type(row[1]) for row in rows] == [str, int, float, str]
+
+
+PLAIN = st.builds(
+    '{{"predicate":"{}",{}"args":[{}],{}}}'.format, st.sampled_from("pqr"), st.sampled_from(["", " "]), VALUES, TIMES
+)
+FORMS = [
+    st.builds('{{"temp":{{"sensor":{},"time":{}}},{}}}'.format, VALUES, VALUES, TIMES),
+    st.builds('{{"temp":{{"time":{},"sensor":{}}},{}}}'.format, VALUES, VALUES, TIMES),
+    st.builds('{{{},"predicate":"p","args":[{}]}}'.format, TIMES, VALUES),
+    st.builds('{{"predicate":"p","args":["s{}"],"time":{}}}'.format, st.integers(0, 3), st.integers(-1, 1 << 61)),
+    st.builds(
+        '{{"predicate":"p","args":[{}],"time":{}.{}}}'.format, VALUES, st.integers(0, 9), st.sampled_from(["0", "50"])
+    ),
+    st.builds(
+        '{{"predicate":"p","args":["{}:00"],"time":"2010-07-01T00:0{}Z"}}'.format, st.integers(0, 9), st.integers(0, 9)
+    ),
+    PLAIN,
+]
+BROKEN = st.sampled_from(
+    [
+        "",
+        " ",
+        "}",
+        "{",
+        "{}",
+        "1}",
+        '{"predicate":"p","args":[1],"time":',
+        '{"predicate":"p","args":[1],"time":}',
+        '{"predicate":"p","args":[1],"time":1,2}',
+        '{"predicate":"p","args":[1],"time":1',
+        '{"predicate":"p","args":[1],"time":1}}',
+        '{"predicate":"p","args":[1],"time":1} ',
+        '{"predicate":"p","args":[1],"time":1,"time":2}',
+        '{"predicate":"p","args":[1],"time":1,"id":["r",1]}',
+        '{"predicate":"p","args":[1],"time":1,"retract":true}',
+        '{"predicate":"p","args":[1],"predicate":"p","time":1}',
+        '{"predicate":"p","args":[1]}',
+        '{"predicate":"p","args":[1],"time":1}{"predicate":"p","args":[1],"time":1}',
+        '{"predicate":"p",',
+        '"args":[1],"time":1}',
+        '{"predicate":"p","args":[1],"time":null,"interval":"[1,2]"}',
+        '{"predicate":"p","args":[1],"time":2010,"interval":"[1,2]"}',
+        '{"predicate":"p","args":["\\u003a"],"time":1,"time":2}',
+        '{"predicate":"p","args":["a","b"],"time":1}',
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    "timeline", [Timeline("integer", unit=Fraction(60)), Timeline("rational", resolution=Fraction(1, 4))]
+)
+@pytest.mark.parametrize("pause", [0, 1_000_000])
+@given(st.one_of([st.lists(form, min_size=1, max_size=20) for form in FORMS]), st.lists(BROKEN, max_size=3), st.randoms())
+def test_a_batch_says_what_its_lines_say(
+    timeline: Timeline, pause: int, lines: list[str], broken: list[str], chance: random.Random
+) -> None:
+    """Lines of one form, among them such as are none: records, places and reasons are those of each line by itself."""
+    lines = [*lines, *broken]
+    chance.shuffle(lines)
+    schema = Schema(timeline, SCHEMA.predicates)
+    decoder = JsonDecoder(schema, "data")
+    for _ in range(2):
+        decoder._pause = pause
+        batch = decoder.decode([line.encode() for line in lines], 1)
+        exact = ExactJson(schema, Admission(schema), TimeReader(timeline), False)
+        told = {i: exactly(line.encode(), exact) for i, line in enumerate(lines, 1) if line.strip()}
+        records = {f"data:{i}": record for i, record in told.items() if isinstance(record, tuple)}
+        reasons = {f"data:{i}": reason for i, reason in told.items() if isinstance(reason, str)}
+        taken_back = {f"data:{i}" for i, line in enumerate(lines, 1) if "retract" in line}
+        found = {batch.place(i): record for i, record in enumerate(batch.records)}
+        assert repr(found) == repr({place: record for place, record in records.items() if place not in taken_back})
+        refused = {rejected.place: rejected.reason for rejected in batch.rejected}
+        assert refused == reasons | dict.fromkeys(taken_back, NOT_RETRACTED)

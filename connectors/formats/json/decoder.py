@@ -8,7 +8,10 @@ On many streams the time is new and the rest repeats. So a line is cut before it
 half is looked up in a cache. A half is in there only if it has been read by itself: the first as an object that ends
 before the comma, the second as an object with this one member. Two such halves make one valid object, and no key stands
 twice in it, since the second key may not stand in the first half. Where first halves do not repeat, the caches are left
-alone for a while.
+alone for a while, and lines are decoded as a whole.
+
+Either is done for all lines of a batch at once. What proves then that each line is a fact by itself stands at `_cut` and
+`_decode_all`. Where it does not hold of a batch, its lines are read one by one.
 
 A last member `"id":["RUN",17]`, which at-least-once sinks add, is cut off before the rest is read.
 
@@ -20,8 +23,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from operator import attrgetter
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -29,18 +31,20 @@ import msgspec
 from tidelog.connectors.formats.cache import MAX_TIMES, BoundedCache, key_length
 from tidelog.connectors.formats.decoding import Admission, Collector
 from tidelog.connectors.formats.json.exact import ExactJson
+from tidelog.connectors.formats.json.forms import Arguments, Atom, Line, first_key, keyed_forms, prove_unique
 from tidelog.connectors.formats.lines import LineFramer
-from tidelog.plans.data.facts import PredicateSchema, Record, Row, Schema, as_text, plain_row
+from tidelog.plans.data.facts import Record, Row, Schema, as_text, plain_row
 from tidelog.plans.data.row_code import row_maker
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.tree.numerals import EXACT_FLOAT, MAX_INTEGER
 from tidelog.runtime.ports.interfaces import Batch
 
-Arguments = tuple[str | int | float | bool, ...]
-
+_TIME, _INTERVAL = b'"time":', b'"interval":'
+_FEW = 8
+"""Fewer lines are read one by one: to prove something of all of them at once costs more."""
 _PAUSE = 32
-"""So many batches are read without the caches after one in which most first halves were new."""
+"""So many batches are read without the caches after one in which most lines had no first half that was known."""
 _UNPROVEN = (msgspec.MsgspecError, DataError, UnicodeDecodeError, RecursionError)
 """What the fast paths raise: the exact path then says why, or reads what only it can."""
 
@@ -49,33 +53,7 @@ _ID = re.compile(rb',"id":\["[0-9A-Za-z]+",(?:0|[1-9][0-9]*)\]}\s*\Z')
 
 _decode_text = msgspec.json.Decoder(str).decode
 _decode_number: Callable[[bytes], int | float] = msgspec.json.Decoder(int | float).decode
-
-
-class _Atom(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """`{"predicate": "temp", "args": ["s1", 21.5]}`: a plain line's first half."""
-
-    predicate: str
-    args: Arguments
-
-
-class _Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A plain line."""
-
-    predicate: str
-    args: Arguments
-    time: int | float | str | None = None
-    interval: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Keyed:
-    """The lines `{"temp": {"sensor": "s1", "value": 21.5}, "time": 17}` of one declared input, and their first halves."""
-
-    predicate: str
-    decode_head: Callable[[bytes], Any]
-    decode_line: Callable[[bytes], Any]
-    values: Callable[[Any], Arguments]
-    members: int
+_decode_numbers = msgspec.json.Decoder(list[int]).decode
 
 
 class JsonDecoder:
@@ -106,15 +84,15 @@ class JsonDecoder:
         self._admission = Admission(schema, predicate)
         self._reader = TimeReader(schema.timeline)
         self._exact = ExactJson(schema, self._admission, self._reader, timeless)
-        self._keyed = _keyed_forms(schema)
+        self._keyed = keyed_forms(schema)
         self._rows = {
             name: row_maker(known)
             for name, known in schema.predicates.items()
             if known.accepts_input and predicate in (None, name)
         }
         self._pause = 0
-        self._decode_atom = msgspec.json.Decoder(_Atom).decode
-        self._decode_line = msgspec.json.Decoder(_Line).decode
+        self._decode_atom = msgspec.json.Decoder(Atom).decode
+        self._plain = msgspec.json.Decoder(Line)
         self._heads: BoundedCache[bytes, tuple[str, Row]] = BoundedCache(self._read_head, key_length)
         self._points: BoundedCache[bytes, tuple[int, int]] = BoundedCache(self._read_point, key_length, MAX_TIMES)
         self._ranges: BoundedCache[bytes, tuple[int, int]] = BoundedCache(self._read_range, key_length, MAX_TIMES)
@@ -136,6 +114,9 @@ class JsonDecoder:
 
     def _decode_new(self, lines: Sequence[bytes], collector: Collector) -> None:
         """Lines that hardly ever repeat anything."""
+        collector.records += _at_once(self._decode_all, lines)
+        if collector.records:
+            return
         append, read = collector.records.append, self._read_line
         for line in lines:
             try:
@@ -145,24 +126,107 @@ class JsonDecoder:
 
     def _decode_known(self, lines: Sequence[bytes], collector: Collector) -> None:
         """Lines whose halves are known; those that are not are remembered."""
+        missed, others = self._heads.missed, 0
+        collector.records += _at_once(self._cut, lines)
+        if not collector.records:
+            others = self._cut_each(lines, collector)
+        if 2 * (self._heads.missed - missed + others) > len(lines):
+            self._pause = _PAUSE
+
+    def _cut_each(self, lines: Sequence[bytes], collector: Collector) -> int:
+        """Lines of which some may be anything; returns how many had no two halves."""
         append, heads, points, ranges = collector.records.append, self._heads, self._points, self._ranges
-        missed = heads.missed
+        others = 0
         for line in lines:
-            head, mark, tail = line.rpartition(b'"time":')
+            head, mark, tail = line.rpartition(_TIME)
             try:
                 if mark:
                     predicate, row = heads[head]
                     lo, hi = points[tail]
                 else:
-                    head, _, tail = line.rpartition(b'"interval":')
+                    head, _, tail = line.rpartition(_INTERVAL)
                     predicate, row = heads[head]
                     lo, hi = ranges[tail]
             except _UNPROVEN:
+                others += 1
                 self._decode_other(line, collector)
             else:
                 append((predicate, row, lo, hi))
-        if 2 * (heads.missed - missed) > len(lines):
-            self._pause = _PAUSE
+        return others
+
+    # --- a batch at once ------------------------------------------------------------------------------------------------
+
+    def _cut(self, lines: Sequence[bytes]) -> list[Record] | None:
+        """Lines of two halves each; one of the errors of `_UNPROVEN`, where some may be none."""
+        key = _TIME if _TIME in lines[0] else _INTERVAL
+        heads, _, tails = zip(*[line.rpartition(key) for line in lines], strict=True)
+        points = self._read_points(tails) if key is _TIME else None
+        atoms = map(self._heads.__getitem__, heads)
+        if points is not None:
+            return [(predicate, row, point, point) for (predicate, row), point in zip(atoms, points, strict=True)]
+        times = map((self._points if key is _TIME else self._ranges).__getitem__, tails)
+        return [(predicate, row, lo, hi) for (predicate, row), (lo, hi) in zip(atoms, times, strict=True)]
+
+    def _read_points(self, tails: Sequence[bytes]) -> list[int] | None:
+        """The times in second halves such as `17}`; None unless all of them are plain whole numbers.
+
+        Where all halves end with a brace, one number stands in each: there are as many numbers as halves, and a list with a
+        gap is not JSON.
+        """
+        joined = b"\n".join(tails)
+        listed = joined.replace(b"}\n", b",")
+        if len(joined) - len(listed) != len(tails) - 1 or listed[-1:] != b"}":
+            return None
+        try:
+            times = _decode_numbers(b"[%b]" % listed[:-1])
+        except msgspec.MsgspecError:
+            return None
+        return self._encode(times) if len(times) == len(tails) else None
+
+    def _encode(self, times: list[int]) -> list[int] | None:
+        """The points of whole numbers; None where one of these has to be looked at by itself."""
+        scale, most = self._reader.whole
+        if self._timeless or min(times) < 0 or max(times) > most:
+            return None
+        return times if scale == 1 else [time * scale for time in times]
+
+    def _decode_all(self, lines: Sequence[bytes]) -> list[Record] | None:
+        """Lines of one form; None, or one of the errors of `_UNPROVEN`, where some may be none.
+
+        A brace, a line end and a brace stand between two facts, and nowhere else: no text has a line end, and no member of a
+        fact begins with a brace. So each line is one fact, if there are as many. Each has all its members, so that none has
+        one more, if there are as many colons.
+        """
+        form = self._keyed.get(first_key(lines[0])) if self._keyed else None
+        text = b"\n".join(lines)
+        facts: list[Any] = (self._plain if form is None else form.line).decode_lines(text)
+        if len(facts) != len(lines) or text.count(b"}\n{") != len(lines) - 1:
+            return None
+        times = [fact.time for fact in facts]
+        points = self._encode(times) if set(map(type, times)) == {int} else None
+        if form is None:
+            predicates, values, members = [fact.predicate for fact in facts], [fact.args for fact in facts], 3
+        else:
+            predicates, members = [form.predicate] * len(facts), form.members + 1
+            values = list(map(form.values, [fact.fact for fact in facts]))
+        if text.count(b":") != members * len(facts):
+            intervals = [fact.interval for fact in facts]
+            prove_unique(text, members * len(facts), chain(predicates, chain.from_iterable(values), times, intervals))
+        rows = self._rows_of(predicates, values)
+        if points is not None:
+            return list(zip(predicates, rows, points, points, strict=True))
+        ranges = [self._time_of(fact, line) for fact, line in zip(facts, lines, strict=True)]
+        return [(predicate, row, *range_) for predicate, row, range_ in zip(predicates, rows, ranges, strict=True)]
+
+    def _rows_of(self, predicates: list[str], values: list[Arguments]) -> list[Row]:
+        """The row of each fact."""
+        make = self._rows.get(predicates[0]) if len(set(predicates)) == 1 else None
+        if make is None:
+            return list(map(self._row, predicates, values))
+        rows = list(map(make, values))
+        return [self._other_row(predicates[0], values[i]) if row is None else row for i, row in enumerate(rows)]
+
+    # --- a line ----------------------------------------------------------------------------------------------------------
 
     def _decode_other(self, line: bytes, collector: Collector) -> None:
         """A line whose time does not stand last, that has an id, or that only the exact path understands, or a wrong one."""
@@ -193,42 +257,37 @@ class JsonDecoder:
         if self._timeless or head[-1:] != b",":
             raise DataError("the time does not stand last")
         document = head[:-1] + b"}"
-        form = self._keyed.get(document[2 : document.find(b'"', 2)])
+        form = self._keyed.get(first_key(document))
         if form is None:
             atom = self._decode_atom(document)
-            _prove_unique(document, 2, (atom.predicate, *atom.args))
+            prove_unique(document, 2, (atom.predicate, *atom.args))
             return atom.predicate, self._row(atom.predicate, atom.args)
-        values = form.values(form.decode_head(document).fact)
-        _prove_unique(document, form.members, values)
+        values = form.values(form.head.decode(document).fact)
+        prove_unique(document, form.members, values)
         return form.predicate, self._row(form.predicate, values)
 
     def _read_line(self, line: bytes) -> Record:
         """A whole line, in whatever order its keys stand."""
-        form = self._keyed.get(line[2 : line.find(b'"', 2)]) if self._keyed else None
+        form = self._keyed.get(first_key(line)) if self._keyed else None
         if form is None:
-            fact = self._decode_line(line)
+            fact = self._plain.decode(line)
             predicate, values, members = fact.predicate, fact.args, 3
         else:
-            fact = form.decode_line(line)
+            fact = form.line.decode(line)
             predicate, values, members = form.predicate, form.values(fact.fact), form.members + 1
-        time = fact.time
         if line.count(b":") != members:
-            _prove_unique(line, members, (predicate, *values, time, fact.interval))
-        make = self._rows.get(predicate)
-        row = make(values) if make is not None else None
-        if row is None:
-            row = self._other_row(predicate, values)
-        if time.__class__ is int and fact.interval is None and not self._timeless:
-            point = self._reader.read_whole(time)
-            return predicate, row, point, point
-        return predicate, row, *self._time_of(fact, line)
+            prove_unique(line, members, (predicate, *values, fact.time, fact.interval))
+        return predicate, self._row(predicate, values), *self._time_of(fact, line)
 
     def _time_of(self, fact: Any, line: bytes) -> tuple[int, int]:
-        """The time of a line that is no whole number; one with a fraction as it is written, which has to stand last."""
+        """The time of a line; one with a fraction as it is written, which has to stand last."""
+        if fact.time.__class__ is int and fact.interval is None and not self._timeless:
+            point = self._reader.read_whole(fact.time)
+            return point, point
         if self._timeless or (fact.time is None) == (fact.interval is None):
             raise DataError("one time, or none, is for the exact path")
         if isinstance(fact.time, float):
-            return self._points[line.rpartition(b'"time":')[2]]
+            return self._points[line.rpartition(_TIME)[2]]
         text = fact.time if fact.interval is None else fact.interval
         if (text[:1] in ("[", "(")) != (fact.interval is not None):
             raise DataError("a time is no interval")
@@ -277,6 +336,16 @@ class JsonDecoder:
         return self._reader.read_interval(_decode_text(_member(tail)))
 
 
+def _at_once(read: Callable[[Sequence[bytes]], list[Record] | None], lines: Sequence[bytes]) -> list[Record]:
+    """What lines say, where they can be read at once, and are not too few; otherwise nothing."""
+    if len(lines) < _FEW:
+        return []
+    try:
+        return read(lines) or []
+    except _UNPROVEN:
+        return []
+
+
 def _without_id(line: bytes) -> bytes:
     """A line without the id that a sink has added."""
     found = _ID.search(line) if line.rstrip().endswith(b"]}") else None
@@ -289,44 +358,3 @@ def _member(tail: bytes) -> bytes:
     if tail[-1:] != b"}":
         raise DataError("an object ends with a brace")
     return tail[:-1].strip()
-
-
-def _prove_unique(document: bytes, members: int, values: tuple[object, ...]) -> None:
-    """Raise DataError unless the colons that stand outside `values` prove that an object has so many members at the most."""
-    colons = document.count(b":")
-    if colons == members:
-        return
-    inside = sum([value.count(":") for value in values if isinstance(value, str)])
-    if colons - inside != members or b"\\" in document:
-        raise DataError("a key may stand twice")
-
-
-def _keyed_forms(schema: Schema) -> dict[bytes, _Keyed]:
-    """A decoder for each input with named fields, by its key; the keys of a plain fact stay its keys."""
-    return {
-        predicate.name.encode(): _keyed_form(predicate)
-        for predicate in schema.predicates.values()
-        if predicate.fields and predicate.name not in ("predicate", "args", "time", "interval")
-    }
-
-
-def _keyed_form(predicate: PredicateSchema) -> _Keyed:
-    slots = [f"field{i}" for i in range(len(predicate.fields))]
-    fields = msgspec.defstruct(
-        "Fields",
-        [(slot, str | int | float | bool) for slot in slots],
-        rename=dict(zip(slots, predicate.fields, strict=True)),
-        forbid_unknown_fields=True,
-        gc=False,
-    )
-    renamed = {"fact": predicate.name}
-    head = msgspec.defstruct("Fact", [("fact", fields)], rename=renamed, forbid_unknown_fields=True)
-    line = msgspec.defstruct(
-        "Line",
-        [("fact", fields), ("time", int | float | str | None, None), ("interval", str | None, None)],
-        rename=renamed,
-        forbid_unknown_fields=True,
-    )
-    decode_head, decode_line = msgspec.json.Decoder(head).decode, msgspec.json.Decoder(line).decode
-    values = attrgetter(*slots) if len(slots) > 1 else msgspec.structs.astuple
-    return _Keyed(predicate.name, decode_head, decode_line, values, len(slots) + 1)
