@@ -1,4 +1,4 @@
-"""Answers as lines, an atom and behind it its time: what repeats on a stream is written once, and remembered."""
+"""Answers as lines, one for each: what the encoders of facts and changes share."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from tidelog.connectors.formats.cache import MAX_TIMES, BoundedCache
 from tidelog.connectors.formats.formatting import are_changes
 from tidelog.plans.data.changes import ChangeRecord
-from tidelog.plans.data.facts import Record, Row
+from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.questions import HypotheticalAnswer
 from tidelog.runtime.ports.interfaces import AnyAnswer
 
@@ -29,36 +28,22 @@ class FactLines(ABC):
     def __init__(self, hypothetical: HypotheticalLines | None, *, asks: bool) -> None:
         self._hypothetical = hypothetical
         self._asks = asks
-        self._atoms: BoundedCache[tuple[str, Row], bytes] = BoundedCache(self._atom, _size)
-        self._ranges: BoundedCache[tuple[int, int], bytes] = BoundedCache(self._range, _size, MAX_TIMES)
-        self._changes: BoundedCache[tuple[int, int], bytes] = BoundedCache(self._change, _size, MAX_TIMES)
 
     @abstractmethod
-    def _atom(self, key: tuple[str, Row]) -> bytes:
-        """How a line begins."""
+    def _facts(self, facts: Sequence[Record]) -> bytes:
+        """The lines of facts."""
 
     @abstractmethod
-    def _range(self, key: tuple[int, int]) -> bytes:
-        """How the line of a fact ends."""
-
-    @abstractmethod
-    def _change(self, key: tuple[int, int]) -> bytes:
-        """How the line of a change ends."""
-
-    @abstractmethod
-    def _changed(self, change: Record) -> bytes:
-        """The line of a change."""
+    def _changes(self, changes: Sequence[Record]) -> bytes:
+        """The lines of changes."""
 
     def encode(self, answers: Sequence[AnyAnswer]) -> bytes:
         """These answers as lines."""
         if self._hypothetical is not None:
             return self._encode_both(self._hypothetical, answers)
         facts = [answer for answer in answers if isinstance(answer, tuple)] if self._asks else answers
-        atoms, ranges = self._atoms, self._ranges
         records = cast("Sequence[Record]", facts)  # a program that does not ask has no others
-        if are_changes(facts):
-            return b"".join(map(self._changed, records))
-        return b"".join([atoms[predicate, row] + ranges[lo, hi] for predicate, row, lo, hi in records])
+        return self._changes(records) if are_changes(facts) else self._facts(records)
 
     def _encode_both(self, hypothetical: HypotheticalLines, answers: Sequence[AnyAnswer]) -> bytes:
         lines = []
@@ -66,11 +51,5 @@ class FactLines(ABC):
             if isinstance(answer, HypotheticalAnswer):
                 lines.append(hypothetical.encode(answer))
             else:
-                predicate, row, lo, hi = answer
-                is_change = isinstance(answer, ChangeRecord)
-                lines.append(self._changed(answer) if is_change else self._atoms[predicate, row] + self._ranges[lo, hi])
+                lines.append(self._changes([answer]) if isinstance(answer, ChangeRecord) else self._facts([answer]))
         return b"".join(lines)
-
-
-def _size(_: object, line: bytes) -> int:
-    return len(line)

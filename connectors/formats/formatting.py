@@ -36,13 +36,20 @@ def encode_with_ids(encoder: Encoder, heading: Heading, answers: Sequence[AnyAns
     In JSON lines that is a last member, `"id":["RUN",17]`; in text a comment behind the fact, `% id RUN 17`.
     """
     lines = []
-    for number, answer in enumerate(answers, heading.first):
-        line = encoder.encode([answer])
+    for number, line in enumerate(_each(encoder, answers), heading.first):
         if line.endswith(b"}\n"):
             lines.append(b'%b,"id":["%b",%d]}\n' % (line[:-2], heading.run.encode(), number))
         elif line:
             lines.append(b"%b %% id %b %d\n" % (line[:-1], heading.run.encode(), number))
     return b"".join(lines)
+
+
+def _each(encoder: Encoder, answers: Sequence[AnyAnswer]) -> list[bytes]:
+    """The lines of each answer. Only answers to questions may have none, or more than one."""
+    lines = encoder.encode(answers).splitlines(keepends=True)
+    if len(lines) == len(answers) and not any(isinstance(answer, HypotheticalAnswer) for answer in answers):
+        return lines
+    return [encoder.encode([answer]) for answer in answers]
 
 
 def are_changes(answers: Sequence[AnyAnswer]) -> bool:
@@ -82,6 +89,11 @@ class TimeFormatter:
         """Whether times are written as numbers: without `iso`."""
         return self._unit is None
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether each time is written as the whole number that encodes it."""
+        return self.is_plain and self._timeline.is_integer
+
     def is_point(self, lo: int, hi: int) -> bool:
         """Whether the range is one time, not an interval (a gap of a rational timeline is an interval)."""
         return lo == hi and (self._is_integer or not lo & 1)
@@ -97,6 +109,8 @@ class TimeFormatter:
 
     def range(self, lo: int, hi: int) -> str:
         """A range as an interval: `[1,5/2)`, `[2010-07-01T00:00:00Z,inf)`."""
+        if self.is_whole and lo > NEG and hi < POS:
+            return f"[{lo},{hi}]"
         return f"{self.begin(lo)},{self.end(hi)}"
 
     def at(self, lo: int, hi: int) -> str:

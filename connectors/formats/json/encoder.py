@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Sequence
 
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from tidelog.connectors.formats.cache import MAX_TIMES, BoundedCache
 from tidelog.connectors.formats.fact_lines import FactLines
-from tidelog.connectors.formats.formatting import TimeFormatter
+from tidelog.connectors.formats.formatting import TimeFormatter, number_or_text
 from tidelog.connectors.formats.json.hypothetical import HypotheticalEncoder
 from tidelog.plans.data.changes import ChangeRecord, RetractedChange
 from tidelog.plans.data.facts import Record, Row, Schema
 from tidelog.plans.data.timeline import NEG, POS
+
+_Time = int | str
+_encode_lines = msgspec.json.Encoder().encode_lines
+
+
+class _Fact(msgspec.Struct, gc=False):
+    """A fact's line: one of its last two members is there."""
+
+    predicate: str
+    args: Row
+    time: _Time | UnsetType = UNSET
+    interval: str | UnsetType = UNSET
+
+
+class _Change(msgspec.Struct, gc=False):
+    """A change's line."""
+
+    predicate: str
+    args: Row
+    begins: _Time | None
+    ends: _Time | UnsetType = UNSET
+    retracted: bool | UnsetType = UNSET
+    because: object = UNSET
 
 
 class JsonEncoder(FactLines):
@@ -24,36 +51,47 @@ class JsonEncoder(FactLines):
 
     def __init__(self, schema: Schema, *, iso: bool = False) -> None:
         self._times = TimeFormatter(schema.timeline, iso)
+        self._ranges: BoundedCache[tuple[int, int], tuple[_Time | UnsetType, str | UnsetType]]
+        self._ranges = BoundedCache(self._range, _small, MAX_TIMES)
+        self._ends: BoundedCache[tuple[int, int], tuple[_Time | None, _Time | UnsetType]]
+        self._ends = BoundedCache(self._both_ends, _small, MAX_TIMES)
         super().__init__(HypotheticalEncoder(schema, self._times) if schema.questions else None, asks=bool(schema.questions))
 
-    def _atom(self, key: tuple[str, Row]) -> bytes:
-        predicate, row = key
-        return msgspec.json.encode({"predicate": predicate, "args": row})[:-1] + b","
+    def _facts(self, facts: Sequence[Record]) -> bytes:
+        is_whole, ranges = self._times.is_whole, self._ranges
+        return _encode_lines(
+            [
+                _Fact(predicate, row, lo) if is_whole and lo == hi else _Fact(predicate, row, *ranges[lo, hi])
+                for predicate, row, lo, hi in facts
+            ]
+        )
 
-    def _changed(self, change: Record) -> bytes:
+    def _changes(self, changes: Sequence[Record]) -> bytes:
+        return _encode_lines([self._change(change) for change in changes])
+
+    def _change(self, change: Record) -> _Change:
         """A change, with what it follows from where it is explained: null where that is not known any more."""
         predicate, row, lo, hi = change
-        line = self._atoms[predicate, row] + self._changes[lo, hi]
-        if change.__class__ is ChangeRecord:
-            return line
+        line = _Change(predicate, row, *self._ends[lo, hi])
         if isinstance(change, RetractedChange):
-            return line.removesuffix(b"}\n") + b',"retracted":true}\n'
-        because = msgspec.json.encode(getattr(change, "because", None))
-        return b"".join((line.removesuffix(b"}\n"), b',"because":', because, b"}\n"))
+            line.retracted = True
+        elif change.__class__ is not ChangeRecord:
+            line.because = getattr(change, "because", None)
+        return line
 
-    def _range(self, key: tuple[int, int]) -> bytes:
+    def _range(self, key: tuple[int, int]) -> tuple[_Time | UnsetType, str | UnsetType]:
+        """`time` and `interval` of a fact."""
         lo, hi = key
-        if not self._times.is_point(lo, hi):
-            return f'"interval":"{self._times.range(lo, hi)}"}}\n'.encode()
-        return f'"time":{_time(self._times.point(lo))}}}\n'.encode()
+        is_point = self._times.is_point(lo, hi)
+        return (number_or_text(self._times.point(lo)), UNSET) if is_point else (UNSET, self._times.range(lo, hi))
 
-    def _change(self, key: tuple[int, int]) -> bytes:
+    def _both_ends(self, key: tuple[int, int]) -> tuple[_Time | None, _Time | UnsetType]:
+        """`begins` and `ends` of a change."""
         lo, hi = key
-        begin = "null" if lo <= NEG else _time(self._times.begin(lo).removeprefix("["))
-        end = "" if hi >= POS else f',"ends":{_time(self._times.end(hi).removesuffix("]"))}'
-        return f'"begins":{begin}{end}}}\n'.encode()
+        begins = None if lo <= NEG else number_or_text(self._times.begin(lo).removeprefix("["))
+        return begins, UNSET if hi >= POS else number_or_text(self._times.end(hi).removesuffix("]"))
 
 
-def _time(text: str) -> str:
-    """A time as JSON: a whole number as a number, any other time as text."""
-    return text if text.removeprefix("-").isdigit() else f'"{text}"'
+def _small(_key: object, _times: object) -> int:
+    """The size of an entry, which is always small."""
+    return 1
