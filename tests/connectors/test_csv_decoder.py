@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tidelog.connectors import CsvDecoder
+from tidelog.connectors.formats.values import read_argument
 from tidelog.plans.data.facts import PredicateSchema, Record, Schema
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import DataError
@@ -124,3 +129,61 @@ def test_what_is_no_boolean_is_refused() -> None:
     assert [item.reason for item in batch.rejected] == [
         "`on` expects boolean for `is_on`, got yes", "`on` expects boolean for `is_on`, got 2"
     ]  # fmt: skip
+
+
+PLAIN_CELLS = (
+    st.integers(-5, 1 << 65).map(str) | st.floats(0, 1e18).map(str) | st.sampled_from(["s1", "true", "0", "1", "7.0"])
+)
+ODD_CELLS = st.sampled_from(
+    ["", " ", "TRUE", "1.0", "+1", "007", "-0", "-0.0", "1e3", "9007199254740993.0", "inf", "a b", " x\t", "é"]
+)
+BREAKING_CELLS = st.sampled_from(['"x,y"', '"x', "x,y", "[1", "null", "\r", "1" * 90])
+TIME_CELLS = st.integers(0, 99).map(str) | st.sampled_from(
+    ["1.5", "1970-01-01 00:00:07Z", "1970-01-01", "7/2", " 3", "-3", "03"]
+)
+ENDS = TIME_CELLS | st.sampled_from(["inf", "-inf", "x"])
+MOMENTS = Timeline("rational", Fraction(1, 2), Fraction(1))
+TYPES = {"any": "any", "text": "text", "number": "number", "integer": "integer", "flag": "boolean"}
+
+
+def read_cell(cell: str, kind: str) -> object:
+    """What a cell without quotes and spaces says in a column of this type."""
+    number = None if kind == "text" else read_argument(cell)
+    value = cell if number is None else number
+    if kind == "boolean":
+        return {"true": "true", "1": "true", "false": "false", "0": "false"}.get(str(value).lower(), value)
+    return value
+
+
+@given(
+    st.sampled_from(["time", "from,to"]),
+    st.lists(st.sampled_from(list(TYPES)), unique=True, max_size=3),
+    st.sampled_from([PLAIN_CELLS, PLAIN_CELLS | ODD_CELLS, PLAIN_CELLS | ODD_CELLS | BREAKING_CELLS]),
+    st.sampled_from([TIME_CELLS, ENDS, st.integers(0, 99).map(str)]),
+    st.booleans(),
+    st.data(),
+)
+def test_a_batch_says_what_its_rows_say(
+    times: str,
+    fields: list[str],
+    cells: st.SearchStrategy[str],
+    ends: st.SearchStrategy[str],
+    known: bool,
+    data: st.DataObject,
+) -> None:
+    """Rows that are read at once say what each says by itself, with the same places and reasons; so do their cells."""
+    predicate = PredicateSchema("p", len(fields), tuple(fields), tuple(TYPES[field] for field in fields))
+    schema = Schema(MOMENTS, {"p": predicate} if known else {})
+    row = st.tuples(*[ends for _ in times.split(",")], *[cells for _ in fields]).map(",".join)
+    rows = data.draw(st.lists(row | st.sampled_from(["", " "]) if data.draw(st.booleans()) else row, max_size=20))
+    lines = [line.encode() for line in [",".join([times, *fields]), *rows]]
+    whole, single = CsvDecoder(schema, "p.csv"), CsvDecoder(schema, "p.csv")
+    batch = whole.decode(lines, 1)
+    each = [single.decode([line], number) for number, line in enumerate(lines, 1)]
+    assert repr(batch.records) == repr([record for part in each for record in part.records])
+    assert repr(batch.rejected) == repr([rejected for part in each for rejected in part.rejected])
+    assert [batch.place(i) for i in range(len(batch.records))] == [part.place(0) for part in each if part.records]
+    if known and not any(character in "".join(rows) for character in '"\r') and cells is PLAIN_CELLS:
+        for i, record in enumerate(batch.records):
+            given_cells = rows[int(batch.place(i).rpartition(":")[2]) - 2].split(",")[len(times.split(",")) :]
+            assert repr(record[1]) == repr(tuple(map(read_cell, given_cells, map(TYPES.__getitem__, fields))))

@@ -1,7 +1,8 @@
 """Facts as CSV (RFC 4180): a header that names the fields, and one fact a row.
 
 A quoted field may hold commas, quotes and line ends. `framer.py` beside this module finds the rows, and the standard
-library's reader takes them apart.
+library's reader takes them apart. Where no row of a batch has quotes, all are read at once, column by column, and one by one
+where that does not succeed: then each is told what is wrong with it.
 """
 
 from __future__ import annotations
@@ -10,14 +11,18 @@ import copy
 import csv
 import re
 from collections.abc import Sequence
+from itertools import repeat
+from operator import gt
 from pathlib import PurePath
 
 from tidelog.connectors.formats.cache import BoundedCache, key_length
 from tidelog.connectors.formats.csv.framer import CsvFramer
-from tidelog.connectors.formats.decoding import Admission, Collector
+from tidelog.connectors.formats.decoding import FEW, Admission, Collector
+from tidelog.connectors.formats.numbers import WholeTimes, read_numbers
 from tidelog.connectors.formats.values import read_argument
 from tidelog.plans.data.facts import Record, Row, Schema, as_text
 from tidelog.plans.data.header import Columns, read_columns
+from tidelog.plans.data.row_code import row_maker
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError
@@ -50,9 +55,11 @@ class CsvDecoder:
         self._timeless = timeless
         self._admission = Admission(schema)
         self._reader = TimeReader(schema.timeline)
+        self._whole = WholeTimes(self._reader)
         self._points: BoundedCache[str, int] = BoundedCache(self._reader.read_point, key_length)
         self._values: BoundedCache[str, Value] = BoundedCache(_value, key_length)
         known = schema.predicates.get(self._predicate)
+        self._make = row_maker(known) if known is not None and known.accepts_input else None
         self._booleans = [i for i, kind in enumerate(known.types) if kind == "boolean"] if known is not None else []
         self._columns: Columns | None = None
         self.header: bytes | None = None
@@ -65,16 +72,78 @@ class CsvDecoder:
 
     def decode(self, lines: Sequence[bytes], first_line: int) -> Batch:
         collector = Collector(self.name, first_line)
-        for line in lines:
-            if not line.strip():
-                collector.skip()
-            elif self._columns is None:
-                self._columns = self._read_header(line, collector.place)
-                self.header = line
-                collector.skip()
-            else:
-                self._decode_row(line, self._columns, collector)
+        begin = 0
+        while self._columns is None and begin < len(lines):
+            self._decode_line(lines[begin], collector)
+            begin += 1
+        rows = lines[begin:] if begin else lines
+        records = self._read_plain(rows, self._columns) if self._columns is not None and len(rows) >= FEW else None
+        if records is not None:
+            collector.records += records
+        else:
+            for line in rows:
+                self._decode_line(line, collector)
         return collector.batch()
+
+    # --- a batch at once ------------------------------------------------------------------------------------------------
+
+    def _read_plain(self, lines: Sequence[bytes], columns: Columns) -> list[Record] | None:
+        """Rows without quotes, column by column; None where one of them has to be looked at by itself."""
+        try:
+            text = b"\n".join(lines).decode()
+            if '"' in text or "\r" in text or columns.count == 1:  # of one column a row may be blank
+                return None
+            table = list(zip(*[line.split(",") for line in text.split("\n")], strict=True))
+            if len(table) != columns.count:
+                return None
+            if " " in text or "\t" in text:
+                table = [tuple([cell.strip(_SPACES) for cell in column]) for column in table]
+            begins, ends = self._ranges_of(table, columns)
+            rows = self._rows_of(table, columns)
+        except (DataError, ValueError):
+            return None
+        return list(zip(repeat(self._predicate, len(lines)), rows, begins, ends, strict=True))
+
+    def _rows_of(self, table: list[tuple[str, ...]], columns: Columns) -> list[Row]:
+        """The rows of arguments; DataError where one has none."""
+        read = self._values.__getitem__
+        cells = [table[column] for column, _ in columns.arguments]
+        values: list[Sequence[Value]] = [
+            column if is_text else read_numbers(column) or list(map(read, column))
+            for column, (_, is_text) in zip(cells, columns.arguments, strict=True)
+        ]
+        for place in self._booleans:
+            values[place] = [_BOOLEANS.get(cell.lower(), cell) for cell in cells[place]]
+        given = list(zip(*values, strict=True)) if values else [()] * len(table[0])
+        rows = list(map(self._make, given)) if self._make is not None else [None] * len(given)
+        return [self._row([column[i] for column in cells], columns) if row is None else row for i, row in enumerate(rows)]
+
+    def _ranges_of(self, table: list[tuple[str, ...]], columns: Columns) -> tuple[Sequence[int], Sequence[int]]:
+        """The begins and the ends; DataError where one has to be looked at by itself."""
+        if columns.bounds is not None:
+            begins, ends = (self._points_of(table[column]) for column in columns.bounds)
+            if any(map(gt, begins, ends)):
+                raise DataError("a range is empty")
+            return begins, ends
+        if columns.time is None:
+            return [NEG] * len(table[0]), [POS] * len(table[0])
+        points = self._points_of(table[columns.time])
+        return points, points
+
+    def _points_of(self, cells: Sequence[str]) -> list[int]:
+        return self._whole.read(",".join(cells).encode(), len(cells)) or list(map(self._points.__getitem__, cells))
+
+    # --- a row ----------------------------------------------------------------------------------------------------------
+
+    def _decode_line(self, line: bytes, collector: Collector) -> None:
+        if not line.strip():
+            collector.skip()
+        elif self._columns is None:
+            self._columns = self._read_header(line, collector.place)
+            self.header = line
+            collector.skip()
+        else:
+            self._decode_row(line, self._columns, collector)
 
     def _decode_row(self, line: bytes, columns: Columns, collector: Collector) -> None:
         try:
@@ -86,12 +155,16 @@ class CsvDecoder:
         cells = split_row(line)
         if len(cells) != columns.count:
             raise DataError(f"expected {columns.count} columns, got {len(cells)}")
+        row = self._row([cells[column] for column, _ in columns.arguments], columns)
+        return self._predicate, row, *self._range(cells, columns)
+
+    def _row(self, cells: list[str], columns: Columns) -> Row:
+        """The row of these arguments, as they are written."""
         read = self._values
-        values = tuple([cells[column] if text else read[cells[column]] for column, text in columns.arguments])
+        values = tuple([cell if text else read[cell] for cell, (_, text) in zip(cells, columns.arguments, strict=True)])
         if self._booleans:
             values = self._with_booleans(values)
-        lo, hi = self._range(cells, columns)
-        return self._predicate, self._admission.canonical_row(self._predicate, values), lo, hi
+        return self._admission.canonical_row(self._predicate, values)
 
     def _with_booleans(self, values: Row) -> Row:
         """The row with the constants that stand for what is written in columns of type boolean."""

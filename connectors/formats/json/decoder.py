@@ -29,10 +29,11 @@ from typing import Any
 import msgspec
 
 from tidelog.connectors.formats.cache import MAX_TIMES, BoundedCache, key_length
-from tidelog.connectors.formats.decoding import Admission, Collector
+from tidelog.connectors.formats.decoding import FEW, Admission, Collector
 from tidelog.connectors.formats.json.exact import ExactJson
 from tidelog.connectors.formats.json.forms import Arguments, Atom, Line, first_key, keyed_forms, prove_unique
 from tidelog.connectors.formats.lines import LineFramer
+from tidelog.connectors.formats.numbers import WholeTimes
 from tidelog.plans.data.facts import Record, Row, Schema, as_text, plain_row
 from tidelog.plans.data.row_code import row_maker
 from tidelog.plans.data.times import TimeReader
@@ -41,8 +42,6 @@ from tidelog.plans.tree.numerals import EXACT_FLOAT, MAX_INTEGER
 from tidelog.runtime.ports.interfaces import Batch
 
 _TIME, _INTERVAL = b'"time":', b'"interval":'
-_FEW = 8
-"""Fewer lines are read one by one: to prove something of all of them at once costs more."""
 _PAUSE = 32
 """So many batches are read without the caches after one in which most lines had no first half that was known."""
 _UNPROVEN = (msgspec.MsgspecError, DataError, UnicodeDecodeError, RecursionError)
@@ -53,7 +52,6 @@ _ID = re.compile(rb',"id":\["[0-9A-Za-z]+",(?:0|[1-9][0-9]*)\]}\s*\Z')
 
 _decode_text = msgspec.json.Decoder(str).decode
 _decode_number: Callable[[bytes], int | float] = msgspec.json.Decoder(int | float).decode
-_decode_numbers = msgspec.json.Decoder(list[int]).decode
 
 
 class JsonDecoder:
@@ -83,6 +81,7 @@ class JsonDecoder:
         self._timeless = timeless
         self._admission = Admission(schema, predicate)
         self._reader = TimeReader(schema.timeline)
+        self._whole = WholeTimes(self._reader)
         self._exact = ExactJson(schema, self._admission, self._reader, timeless)
         self._keyed = keyed_forms(schema)
         self._rows = {
@@ -177,18 +176,7 @@ class JsonDecoder:
         listed = joined.replace(b"}\n", b",")
         if len(joined) - len(listed) != len(tails) - 1 or listed[-1:] != b"}":
             return None
-        try:
-            times = _decode_numbers(b"[%b]" % listed[:-1])
-        except msgspec.MsgspecError:
-            return None
-        return self._encode(times) if len(times) == len(tails) else None
-
-    def _encode(self, times: list[int]) -> list[int] | None:
-        """The points of whole numbers; None where one of these has to be looked at by itself."""
-        scale, most = self._reader.whole
-        if self._timeless or min(times) < 0 or max(times) > most:
-            return None
-        return times if scale == 1 else [time * scale for time in times]
+        return self._whole.read(listed[:-1], len(tails))
 
     def _decode_all(self, lines: Sequence[bytes]) -> list[Record] | None:
         """Lines of one form; None, or one of the errors of `_UNPROVEN`, where some may be none.
@@ -197,13 +185,15 @@ class JsonDecoder:
         fact begins with a brace. So each line is one fact, if there are as many. Each has all its members, so that none has
         one more, if there are as many colons.
         """
+        if self._timeless:
+            return None
         form = self._keyed.get(first_key(lines[0])) if self._keyed else None
         text = b"\n".join(lines)
         facts: list[Any] = (self._plain if form is None else form.line).decode_lines(text)
         if len(facts) != len(lines) or text.count(b"}\n{") != len(lines) - 1:
             return None
         times = [fact.time for fact in facts]
-        points = self._encode(times) if set(map(type, times)) == {int} else None
+        points = self._whole.encode(times) if set(map(type, times)) == {int} else None
         if form is None:
             predicates, values, members = [fact.predicate for fact in facts], [fact.args for fact in facts], 3
         else:
@@ -338,7 +328,7 @@ class JsonDecoder:
 
 def _at_once(read: Callable[[Sequence[bytes]], list[Record] | None], lines: Sequence[bytes]) -> list[Record]:
     """What lines say, where they can be read at once, and are not too few; otherwise nothing."""
-    if len(lines) < _FEW:
+    if len(lines) < FEW:
         return []
     try:
         return read(lines) or []
