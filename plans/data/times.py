@@ -19,6 +19,7 @@ from tidelog.plans.tree.syntax import Interval, Time
 
 EPOCH = date(1970, 1, 1).toordinal()
 """The day that ISO-8601 times are counted from."""
+_MIDNIGHT = datetime(1970, 1, 1)  # noqa: DTZ001 - what is counted from it has no time zone either
 
 TimeLike = int | float | Fraction | Decimal | str | datetime | SupportsFloat
 """A time as callers give it: a number (a float stands for its shortest decimal), text as in data (`5/2`, ISO-8601), or,
@@ -45,6 +46,9 @@ class TimeReader:
         # What a whole number is multiplied with, where that is all there is to do.
         whole = ticks.denominator == 1 and (timeline.is_integer or ticks.numerator % 2 == 0)
         self._scale = ticks.numerator if whole else 0
+        self._tick = Fraction(1) if timeline.is_integer else timeline.resolution
+        microseconds = (timeline.unit or 0) * 10**6
+        self._unit_length = microseconds.numerator if microseconds.denominator == 1 else 0
 
     @property
     def whole(self) -> tuple[int, int]:
@@ -64,7 +68,30 @@ class TimeReader:
             point = int(text) * self._scale
             if point <= LIMIT:
                 return point
-        return self.encode(self._finite(text.strip()))
+        usual = self._usual_point(text)
+        return self.encode(self._finite(text.strip())) if usual is None else usual
+
+    def _usual_point(self, text: str) -> int | None:
+        """The point of a time as it mostly is written, `2010-07-01T00:00:00.250Z` or `1.25`; None for any other."""
+        if text[4:5] == "-":
+            above, below = _microseconds(text) if self._unit_length else None, self._unit_length
+        else:
+            whole, _, decimals = text.partition(".")
+            digits = whole + decimals
+            is_decimal = whole and decimals and len(digits) <= 18 and digits.isascii() and digits.isdigit()
+            above, below = int(digits) if is_decimal else None, 10 ** len(decimals)
+        return None if above is None else self._point_of_ratio(above, below)
+
+    def _point_of_ratio(self, above: int, below: int) -> int | None:
+        """What `encode` gives for `above / below`; None where it gives none."""
+        rounding = self._timeline.rounding
+        if rounding is not None:
+            whole, rest = divmod(above, below)
+            goes_up = rest > 0 if rounding == "up" else rounding == "nearest" and 2 * rest >= below
+            above, below = whole + goes_up, 1
+        ticks, rest = divmod(above * self._tick.denominator, below * self._tick.numerator)
+        point = ticks if self._timeline.is_integer else 2 * ticks
+        return None if rest or not -LIMIT <= point <= LIMIT else point
 
     def read_whole(self, time: int) -> int:
         """The encoded point of a whole number of time units."""
@@ -220,6 +247,19 @@ def read_iso(text: str) -> Fraction:
         raise DataError(f"time `{shorten(text)}` is no day of the calendar") from None
     seconds = days * 86400 + int(hour) * 3600 + int(minute) * 60 + int(second) - _offset(offset, text)
     return seconds + Fraction(int(decimals), 10 ** len(decimals))
+
+
+def _microseconds(text: str) -> int | None:
+    """The microseconds since 1970 of `2010-07-01T00:00:00`, `2010-07-01 00:00:00.250Z` and the like; None for others."""
+    text = text.removesuffix("Z")
+    is_usual = len(text) == 19 or (len(text) in (23, 26) and text[19] == "." and text[20:].isdigit())
+    if not (is_usual and text[7] == "-" and text[10] in "T " and text[13] == text[16] == ":" and text[11:13] != "24"):
+        return None
+    try:
+        since = datetime.fromisoformat(text) - _MIDNIGHT
+    except ValueError:
+        return None
+    return (since.days * 86400 + since.seconds) * 10**6 + since.microseconds
 
 
 def _offset(text: str, time: str) -> int:

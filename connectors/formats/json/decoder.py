@@ -51,6 +51,7 @@ _ID = re.compile(rb',"id":\["[0-9A-Za-z]+",(?:0|[1-9][0-9]*)\]}\s*\Z')
 """The id of an answer as sinks write it, behind the fact."""
 
 _decode_text = msgspec.json.Decoder(str).decode
+_decode_texts = msgspec.json.Decoder(list[str]).decode
 _decode_number: Callable[[bytes], int | float] = msgspec.json.Decoder(int | float).decode
 
 
@@ -95,6 +96,7 @@ class JsonDecoder:
         self._heads: BoundedCache[bytes, tuple[str, Row]] = BoundedCache(self._read_head, key_length)
         self._points: BoundedCache[bytes, tuple[int, int]] = BoundedCache(self._read_point, key_length, MAX_TIMES)
         self._ranges: BoundedCache[bytes, tuple[int, int]] = BoundedCache(self._read_range, key_length, MAX_TIMES)
+        self._instants: BoundedCache[str, int] = BoundedCache(self._reader.read_point, key_length, MAX_TIMES)
         self._texts: BoundedCache[str, tuple[int, int]] = BoundedCache(self._reader.read, key_length, MAX_TIMES)
 
     def for_stream(self, name: str) -> JsonDecoder:
@@ -167,16 +169,19 @@ class JsonDecoder:
         return [(predicate, row, lo, hi) for (predicate, row), (lo, hi) in zip(atoms, times, strict=True)]
 
     def _read_points(self, tails: Sequence[bytes]) -> list[int] | None:
-        """The times in second halves such as `17}`; None unless all of them are plain whole numbers.
+        """The times in second halves such as `17}`; None unless all of them are plain whole numbers, or all are text.
 
-        Where all halves end with a brace, one number stands in each: there are as many numbers as halves, and a list with a
-        gap is not JSON.
+        Where all halves end with a brace, one time stands in each: there are as many times as halves, a list with a gap is
+        not JSON, and text that went over a joint would have a comma, which no time has.
         """
         joined = b"\n".join(tails)
         listed = joined.replace(b"}\n", b",")
         if len(joined) - len(listed) != len(tails) - 1 or listed[-1:] != b"}":
             return None
-        return self._whole.read(listed[:-1], len(tails))
+        if listed[:1] != b'"':
+            return self._whole.read(listed[:-1], len(tails))
+        texts = _decode_texts(b"[%b]" % listed[:-1])
+        return list(map(self._instants.__getitem__, texts)) if len(texts) == len(tails) else None
 
     def _decode_all(self, lines: Sequence[bytes]) -> list[Record] | None:
         """Lines of one form; None, or one of the errors of `_UNPROVEN`, where some may be none.
