@@ -127,6 +127,10 @@ class Since(PairingOperator):
                 raise NoRoomError(self._armed_ranges)
 
     def take_left(self, row: Row, lo: int, hi: int, out: list[Fact]) -> None:
+        known = self.left.rows.get(row)
+        if known is not None and lo == known[-1] + 1 and not self._standing[LEFT].since and not self._standing[RIGHT].since:
+            self._go_on(row, known, hi, out)
+            return
         rights = self.pairing.rights_of(row)
         before = self._runs_touching(row, lo, hi)
         self.left.extend([(row, lo, hi)])
@@ -141,6 +145,42 @@ class Since(PairingOperator):
         for right in rights:
             for met in self._met(right, reached):
                 self._hold((row, right), begin, run_hi, dilated(self.metric, *met), out)
+
+    def _go_on(self, row: Row, bounds: Bounds, hi: int, out: list[Fact]) -> None:
+        """`take_left` where the last run of a row goes on, and nothing stands."""
+        pairing, begin = self.pairing, bounds[-2]
+        reached = self.closure(begin, bounds[-1])[1] + 1
+        run_hi = self.closure(begin, hi)[1]
+        bounds[-1] = hi
+        self.left.grown += 1
+        runs = self.armed.get(row)
+        if runs and begin in runs:
+            self._fire(row, runs, begin, run_hi, out)
+        for right in tuple(pairing.right.get(pairing.key_of_left(row), ())):
+            ranges = self.right.rows.get(right)
+            if ranges and ranges[-1] >= reached:
+                for i in overlapping(ranges, reached, run_hi):
+                    held = dilated(self.metric, max(ranges[i], reached), min(ranges[i + 1], run_hi))
+                    self._hold((row, right), begin, run_hi, held, out)
+
+    def _fire(self, left: Row, runs: dict[int, dict[Row, Bounds]], begin: int, run_hi: int, out: list[Fact]) -> None:
+        """Send what is armed for a run up to its new end; the rest stays armed."""
+        armed, combine = runs[begin], self.pairing.combine
+        done: list[Row] = []
+        for right, bounds in armed.items():
+            if bounds[0] > run_hi:
+                continue
+            before, beyond = len(bounds), cut(bounds, run_hi)
+            row = combine(left, right)
+            out += [(row, bounds[i], bounds[i + 1]) for i in range(0, len(bounds), 2)]
+            armed[right] = beyond
+            self._armed_ranges -= (before - len(beyond)) >> 1
+            if not beyond:
+                done.append(right)
+        for right in done:
+            del armed[right]
+        if not armed:
+            del runs[begin]
 
     def _runs_touching(self, row: Row, lo: int, hi: int) -> list[Range]:
         """The runs stored that new coverage will become one with."""
