@@ -122,6 +122,7 @@ class Points(Emission):
         self._later: ByTime[Shown] = ByTime()
         self._ends: ByTime[Shown] = ByTime()
         self._holding = Showing()
+        self._passing: list[Shown] = []  # what held at the last point, where all that did held nowhere else
         self._standing: dict[tuple[str, Row], Shown] = {}
 
     def arrive(self, points: Sequence[int], watermark: int) -> list[Record]:
@@ -183,18 +184,27 @@ class Points(Emission):
         holding = self._holding
         for shown in self._ends.reached(point - 1):
             holding.remove(shown)
-        for shown in self._later.reached(point):
-            if shown[1] >= point:
-                holding.add(shown)
-                if shown[1] < POS:
-                    self._ends.add(shown[1], shown)
-        found = holding.at(point)
+        come = [shown for shown in self._later.reached(point) if shown[1] >= point]
+        is_passing = not holding.blocks and all(shown[1] == point for shown in come)
+        self._passing = sorted(come, key=_TEXT) if is_passing else []
+        if is_passing:
+            found = [(predicate, row, point, point) for _, _, predicate, row, _ in self._passing]
+        else:
+            self._hold(come)
+            found = holding.at(point)
         return (
             [record for record, _ in groupby(found)] if self.announced else found
         )  # what stands may have come as facts, too
 
+    def _hold(self, come: Iterable[Shown]) -> None:
+        """These hold from the point on that is told."""
+        for shown in come:
+            self._holding.add(shown)
+            if shown[1] < POS:
+                self._ends.add(shown[1], shown)
+
     def _kept(self) -> Iterator[Shown]:
-        return chain(self._later, self._holding)
+        return chain(self._later, self._holding, self._passing)
 
     def _records(self) -> Iterator[list[Any]]:
         """What is kept as plain data; what stands has no end."""
@@ -222,7 +232,7 @@ class Points(Emission):
         self._points = list(data["points"])
         self._seen = data["seen"]
         self._watermark = data["watermark"]
-        self._later, self._ends, self._holding, self._standing = ByTime(), ByTime(), Showing(), {}
+        self._later, self._ends, self._holding, self._passing, self._standing = ByTime(), ByTime(), Showing(), [], {}
         for predicate, row, lo, hi in data["records"]:
             if hi is None:
                 self._stand(predicate, tuple(row), lo)

@@ -67,3 +67,26 @@ def test_what_stands_and_a_fact_without_an_end_are_told_apart_after_a_restart() 
         points.arrive([4, 9], 9)
         assert points.receive("on", [], 5) == [("on", row, 4, 4)]
         assert points.receive("on", [], 9, Notices([], [(row, 3, 6)])) == [("on", row, 9, 9)]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 6), st.sampled_from([0, 0, 0, 2])), max_size=12), st.booleans()
+)
+def test_each_point_has_what_holds_at_it(drawn: list[tuple[str, int, int]], is_restarted: bool) -> None:
+    """Facts that hold at one time point alone, or on, are told in the order of their text; also after a restart between."""
+    holds: dict[str, set[int]] = {name: set() for name in "abc"}
+    told, points = [], Points(["on"])
+    for name, lo, length in sorted(drawn, key=lambda fact: fact[1]):
+        times = range(lo, lo + length + 1)
+        if holds[name].isdisjoint(times):
+            holds[name].update(times)
+            points.receive("on", [((name,), lo, lo + length)], lo - 1)
+    for time in range(10):
+        told += points.arrive([time], time)
+        told += points.receive("on", [], time)
+        least = sum(max(times, default=-1) >= time for times in holds.values())
+        assert points.entries().get("on", 0) >= least  # what held at the point that was told last is kept up to the next
+        if is_restarted:
+            before, points = points, Points(["on"])
+            points.restore(json.loads(json.dumps(before.snapshot())))
+    assert told == [("on", (name,), time, time) for time in range(10) for name in "abc" if time in holds[name]]
