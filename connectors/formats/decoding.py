@@ -12,7 +12,7 @@ from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.tree.numerals import shorten
 from tidelog.runtime.ports.interfaces import Batch, Rejected, Retraction
 
-FEW = 8
+FEW = 16
 """Fewer lines are read one by one: to prove something of all of them at once costs more."""
 NOT_RETRACTED = "a fact is taken back, which only `tidelog run --corrections` does"
 """Why a retraction is refused where facts are read that nobody takes back."""

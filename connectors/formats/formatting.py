@@ -83,16 +83,13 @@ class TimeFormatter:
         self._scale = ticks.numerator if ticks.denominator == 1 else 0
         self._tick = (self._unit or 0) * (1 if timeline.is_integer else timeline.resolution)
         """How many seconds a tick has, where times are written as ISO-8601."""
+        self.is_whole = timeline.is_integer and self._unit is None
+        """Whether each time is written as the whole number that encodes it."""
 
     @property
     def is_plain(self) -> bool:
         """Whether times are written as numbers: without `iso`."""
         return self._unit is None
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether each time is written as the whole number that encodes it."""
-        return self.is_plain and self._timeline.is_integer
 
     def is_point(self, lo: int, hi: int) -> bool:
         """Whether the range is one time, not an interval (a gap of a rational timeline is an interval)."""

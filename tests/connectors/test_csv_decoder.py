@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.connectors import CsvDecoder
+from tidelog.connectors.formats.decoding import FEW
 from tidelog.connectors.formats.values import read_argument
 from tidelog.plans.data.facts import PredicateSchema, Record, Schema
 from tidelog.plans.data.timeline import NEG, POS, Timeline
@@ -175,7 +176,9 @@ def test_a_batch_says_what_its_rows_say(
     predicate = PredicateSchema("p", len(fields), tuple(fields), tuple(TYPES[field] for field in fields))
     schema = Schema(MOMENTS, {"p": predicate} if known else {})
     row = st.tuples(*[ends for _ in times.split(",")], *[cells for _ in fields]).map(",".join)
-    rows = data.draw(st.lists(row | st.sampled_from(["", " "]) if data.draw(st.booleans()) else row, max_size=20))
+    rows = data.draw(
+        st.lists(row | st.sampled_from(["", " "]) if data.draw(st.booleans()) else row, min_size=FEW, max_size=FEW + 8)
+    )
     lines = [line.encode() for line in [",".join([times, *fields]), *rows]]
     whole, single = CsvDecoder(schema, "p.csv"), CsvDecoder(schema, "p.csv")
     batch = whole.decode(lines, 1)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.connectors import JsonDecoder, TextDecoder
-from tidelog.connectors.formats.decoding import NOT_RETRACTED, Admission
+from tidelog.connectors.formats.decoding import FEW, NOT_RETRACTED, Admission
 from tidelog.connectors.formats.json.exact import ExactJson
 from tidelog.plans.data.facts import PredicateSchema, Record, Schema
 from tidelog.plans.data.timeline import Timeline
@@ -170,21 +170,26 @@ def test_booleans_stay_on_the_fast_path(line: str, monkeypatch: pytest.MonkeyPat
         assert [type(row[1]) for row in rows] == [str, int, float, str]
 
 
-PLAIN = st.builds(
-    '{{"predicate":"{}",{}"args":[{}],{}}}'.format, st.sampled_from("pqr"), st.sampled_from(["", " "]), VALUES, TIMES
-)
+GOOD = st.sampled_from(["1", "2.5", '"x"', '"a:b"', "true", "-3", '"\\u00e9"'])
+GOOD_TIMES = st.sampled_from(['"time":1', '"time":17', '"time":"2"', '"time":1.0', '"interval":"[1,2]"'])
 FORMS = [
-    st.builds('{{"temp":{{"sensor":{},"time":{}}},{}}}'.format, VALUES, VALUES, TIMES),
-    st.builds('{{"temp":{{"time":{},"sensor":{}}},{}}}'.format, VALUES, VALUES, TIMES),
-    st.builds('{{{},"predicate":"p","args":[{}]}}'.format, TIMES, VALUES),
+    form
+    for values, times in ((VALUES, TIMES), (GOOD, GOOD_TIMES), (GOOD, st.integers(0, 99).map('"time":{}'.format)))
+    for form in (
+        st.builds('{{"temp":{{"sensor":{},"time":{}}},{}}}'.format, values, values, times),
+        st.builds('{{"temp":{{"time":{},"sensor":{}}},{}}}'.format, values, values, times),
+        st.builds('{{{},"predicate":"p","args":[{}]}}'.format, times, values),
+        st.builds(
+            '{{"predicate":"{}",{}"args":[{}],{}}}'.format, st.sampled_from("ppr"), st.sampled_from(["", " "]), values, times
+        ),
+    )
+]
+FORMS += [
     st.builds('{{"predicate":"p","args":["s{}"],"time":{}}}'.format, st.integers(0, 3), st.integers(-1, 1 << 61)),
-    st.builds(
-        '{{"predicate":"p","args":[{}],"time":{}.{}}}'.format, VALUES, st.integers(0, 9), st.sampled_from(["0", "50"])
-    ),
+    st.builds('{{"predicate":"p","args":[{}],"time":{}.{}}}'.format, GOOD, st.integers(0, 9), st.sampled_from(["0", "50"])),
     st.builds(
         '{{"predicate":"p","args":["{}:00"],"time":"2010-07-01T00:0{}Z"}}'.format, st.integers(0, 9), st.integers(0, 9)
     ),
-    PLAIN,
 ]
 BROKEN = st.sampled_from(
     [
@@ -220,7 +225,9 @@ BROKEN = st.sampled_from(
     "timeline", [Timeline("integer", unit=Fraction(60)), Timeline("rational", resolution=Fraction(1, 4))]
 )
 @pytest.mark.parametrize("pause", [0, 1_000_000])
-@given(st.one_of([st.lists(form, min_size=1, max_size=20) for form in FORMS]), st.lists(BROKEN, max_size=3), st.randoms())
+@given(
+    st.one_of([st.lists(form, min_size=FEW, max_size=FEW + 8) for form in FORMS]), st.lists(BROKEN, max_size=3), st.randoms()
+)
 def test_a_batch_says_what_its_lines_say(
     timeline: Timeline, pause: int, lines: list[str], broken: list[str], chance: random.Random
 ) -> None:

@@ -116,7 +116,7 @@ class CsvDecoder:
             values[place] = [_BOOLEANS.get(cell.lower(), cell) for cell in cells[place]]
         given = list(zip(*values, strict=True)) if values else [()] * len(table[0])
         rows = list(map(self._make, given)) if self._make is not None else [None] * len(given)
-        return [self._row([column[i] for column in cells], columns) if row is None else row for i, row in enumerate(rows)]
+        return [self._row([column[i] for column in table], columns) if row is None else row for i, row in enumerate(rows)]
 
     def _ranges_of(self, table: list[tuple[str, ...]], columns: Columns) -> tuple[Sequence[int], Sequence[int]]:
         """The begins and the ends; DataError where one has to be looked at by itself."""
@@ -143,25 +143,21 @@ class CsvDecoder:
             self.header = line
             collector.skip()
         else:
-            self._decode_row(line, self._columns, collector)
-
-    def _decode_row(self, line: bytes, columns: Columns, collector: Collector) -> None:
-        try:
-            collector.records.append(self._read_row(line, columns))
-        except DataError as error:
-            collector.reject(error.reason, line)
+            try:
+                collector.records.append(self._read_row(line, self._columns))
+            except DataError as error:
+                collector.reject(error.reason, line)
 
     def _read_row(self, line: bytes, columns: Columns) -> Record:
         cells = split_row(line)
         if len(cells) != columns.count:
             raise DataError(f"expected {columns.count} columns, got {len(cells)}")
-        row = self._row([cells[column] for column, _ in columns.arguments], columns)
-        return self._predicate, row, *self._range(cells, columns)
+        return self._predicate, self._row(cells, columns), *self._range(cells, columns)
 
-    def _row(self, cells: list[str], columns: Columns) -> Row:
-        """The row of these arguments, as they are written."""
+    def _row(self, cells: Sequence[str], columns: Columns) -> Row:
+        """The arguments among these cells."""
         read = self._values
-        values = tuple([cell if text else read[cell] for cell, (_, text) in zip(cells, columns.arguments, strict=True)])
+        values = tuple([cells[column] if text else read[cells[column]] for column, text in columns.arguments])
         if self._booleans:
             values = self._with_booleans(values)
         return self._admission.canonical_row(self._predicate, values)

@@ -115,8 +115,7 @@ class JsonDecoder:
 
     def _decode_new(self, lines: Sequence[bytes], collector: Collector) -> None:
         """Lines that hardly ever repeat anything."""
-        collector.records += _at_once(self._decode_all, lines)
-        if collector.records:
+        if len(lines) >= FEW and self._take(self._decode_all, lines, collector):
             return
         append, read = collector.records.append, self._read_line
         for line in lines:
@@ -128,8 +127,7 @@ class JsonDecoder:
     def _decode_known(self, lines: Sequence[bytes], collector: Collector) -> None:
         """Lines whose halves are known; those that are not are remembered."""
         missed, others = self._heads.missed, 0
-        collector.records += _at_once(self._cut, lines)
-        if not collector.records:
+        if len(lines) < FEW or not self._take(self._cut, lines, collector):
             others = self._cut_each(lines, collector)
         if 2 * (self._heads.missed - missed + others) > len(lines):
             self._pause = _PAUSE
@@ -156,6 +154,17 @@ class JsonDecoder:
         return others
 
     # --- a batch at once ------------------------------------------------------------------------------------------------
+
+    def _take(
+        self, read: Callable[[Sequence[bytes]], list[Record] | None], lines: Sequence[bytes], collector: Collector
+    ) -> bool:
+        """Whether lines could be read at once, and were."""
+        try:
+            records = read(lines)
+        except _UNPROVEN:
+            return False
+        collector.records += records or ()
+        return records is not None
 
     def _cut(self, lines: Sequence[bytes]) -> list[Record] | None:
         """Lines of two halves each; one of the errors of `_UNPROVEN`, where some may be none."""
@@ -329,16 +338,6 @@ class JsonDecoder:
     def _read_range(self, tail: bytes) -> tuple[int, int]:
         """The interval in a second half, such as `"[1,2)"}`."""
         return self._reader.read_interval(_decode_text(_member(tail)))
-
-
-def _at_once(read: Callable[[Sequence[bytes]], list[Record] | None], lines: Sequence[bytes]) -> list[Record]:
-    """What lines say, where they can be read at once, and are not too few; otherwise nothing."""
-    if len(lines) < FEW:
-        return []
-    try:
-        return read(lines) or []
-    except _UNPROVEN:
-        return []
 
 
 def _without_id(line: bytes) -> bytes:

@@ -51,6 +51,7 @@ class JsonEncoder(FactLines):
 
     def __init__(self, schema: Schema, *, iso: bool = False) -> None:
         self._times = TimeFormatter(schema.timeline, iso)
+        self._is_whole = self._times.is_whole
         self._ranges: BoundedCache[tuple[int, int], tuple[_Time | UnsetType, str | UnsetType]]
         self._ranges = BoundedCache(self._range, _small, MAX_TIMES)
         self._ends: BoundedCache[tuple[int, int], tuple[_Time | None, _Time | UnsetType]]
@@ -58,7 +59,7 @@ class JsonEncoder(FactLines):
         super().__init__(HypotheticalEncoder(schema, self._times) if schema.questions else None, asks=bool(schema.questions))
 
     def _facts(self, facts: Sequence[Record]) -> bytes:
-        is_whole, ranges = self._times.is_whole, self._ranges
+        is_whole, ranges = self._is_whole, self._ranges
         return _encode_lines(
             [
                 _Fact(predicate, row, lo) if is_whole and lo == hi else _Fact(predicate, row, *ranges[lo, hi])
