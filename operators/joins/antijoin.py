@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
@@ -88,9 +89,13 @@ class AntiJoin(Operator):
                 self._announce(fact, None, out)
                 continue
             bounds = rows.get(key_of(row))
-            if not bounds or bounds[-1] < lo or bounds[0] > hi:
+            if not bounds or bounds[-1] < lo:
                 out.append(fact)
-            elif bounds[0] > lo or bounds[1] < hi:
+                continue
+            at = bisect_left(bounds, lo) & ~1  # the first range that ends at or after its begin
+            if bounds[at] > hi:
+                out.append(fact)
+            elif bounds[at] > lo or bounds[at + 1] < hi:
                 self._subtract(row, lo, hi, out)
         if len(out) > self.room.rows:
             raise NoRoomError(len(out))
