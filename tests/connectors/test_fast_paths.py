@@ -202,7 +202,7 @@ BROKEN = st.sampled_from(
         '{"predicate":"p","args":[1],"time":',
         '{"predicate":"p","args":[1],"time":}',
         '{"predicate":"p","args":[1],"time":1,2}',
-        '{"predicate":"p","args":[1],"time":1',
+        '{"predicate":"p","args":[1],"time":17',
         '{"predicate":"p","args":[1],"time":1}}',
         '{"predicate":"p","args":[1],"time":1} ',
         '{"predicate":"p","args":[1],"time":1,"time":2}',
@@ -248,3 +248,30 @@ def test_a_batch_says_what_its_lines_say(
         assert repr(found) == repr({place: record for place, record in records.items() if place not in taken_back})
         refused = {rejected.place: rejected.reason for rejected in batch.rejected}
         assert refused == reasons | dict.fromkeys(taken_back, NOT_RETRACTED)
+
+
+FACT = '{"predicate":"p","args":[1],"time":17}'
+
+
+@pytest.mark.parametrize("pause", [0, 1_000_000])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        (FACT[:-1],),
+        (FACT[:-1], FACT.replace("17", ",17")),
+        (FACT.replace("17", "17,18"), FACT.replace("17", "")),
+        (FACT + FACT, FACT[:22], FACT[22:]),
+        (FACT + FACT, ""),
+        (FACT.replace("17}", '"17}'), FACT.replace("17}", '17"}')),
+        (FACT.replace(',"time":17', ""), FACT.replace("}", ',"time":17}')),
+    ],
+)
+def test_lines_that_would_be_facts_together_are_none(pause: int, broken: tuple[str, ...]) -> None:
+    """Where lines are read at once, what one lacks is not made up for by what the next has too much."""
+    lines = [FACT] * FEW + list(broken)
+    decoder = JsonDecoder(SCHEMA, "data")
+    decoder._pause = pause
+    batch = decoder.decode([line.encode() for line in lines], 1)
+    assert batch.records == [("p", (1,), 17, 17)] * FEW
+    told = [(f"data:{i}", exactly(line.encode())) for i, line in enumerate(lines, 1) if i > FEW and line]
+    assert [(rejected.place, rejected.reason) for rejected in batch.rejected] == told
