@@ -61,8 +61,9 @@ class Growing:
                     new += self._tell(list(pieces.standing))
             if new:
                 new += self._tell(list(islice(pieces.standing, len(new))))
-        if moved and self._known is not None:
-            untold = next(iter(pieces.standing.values()))[1] if pieces.standing else POS
+        if self._known is not None and (promised >= POS or self._known.grown > max(LIMITS.round, len(pieces.standing))):
+            # all are looked at, once as many are new: what begins later has been told of further than what it stands before
+            untold = min([told for _, told in pieces.standing.values()], default=POS)
             self._known.forget(min(promised, untold))
         return new
 

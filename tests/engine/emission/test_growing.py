@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sys
 
 import anyio
@@ -13,7 +14,7 @@ from limits import limits
 
 from engine.running import BACKENDS, engine_answers, run
 from engine.test_session_equals_oracle import answers_of, compiled, show, until
-from oracle.agreement import differences, records_of
+from oracle.agreement import differences, records_of, runs_of
 from oracle.programs import NON_RECURSIVE, programs, streams
 from tidelog import Engine, MemorySink, MemorySource, PushSource, Session, compile
 from tidelog.operators.stores.notices import Notices
@@ -21,6 +22,7 @@ from tidelog.plans.data.facts import Fact
 from tidelog.plans.plan.plan import Feed
 from tidelog.runtime.emission.growing import Growing
 
+LATCH = "timeline integer. s(X) :- not off(X) since on(X)."
 MANY = "timeline integer. input p(x). input n(x). m(X) :- p(X), not n(X)."
 
 
@@ -151,6 +153,26 @@ def test_rows_that_begin_to_stand_together_cost_what_they_are() -> None:
         return counted[0]
 
     assert calls(400) <= 10 * max(calls(50), 20)
+
+
+@pytest.mark.parametrize("settings", [{}, {"prompt": 1, "round": 0}, {"prompt": 0, "round": 0}])
+@pytest.mark.parametrize("seed", range(8, 12))
+def test_many_rows_over_a_long_stream_are_told_once(settings: dict[str, int], seed: int) -> None:
+    """A row that begins later has been told of further than rows before it: what these were told ahead is not forgotten."""
+    chance = random.Random(seed)
+    names = [f"k{i}" for i in range(chance.choice([17, 40, 200]))]
+    time, records = 0, []
+    for _ in range(4000):
+        time += chance.choice([0, 0, 0, 1])
+        records.append((chance.choice(["on"] * 6 + ["off"]), (chance.choice(names),), time, time))
+    with limits(**settings):
+        one_by_one, at_once = Session(compile(LATCH)), Session(compile(LATCH), emit="final")
+        for record in records:
+            one_by_one.push_records([record])
+        at_once.push_records(records)
+        for session in (one_by_one, at_once):
+            session.finish()
+        assert runs_of(one_by_one.pull_records()) == runs_of(at_once.pull_records())
 
 
 def test_what_is_told_once_is_not_kept() -> None:
