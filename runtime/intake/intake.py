@@ -183,7 +183,7 @@ class Intake:
         state.taken = track.last = state.taken + 1
         track.accepted += 1
         track.moment, track.heard = moment, True
-        if len(marks.sources) > 1:
+        if len(marks.sources) > 1 or marks.holds:
             state.run_ahead(1)
         self.accepted += 1
         if lo < self._earliest:  # noqa: PLR1730
@@ -218,9 +218,9 @@ class Intake:
                 if lo <= limit or lo - limit > leap or lo > ceiling:
                     return None
                 begins.add(lo)
-                last, promise = lo, lo - (lo & gap) - behind
-                if promise > limit:
-                    limit = promised = promise
+                last = lo
+                if lo > limit + behind:
+                    limit = promised = lo - (lo & gap) - behind
             if predicate != name:
                 if predicate in facts:
                     own = facts[predicate]

@@ -67,14 +67,13 @@ class Watermarks:
         elif not self.sources:
             self.reach(POS)
 
-    def advance_one(self, state: SourceState, track: Track, promise: int) -> int:
-        """The same where a source that is not divided promises more than all did; returns the watermark."""
+    def advance_one(self, state: SourceState, track: Track, promise: int) -> None:
+        """The same where a source that is not divided promises more than all did."""
         track.promised = promise
         if len(self.sources) > 1 or self.holds:
             self.advance(state)
         else:  # nobody else counts
             state.promised = self.watermark = promise
-        return self.watermark
 
     def pass_time(self, tick: Tick) -> None:
         """The machine's clock has gone on."""
