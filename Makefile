@@ -18,17 +18,20 @@ help: ## print the targets
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # `test` says within minutes whether it works; `test-all` draws more programs, and kills what it can kill (REST=1: only what
-# `test` leaves out). The tests of Spark wait a lot: they run beside the others, and what they said is shown behind it.
+# `test` leaves out), of which many wait for brokers and outages. The tests of Spark wait a lot, too: they run beside the
+# others, and what they said is shown behind it.
 test: ## the tests that say within minutes whether it works
 test-all: ## all tests; REST=1: only what `test` leaves out
 test: export HYPOTHESIS_PROFILE ?= quick
 test: chosen = -m 'not long'
 test-all: chosen = $(if $(REST),-m 'long or hypothesis')
+test: workers = 2
+test-all: workers = 3
 test-all: playground chromium
 test test-all: $(VENV)/test.stamp
 	@mkdir -p build
 	@$(BIN)/python -m pytest $(chosen) tests/spark > build/spark-tests.txt 2>&1 & spark=$$!; \
-	$(BIN)/python -m pytest $(chosen) -n 2 --dist worksteal --ignore=tests/spark; code=$$?; \
+	$(BIN)/python -m pytest $(chosen) -n $(workers) --dist worksteal --ignore=tests/spark; code=$$?; \
 	wait $$spark || code=1; cat build/spark-tests.txt; exit $$code
 
 # The share of lines that `test` reaches, without the tests of Spark and those that start the command line in a process of its own.

@@ -168,8 +168,8 @@ class Since(PairingOperator):
         armed, combine = runs[begin], self.pairing.combine
         done: list[Row] = []
         for right, bounds in armed.items():
-            if bounds[0] > run_hi:
-                continue
+            if bounds and bounds[0] > run_hi:
+                continue  # none is left where a row that stood has ended
             before, beyond = len(bounds), cut(bounds, run_hi)
             row = combine(left, right)
             out += [(row, bounds[i], bounds[i + 1]) for i in range(0, len(bounds), 2)]

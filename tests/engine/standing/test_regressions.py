@@ -17,6 +17,12 @@ from tidelog.runtime.ports.interfaces import EmitMode
 WAYS: tuple[EmitMode, ...] = ("intervals", "final", "changes")
 
 CASES = {
+    "a left row of since that goes on after all that was armed for it has ended": (
+        "timeline integer. m(X) :- diamondminus[0,6] q(X), not p(X). "
+        "s(Y) :- diamondminus[0,9] q(Y) since[1,3] m(Y). output s.",
+        ["q(a)@0", "p(a)@2", "p(a)@3", "q(a)@4"],
+        ["s(a)@[1,13]"],
+    ),
     "a fact that waits in a join whose other port is known less far": (
         "timeline integer. input on(x). input off(x). input a(x). s(X) :- not off(X) since on(X). "
         "o(X) :- s(X), diamondminus[3,3] a(X). output o.",
