@@ -19,7 +19,8 @@ from tidelog.plans.tree.syntax import Interval, Time
 
 EPOCH = date(1970, 1, 1).toordinal()
 """The day that ISO-8601 times are counted from."""
-_MIDNIGHT = datetime(1970, 1, 1)  # noqa: DTZ001 - what is counted from it has no time zone either
+_MIDNIGHT = datetime.fromisoformat("1970-01-01")
+"""The same as a `datetime` without a time zone."""
 
 TimeLike = int | float | Fraction | Decimal | str | datetime | SupportsFloat
 """A time as callers give it: a number (a float stands for its shortest decimal), text as in data (`5/2`, ISO-8601), or,

@@ -62,7 +62,8 @@ class Growing:
             if new:
                 new += self._tell(list(islice(pieces.standing, len(new))))
         if self._known is not None and (promised >= POS or self._known.grown > max(LIMITS.round, len(pieces.standing))):
-            # all are looked at, once as many are new: what begins later has been told of further than what it stands before
+            # A row that begins later counts as told up to its begin, so the first row in turn is not always told least far.
+            # All rows are compared, but only once as many ranges are new: so it costs each new range one look.
             untold = min([told for _, told in pieces.standing.values()], default=POS)
             self._known.forget(min(promised, untold))
         return new

@@ -52,7 +52,7 @@ class ApartDirectory(CrashingDirectory):
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
-        self._reading, self.file.reading = self.file.reading, self._apart  # type: ignore[method-assign]
+        self._reading, self.file.reading = self.file.reading, self._apart  # type: ignore[method-assign] # all reads go through it
 
     @contextmanager
     def _apart(self) -> Iterator[None]:
