@@ -1,0 +1,153 @@
+"""All keys on one axis: the times of one key behind those of the other, so that sorted numbers do the work.
+
+Ranges here are half-open, `begin` to `end`: they touch where one ends as the next begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidelog.operators.columns.arrays import Array, np, radix_order, ranges
+from tidelog.plans.data.timeline import NEG, POS
+
+_ROOM = 1 << 62
+
+
+@dataclass(slots=True, eq=False)
+class Runs:
+    """Maximal runs in order on an axis, and the place of a row that each of them is of."""
+
+    begins: Array
+    ends: Array
+    places: Array
+
+
+class Axis:
+    """Where the times of keys below `size` lie; made for all ranges `lo … hi` that are to be laid on it.
+
+    Where the keys' times do not fit into 62 bits one behind another, only those times have a place that a range begins or
+    ends at.
+    """
+
+    __slots__ = ("_first", "_known", "_last", "_span")
+
+    def __init__(self, size: int, lo: Sequence[Array], hi: Sequence[Array]) -> None:
+        bounds = [_finite(times, NEG) for times in lo if len(times)] + [_finite(times, POS) for times in hi if len(times)]
+        firsts = [first for first, _ in bounds if first is not None]
+        lasts = [last for _, last in bounds if last is not None]
+        self._first = min(firsts, default=0) - 1  # NEG
+        self._last = max(lasts, default=0) + 2  # behind POS
+        self._span = self._last - self._first + 1
+        self._known: Array | None = None
+        if size * self._span >= _ROOM:
+            self._known = np.unique(np.concatenate([*lo, *(times + 1 for times in hi)]))
+            self._span = len(self._known)
+
+    def begins(self, keys: Array, lo: Array) -> Array:
+        """The places at which ranges begin."""
+        if self._known is not None:
+            return keys * self._span + np.searchsorted(self._known, lo)
+        return keys * self._span + (np.maximum(lo, self._first) - self._first)
+
+    def ends(self, keys: Array, hi: Array) -> Array:
+        """The places behind the ranges."""
+        if self._known is not None:
+            return keys * self._span + np.searchsorted(self._known, hi + 1)
+        return keys * self._span + (np.minimum(hi + 1, self._last) - self._first)
+
+    def times(self, keys: Array, begins: Array, ends: Array) -> tuple[Array, Array]:
+        """The closed ranges of time of ranges on the axis."""
+        lo, hi = begins - keys * self._span, ends - keys * self._span
+        if self._known is not None:
+            return self._known[lo], self._known[hi] - 1
+        lo, hi = lo + self._first, hi + (self._first - 1)
+        lo[lo == self._first] = NEG
+        hi[hi == self._last - 1] = POS
+        return lo, hi
+
+    def keys(self, places: Array) -> Array:
+        """The keys in whose times places lie."""
+        return places // self._span
+
+    def runs(self, keys: Array, lo: Array, hi: Array) -> Runs:
+        """The maximal runs of ranges with keys."""
+        begins, ends = self.begins(keys, lo), self.ends(keys, hi)
+        order = in_order(keys, begins, lo)
+        if order is None:
+            return united(begins, ends, None)
+        return united(begins[order], ends[order], order)
+
+
+def in_order(keys: Array, begins: Array, lo: Array) -> Array | None:
+    """The order of the places at which ranges begin; None where they are in order."""
+    if not len(begins) or (begins[1:] >= begins[:-1]).all():
+        return None
+    if (lo[1:] >= lo[:-1]).all():
+        return radix_order(keys, int(keys.max()) + 1)
+    return np.argsort(begins, kind="stable")
+
+
+def united(begins: Array, ends: Array, places: Array | None) -> Runs:
+    """The maximal runs of ranges in the order of their begins."""
+    if not len(begins):
+        return Runs(begins, ends, np.empty(0, np.int64))
+    reached = np.maximum.accumulate(ends)
+    is_first = np.empty(len(begins), np.bool_)
+    is_first[0] = True
+    np.greater(begins[1:], reached[:-1], out=is_first[1:])
+    first = np.flatnonzero(is_first)
+    last = np.append(first[1:], len(begins)) - 1
+    return Runs(begins[first], reached[last], first if places is None else places[first])
+
+
+def without(begins: Array, ends: Array, runs_begin: Array, runs_end: Array) -> tuple[Array, Array, Array]:
+    """What of ranges lies outside of maximal runs (in order): begins, ends, and which range each piece is of."""
+    first = np.searchsorted(runs_end, begins, "right")
+    count = np.searchsorted(runs_begin, ends, "left") - first
+    np.maximum(count, 0, out=count)
+    owner = np.repeat(np.arange(len(begins)), count + 1)
+    number = ranges(np.zeros(len(begins), np.int64), count + 1)
+    at = first[owner] + number
+    if not len(runs_begin):
+        return begins, ends, owner
+    lo = np.where(number == 0, begins[owner], runs_end[np.maximum(at - 1, 0)])
+    hi = np.where(number == count[owner], ends[owner], runs_begin[np.minimum(at, len(runs_begin) - 1)])
+    there = lo < hi
+    return lo[there], hi[there], owner[there]
+
+
+def meetings(begins: Array, ends: Array, other_begins: Array, other_ends: Array) -> tuple[Array, Array]:
+    """The pairs of ranges on either side that share a place, each once, by their numbers.
+
+    Of two that meet, one begins within the other: the others that begin in each range are found, and then the ranges that
+    begin behind the begin of each other one.
+    """
+    order, other_order = _sorted(begins), _sorted(other_begins)
+    mine = begins if order is None else begins[order]
+    others = other_begins if other_order is None else other_begins[other_order]
+    first = np.searchsorted(others, begins, "left")
+    count = np.searchsorted(others, ends, "left") - first
+    left, right = np.repeat(np.arange(len(begins)), count), ranges(first, count)
+    if other_order is not None:
+        right = other_order[right]
+    first = np.searchsorted(mine, other_begins, "right")
+    count = np.searchsorted(mine, other_ends, "left") - first
+    np.maximum(count, 0, out=count)
+    more, against = ranges(first, count), np.repeat(np.arange(len(other_begins)), count)
+    if order is not None:
+        more = order[more]
+    return np.concatenate([left, more]), np.concatenate([right, against])
+
+
+def _sorted(begins: Array) -> Array | None:
+    return None if not len(begins) or (begins[1:] >= begins[:-1]).all() else np.argsort(begins, kind="stable")
+
+
+def _finite(times: Array, endless: int) -> tuple[int | None, int | None]:
+    """The least and the greatest of times that are finite."""
+    least, most = int(times.min()), int(times.max())
+    if endless not in (least, most):
+        return least, most
+    found = times[times != endless]
+    return (int(found.min()), int(found.max())) if len(found) else (None, None)

@@ -1,0 +1,107 @@
+"""The shape of all kernels: coverage of stretches of history in, the coverage that follows for sure out.
+
+History comes in stretches. With each, a kernel gets what is new on its ports, and how far each port is known by then: its
+frontier. It gives all coverage at times behind its own frontier before and up to its new one, so each time is told in one
+stretch. What later stretches may need of its input it keeps, whatever it is: `kept`. At the end all frontiers are `POS`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from tidelog.operators.columns.batch import Batch, empty, joined
+from tidelog.operators.columns.pool import Pool
+from tidelog.operators.operator import shift
+from tidelog.plans.data.timeline import NEG, POS
+
+
+class Kernel(ABC):
+    """What a step computes, stretch by stretch. `widths` are the arguments of each port, `width` those of its output.
+
+    `failed` counts the rows for which arithmetic had no result.
+    """
+
+    def __init__(self, widths: Sequence[int], width: int, pool: Pool) -> None:
+        self.widths = tuple(widths)
+        self.width = width
+        self.pool = pool
+        self.frontier = NEG
+        self.failed = 0
+
+    @abstractmethod
+    def advance(self, fresh: Sequence[Batch], frontiers: Sequence[int], frontier: int) -> Batch:
+        """Take what is new on each port; returns what holds behind the last frontier and up to this one."""
+
+    @abstractmethod
+    def kept(self) -> int:
+        """How many rows are kept for later."""
+
+
+class Pointwise(Kernel):
+    """A kernel whose output is the union of what each fact of its ports gives by itself.
+
+    Kept is what has been found beyond the frontier.
+    """
+
+    def __init__(self, widths: Sequence[int], width: int, pool: Pool) -> None:
+        super().__init__(widths, width, pool)
+        self._beyond = empty(width)
+
+    @abstractmethod
+    def give(self, port: int, batch: Batch) -> Batch:
+        """What follows from some coverage of a port."""
+
+    def advance(self, fresh: Sequence[Batch], frontiers: Sequence[int], frontier: int) -> Batch:
+        given = [self.give(port, batch) for port, batch in enumerate(fresh) if len(batch)]
+        found = joined([self._beyond, *given], self.width, self.pool)
+        out = found.clipped(self.frontier + 1, frontier)
+        beyond = found.clipped(frontier + 1, POS) if frontier < POS else empty(self.width)
+        self._beyond = beyond.tidied(self.pool)
+        self.frontier = frontier
+        return out
+
+    def kept(self) -> int:
+        return len(self._beyond)
+
+
+class Windowed(Kernel):
+    """A kernel that computes its output from all that may matter of its ports, and forgets what no longer does.
+
+    `reach[port]` is how far behind its own frontier a kernel still looks at a port.
+    """
+
+    def __init__(self, widths: Sequence[int], width: int, pool: Pool, reach: Sequence[int]) -> None:
+        super().__init__(widths, width, pool)
+        self._reach = tuple(reach)
+        self._held = [empty(each) for each in widths]
+
+    @abstractmethod
+    def compute(self, held: Sequence[Batch], frontier: int) -> Batch:
+        """What holds, up to a frontier at least; what lies before the last one, or behind this, is left out by others."""
+
+    def prepared(self, port: int, batch: Batch) -> Batch:
+        """What is kept of what comes on a port."""
+        return batch
+
+    def left(self, held: Sequence[Batch], frontier: int) -> list[Batch]:
+        """What is kept of each port behind a frontier."""
+        first = [shift(frontier, -reach) for reach in self._reach]
+        return [batch.take(batch.hi > least) if len(batch) else batch for batch, least in zip(held, first, strict=True)]
+
+    def advance(self, fresh: Sequence[Batch], frontiers: Sequence[int], frontier: int) -> Batch:
+        held = [
+            joined([old, self.prepared(port, new) if len(new) else new], old.width, self.pool)
+            for port, (old, new) in enumerate(zip(self._held, fresh, strict=True))
+        ]
+        self.settle(held)
+        out = self.compute(held, frontier).clipped(self.frontier + 1, frontier)
+        self.frontier = frontier
+        self._held = [empty(each.width) for each in held] if frontier >= POS else self.left(held, frontier)
+        return out
+
+    def settle(self, held: list[Batch]) -> None:
+        """Put what is held into the form in which it is computed with and kept."""
+
+    def kept(self) -> int:
+        return sum(map(len, self._held))

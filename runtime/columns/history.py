@@ -1,0 +1,167 @@
+"""A plan over columns: what is new of each input goes in stretch by stretch, and what follows for sure comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from tidelog.operators.columns.batch import Batch, batch_of, empty, joined
+from tidelog.operators.columns.kernel import Kernel
+from tidelog.operators.columns.pool import Pool
+from tidelog.operators.operator import shift
+from tidelog.plans.data.facts import Fact
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import ConnectorError
+from tidelog.plans.plan.plan import AntiJoinShape, Feed, JoinShape, Plan, Step, UnionShape
+from tidelog.runtime.columns.deploy import build_kernel, width_of
+from tidelog.runtime.columns.rounds import Rounds
+
+Coverage = dict[str, Batch]
+"""What holds, by predicate."""
+
+
+class ColumnRun:
+    """Deploys a plan over columns. ConnectorError, that names it, where something of the plan cannot run so.
+
+    Each stretch brings what is new of each input, and the watermark behind it: nothing at or before it comes later. What
+    comes back holds behind the last frontier of each output, and up to the one that follows from the watermark.
+    """
+
+    def __init__(self, plan: Plan, pool: Pool | None = None, start: int | None = None) -> None:
+        refusal = refused(plan)
+        if refusal is not None:
+            raise ConnectorError(refusal)
+        self.plan = plan
+        self.pool = pool or Pool()
+        self.watermark = NEG
+        self._steps = {step.id: step for step in plan.steps}
+        self._widths = _widths(plan)
+        self._loops = {
+            number: Rounds(loop, self._steps, {name: self._widths["step", name] for name in loop.members}, self.pool)
+            for number, loop in enumerate(plan.loops)
+        }
+        self.kernels: dict[str, Kernel] = {
+            step.id: build_kernel(step, self._ports(step), plan.timeline, self.pool)
+            for step in plan.steps
+            if step.loop is None
+        }
+        self._facts: Coverage | None = self._program_facts()
+        self._given, self._earliest, self._start_told = start, POS, False
+
+    def _ports(self, step: Step) -> list[int]:
+        return [self._widths[feed.kind, feed.name] for feed in step.inputs]
+
+    def _program_facts(self) -> Coverage:
+        found: dict[str, list[Fact]] = {}
+        for predicate, row, lo, hi in self.plan.facts:
+            found.setdefault(predicate, []).append((row, lo, hi))
+        return {name: batch_of(facts, len(facts[0][0]), self.pool) for name, facts in found.items()}
+
+    def advance(self, fresh: Mapping[str, Batch], watermark: int) -> Coverage:
+        """Take a stretch; returns what its outputs, and its constraints by the names of their steps, say for sure."""
+        start = self._find_start(fresh, watermark)
+        facts, self._facts = self._facts or {}, None
+        said: Coverage = {}
+        self.watermark = watermark
+
+        def port(feed: Feed, width: int) -> Batch:
+            match feed.kind:
+                case "step":
+                    return said[feed.name]
+                case "stream":
+                    return fresh.get(feed.name) or empty(width)
+                case "facts":
+                    return facts.get(feed.name) or empty(width)
+                case "start":
+                    return start
+                case _:
+                    return empty(width)
+
+        for step in self.plan.steps:
+            if step.id in said:
+                continue
+            if step.loop is not None:
+                said.update(self._go_round(step.loop, port))
+                continue
+            fresh_here = [port(feed, width) for feed, width in zip(step.inputs, self._ports(step), strict=True)]
+            frontiers = [self._frontier(feed) for feed in step.inputs]
+            said[step.id] = self.kernels[step.id].advance(fresh_here, frontiers, self._reached(step.id))
+        told = {name: said[step] for name, step in self.plan.outputs.items()}
+        return told | {step: said[step] for step in self.plan.constraints}
+
+    def _go_round(self, number: int, port: partial[Batch]) -> Coverage:
+        loop = self.plan.loops[number]
+        fresh = {}
+        for name, place in loop.entries:
+            step = self._steps[name]
+            fresh[name, place] = port(step.inputs[place], self._ports(step)[place])
+        return self._loops[number].advance(fresh, min(self._reached(name) for name in loop.members))
+
+    def _find_start(self, fresh: Mapping[str, Batch], watermark: int) -> Batch:
+        """The stream's start, where it has just become known."""
+        self._earliest = min([self._earliest, *(int(batch.lo.min()) for batch in fresh.values() if len(batch))])
+        start = self._given
+        if start is None and self._earliest <= min(watermark, POS - 1) + 1 and self._earliest < POS:
+            start = self._earliest
+        if self._start_told or start is None:
+            return empty(0)
+        self._start_told = True
+        return batch_of([((), start, start)], 0, self.pool)
+
+    def _frontier(self, feed: Feed) -> int:
+        """How far a port is known."""
+        match feed.kind:
+            case "step":
+                return self._reached(feed.name)
+            case "start":
+                return POS if self._start_told else self.watermark
+            case "facts":
+                return POS
+            case _:
+                return self.watermark
+
+    def _reached(self, step: str) -> int:
+        return shift(self.watermark, self.plan.leads[step])
+
+    def kept(self) -> int:
+        """How many rows are kept for later stretches."""
+        return sum(kernel.kept() for kernel in self.kernels.values())
+
+
+def refused(plan: Plan) -> str | None:
+    """Why a plan cannot run over columns; None where it can."""
+    for step in plan.steps:
+        if any(feed.kind == "arrivals" for feed in step.inputs):
+            return f"`{step.predicate}` counts facts in order of arrival, which columns do not keep"
+        if step.loop is not None:
+            loop = plan.loops[step.loop]
+            if loop.holds or not isinstance(step.shape, UnionShape | JoinShape | AntiJoinShape):
+                return f"`{step.predicate}` recurs through time"
+            if loop.creates_values:
+                return f"`{step.predicate}` computes new values as it recurs"
+    return None
+
+
+def _widths(plan: Plan) -> dict[tuple[str, str], int]:
+    """How many arguments the rows of each feed have: of the stream's and the program's facts, and of each step."""
+    widths: dict[tuple[str, str], int] = {("start", ""): 0, ("clock", ""): 0}
+    for name, schema in plan.schema.predicates.items():
+        widths["stream", name] = widths["facts", name] = schema.arity
+    for predicate, row, _, _ in plan.facts:
+        widths["facts", predicate] = len(row)
+    pending = list(plan.steps)
+    while pending:
+        later = []
+        for step in pending:
+            ports = [widths.get((feed.kind, feed.name)) for feed in step.inputs]
+            known = [width for width in ports if width is not None]
+            if isinstance(step.shape, UnionShape) and known:
+                widths["step", step.id] = known[0]
+            elif len(known) == len(ports) or isinstance(step.shape, JoinShape | AntiJoinShape):
+                widths["step", step.id] = width_of(step.shape, known)
+            else:
+                later.append(step)
+        if len(later) == len(pending):
+            raise TypeError(f"no arity is known of {[step.id for step in later]}")
+        pending = later
+    return widths
