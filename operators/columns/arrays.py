@@ -55,4 +55,5 @@ def ranges(begins: Array, counts: Array) -> Array:
     """
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total, dtype=np.int64) + np.repeat(begins - (ends - counts), counts)
+    found: Array = np.arange(total, dtype=np.int64) + np.repeat(begins - (ends - counts), counts)
+    return found

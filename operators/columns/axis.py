@@ -47,14 +47,19 @@ class Axis:
     def begins(self, keys: Array, lo: Array) -> Array:
         """The places at which ranges begin."""
         if self._known is not None:
-            return keys * self._span + np.searchsorted(self._known, lo)
-        return keys * self._span + (np.maximum(lo, self._first) - self._first)
+            return self._placed(keys, np.searchsorted(self._known, lo))
+        return self._placed(keys, np.maximum(lo, self._first) - self._first)
 
     def ends(self, keys: Array, hi: Array) -> Array:
         """The places behind the ranges."""
         if self._known is not None:
-            return keys * self._span + np.searchsorted(self._known, hi + 1)
-        return keys * self._span + (np.minimum(hi + 1, self._last) - self._first)
+            return self._placed(keys, np.searchsorted(self._known, hi + 1))
+        return self._placed(keys, np.minimum(hi + 1, self._last) - self._first)
+
+    def _placed(self, keys: Array, times: Array) -> Array:
+        found: Array = keys * self._span
+        found += times
+        return found
 
     def times(self, keys: Array, begins: Array, ends: Array) -> tuple[Array, Array]:
         """The closed ranges of time of ranges on the axis."""

@@ -69,7 +69,8 @@ class Scope:
             with np.errstate(all="ignore"):
                 one, other = self._number(left, is_fine), self._number(right, is_fine)
             self.failed += int(self.size - np.count_nonzero(is_fine))
-            return _COMPARE[comparison.operator](one, other) & is_fine
+            holds: Array = _COMPARE[comparison.operator](one, other) & is_fine
+            return holds
         except _NotExactError:
             return self._each(comparison)
 

@@ -62,4 +62,6 @@ class ColumnLatest(Windowed):
         end_of = np.full(int(keys.max()) + 1, NEG, np.int64)
         end_of[of_run[last]] = ends
         is_last = (known.hi == end_of[keys]) & (known.hi > (NEG if self._shape.size >= POS else frontier - self._shape.size))
-        return [joined([known.take(is_last | (known.hi > frontier)), batch.take(batch.lo > frontier)], self.width, self.pool)]
+        return [
+            joined([known.take(is_last | (known.hi > frontier)), batch.take(batch.lo > frontier)], self.width, self.pool)
+        ]

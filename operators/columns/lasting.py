@@ -27,7 +27,12 @@ class ColumnErode(Windowed):
     def __init__(self, shape: ErodeShape, width: int, pool: Pool) -> None:
         metric = shape.metric
         if shape.future:
-            self._low, self._low_open, self._high, self._high_open = -metric.a, metric.left_open, -metric.b, metric.right_open
+            self._low, self._low_open, self._high, self._high_open = (
+                -metric.a,
+                metric.left_open,
+                -metric.b,
+                metric.right_open,
+            )
         else:
             self._low, self._low_open, self._high, self._high_open = metric.b, metric.right_open, metric.a, metric.left_open
         super().__init__([width, 0] if shape.clipped else [width], width, pool, [0, POS] if shape.clipped else [0])
@@ -103,7 +108,9 @@ class ColumnPair(Windowed):
     def _meet(self, lefts: Batch, rights: Batch) -> tuple[Array, Array, tuple[Array, Array]]:
         """The pairs of runs and times of M2 that meet, by their numbers, and the closures of these runs."""
         run_lo, run_hi = closures(lefts.lo, lefts.hi, self._touch)
-        tables = [[side.columns[place] for place in places] for side, places in zip((lefts, rights), self._keys, strict=True)]
+        tables = [
+            [side.columns[place] for place in places] for side, places in zip((lefts, rights), self._keys, strict=True)
+        ]
         (mine, others), size = keys_of(tables, [len(lefts), len(rights)], self.pool)
         axis = Axis(size, (run_lo, rights.lo), (run_hi, rights.hi))
         left, right = meetings(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
 
-from tidelog.operators.columns.batch import Batch, batch_of, empty, joined
+from tidelog.operators.columns.batch import Batch, batch_of, empty
 from tidelog.operators.columns.kernel import Kernel
 from tidelog.operators.columns.pool import Pool
 from tidelog.operators.operator import shift
@@ -89,7 +88,7 @@ class ColumnRun:
         told = {name: said[step] for name, step in self.plan.outputs.items()}
         return told | {step: said[step] for step in self.plan.constraints}
 
-    def _go_round(self, number: int, port: partial[Batch]) -> Coverage:
+    def _go_round(self, number: int, port: Callable[[Feed, int], Batch]) -> Coverage:
         loop = self.plan.loops[number]
         fresh = {}
         for name, place in loop.entries:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from engine.test_lars_equals_oracle import compare
+from engine.test_lars_equals_oracle import compiled as compiled_lars
+from engine.test_session_equals_oracle import FRAGMENTS, compiled, show, until
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from columns.stretches import answers_over_columns
-from engine.test_session_equals_oracle import FRAGMENTS, compiled, show, until
-from engine.test_lars_equals_oracle import compare
-from engine.test_lars_equals_oracle import compiled as compiled_lars
 from oracle.agreement import differences, records_of
 from oracle.lars_programs import AT_IN_WINDOWS, GROUPS, HEADS, STEPPED, lars_programs, lars_streams
 from oracle.programs import programs, streams
