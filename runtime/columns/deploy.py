@@ -11,8 +11,8 @@ from tidelog.operators.columns.lasting import ColumnErode, ColumnLatch, ColumnPa
 from tidelog.operators.columns.moving import ColumnBind, ColumnDilate, ColumnMove, ColumnStepped, ColumnUnion
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.timeline import Timeline
+from tidelog.plans.plan.feeds import width_of
 from tidelog.plans.plan.plan import (
-    AggregateShape,
     AntiJoinShape,
     BindShape,
     DilateShape,
@@ -23,10 +23,8 @@ from tidelog.plans.plan.plan import (
     LatestShape,
     MoveShape,
     PairShape,
-    Shape,
     Step,
     SteppedShape,
-    ThresholdShape,
     ToldShape,
     UnionShape,
 )
@@ -35,17 +33,34 @@ from tidelog.runtime.columns.rowwise import Rowwise
 
 def build_kernel(step: Step, widths: Sequence[int], timeline: Timeline, pool: Pool) -> Kernel:
     """The kernel of a step whose ports have so many arguments, with nothing kept."""
+    kernel = _pointwise(step, widths, pool) or _windowed(step, widths, timeline, pool)
+    return kernel or Rowwise(step, timeline, widths, width_of(step.shape, widths), pool)
+
+
+def _pointwise(step: Step, widths: Sequence[int], pool: Pool) -> Kernel | None:
     match step.shape:
         case UnionShape() | ToldShape() | HoldShape():
             return ColumnUnion(widths, widths[0], pool)
         case DilateShape(metric, future):
             return ColumnDilate(metric, future, widths[0], pool)
+        case JoinShape(atoms=(_,)) as shape:
+            return Selection(shape, pool)
+        case MoveShape(shift):
+            return ColumnMove(shift, widths[0], pool)
+        case SteppedShape(by):
+            return ColumnStepped(by, widths[0], pool)
+        case _:
+            return None
+
+
+def _windowed(step: Step, widths: Sequence[int], timeline: Timeline, pool: Pool) -> Kernel | None:
+    match step.shape:
         case ErodeShape() as shape:
             return ColumnErode(shape, widths[0], pool)
         case PairShape() as shape:
             return ColumnPair(shape, timeline, pool)
-        case JoinShape(atoms=atoms) as shape:
-            return Selection(shape, pool) if len(atoms) == 1 else ColumnJoin(shape, pool)
+        case JoinShape() as shape:
+            return ColumnJoin(shape, pool)
         case AntiJoinShape() as shape:
             return ColumnAntiJoin(shape, pool)
         case LatchShape() as shape:
@@ -54,30 +69,5 @@ def build_kernel(step: Step, widths: Sequence[int], timeline: Timeline, pool: Po
             return ColumnLatest(shape, widths[0], pool)
         case BindShape():
             return ColumnBind(widths[0], pool)
-        case MoveShape(shift):
-            return ColumnMove(shift, widths[0], pool)
-        case SteppedShape(by):
-            return ColumnStepped(by, widths[0], pool)
         case _:
-            return Rowwise(step, timeline, widths, width_of(step.shape, widths), pool)
-
-
-def width_of(shape: Shape, widths: Sequence[int]) -> int:
-    """How many arguments the rows of a step have, those of its ports having so many."""
-    match shape:
-        case JoinShape(head=head):
-            return len(head)
-        case AntiJoinShape(columns=columns) | LatchShape(columns=columns):
-            return len(columns)
-        case PairShape(left=left, right=right):
-            return len(right) + len([name for name in left if name not in right])
-        case AggregateShape(by=by):
-            return len(by) + 1
-        case ThresholdShape(by=by):
-            return len(by)
-        case BindShape():
-            return widths[0] + 1
-        case MoveShape():
-            return widths[0] - 1
-        case _:
-            return widths[0]
+            return None

@@ -3,38 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import itemgetter
 
+from tidelog.operators.columns.arrays import np
 from tidelog.operators.columns.batch import Batch, batch_of, empty
 from tidelog.operators.columns.kernel import Kernel
 from tidelog.operators.columns.pool import Pool
 from tidelog.operators.operator import shift
-from tidelog.plans.data.facts import Fact
+from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import NEG, POS
-from tidelog.plans.diagnostics.errors import ConnectorError
+from tidelog.plans.plan.feeds import widths_of
 from tidelog.plans.plan.plan import AntiJoinShape, Feed, JoinShape, Plan, Step, UnionShape
-from tidelog.runtime.columns.deploy import build_kernel, width_of
+from tidelog.runtime.columns.course import Course, Coverage
+from tidelog.runtime.columns.deploy import build_kernel
 from tidelog.runtime.columns.rounds import Rounds
+from tidelog.runtime.columns.rows import RowCourse
+from tidelog.runtime.emission.modes import emission
+from tidelog.runtime.emission.violations import Violation, Violations
+from tidelog.runtime.ports.interfaces import EmitMode
 
-Coverage = dict[str, Batch]
-"""What holds, by predicate."""
+_begin = itemgetter(1)
 
 
-class ColumnRun:
-    """Deploys a plan over columns. ConnectorError, that names it, where something of the plan cannot run so.
+class ColumnCourse(Course):
+    """Deploys a plan over columns; ValueError where it is `refused`.
 
-    Each stretch brings what is new of each input, and the watermark behind it: nothing at or before it comes later. What
-    comes back holds behind the last frontier of each output, and up to the one that follows from the watermark.
+    What `advance` gives holds behind the last frontier of each output, and up to the one that follows from the watermark.
     """
 
-    def __init__(self, plan: Plan, pool: Pool | None = None, start: int | None = None) -> None:
+    def __init__(self, plan: Plan, pool: Pool, *, emit: EmitMode = "intervals", start: int | None = None) -> None:
+        super().__init__(plan, pool)
         refusal = refused(plan)
         if refusal is not None:
-            raise ConnectorError(refusal)
-        self.plan = plan
-        self.pool = pool or Pool()
+            raise ValueError(refusal)
         self.watermark = NEG
+        self._emission = emission(emit, plan.outputs)
+        self._violations = Violations(plan)
+        self._violated: list[Violation] = []
         self._steps = {step.id: step for step in plan.steps}
-        self._widths = _widths(plan)
+        self._widths = widths_of(plan)
         self._loops = {
             number: Rounds(loop, self._steps, {name: self._widths["step", name] for name in loop.members}, self.pool)
             for number, loop in enumerate(plan.loops)
@@ -57,7 +64,37 @@ class ColumnRun:
         return {name: batch_of(facts, len(facts[0][0]), self.pool) for name, facts in found.items()}
 
     def advance(self, fresh: Mapping[str, Batch], watermark: int) -> Coverage:
-        """Take a stretch; returns what its outputs, and its constraints by the names of their steps, say for sure."""
+        said = self._advance(fresh, watermark)
+        for constraint in self.plan.constraints:
+            facts = said[constraint].tidied(self.pool).facts(self.pool)
+            self._violated += self._violations.receive(constraint, facts, self._reached(constraint))
+        return {name: said[step] for name, step in self.plan.outputs.items()}
+
+    def tell(self, fresh: Mapping[str, Batch], watermark: int) -> list[Record]:
+        told: list[Record] = []
+        if self._emission.follows_arrivals:
+            told += self._emission.arrive(self._points(fresh), watermark)
+        for name, batch in self.advance(fresh, watermark).items():
+            facts = batch.tidied(self.pool).facts(self.pool)
+            facts.sort(key=_begin)
+            told += self._emission.receive(name, facts, self._reached(self.plan.outputs[name]))
+        if watermark >= POS:
+            told += self._emission.finish()
+        return told
+
+    def pull_violations(self) -> list[Violation]:
+        found, self._violated = self._violated, []
+        return found
+
+    def _points(self, fresh: Mapping[str, Batch]) -> list[int]:
+        """The time points at which facts arrive."""
+        gap = 0 if self.plan.timeline.is_integer else 1
+        begins = [batch.lo - (batch.lo & gap) for batch in fresh.values() if len(batch)]
+        found: list[int] = np.unique(np.concatenate(begins)).tolist() if begins else []
+        return [point for point in found if point > NEG]
+
+    def _advance(self, fresh: Mapping[str, Batch], watermark: int) -> Coverage:
+        """What each step says for sure."""
         start = self._find_start(fresh, watermark)
         facts, self._facts = self._facts or {}, None
         said: Coverage = {}
@@ -85,8 +122,7 @@ class ColumnRun:
             fresh_here = [port(feed, width) for feed, width in zip(step.inputs, self._ports(step), strict=True)]
             frontiers = [self._frontier(feed) for feed in step.inputs]
             said[step.id] = self.kernels[step.id].advance(fresh_here, frontiers, self._reached(step.id))
-        told = {name: said[step] for name, step in self.plan.outputs.items()}
-        return told | {step: said[step] for step in self.plan.constraints}
+        return said
 
     def _go_round(self, number: int, port: Callable[[Feed, int], Batch]) -> Coverage:
         loop = self.plan.loops[number]
@@ -141,26 +177,6 @@ def refused(plan: Plan) -> str | None:
     return None
 
 
-def _widths(plan: Plan) -> dict[tuple[str, str], int]:
-    """How many arguments the rows of each feed have: of the stream's and the program's facts, and of each step."""
-    widths: dict[tuple[str, str], int] = {("start", ""): 0, ("clock", ""): 0}
-    for name, schema in plan.schema.predicates.items():
-        widths["stream", name] = widths["facts", name] = schema.arity
-    for predicate, row, _, _ in plan.facts:
-        widths["facts", predicate] = len(row)
-    pending = list(plan.steps)
-    while pending:
-        later = []
-        for step in pending:
-            ports = [widths.get((feed.kind, feed.name)) for feed in step.inputs]
-            known = [width for width in ports if width is not None]
-            if isinstance(step.shape, UnionShape) and known:
-                widths["step", step.id] = known[0]
-            elif len(known) == len(ports) or isinstance(step.shape, JoinShape | AntiJoinShape):
-                widths["step", step.id] = width_of(step.shape, known)
-            else:
-                later.append(step)
-        if len(later) == len(pending):
-            raise TypeError(f"no arity is known of {[step.id for step in later]}")
-        pending = later
-    return widths
+def course_of(plan: Plan, pool: Pool, *, emit: EmitMode = "intervals", start: int | None = None) -> Course:
+    """What runs a plan over a history: columns where they can carry it, and rows otherwise."""
+    return (ColumnCourse if refused(plan) is None else RowCourse)(plan, pool, emit=emit, start=start)

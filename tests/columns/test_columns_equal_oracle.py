@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -11,11 +12,16 @@ from engine.test_session_equals_oracle import FRAGMENTS, compiled, show, until
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from columns.stretches import answers_over_columns
-from oracle.agreement import differences, records_of
+from columns.stretches import answers_over_columns, stretches
+from oracle.agreement import differences, records_of, runs_of
 from oracle.lars_programs import AT_IN_WINDOWS, GROUPS, HEADS, STEPPED, lars_programs, lars_streams
 from oracle.programs import programs, streams
-from tidelog.runtime.columns.history import refused
+from tidelog import Session
+from tidelog.operators.columns.pool import Pool
+from tidelog.runtime.columns.course import Course
+from tidelog.runtime.columns.history import ColumnCourse, refused
+from tidelog.runtime.columns.rows import RowCourse
+from tidelog.runtime.ports.interfaces import EmitMode
 
 LARS = {
     "at": AT_IN_WINDOWS,
@@ -51,3 +57,25 @@ def test_columns_say_what_the_oracle_says_of_lars(form: str, data: st.DataObject
     facts = data.draw(lars_streams())
     cuts = data.draw(st.lists(st.integers(-4, 40), max_size=6))
     compare(program, plan, facts, answers_over_columns(plan, records_of(plan, facts), cuts))
+
+
+@pytest.mark.parametrize("mode", ["intervals", "final", "changes", "points"])
+@pytest.mark.parametrize("timeline", ["rational", "integer"])
+@given(data=st.data())
+def test_answers_take_each_form(mode: EmitMode, timeline: str, data: st.DataObject) -> None:
+    """What a session tells in the form of `emit`, a history does, each answer as often; violations, too."""
+    program = data.draw(programs(timeline, FRAGMENTS["negation"]))
+    plan = compiled(program)
+    records = records_of(plan, data.draw(streams(program)))
+    cuts = data.draw(st.lists(st.integers(-4, 60), max_size=4))
+    session = Session(plan, emit=mode)
+    session.push_records(records)
+    session.finish()
+    expected = session.pull_records()
+    courses: list[Course] = [ColumnCourse(plan, Pool(), emit=mode)] if refused(plan) is None else []
+    for course in (*courses, RowCourse(plan, Pool(), emit=mode)):
+        told = [answer for fresh, cut in stretches(records, cuts, course.pool) for answer in course.tell(fresh, cut)]
+        if mode == "intervals":
+            assert runs_of(told) == runs_of(expected)
+        else:
+            assert Counter(told) == Counter(expected)

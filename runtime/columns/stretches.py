@@ -1,0 +1,128 @@
+"""Sources that end, as one course of stretches: what is new in each, and how far time has come behind it.
+
+Which facts are late is decided as in a stream (`runtime/intake/admitting.py`): each source promises that nothing more comes
+of it that begins more than the lateness before its latest fact. The source that has promised least is read next, so none
+runs ahead by more than a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tidelog.operators.columns.arrays import Array, np
+from tidelog.operators.columns.batch import Batch, joined
+from tidelog.operators.columns.pool import Pool
+from tidelog.plans.data.timeline import NEG, POS, Timeline
+from tidelog.runtime.frames.columns import ColumnBatch
+
+STRETCH = 1 << 18
+"""So many rows make a stretch: enough that a step costs its rows alone, and few enough for a small machine."""
+
+OnLate = Callable[[ColumnBatch, Array, Array], None]
+"""Told of the rows of a block, by their places, that are late, and the earliest time at which each could have begun."""
+
+
+@dataclass(slots=True)
+class Stretch:
+    """What is new by predicate, and the watermark behind it: nothing that begins at or before it comes any more."""
+
+    fresh: dict[str, Batch]
+    watermark: int
+    rows: int
+
+
+@dataclass(slots=True)
+class _Course:
+    """A source, how far it has promised, and whether it has ended."""
+
+    blocks: Iterator[ColumnBatch]
+    promised: int = NEG
+    is_open: bool = True
+
+
+@dataclass(slots=True)
+class Stretches:
+    """The stretches of some sources, each of which gives its facts in blocks, in the order of its rows."""
+
+    timeline: Timeline
+    sources: Sequence[Iterable[ColumnBatch]]
+    pool: Pool
+    lateness: int = 0
+    on_late: OnLate | None = None
+    rows: int = STRETCH
+    follows_time: bool = False
+    _waiting: dict[str, list[Batch]] = field(default_factory=dict)
+    _latest: int = NEG
+
+    def __iter__(self) -> Iterator[Stretch]:
+        courses = [_Course(iter(source)) for source in self.sources]
+        gathered = 0
+        while open_ := [course for course in courses if course.is_open]:
+            gathered += self._read(min(open_, key=lambda course: course.promised))
+            if gathered >= self.rows:
+                watermark = min((course.promised for course in courses if course.is_open), default=NEG)
+                if watermark > NEG:
+                    yield self._cut(watermark, gathered)
+                    gathered = 0
+        if self.follows_time and self._latest > NEG:  # the stream's last time is known before it ends
+            yield self._cut(self._latest if self.timeline.is_integer else self._latest + 1, gathered)
+            gathered = 0
+        yield self._cut(POS, gathered)
+
+    def _read(self, course: _Course) -> int:
+        """Read the next block of a source; returns how many facts have come."""
+        block = next(course.blocks, None)
+        if block is None:
+            course.is_open = False
+            return 0
+        batch = self._admitted(course, block)
+        if len(batch):
+            self._waiting.setdefault(block.predicate, []).append(batch)
+            self._latest = max(self._latest, int((batch.lo - self._gap(batch.lo)).max()))
+        return len(batch)
+
+    def _gap(self, times: Array) -> Array:
+        """1 where a time is the open gap behind one."""
+        gap: Array = times & (0 if self.timeline.is_integer else 1)
+        return gap
+
+    def _admitted(self, course: _Course, block: ColumnBatch) -> Batch:
+        """The facts of a block that are not late; the source's promise moves on."""
+        batch = block.batch
+        if not len(batch):
+            return batch
+        lo = batch.lo
+        promises = np.where(lo > NEG, lo - self._gap(lo) - (self.lateness + 1), NEG)
+        limits = np.maximum.accumulate(np.append(course.promised, promises))
+        course.promised = int(limits[-1])
+        is_late = (lo <= limits[:-1]) & (limits[:-1] > NEG)
+        if not is_late.any():
+            return batch
+        late = np.flatnonzero(is_late)
+        if self.on_late is not None:
+            self.on_late(block, late, limits[late] + 1)
+        return batch.take(~is_late)
+
+    def _cut(self, watermark: int, rows: int) -> Stretch:
+        """All that begins at or before a watermark; the rest waits."""
+        fresh: dict[str, Batch] = {}
+        for predicate, batches in self._waiting.items():
+            whole = joined(batches, batches[0].width, self.pool) if batches else None
+            if whole is None:
+                continue
+            due = whole.lo <= watermark
+            if due.all():
+                fresh[predicate], self._waiting[predicate] = whole, []
+            else:
+                fresh[predicate], self._waiting[predicate] = whole.take(due), [whole.take(~due)]
+        return Stretch(fresh, watermark, rows)
+
+
+def answers_of(told: Iterable[Mapping[str, Batch]], widths: Mapping[str, int], pool: Pool) -> dict[str, Batch]:
+    """What was told in stretches, as maximal runs of each row."""
+    pieces: dict[str, list[Batch]] = {name: [] for name in widths}
+    for coverage in told:
+        for name in widths:
+            pieces[name].append(coverage[name])
+    return {name: joined(batches, widths[name], pool).tidied(pool) for name, batches in pieces.items()}
