@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from os import PathLike
@@ -17,10 +17,10 @@ from tidelog.plans.compiling.compile import DEFAULT_RESOLUTION, compile_program
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.uncollected import uncollected
 from tidelog.plans.diagnostics.errors import DataError, Diagnostic, ProgramError, Span
-from tidelog.plans.language.parser import MAX_PROGRAM, parse, parse_what_reads
+from tidelog.plans.language.parser import MAX_PROGRAM, NONE, parse, parse_what_reads
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.preconditions import Unfolding
-from tidelog.plans.tree.syntax import Ask, Program, Statement
+from tidelog.plans.tree.syntax import Ask, Program, Statement, Value
 
 if TYPE_CHECKING:
     from tidelog.plans.compiling.batch import BatchPlan
@@ -41,12 +41,14 @@ def compile(
     queries: Iterable[str] | None = None,
     outputs: bool = True,
     depth: int | None = None,
+    parameters: Mapping[str, Value] = NONE,
 ) -> Plan:
     """The plan of a program; ProgramError with every independent reason if the text is wrong.
 
     `queries`, such as `malf(X)@T`, are asked in place of what the program itself asks. Without `outputs`, nothing is derived
     forward but what constraints need. With `depth`, each predicate that recurs is unfolded so often for a question, and no
-    further. ValueError for a depth below 1.
+    further. `parameters` have other values than the program gives them (`parameter LIMIT = 80.`). ValueError for a depth below
+    1, and for a parameter that the program does not declare.
 
     Background files are read from `folder`; one that cannot be opened is an error of the program (`background-file`), and a
     record of it that cannot be read a DataError with its place.
@@ -58,7 +60,7 @@ def compile(
     """
     if depth is not None and depth < 1:
         raise ValueError(f"the depth of a question is at least 1, got {depth}")
-    program = _parse(text, name)
+    program = _parse(text, name, parameters)
     if queries is None:
         return _compile(program, Path(folder), outputs, depth)
     asking = _ask_instead(program, queries)
@@ -103,9 +105,9 @@ def compile_batch(
     return replace(plan, facts=(*plan.facts, *_load_background(plan, Path(folder))))
 
 
-def _parse(text: str, name: str) -> Program:
+def _parse(text: str, name: str, parameters: Mapping[str, Value] = NONE) -> Program:
     """The program of a text; ProgramError with every independent reason if it cannot be read."""
-    program, unread = parse_what_reads(text, name)
+    program, unread = parse_what_reads(text, name, parameters)
     if unread:
         raise ProgramError(check_beside(program, unread), name, program.text)
     return program

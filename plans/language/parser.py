@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, cast
 
 from lark import Lark, TextSlice
 from lark.exceptions import UnexpectedInput
 
-from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError, Span
+from tidelog.plans.diagnostics.errors import Diagnostic, Note, ProgramError, Span
 from tidelog.plans.language.drafts import too_deep
 from tidelog.plans.language.grammar_table import load_grammar
 from tidelog.plans.language.measures import lift
@@ -21,7 +22,10 @@ from tidelog.plans.language.templates import Templates
 from tidelog.plans.language.tree_builder import TreeBuilder
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.literals import Refusal
+from tidelog.plans.tree.parameters import with_parameters
 
+NONE: Mapping[str, syntax.Value] = MappingProxyType({})
+"""No parameter has another value than the program gives it."""
 MAX_PROGRAM = 4 * 1024 * 1024
 """The most bytes, as UTF-8, that a program may have."""
 MAX_STATEMENTS = 20_000
@@ -36,19 +40,24 @@ def grammar() -> Lark:
     return load_grammar(TreeBuilder())
 
 
-def parse(text: str, name: str = "<program>") -> syntax.Program:
-    """The syntax tree of a program; `name` is its file's, for messages.
+def parse(text: str, name: str = "<program>", parameters: Mapping[str, syntax.Value] = NONE) -> syntax.Program:
+    """The syntax tree of a program; `name` is its file's, for messages. `parameters` have other values than it gives them.
 
     Raises ProgramError with a diagnostic for each statement that cannot be read; spans are offsets in `text`.
     """
-    program, problems = parse_what_reads(text, name)
+    program, problems = parse_what_reads(text, name, parameters)
     if problems:
         raise ProgramError(problems, name, program.text)
     return program
 
 
-def parse_what_reads(text: str, name: str = "<program>") -> tuple[syntax.Program, list[Diagnostic]]:
-    """The statements of a program that can be read, and a diagnostic for each of the others."""
+def parse_what_reads(
+    text: str, name: str = "<program>", parameters: Mapping[str, syntax.Value] = NONE
+) -> tuple[syntax.Program, list[Diagnostic]]:
+    """The statements of a program that can be read, and a diagnostic for each of the others.
+
+    In rules, constants stand in place of parameters. ValueError for a parameter that the program does not declare.
+    """
     if len(text) > MAX_PROGRAM or len(text.encode("utf-8", "surrogatepass")) > MAX_PROGRAM:
         problem = Diagnostic("program-too-long", f"a program has more than {MAX_PROGRAM} bytes", Span(0, 0))
         return syntax.Program((), name), [problem]
@@ -69,7 +78,16 @@ def parse_what_reads(text: str, name: str = "<program>") -> tuple[syntax.Program
         problems += parsed
         if len(problems) >= MAX_DIAGNOSTICS:
             break
-    return syntax.Program(tuple(statements), name, text), problems[:MAX_DIAGNOSTICS]
+    problems += _declared_twice(statements)
+    return syntax.Program(with_parameters(statements, parameters), name, text), problems[:MAX_DIAGNOSTICS]
+
+
+def _declared_twice(statements: Sequence[syntax.Statement]) -> Iterator[Diagnostic]:
+    first: dict[str, syntax.Parameter] = {}
+    for item in statements:
+        if isinstance(item, syntax.Parameter) and first.setdefault(item.name, item) is not item:
+            notes = (Note(first[item.name].span, "declared first here"),)
+            yield Diagnostic("parameter-twice", f"parameter `{item.name}` is declared twice", item.span, notes=notes)
 
 
 def _parse_statement(text: str, raw: RawStatement, templates: Templates) -> syntax.Statement | tuple[Diagnostic, ...]:

@@ -199,6 +199,8 @@ def format_statement(statement: syntax.Statement) -> str:
             return f"background {format_predicate(statement.predicate)} from {quote(statement.path)}."
         case syntax.Ask():
             return f"ask {_atom(statement.query)}."
+        case syntax.Parameter():
+            return f"parameter {statement.name} = {format_term(syntax.Constant(statement.value))}."
 
 
 def _fact(fact: syntax.FactStatement) -> str:

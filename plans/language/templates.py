@@ -33,7 +33,7 @@ from tidelog.plans.tree.numerals import read_number
 
 _KEYWORDS = """
 diamondminus diamondplus boxminus boxplus sometime always not since until in step of over by latest mod top bottom max abs
-timeline input output background ask rational integer unit resolution round delay from inf us ms s min h d
+timeline input output background ask parameter rational integer unit resolution round delay from inf us ms s min h d
 """
 KEYWORDS = frozenset(_KEYWORDS.split())
 """The words that mean something to the lexer, or to who builds the tree: they belong to the shape."""

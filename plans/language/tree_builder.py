@@ -299,6 +299,20 @@ class TreeBuilder(Transformer[Token, Any]):
     def background(self, items: list[Any]) -> syntax.Background:
         return syntax.Background(items[1].text, read_text(items[3]), cover(items))
 
+    def parameter(self, items: list[Any]) -> syntax.Parameter:
+        name, sign, constant = items[1:]
+        if not (name[0].isupper() and name.isidentifier()):
+            raise refuse(token_span(name), f"a parameter is named like a variable, such as `LIMIT`, got `{name}`")
+        if sign != "=":
+            raise refuse(token_span(sign), f"expected `=`, found `{sign}`")
+        return syntax.Parameter(str(name), constant.value, cover(items))
+
+    def named(self, items: list[Any]) -> syntax.Constant:
+        name = items[0]
+        if name[0].isupper() or name[0] == "_":
+            raise refuse(token_span(name), f"a parameter is a constant, and `{name}` is a variable")
+        return syntax.Constant(str(name), token_span(name))
+
     def ask(self, items: list[Any]) -> syntax.Ask:
         query = as_formula(items[1])
         if not isinstance(query, syntax.Atom):

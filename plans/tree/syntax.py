@@ -350,7 +350,16 @@ class Ask:
     span: Span = place()
 
 
-Statement = Rule | FactStatement | TimelineDeclaration | Input | Output | Background | Ask
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`parameter LIMIT = 80.`: in rules, `LIMIT` stands for the constant; a run may give it another value."""
+
+    name: str
+    value: Value
+    span: Span = place()
+
+
+Statement = Rule | FactStatement | TimelineDeclaration | Input | Output | Background | Ask | Parameter
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,6 +179,8 @@ def _listed(statement: syntax.Statement, tokens: list[Token]) -> Iterator[Token]
     if isinstance(statement, syntax.Input | syntax.Background):
         yield tokens[1]
         return
+    if isinstance(statement, syntax.Parameter):
+        return
     in_list = isinstance(statement, syntax.Output)
     for token in tokens:
         if token.type == "OF":

@@ -114,6 +114,12 @@ WORDS: dict[str, Word] = {
         'background ${1:name} from "${2:file.csv}".',
         "directive",
     ),
+    "parameter": Word(
+        "parameter LIMIT = 80.",
+        "names a constant, so that a run may give it another value (`tidelog backtest --set`)",
+        "parameter ${1:LIMIT} = ${2:80}.",
+        "directive",
+    ),
     "ask": Word(
         "ask malf(X)@T.", "a question: what may still turn out to hold is told (`tidelog ask`)", "ask $0@T.", "directive"
     ),
