@@ -47,8 +47,8 @@ def compile(
 
     `queries`, such as `malf(X)@T`, are asked in place of what the program itself asks. Without `outputs`, nothing is derived
     forward but what constraints need. With `depth`, each predicate that recurs is unfolded so often for a question, and no
-    further. `parameters` have other values than the program gives them (`parameter LIMIT = 80.`). ValueError for a depth below
-    1, and for a parameter that the program does not declare.
+    further. `parameters` have other values than the program gives them (`parameter LIMIT = 80.`). ValueError for a depth
+    below 1, and for a parameter that the program does not declare.
 
     Background files are read from `folder`; one that cannot be opened is an error of the program (`background-file`), and a
     record of it that cannot be read a DataError with its place.

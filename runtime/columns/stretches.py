@@ -19,8 +19,10 @@ from tidelog.runtime.frames.columns import ColumnBatch
 STRETCH = 1 << 18
 """So many rows make a stretch: enough that a step costs its rows alone, and few enough for a small machine."""
 
+Block = Sequence[ColumnBatch]
+"""What a source gives at once: the facts of a stretch of its rows, by predicate."""
 OnLate = Callable[[ColumnBatch, Array, Array], None]
-"""Told of the rows of a block, by their places, that are late, and the earliest time at which each could have begun."""
+"""Told of the rows of a batch, by their places, that are late, and the earliest time at which each could have begun."""
 
 
 @dataclass(slots=True)
@@ -36,7 +38,7 @@ class Stretch:
 class _Course:
     """A source, how far it has promised, and whether it has ended."""
 
-    blocks: Iterator[ColumnBatch]
+    blocks: Iterator[Block]
     promised: int = NEG
     is_open: bool = True
 
@@ -46,7 +48,7 @@ class Stretches:
     """The stretches of some sources, each of which gives its facts in blocks, in the order of its rows."""
 
     timeline: Timeline
-    sources: Sequence[Iterable[ColumnBatch]]
+    sources: Sequence[Iterable[Block]]
     pool: Pool
     lateness: int = 0
     on_late: OnLate | None = None
@@ -76,33 +78,43 @@ class Stretches:
         if block is None:
             course.is_open = False
             return 0
-        batch = self._admitted(course, block)
-        if len(batch):
-            self._waiting.setdefault(block.predicate, []).append(batch)
-            self._latest = max(self._latest, int((batch.lo - self._gap(batch.lo)).max()))
-        return len(batch)
+        count = 0
+        for batch, rows in zip(block, self._admitted(course, block), strict=True):
+            if len(rows):
+                self._waiting.setdefault(batch.predicate, []).append(rows)
+                self._latest = max(self._latest, int((rows.lo - self._gap(rows.lo)).max()))
+                count += len(rows)
+        return count
 
     def _gap(self, times: Array) -> Array:
         """1 where a time is the open gap behind one."""
         gap: Array = times & (0 if self.timeline.is_integer else 1)
         return gap
 
-    def _admitted(self, course: _Course, block: ColumnBatch) -> Batch:
-        """The facts of a block that are not late; the source's promise moves on."""
-        batch = block.batch
-        if not len(batch):
-            return batch
-        lo = batch.lo
-        promises = np.where(lo > NEG, lo - self._gap(lo) - (self.lateness + 1), NEG)
+    def _admitted(self, course: _Course, block: Block) -> list[Batch]:
+        """The facts of a block that are not late; the source's promise moves on with each row."""
+        if not any(map(len, block)):
+            return [batch.rows for batch in block]
+        lo = np.concatenate([batch.rows.lo for batch in block])
+        order = None if len(block) == 1 else np.argsort(np.concatenate([batch.numbers for batch in block]), kind="stable")
+        ordered = lo if order is None else lo[order]
+        promises = np.where(ordered > NEG, ordered - self._gap(ordered) - (self.lateness + 1), NEG)
         limits = np.maximum.accumulate(np.append(course.promised, promises))
-        course.promised = int(limits[-1])
-        is_late = (lo <= limits[:-1]) & (limits[:-1] > NEG)
+        course.promised, limits = int(limits[-1]), limits[:-1]
+        if order is not None:
+            limits[order] = limits.copy()
+        is_late = (lo <= limits) & (limits > NEG)
         if not is_late.any():
-            return batch
+            return [batch.rows for batch in block]
+        ends = np.cumsum([len(batch) for batch in block])[:-1]
+        pairs = zip(block, np.split(is_late, ends), np.split(limits, ends), strict=True)
+        return [self._without_late(*each) for each in pairs]
+
+    def _without_late(self, batch: ColumnBatch, is_late: Array, limits: Array) -> Batch:
         late = np.flatnonzero(is_late)
-        if self.on_late is not None:
-            self.on_late(block, late, limits[late] + 1)
-        return batch.take(~is_late)
+        if len(late) and self.on_late is not None:
+            self.on_late(batch, late, limits[late] + 1)
+        return batch.rows.take(~is_late) if len(late) else batch.rows
 
     def _cut(self, watermark: int, rows: int) -> Stretch:
         """All that begins at or before a watermark; the rest waits."""

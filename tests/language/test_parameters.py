@@ -33,9 +33,8 @@ def test_rules_have_the_constant_in_its_place(given: dict[str, Value], hot: str,
 
 def test_a_parameter_is_a_statement_with_its_value() -> None:
     """It prints as it was written, with the value that it has."""
-    program = parse(
-        'parameter LIMIT = 80.\nparameter NAME = "two words".\nparameter LOW = -1.5.\np :- q.', parameters={"LIMIT": 7}
-    )
+    text = 'parameter LIMIT = 80.\nparameter NAME = "two words".\nparameter LOW = -1.5.\np :- q.'
+    program = parse(text, parameters={"LIMIT": 7})
     assert [item.value for item in program.statements if isinstance(item, Parameter)] == [7, "two words", -1.5]
     assert format_program(program).splitlines()[:3] == [
         "parameter LIMIT = 7.",
