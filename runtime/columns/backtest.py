@@ -1,0 +1,135 @@
+"""A backtest: two programs over the same history, read once, and what one tells and the other does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidelog.operators.columns.batch import Batch, empty, joined
+from tidelog.operators.columns.pool import Pool
+from tidelog.plans.data.facts import Schema
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.columns.comparing import Figures, Judged, Span, figures_of, judged, only_in
+from tidelog.runtime.columns.course import Course
+from tidelog.runtime.columns.history import course_of
+from tidelog.runtime.columns.stretches import Stretch
+
+
+@dataclass(slots=True, eq=False)
+class Side:
+    """What one of the programs tells of an output: its maximal runs, and what of them the other program does not tell."""
+
+    told: Batch
+    alone: Batch
+    figures: Figures
+    judged: Judged | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Compared:
+    """One output as the old and the new program tell it; None for one that does not have it."""
+
+    old: Side | None
+    new: Side | None
+
+
+@dataclass(slots=True, eq=False)
+class Backtest:
+    """What two programs tell of a history with so many facts (`rows`): each output of either, in order."""
+
+    old: Plan
+    new: Plan
+    pool: Pool
+    span: Span
+    rows: int
+    outputs: dict[str, Compared] = field(default_factory=dict)
+    labels: Mapping[str, Batch] = field(default_factory=dict)
+
+
+def shared_schema(old: Plan, new: Plan) -> Schema:
+    """The schema by which a history is read for both programs.
+
+    SpecError where they declare an input, or time, in different ways.
+    """
+    if old.timeline != new.timeline:
+        raise SpecError("the two programs declare time in different ways: a history is read once, for both")
+    predicates = dict(old.schema.predicates)
+    for name, found in new.schema.predicates.items():
+        known = predicates.setdefault(name, found)
+        if known != found:
+            raise SpecError(f"the two programs declare `{name}` in different ways: a history is read once, for both")
+    others = {**(old.schema.others or {}), **(new.schema.others or {})}
+    others = {name: is_open for name, is_open in others.items() if name not in predicates}
+    strict = old.schema.others is not None and new.schema.others is not None
+    return Schema(old.timeline, predicates, others=others if strict else None)
+
+
+class Backtesting:
+    """Runs both programs over the stretches of one history, and keeps what they tell as maximal runs."""
+
+    def __init__(self, old: Plan, new: Plan, pool: Pool, start: int | None = None) -> None:
+        self._plans = (old, new)
+        self._pool = pool
+        self._courses: list[Course] = [course_of(plan, pool, start=start) for plan in self._plans]
+        self._told: list[dict[str, list[Batch]]] = [{name: [] for name in plan.outputs} for plan in self._plans]
+        self._first, self._last, self._rows = POS, NEG, 0
+
+    def take(self, stretch: Stretch) -> None:
+        """Go on with the next stretch."""
+        self._rows += sum(map(len, stretch.fresh.values()))
+        for batch in stretch.fresh.values():
+            finite = batch.lo[batch.lo > NEG]
+            if len(finite):
+                self._first, self._last = min(self._first, int(finite.min())), max(self._last, int(finite.max()))
+        for course, told in zip(self._courses, self._told, strict=True):
+            for name, batch in course.advance(stretch.fresh, stretch.watermark).items():
+                if len(batch):
+                    told[name].append(batch)
+
+    def compare(self, labels: Mapping[str, Batch], flap: int) -> Backtest:
+        """What both told, once all stretches have been taken; `flap` is encoded."""
+        old, new = self._plans
+        span = Span(min(self._first, self._last), self._last)
+        found = Backtest(old, new, self._pool, span, self._rows, labels=labels)
+        for name in dict.fromkeys([*old.outputs, *new.outputs]):
+            told = [self._runs(number, name) for number in range(2)]
+            sides = [self._side(name, mine, other, found, flap) for mine, other in (told, told[::-1])]
+            found.outputs[name] = Compared(*sides)
+        return found
+
+    def _runs(self, number: int, name: str) -> Batch | None:
+        told = self._told[number].get(name)
+        if told is None:
+            return None
+        return joined(told, self._courses[number].widths[name], self._pool).tidied(self._pool)
+
+    def _side(self, name: str, mine: Batch | None, other: Batch | None, found: Backtest, flap: int) -> Side | None:
+        if mine is None:
+            return None
+        if other is not None and other.width != mine.width:
+            raise SpecError(f"output `{name}` has {mine.width} arguments in one program and {other.width} in the other")
+        alone = mine if other is None else only_in(mine, other, self._pool)
+        figures = figures_of(mine, found.old.timeline, found.span, flap, self._pool)
+        labels = found.labels.get(name)
+        said = None if labels is None else judged(mine, labels, found.old.timeline, self._pool)
+        return Side(mine, alone, figures, said)
+
+
+def backtested(
+    old: Plan,
+    new: Plan,
+    stretches: Iterable[Stretch],
+    pool: Pool,
+    *,
+    labels: Mapping[str, Batch],
+    flap: int,
+    start: int | None = None,
+) -> Backtest:
+    """Two programs over the stretches of a history."""
+    running = Backtesting(old, new, pool, start)
+    for stretch in stretches:
+        running.take(stretch)
+    return running.compare(labels, flap)
