@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from tidelog.operators.columns.batch import Batch, empty, joined
+from tidelog.operators.columns.batch import Batch, joined
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.data.timeline import NEG, POS

@@ -13,9 +13,11 @@ from tidelog.operators.operator import shift
 from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.feeds import widths_of
-from tidelog.plans.plan.plan import AntiJoinShape, Feed, JoinShape, Plan, Step, UnionShape
+from tidelog.plans.plan.plan import AntiJoinShape, Feed, JoinShape, Loop, Plan, Step, UnionShape
+from tidelog.plans.plan.shapes import lead
 from tidelog.runtime.columns.course import Course, Coverage
 from tidelog.runtime.columns.deploy import build_kernel
+from tidelog.runtime.columns.island import Island
 from tidelog.runtime.columns.rounds import Rounds
 from tidelog.runtime.columns.rows import RowCourse
 from tidelog.runtime.emission.modes import emission
@@ -41,11 +43,9 @@ class ColumnCourse(Course):
         self._violations = Violations(plan)
         self._violated: list[Violation] = []
         self._steps = {step.id: step for step in plan.steps}
+        self._reached: dict[str, int] = {}
         self._widths = widths_of(plan)
-        self._loops = {
-            number: Rounds(loop, self._steps, {name: self._widths["step", name] for name in loop.members}, self.pool)
-            for number, loop in enumerate(plan.loops)
-        }
+        self._loops = {loop.number: self._looped(loop) for loop in plan.loops}
         self.kernels: dict[str, Kernel] = {
             step.id: build_kernel(step, self._ports(step), plan.timeline, self.pool)
             for step in plan.steps
@@ -53,6 +53,14 @@ class ColumnCourse(Course):
         }
         self._facts: Coverage | None = self._program_facts()
         self._given, self._earliest, self._start_told = start, POS, False
+
+    def _looped(self, loop: Loop) -> Rounds | Island:
+        """What runs a loop: rounds over columns where it stays at one time, and rows where it does not."""
+        widths = {name: self._widths["step", name] for name in loop.members}
+        if stays_at_one_time(loop, self._steps):
+            return Rounds(loop, self._steps, widths, self.pool)
+        read = {feed.name for step in self.plan.steps if step.loop != loop.number for feed in step.inputs}
+        return Island(self.plan, loop, widths, {*read, *self.plan.outputs.values(), *self.plan.constraints}, self.pool)
 
     def _ports(self, step: Step) -> list[int]:
         return [self._widths[feed.kind, feed.name] for feed in step.inputs]
@@ -67,7 +75,7 @@ class ColumnCourse(Course):
         said = self._advance(fresh, watermark)
         for constraint in self.plan.constraints:
             facts = said[constraint].tidied(self.pool).facts(self.pool)
-            self._violated += self._violations.receive(constraint, facts, self._reached(constraint))
+            self._violated += self._violations.receive(constraint, facts, self._reached[constraint])
         return {name: said[step] for name, step in self.plan.outputs.items()}
 
     def tell(self, fresh: Mapping[str, Batch], watermark: int) -> list[Record]:
@@ -77,7 +85,7 @@ class ColumnCourse(Course):
         for name, batch in self.advance(fresh, watermark).items():
             facts = batch.tidied(self.pool).facts(self.pool)
             facts.sort(key=_begin)
-            told += self._emission.receive(name, facts, self._reached(self.plan.outputs[name]))
+            told += self._emission.receive(name, facts, self._reached[self.plan.outputs[name]])
         if watermark >= POS:
             told += self._emission.finish()
         return told
@@ -121,16 +129,24 @@ class ColumnCourse(Course):
                 continue
             fresh_here = [port(feed, width) for feed, width in zip(step.inputs, self._ports(step), strict=True)]
             frontiers = [self._frontier(feed) for feed in step.inputs]
-            said[step.id] = self.kernels[step.id].advance(fresh_here, frontiers, self._reached(step.id))
+            frontier = min([shift(known, lead(step.shape, port)) for port, known in enumerate(frontiers)], default=POS)
+            self._reached[step.id] = frontier
+            said[step.id] = self.kernels[step.id].advance(fresh_here, frontiers, frontier)
         return said
 
     def _go_round(self, number: int, port: Callable[[Feed, int], Batch]) -> Coverage:
-        loop = self.plan.loops[number]
-        fresh = {}
-        for name, place in loop.entries:
-            step = self._steps[name]
-            fresh[name, place] = port(step.inputs[place], self._ports(step)[place])
-        return self._loops[number].advance(fresh, min(self._reached(name) for name in loop.members))
+        loop, running = self.plan.loops[number], self._loops[number]
+        feeds = {(name, place): self._steps[name].inputs[place] for name, place in loop.entries}
+        fresh = {entry: port(feed, self._ports(self._steps[entry[0]])[entry[1]]) for entry, feed in feeds.items()}
+        known = min(map(self._frontier, feeds.values()))
+        if isinstance(running, Rounds):
+            said = running.advance(fresh, known)
+            self._reached.update(dict.fromkeys(loop.members, known))
+        else:
+            told = running.advance({feeds[entry]: batch for entry, batch in fresh.items()}, known)
+            said = dict.fromkeys(loop.members, empty(0)) | told
+            self._reached.update({name: running.reached(name) for name in loop.members})
+        return said
 
     def _find_start(self, fresh: Mapping[str, Batch], watermark: int) -> Batch:
         """The stream's start, where it has just become known."""
@@ -147,16 +163,13 @@ class ColumnCourse(Course):
         """How far a port is known."""
         match feed.kind:
             case "step":
-                return self._reached(feed.name)
+                return self._reached[feed.name]
             case "start":
                 return POS if self._start_told else self.watermark
             case "facts":
                 return POS
             case _:
                 return self.watermark
-
-    def _reached(self, step: str) -> int:
-        return shift(self.watermark, self.plan.leads[step])
 
     def kept(self) -> int:
         """How many rows are kept for later stretches."""
@@ -166,15 +179,18 @@ class ColumnCourse(Course):
 def refused(plan: Plan) -> str | None:
     """Why a plan cannot run over columns; None where it can."""
     for step in plan.steps:
-        if any(feed.kind == "arrivals" for feed in step.inputs):
+        kinds = {feed.kind for feed in step.inputs}
+        if "arrivals" in kinds:
             return f"`{step.predicate}` counts facts in order of arrival, which columns do not keep"
-        if step.loop is not None:
-            loop = plan.loops[step.loop]
-            if loop.holds or not isinstance(step.shape, UnionShape | JoinShape | AntiJoinShape):
-                return f"`{step.predicate}` recurs through time"
-            if loop.creates_values:
-                return f"`{step.predicate}` computes new values as it recurs"
+        if step.loop is not None and "start" in kinds:
+            return f"`{step.predicate}` recurs, and its windows are clipped where the stream starts"
     return None
+
+
+def stays_at_one_time(loop: Loop, steps: Mapping[str, Step]) -> bool:
+    """Whether rounds over columns can run a loop: it moves nothing in time, and comes to rest, for it makes no values."""
+    plain = all(isinstance(steps[name].shape, UnionShape | JoinShape | AntiJoinShape) for name in loop.members)
+    return plain and not loop.holds and not loop.creates_values
 
 
 def course_of(plan: Plan, pool: Pool, *, emit: EmitMode = "intervals", start: int | None = None) -> Course:

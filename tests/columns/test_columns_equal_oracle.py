@@ -12,9 +12,9 @@ from engine.test_session_equals_oracle import FRAGMENTS, compiled, show, until
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from columns.stretches import answers_over_columns, stretches
+from columns.stretches import answers_over_columns, cut_times, stretches
 from oracle.agreement import differences, records_of, runs_of
-from oracle.lars_programs import AT_IN_WINDOWS, GROUPS, HEADS, STEPPED, lars_programs, lars_streams
+from oracle.lars_programs import AT_IN_WINDOWS, GROUPS, HEADS, RECURSION, STEPPED, lars_programs, lars_streams
 from oracle.programs import programs, streams
 from tidelog import Session
 from tidelog.operators.columns.pool import Pool
@@ -28,6 +28,7 @@ LARS = {
     "groups": GROUPS,
     "heads": HEADS,
     "stepped": STEPPED,
+    "recursion": RECURSION,
     "values": replace(HEADS, values=True),
 }
 
@@ -42,7 +43,7 @@ def test_columns_say_what_the_oracle_says(timeline: str, fragment: str, data: st
     assume(refused(plan) is None)
     facts = data.draw(streams(program))
     records = records_of(plan, facts)
-    cuts = data.draw(st.lists(st.integers(-4, 60), max_size=6))
+    cuts = data.draw(cut_times(plan))
     found = answers_over_columns(plan, records, cuts)
     assert not differences(program, facts, found, until(program, facts)), show(program, facts)
 
@@ -55,7 +56,7 @@ def test_columns_say_what_the_oracle_says_of_lars(form: str, data: st.DataObject
     plan = compiled_lars(program)
     assume(refused(plan) is None)
     facts = data.draw(lars_streams())
-    cuts = data.draw(st.lists(st.integers(-4, 40), max_size=6))
+    cuts = data.draw(cut_times(plan))
     compare(program, plan, facts, answers_over_columns(plan, records_of(plan, facts), cuts))
 
 
@@ -67,14 +68,14 @@ def test_answers_take_each_form(mode: EmitMode, timeline: str, data: st.DataObje
     program = data.draw(programs(timeline, FRAGMENTS["negation"]))
     plan = compiled(program)
     records = records_of(plan, data.draw(streams(program)))
-    cuts = data.draw(st.lists(st.integers(-4, 60), max_size=4))
+    cuts = data.draw(cut_times(plan))
     session = Session(plan, emit=mode)
     session.push_records(records)
     session.finish()
     expected = session.pull_records()
     courses: list[Course] = [ColumnCourse(plan, Pool(), emit=mode)] if refused(plan) is None else []
     for course in (*courses, RowCourse(plan, Pool(), emit=mode)):
-        told = [answer for fresh, cut in stretches(records, cuts, course.pool) for answer in course.tell(fresh, cut)]
+        told = [answer for fresh, cut in stretches(plan, records, cuts, course.pool) for answer in course.tell(fresh, cut)]
         if mode == "intervals":
             assert runs_of(told) == runs_of(expected)
         else:
