@@ -37,6 +37,7 @@ COMMANDS = {
     "run": "stream facts through a program",
     "ask": "print hypothetical answers: what may still follow, and what it needs",
     "materialise": "print everything that follows from a program and facts",
+    "backtest": "compare what two programs tell of the same history",
     "plot": "draw what follows from a program and facts as a timeline (SVG)",
     "entails": "decide whether a fact follows",
     "consistent": "decide whether a program and facts have a model",
@@ -54,7 +55,7 @@ COMMANDS = {
 }
 """Each command, and what it does."""
 _ROOMS = {
-    "batch": ("consistent", "entails", "materialise"),
+    "batch": ("backtest", "consistent", "entails", "materialise"),
     "gateways": ("gateway", "init"),
     "reasons": ("verify", "why"),
     "rules": ("check", "completion", "explain", "fmt", "lsp", "plot", "test"),

@@ -206,14 +206,27 @@ def _load_background(plan: Plan | BatchPlan, folder: Path) -> list[Record]:
 
 
 def compile_path(
-    path: str | PathLike[str], *, queries: Iterable[str] | None = None, outputs: bool = True, depth: int | None = None
+    path: str | PathLike[str],
+    *,
+    queries: Iterable[str] | None = None,
+    outputs: bool = True,
+    depth: int | None = None,
+    parameters: Mapping[str, Value] = NONE,
 ) -> Plan:
     """The plan of a program in a file, its background files read from beside it; the options are those of `compile`.
 
     Raises ProgramError for a wrong program, DataError for text that is not UTF-8, OSError where it cannot be read.
     """
     file = Path(path)
-    return compile(read_program(file), name=str(path), folder=file.parent, queries=queries, outputs=outputs, depth=depth)
+    return compile(
+        read_program(file),
+        name=str(path),
+        folder=file.parent,
+        queries=queries,
+        outputs=outputs,
+        depth=depth,
+        parameters=parameters,
+    )
 
 
 def compile_batch_path(

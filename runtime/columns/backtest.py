@@ -1,8 +1,8 @@
-"""A backtest: two programs over the same history, read once, and what one tells and the other does not."""
+"""A backtest: programs over the same history, read once, and what one tells and another does not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tidelog.operators.columns.batch import Batch, joined
@@ -13,7 +13,7 @@ from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.columns.comparing import Figures, Judged, Span, figures_of, judged, only_in
 from tidelog.runtime.columns.course import Course
-from tidelog.runtime.columns.history import course_of
+from tidelog.runtime.columns.history import Shared, course_of
 from tidelog.runtime.columns.stretches import Stretch
 
 
@@ -67,34 +67,46 @@ def shared_schema(old: Plan, new: Plan) -> Schema:
 
 
 class Backtesting:
-    """Runs both programs over the stretches of one history, and keeps what they tell as maximal runs."""
+    """Runs programs over the stretches of one history, and keeps what each tells as maximal runs.
 
-    def __init__(self, old: Plan, new: Plan, pool: Pool, start: int | None = None) -> None:
-        self._plans = (old, new)
+    What they have in common is computed once.
+    """
+
+    def __init__(self, plans: Sequence[Plan], pool: Pool, start: int | None = None) -> None:
+        self._plans = plans
         self._pool = pool
-        self._courses: list[Course] = [course_of(plan, pool, start=start) for plan in self._plans]
-        self._told: list[dict[str, list[Batch]]] = [{name: [] for name in plan.outputs} for plan in self._plans]
-        self._first, self._last, self._rows = POS, NEG, 0
+        self._shared = Shared()
+        self._courses: list[Course] = [course_of(plan, pool, start=start, shared=self._shared) for plan in plans]
+        self._told: list[dict[str, list[Batch]]] = [{name: [] for name in plan.outputs} for plan in plans]
+        self._first, self._last = POS, NEG
+        self.rows = 0
+        """How many facts have been taken."""
 
     def take(self, stretch: Stretch) -> None:
         """Go on with the next stretch."""
-        self._rows += sum(map(len, stretch.fresh.values()))
+        self.rows += sum(map(len, stretch.fresh.values()))
         for batch in stretch.fresh.values():
             finite = batch.lo[batch.lo > NEG]
             if len(finite):
                 self._first, self._last = min(self._first, int(finite.min())), max(self._last, int(finite.max()))
+        self._shared.begin()
         for course, told in zip(self._courses, self._told, strict=True):
             for name, batch in course.advance(stretch.fresh, stretch.watermark).items():
                 if len(batch):
                     told[name].append(batch)
 
-    def compare(self, labels: Mapping[str, Batch], flap: int) -> Backtest:
-        """What both told, once all stretches have been taken; `flap` is encoded."""
-        old, new = self._plans
+    def compare(self, new: int, labels: Mapping[str, Batch], flap: int) -> Backtest:
+        """What the first program and another one told, once all stretches have been taken; `flap` is encoded."""
+        plans = self._plans[0], self._plans[new]
         span = Span(min(self._first, self._last), self._last)
-        found = Backtest(old, new, self._pool, span, self._rows, labels=labels)
-        for name in dict.fromkeys([*old.outputs, *new.outputs]):
-            told = [self._runs(number, name) for number in range(2)]
+        found = Backtest(*plans, self._pool, span, self.rows, labels=labels)
+        for name in dict.fromkeys([*plans[0].outputs, *plans[1].outputs]):
+            told = [self._runs(0, name), self._runs(new, name)]
+            widths = {batch.width for batch in told if batch is not None}
+            if len(widths) > 1:
+                raise SpecError(
+                    f"output `{name}` has {told[0].width} arguments in one program and {told[1].width} in the other"
+                )
             sides = [self._side(name, mine, other, found, flap) for mine, other in (told, told[::-1])]
             found.outputs[name] = Compared(*sides)
         return found
@@ -103,32 +115,15 @@ class Backtesting:
         told = self._told[number].get(name)
         if told is None:
             return None
-        return joined(told, self._courses[number].widths[name], self._pool).tidied(self._pool)
+        if len(told) > 1 or (told and not told[0].is_tidy):
+            told[:] = [joined(told, told[0].width, self._pool).tidied(self._pool)]
+        return told[0] if told else empty(self._courses[number].widths[name])
 
     def _side(self, name: str, mine: Batch | None, other: Batch | None, found: Backtest, flap: int) -> Side | None:
         if mine is None:
             return None
-        if other is not None and other.width != mine.width:
-            raise SpecError(f"output `{name}` has {mine.width} arguments in one program and {other.width} in the other")
         alone = mine if other is None else only_in(mine, other, self._pool)
         figures = figures_of(mine, found.old.timeline, found.span, flap, self._pool)
         labels = found.labels.get(name)
         said = None if labels is None else judged(mine, labels, found.old.timeline, self._pool)
         return Side(mine, alone, figures, said)
-
-
-def backtested(
-    old: Plan,
-    new: Plan,
-    stretches: Iterable[Stretch],
-    pool: Pool,
-    *,
-    labels: Mapping[str, Batch],
-    flap: int,
-    start: int | None = None,
-) -> Backtest:
-    """Two programs over the stretches of a history."""
-    running = Backtesting(old, new, pool, start)
-    for stretch in stretches:
-        running.take(stretch)
-    return running.compare(labels, flap)

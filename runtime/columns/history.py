@@ -10,6 +10,7 @@ from tidelog.operators.columns.batch import Batch, batch_of, empty
 from tidelog.operators.columns.kernel import Kernel
 from tidelog.operators.columns.pool import Pool
 from tidelog.operators.operator import shift
+from tidelog.plans.analysis.physical.identity import identify
 from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.feeds import widths_of
@@ -27,14 +28,42 @@ from tidelog.runtime.ports.interfaces import EmitMode
 _begin = itemgetter(1)
 
 
+class Shared:
+    """What steps of several plans say of one stretch: those that compute the same do so once.
+
+    `begin` is called before each stretch.
+    """
+
+    __slots__ = ("said",)
+
+    def __init__(self) -> None:
+        self.said: dict[str, Batch] = {}
+
+    def begin(self) -> None:
+        """The next stretch has come."""
+        self.said.clear()
+
+
 class ColumnCourse(Course):
     """Deploys a plan over columns; ValueError where it is `refused`.
+
+    Plans that go over the same history may have `shared` steps.
 
     What `advance` gives holds behind the last frontier of each output, and up to the one that follows from the watermark.
     """
 
-    def __init__(self, plan: Plan, pool: Pool, *, emit: EmitMode = "intervals", start: int | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        pool: Pool,
+        *,
+        emit: EmitMode = "intervals",
+        start: int | None = None,
+        shared: Shared | None = None,
+    ) -> None:
         super().__init__(plan, pool)
+        self._shared = shared
+        self._meaning = {} if shared is None else identify(plan).meaning
         refusal = refused(plan)
         if refusal is not None:
             raise ValueError(refusal)
@@ -127,11 +156,16 @@ class ColumnCourse(Course):
             if step.loop is not None:
                 said.update(self._go_round(step.loop, port))
                 continue
-            fresh_here = [port(feed, width) for feed, width in zip(step.inputs, self._ports(step), strict=True)]
             frontiers = [self._frontier(feed) for feed in step.inputs]
-            frontier = min([shift(known, lead(step.shape, port)) for port, known in enumerate(frontiers)], default=POS)
+            frontier = min([shift(reached, lead(step.shape, place)) for place, reached in enumerate(frontiers)], default=POS)
             self._reached[step.id] = frontier
-            said[step.id] = self.kernels[step.id].advance(fresh_here, frontiers, frontier)
+            known = None if self._shared is None else self._shared.said.get(self._meaning[step.id])
+            if known is None:
+                ports = [port(feed, width) for feed, width in zip(step.inputs, self._ports(step), strict=True)]
+                known = self.kernels[step.id].advance(ports, frontiers, frontier)
+                if self._shared is not None:
+                    self._shared.said[self._meaning[step.id]] = known
+            said[step.id] = known
         return said
 
     def _go_round(self, number: int, port: Callable[[Feed, int], Batch]) -> Coverage:
@@ -193,6 +227,10 @@ def stays_at_one_time(loop: Loop, steps: Mapping[str, Step]) -> bool:
     return plain and not loop.holds and not loop.creates_values
 
 
-def course_of(plan: Plan, pool: Pool, *, emit: EmitMode = "intervals", start: int | None = None) -> Course:
+def course_of(
+    plan: Plan, pool: Pool, *, emit: EmitMode = "intervals", start: int | None = None, shared: Shared | None = None
+) -> Course:
     """What runs a plan over a history: columns where they can carry it, and rows otherwise."""
-    return (ColumnCourse if refused(plan) is None else RowCourse)(plan, pool, emit=emit, start=start)
+    if refused(plan) is not None:
+        return RowCourse(plan, pool, emit=emit, start=start)
+    return ColumnCourse(plan, pool, emit=emit, start=start, shared=shared)

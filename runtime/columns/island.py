@@ -70,9 +70,7 @@ def _alone(plan: Plan, loop: Loop, read: Collection[str]) -> Plan:
     members = set(loop.members)
 
     def inside(step: Step) -> Step:
-        outside = [
-            feed.kind == "stream" or (feed.kind == "step" and feed.name not in members) for feed in step.inputs
-        ]
+        outside = [feed.kind == "stream" or (feed.kind == "step" and feed.name not in members) for feed in step.inputs]
         feeds = [
             Feed("stream", _stream_of(feed)) if comes_in else feed
             for feed, comes_in in zip(step.inputs, outside, strict=True)

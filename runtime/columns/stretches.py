@@ -7,7 +7,7 @@ runs ahead by more than a block.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tidelog.operators.columns.arrays import Array, np
@@ -131,10 +131,16 @@ class Stretches:
         return Stretch(fresh, watermark, rows)
 
 
-def answers_of(told: Iterable[Mapping[str, Batch]], widths: Mapping[str, int], pool: Pool) -> dict[str, Batch]:
-    """What was told in stretches, as maximal runs of each row."""
-    pieces: dict[str, list[Batch]] = {name: [] for name in widths}
-    for coverage in told:
-        for name in widths:
-            pieces[name].append(coverage[name])
-    return {name: joined(batches, widths[name], pool).tidied(pool) for name, batches in pieces.items()}
+def blocks_of(batches: Iterable[ColumnBatch]) -> Iterator[Block]:
+    """The batches of a file by the stretches of its rows: those whose rows lie among each other are one block."""
+    block: list[ColumnBatch] = []
+    last = -1
+    for batch in batches:
+        if block and len(batch) and int(batch.numbers[0]) > last:
+            yield block
+            block, last = [], -1
+        block.append(batch)
+        if len(batch):
+            last = max(last, int(batch.numbers[-1]))
+    if block:
+        yield block

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -18,17 +18,29 @@ from tidelog.plans.diagnostics.visible import visible
 
 if TYPE_CHECKING:
     from tidelog.plans.plan.plan import Plan
+    from tidelog.plans.tree.syntax import Value
 
 DONE, BAD, USAGE, AWAY = 0, 1, 2, 4
 
 
-def load_plan(path: str, *, queries: Iterable[str] | None = None, outputs: bool = True, depth: int | None = None) -> Plan:
+def load_plan(
+    path: str,
+    *,
+    queries: Iterable[str] | None = None,
+    outputs: bool = True,
+    depth: int | None = None,
+    parameters: Mapping[str, Value] | None = None,
+) -> Plan:
     """The plan of a program's file, with the options of `compile`.
 
     SpecError where the file cannot be read, as for any file that the command line names.
     """
     try:
-        return tidelog.compile_path(path, queries=queries, outputs=outputs, depth=depth)
+        return tidelog.compile_path(path, queries=queries, outputs=outputs, depth=depth, parameters=parameters or {})
+    except ValueError as error:
+        if not parameters:
+            raise
+        raise SpecError(f"{path}: {error}") from error
     except OSError as error:
         raise unreadable(path, error) from error
 

@@ -47,6 +47,12 @@ class Progress:
         if self._is_due():
             self._draw(bar(self._done, self._size) if self._size else f"{self._done >> 10} KiB read")
 
+    def rows(self, number: int) -> None:
+        """So many rows have been taken so far."""
+        if self._is_due():
+            rate = number / max(time.monotonic() - self._begin, 1e-9)
+            self._draw(f"{number:,} rows, {rate:,.0f} a second")
+
     def round(self, done: Materialisation) -> None:
         """A round of this materialisation begins."""
         if self._is_due():

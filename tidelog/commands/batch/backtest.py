@@ -1,0 +1,174 @@
+"""`tidelog backtest`: two programs over the same history, and what one tells and the other does not."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidelog.commands.batch.backtest_reports import json_report, sweep_report, text_report
+from tidelog.commands.batch.progress import Progress
+from tidelog.commands.batch.sweeping import Sweep, parse_sweep
+from tidelog.commands.numbers import whole
+from tidelog.commands.outcome import DONE, load_plan, show_diagnostics, write_out
+from tidelog.commands.reasons.given_facts import DeadLetters
+from tidelog.connectors.files.batch_files import BatchLoader, parse_batch_specs
+from tidelog.connectors.formats.formatting import TimeFormatter
+from tidelog.connectors.spec import Spec
+from tidelog.plans.data.facts import Fact, Schema
+from tidelog.plans.data.times import TimeReader
+from tidelog.plans.diagnostics.errors import DataError, SpecError
+from tidelog.plans.diagnostics.suggestions import suggest
+from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.ports.interfaces import Rejected
+
+if TYPE_CHECKING:
+    from tidelog.operators.columns.batch import Batch
+    from tidelog.operators.columns.pool import Pool
+    from tidelog.runtime.columns.backtest import Backtesting
+    from tidelog.runtime.frames.columns import ColumnBatch
+
+SHOWN = 20
+"""So many intervals that only one program tells are shown of each output, unless told otherwise."""
+FLAP = "5 min"
+"""What begins again within this time has flapped, where the program has a unit and nothing else is said."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes to its parser."""
+    parser.add_argument("old", metavar="OLD", help="the file of the program as it is")
+    parser.add_argument("new", metavar="NEW", help="the file of the program as it is to be")
+    parser.add_argument("facts", metavar="FACTS", nargs="*", help="files, folders or globs of facts, as `--in`")
+    parser.add_argument("--in", dest="sources", action="append", default=[], metavar="SPEC", help="where the history is")
+    parser.add_argument(
+        "--labels", metavar="FILE", help="when each output should have told: facts of outputs, with or without arguments"
+    )
+    parser.add_argument(
+        "--set",
+        dest="sets",
+        action="append",
+        default=[],
+        metavar="NAME=VALUES",
+        help="run NEW with each value of a parameter: `70..95:1` (from, to, step) or `70,75,80`",
+    )
+    parser.add_argument("--flap", metavar="D", help=f"an interval that begins within D of the last end is a flap ({FLAP})")
+    parser.add_argument("--lateness", default="0", metavar="D", help="how late facts may come (default 0)")
+    parser.add_argument("--start", metavar="T", help="when the stream starts (default: with its first fact)")
+    parser.add_argument(
+        "--show", type=whole, default=SHOWN, metavar="N", help=f"show N intervals of each difference (default {SHOWN})"
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="how to tell it (default text)")
+    parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run both programs over the history, and print how what they tell differs."""
+    specs = _specs(options)
+    old, sweep = load_plan(options.old), parse_sweep(options.sets)
+    news = list(_candidates(options.new, sweep))
+    for plan in (old, news[0]):
+        show_diagnostics(plan.warnings, plan.name, plan.program.text)
+    with Progress() as progress:
+        told, labels, letters = _told(options, [old, *news], specs, progress)
+    letters.close()
+    times = TimeFormatter(old.timeline, options.iso)
+    flap = _flap(options, old)
+    if sweep is None:
+        found = told.compare(1, labels, flap)
+        write_out(json_report(found, times) if options.format == "json" else text_report(found, times, options.show))
+        return DONE
+    compared = [told.compare(number, labels, flap) for number in range(1, len(news) + 1)]
+    write_out(sweep_report(sweep, compared, times, options.format))
+    return DONE
+
+
+def _specs(options: argparse.Namespace) -> list[Spec]:
+    found = parse_batch_specs([*options.facts, *options.sources])
+    if not found:
+        raise SpecError("no history to read: name its files, or folders of files, behind the programs")
+    if sum(spec.scheme == "-" for spec in found) > 1:
+        raise SpecError("standard input can be read once only")
+    return found
+
+
+def _candidates(path: str, sweep: Sweep | None) -> Iterator[Plan]:
+    if sweep is None:
+        yield load_plan(path)
+        return
+    for values in sweep:
+        yield load_plan(path, parameters=values)
+
+
+def _told(
+    options: argparse.Namespace, plans: Sequence[Plan], specs: Sequence[Spec], progress: Progress
+) -> tuple[Backtesting, Mapping[str, Batch], DeadLetters]:
+    """What the programs tell, and the labels."""
+    from tidelog.connectors.files.history_files import open_history  # noqa: PLC0415 - only a backtest needs NumPy
+    from tidelog.operators.columns.pool import Pool  # noqa: PLC0415 - as above
+    from tidelog.runtime.columns.backtest import Backtesting, shared_schema  # noqa: PLC0415 - as above
+    from tidelog.runtime.columns.stretches import Stretches, blocks_of  # noqa: PLC0415 - as above
+
+    schema, pool, letters = shared_schema(plans[0], plans[1]), Pool(), DeadLetters()
+    reader = TimeReader(schema.timeline)
+    start = None if options.start is None else _time("--start", options.start, reader.point)
+    lateness = _time("--lateness", options.lateness, reader.duration)
+    labels = {} if options.labels is None else _labels(options.labels, plans, schema, pool)
+    told = Backtesting(plans, pool, start)
+    progress.expect(spec.path for spec in specs)
+
+    def rows_of(spec: Spec) -> Iterator[ColumnBatch]:
+        for batch in open_history(spec, schema, pool):
+            for rejected in batch.rejected:
+                letters(rejected)
+            yield batch
+
+    def refuse(batch: ColumnBatch, places: Sequence[int], earliest: Sequence[int]) -> None:
+        for place, least in zip(places, earliest, strict=True):
+            reason = f"late: what begins before {schema.timeline.format_point(int(least))} can no longer come"
+            letters(Rejected(batch.place(int(place)), reason, b""))
+
+    stretches = Stretches(
+        schema.timeline,
+        [blocks_of(rows_of(spec)) for spec in specs],
+        pool,
+        lateness,
+        refuse,
+        follows_time=any(plan.follows_time for plan in plans),
+    )
+    for stretch in stretches:
+        told.take(stretch)
+        progress.rows(told.rows)
+    return told, labels, letters
+
+
+def _time(name: str, text: str, read: Callable[[str], int]) -> int:
+    try:
+        return read(text)
+    except DataError as error:
+        raise SpecError(f"{name}: {error}") from error
+
+
+def _labels(path: str, plans: Sequence[Plan], schema: Schema, pool: Pool) -> dict[str, Batch]:
+    """Labels by output; DataError with its place for the first that cannot be read, or is of no output."""
+    from tidelog.operators.columns.batch import batch_of  # noqa: PLC0415 - as above
+
+    loader = BatchLoader(Schema(schema.timeline))
+    loader.load(path)
+    if loader.timeline != schema.timeline:
+        raise SpecError(f"--labels: times of `{Path(path).name}` are finer than those of the program")
+    outputs = dict.fromkeys(name for plan in plans for name in plan.outputs)
+    found: dict[str, list[Fact]] = {}
+    for name, row, lo, hi in loader.drain():
+        if name not in outputs:
+            raise SpecError(f"--labels: the programs have no output `{name}`{suggest(name, outputs)}")
+        found.setdefault(name, []).append((row, lo, hi))
+    return {name: batch_of(facts, len(facts[0][0]), pool) for name, facts in found.items()}
+
+
+def _flap(options: argparse.Namespace, plan: Plan) -> int:
+    reader = TimeReader(plan.timeline)
+    if options.flap is not None:
+        return _time("--flap", options.flap, reader.duration)
+    return 0 if plan.timeline.unit is None else reader.duration(FLAP)
