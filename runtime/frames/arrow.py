@@ -95,6 +95,8 @@ def value_of(scalar: pa.Scalar) -> Any:
     try:
         return scalar.as_py()
     except UnicodeDecodeError:
+        if pa.types.is_dictionary(scalar.type):
+            return value_of(scalar.value)
         if pa.types.is_struct(scalar.type):
             return {name: value_of(each) for name, each in scalar.items()}
         if pa.types.is_list(scalar.type):

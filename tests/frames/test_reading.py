@@ -169,6 +169,16 @@ def test_text_that_is_not_utf8_is_told_with_its_row() -> None:
     assert rejected(PLAN, pa.table(temps(times))) == [("temp row 2", "`time`: not valid UTF-8 at byte 1")]
 
 
+def test_text_in_a_dictionary_that_is_not_utf8_is_told_with_its_row() -> None:
+    """Also where all that is told of its row is what stands in it."""
+    wrong = pa.array([b"a", b"\xff"], pa.binary()).view(pa.string()).dictionary_encode()
+    stream = stream_of(pa.table(temps([1, 2], sensor=wrong)))
+    (batch,) = read_stream(reader_of(PLAN.schema, "temp", stream), stream, "temp")
+    assert [(item.reason, item.raw) for item in batch.rejected] == [
+        ("`sensor` is not valid UTF-8 at byte 1", b'{"sensor":"/w==","value":20.5,"time":2}')
+    ]
+
+
 def test_a_row_that_is_refused_may_have_a_time_beyond_the_calendar() -> None:
     """Its row is told with the number, and a zone that Python does not know is no matter."""
     times = pa.array([10**18, 10**6], pa.timestamp("us", "GMT+02:00"))
