@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidelog.operators.columns.arrays import Array, np
-from tidelog.operators.columns.batch import Batch, batch_of, empty
+from tidelog.operators.columns.batch import Batch, batch_of, empty, joined
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.facts import Row, Schema
 from tidelog.plans.data.timeline import NEG, POS
@@ -24,7 +24,19 @@ from tidelog.runtime.frames.value_columns import ValueColumn, without_nulls
 from tidelog.runtime.frames.values import Problems, nulls
 from tidelog.runtime.ports.interfaces import Rejected
 
-__all__ = ["Array", "Batch", "ColumnBatch", "ColumnReader", "Pool", "batch_of", "column_of", "empty", "np", "numbered"]
+__all__ = [
+    "Array",
+    "Batch",
+    "ColumnBatch",
+    "ColumnReader",
+    "Pool",
+    "batch_of",
+    "column_of",
+    "empty",
+    "joined",
+    "np",
+    "numbered",
+]
 
 
 @dataclass(slots=True, eq=False)
