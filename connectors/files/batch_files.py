@@ -7,22 +7,20 @@ are read again. So every input is read once only, a pipe as well. A record that 
 from __future__ import annotations
 
 import os
-import select
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 
 from tidelog.connectors.files.fact_columns import FactColumns
 from tidelog.connectors.files.folders import parse_sources
+from tidelog.connectors.files.pieces import name_of, opened, read_piece
 from tidelog.connectors.formats.decoding import Decoder
 from tidelog.connectors.formats.formats import make_decoder
 from tidelog.connectors.formats.lines import MAX_LINE, Lines
 from tidelog.connectors.spec import Spec, check_readable, parse_spec
-from tidelog.connectors.transport.descriptors import READ_SIZE
 from tidelog.plans.data.facts import Record, Schema
 from tidelog.plans.data.refining import RefiningTimeline
 from tidelog.plans.data.timeline import Timeline
-from tidelog.plans.diagnostics.errors import ConnectorError, DataError, SpecError
+from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.runtime.ports.interfaces import Batch, Rejected
 
 
@@ -70,8 +68,8 @@ class BatchLoader:
             self._load_parquet(spec, on_read)
             return
         reader = _Reader(self, spec)
-        with _opened(spec) as descriptor:
-            while chunk := _read(descriptor, _name(spec)):
+        with opened(spec) as descriptor:
+            while chunk := read_piece(descriptor, name_of(spec)):
                 reader.feed(chunk)
                 on_read(len(chunk))
         reader.finish()
@@ -144,7 +142,7 @@ class _Reader:
         self._spec = spec
         self._header: tuple[bytes, int] | None = None
         self._renew(RefiningTimeline.of(loader.timeline))
-        self._framer = self._decoder.framer(_name(spec), loader.max_line)
+        self._framer = self._decoder.framer(name_of(spec), loader.max_line)
 
     def feed(self, chunk: bytes) -> None:
         self._take(self._framer.push(chunk))
@@ -162,7 +160,7 @@ class _Reader:
     def _make_decoder(self) -> Decoder:
         hint = "" if self._spec.is_format_told or self._spec.path else "for text facts say `facts+-`"
         schema = self._loader.schema(self._timeline)
-        return make_decoder(self._spec.format, schema, _name(self._spec), self._spec.predicate, hint)
+        return make_decoder(self._spec.format, schema, name_of(self._spec), self._spec.predicate, hint)
 
     def _take(self, framed: Lines) -> None:
         batch = self._decode(framed)
@@ -201,36 +199,5 @@ class _Reader:
         return framed.first
 
 
-def _name(spec: Spec) -> str:
-    return spec.path or "stdin"
-
-
 def _line(rejected: Rejected) -> int:
     return int(rejected.place.rpartition(":")[2])
-
-
-@contextmanager
-def _opened(spec: Spec) -> Iterator[int]:
-    """The descriptor to read from."""
-    if not spec.path:
-        yield 0
-        return
-    try:
-        descriptor = os.open(spec.path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        raise SpecError(f"cannot read `{spec.path}`: {os.strerror(error.errno or 0)}") from None
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _read(descriptor: int, name: str) -> bytes:
-    """What comes next, or nothing at the end."""
-    while True:
-        try:
-            return os.read(descriptor, READ_SIZE)
-        except BlockingIOError:  # a terminal or a pipe that another process has set not to wait
-            select.select([descriptor], [], [])
-        except OSError as error:
-            raise ConnectorError(f"cannot read `{name}`: {os.strerror(error.errno or 0)}") from error

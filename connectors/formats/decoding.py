@@ -74,7 +74,16 @@ class Places(Sequence[str]):
             index += self._count
         if not 0 <= index < self._count:
             raise IndexError("place index out of range")
-        return f"{self._name}:{self._first + index + bisect_right(self._gaps, index)}"
+        return f"{self._name}:{self._line(index)}"
+
+    def _line(self, index: int) -> int:
+        return self._first + index + bisect_right(self._gaps, index)
+
+    def lines(self) -> Sequence[int]:
+        """The numbers of all lines that hold a record."""
+        if not self._gaps:
+            return range(self._first, self._first + self._count)
+        return list(map(self._line, range(self._count)))
 
 
 class Collector:

@@ -62,6 +62,16 @@ class LineFramer:
         return bytes(self._tail)
 
     @property
+    def is_between(self) -> bool:
+        """Whether what comes next is the beginning of a record."""
+        return not self._tail and not self._is_skipping
+
+    @property
+    def next(self) -> int:
+        """The number of the line in which the record stands whose end has not come, or the next one."""
+        return self._next
+
+    @property
     def place(self) -> str:
         """`name:line` of the record whose end has not come."""
         return f"{self._name}:{self._next}"

@@ -108,14 +108,14 @@ def layout_of_file(file: Any, schema: Schema, predicate: str, name: str) -> Layo
         raise DataError(error.reason, name) from None
 
 
-def batches_of_file(file: Any, layout: Layout, name: str) -> Iterator[tuple[Any, range]]:
-    """The rows of a Parquet file, as batches of Arrow with the columns of the layout, and their numbers.
+def batches_of_file(file: Any, layout: Layout, name: str, rows: int = BATCH_ROWS) -> Iterator[tuple[Any, range]]:
+    """The rows of a Parquet file, as batches of Arrow of at most so many, with the columns of the layout, and their numbers.
 
     ConnectorError where the file is damaged.
     """
     first = 0
     try:
-        for batch in file.iter_batches(BATCH_ROWS, columns=list(layout.columns)):
+        for batch in file.iter_batches(rows, columns=list(layout.columns)):
             yield batch, range(first, first + batch.num_rows)
             first += batch.num_rows
     except (pa.ArrowInvalid, OSError) as error:

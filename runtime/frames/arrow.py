@@ -10,13 +10,14 @@ from tidelog.plans.diagnostics.errors import ConnectorError, DataError
 try:
     import pyarrow as pa
     import pyarrow.compute as pc
+    import pyarrow.csv as pcsv
     import pyarrow.parquet as pq
 except ImportError as error:
     raise ConnectorError(
         "Arrow tables and Parquet need pyarrow, which is not installed: pip install 'tidelog[frames]'"
     ) from error
 
-__all__ = ["BATCH_ROWS", "batches_of", "pa", "pc", "plain", "pq", "stream_of", "value_of", "values_of"]
+__all__ = ["BATCH_ROWS", "batches_of", "pa", "pc", "pcsv", "plain", "pq", "stream_of", "value_of", "values_of"]
 
 BATCH_ROWS = 8192
 """How many rows are made facts at once: so few that their garbage costs little, so many that a batch costs nothing."""
@@ -90,6 +91,8 @@ def value_of(scalar: pa.Scalar) -> Any:
 
     Who wrote the column did not look whether its text is text.
     """
+    if pa.types.is_dictionary(scalar.type) or pa.types.is_run_end_encoded(scalar.type):
+        return value_of(scalar.value)
     if pa.types.is_timestamp(scalar.type) and scalar.type.tz is not None:
         scalar = scalar.cast(pa.timestamp(scalar.type.unit, "UTC"))  # Python may not know the zone
     try:

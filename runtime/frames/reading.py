@@ -45,8 +45,8 @@ def row_place(name: str, row: int) -> str:
     return f"{name} row {row}"
 
 
-class FrameReader:
-    """Makes facts of one predicate of rows of one layout."""
+class TableReader:
+    """What reads the rows of one layout as facts of one predicate, whatever it makes of them."""
 
     def __init__(self, schema: Schema, predicate: str, layout: Layout) -> None:
         self._schema, self._predicate, self._layout = schema, predicate, layout
@@ -65,10 +65,58 @@ class FrameReader:
     def _endless(self) -> tuple[int | None, ...]:
         return (NEG, POS) if len(self._layout.times) == 2 else (None,)
 
+    def _columns_of(self, batch: Any) -> tuple[list[Any], list[Any]]:
+        """The columns of arguments, and those of times."""
+        columns = [_column(batch, path) for path in self._layout.paths]
+        return columns[: self._count], columns[self._count :]
+
+    def _rows_of_texts(self, column: Any, problems: Problems) -> list[Row]:
+        rows: list[Row] = []
+        for i, texts in enumerate(values_of(plain(column))):
+            try:
+                if texts is None or None in texts:
+                    raise DataError("`arguments` is null" if texts is None else "an argument is null")
+                rows.append(self._schema.check(self._predicate, tuple(map(read_json, texts))))
+            except DataError as error:
+                problems.setdefault(i, error.reason)
+                rows.append(())
+        return rows
+
+    def _exact(self, columns: Sequence[Any], problems: Problems) -> tuple[list[int], list[int]]:
+        """Ranges of stored facts, whose times are exact numbers as text."""
+        begins, ends = [], []
+        for i, values in enumerate(zip(*map(values_of, columns), strict=True)):
+            try:
+                lo, hi = self._stored.read(*values)
+            except DataError as error:
+                problems.setdefault(i, error.reason)
+                lo, hi = 0, 0
+            begins.append(lo)
+            ends.append(hi)
+        return begins, ends
+
+    def _refuse_null_times(self, columns: Sequence[Any], problems: Problems) -> None:
+        """A time that is null is told, unless other columns can say that there is none."""
+        if not self._layout.tells_open:
+            for column, name in zip(columns, self._layout.names[self._count :], strict=True):
+                refuse_nulls(column, name, problems)
+
+    def _refuse_empty(self, i: int, columns: Sequence[Any], problems: Problems) -> None:
+        """The interval of this row is empty."""
+        if i not in problems:
+            problems[i] = f"the interval from {_shown(columns[0], i)} to {_shown(columns[1], i)} is empty"
+
+    def _reject(self, batch: Any, place: str, i: int, reason: str) -> Rejected:
+        values = {name: value_of(batch.column(name)[i]) for name in batch.schema.names}
+        return Rejected(place, reason, msgspec.json.encode(values, enc_hook=str)[:RAW_LIMIT])
+
+
+class FrameReader(TableReader):
+    """Makes facts of one predicate of rows of one layout."""
+
     def begins(self, table: Any) -> Sequence[int]:
         """When the rows of a table begin; anything for a row that is no fact."""
-        columns = [_column(table, path) for path in self._layout.paths[self._count :]]
-        return self._ranges_of(columns, {})[0]
+        return self._ranges_of(self._columns_of(table)[1], {})[0]
 
     def read(self, batch: Any, name: str, numbers: Sequence[int] | None) -> Batch:
         """The facts of a batch of Arrow, or a table, and what is none.
@@ -76,9 +124,9 @@ class FrameReader:
         `numbers` are those of its rows, for their places; without, all of them have the place `name`.
         """
         problems: Problems = {}
-        columns = [_column(batch, path) for path in self._layout.paths]
-        rows = self._rows(columns[: self._count], batch.num_rows, problems)
-        begins, ends = self._ranges_of(columns[self._count :], problems)
+        arguments, times = self._columns_of(batch)
+        rows = self._rows(arguments, batch.num_rows, problems)
+        begins, ends = self._ranges_of(times, problems)
         records = [
             (self._predicate, row, lo, hi)
             for row, lo, hi in zip(rows, begins, begins if ends is None else ends, strict=True)
@@ -97,26 +145,11 @@ class FrameReader:
         read = [reader.read(column, problems) for reader, column in zip(self._values, columns, strict=True)]
         return list(zip(*read, strict=True)) if read else [()] * count
 
-    def _rows_of_texts(self, column: Any, problems: Problems) -> list[Row]:
-        rows: list[Row] = []
-        for i, texts in enumerate(values_of(plain(column))):
-            try:
-                if texts is None or None in texts:
-                    raise DataError("`arguments` is null" if texts is None else "an argument is null")
-                rows.append(self._schema.check(self._predicate, tuple(map(read_json, texts))))
-            except DataError as error:
-                problems.setdefault(i, error.reason)
-                rows.append(())
-        return rows
-
     def _ranges_of(self, columns: Sequence[Any], problems: Problems) -> tuple[Sequence[int], Sequence[int] | None]:
         """The begins and the ends of the facts; None for the ends where they are the begins."""
         if not self._layout.times:
             return self._exact(columns, problems)
-        names = self._layout.names[self._count :]
-        if not self._layout.tells_open:
-            for column, name in zip(columns, names, strict=True):
-                _refuse_nulls(column, name, problems)
+        self._refuse_null_times(columns, problems)
         points = [reader.read(column, problems) for reader, column in zip(self._points, columns, strict=False)]
         if len(points) == 1:
             return points[0], None
@@ -124,8 +157,8 @@ class FrameReader:
         if self._layout.tells_open:
             lows, highs = self._opened(points, columns, problems)
         for i, (lo, hi) in enumerate(zip(lows, highs, strict=True)):
-            if lo > hi and i not in problems:
-                problems[i] = f"the interval from {self._shown(columns[0], i)} to {self._shown(columns[1], i)} is empty"
+            if lo > hi:
+                self._refuse_empty(i, columns, problems)
         return lows, highs
 
     def _opened(self, points: Sequence[list[int]], columns: Sequence[Any], problems: Problems) -> list[list[int]]:
@@ -133,7 +166,7 @@ class FrameReader:
         found = []
         for side, endless, step in ((0, NEG, 1), (1, POS, -1)):
             times, opens = columns[side], columns[side + 2]
-            _refuse_nulls(opens, OPEN_COLUMNS[side], problems)
+            refuse_nulls(opens, OPEN_COLUMNS[side], problems)
             ends = [
                 end + step if is_open and end != endless else end
                 for end, is_open in zip(points[side], opens.to_pylist(), strict=True)
@@ -143,31 +176,15 @@ class FrameReader:
             found.append(ends)
         return found
 
-    def _shown(self, column: Any, i: int) -> str:
-        value = value_of(column[i])
-        return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
-    def _exact(self, columns: Sequence[Any], problems: Problems) -> tuple[list[int], list[int]]:
-        """Ranges of stored facts, whose times are exact numbers as text."""
-        begins, ends = [], []
-        for i, values in enumerate(zip(*map(values_of, columns), strict=True)):
-            try:
-                lo, hi = self._stored.read(*values)
-            except DataError as error:
-                problems.setdefault(i, error.reason)
-                lo, hi = 0, 0
-            begins.append(lo)
-            ends.append(hi)
-        return begins, ends
-
-    def _reject(self, batch: Any, place: str, i: int, reason: str) -> Rejected:
-        values = {name: value_of(batch.column(name)[i]) for name in batch.schema.names}
-        return Rejected(place, reason, msgspec.json.encode(values, enc_hook=str)[:RAW_LIMIT])
-
-
-def _refuse_nulls(column: Any, name: str, problems: Problems) -> None:
+def refuse_nulls(column: Any, name: str, problems: Problems) -> None:
     for i in nulls(column):
         problems.setdefault(i, f"`{name}` is null")
+
+
+def _shown(column: Any, i: int) -> str:
+    value = value_of(column[i])
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
 def _column(batch: Any, path: Sequence[str]) -> Any:

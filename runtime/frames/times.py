@@ -31,11 +31,11 @@ class PointReader:
     """
 
     def __init__(self, timeline: Timeline, name: str, kind: TimeKind, endless: int | None = None) -> None:
-        self._timeline, self._name, self._kind = timeline, name, kind
+        self.timeline, self.kind, self._name = timeline, kind, name
         self._endless = endless
         self._infinity = math.nan if endless is None else math.copysign(math.inf, endless)
         self._reader = TimeReader(timeline)
-        self._ticks = Fraction(1) if timeline.is_integer else 1 / timeline.resolution
+        self.ticks = Fraction(1) if timeline.is_integer else 1 / timeline.resolution
 
     def read(self, array: Any, problems: Problems) -> list[int]:
         """The points of a column; 0 where it has a null, which is for the caller to tell, and in rows with `problems`."""
@@ -44,13 +44,13 @@ class PointReader:
             array = array.dictionary_decode()
         if pa.types.is_null(array.type):
             return [0] * len(array)
-        if self._kind == "timestamp":
+        if self.kind == "timestamp":
             return self._timestamps(array, problems)
-        if self._kind == "integer":
-            return self._scaled(array.to_pylist(), self._ticks, Fraction, problems)
-        if self._kind == "float":
+        if self.kind == "integer":
+            return self._scaled(array.to_pylist(), self.ticks, Fraction, problems)
+        if self.kind == "float":
             return self._floats(array.cast(pa.float64()), problems)
-        return self._each(values_of(array), self._text if self._kind == "text" else self._reader.point, problems)
+        return self._each(values_of(array), self._text if self.kind == "text" else self._reader.point, problems)
 
     def _text(self, text: str | bytes) -> int:
         text = as_text(text)
@@ -59,19 +59,19 @@ class PointReader:
         return self._reader.read_point(text)
 
     def _timestamps(self, array: Any, problems: Problems) -> list[int]:
-        parts = _parts(array.type)
+        parts = parts_of(array.type)
         if pa.types.is_date32(array.type):
             array = array.cast(pa.int32())
         seconds = Fraction(1) / parts
-        unit = self._timeline.unit or Fraction(1)
+        unit = self.timeline.unit or Fraction(1)
         numbers = array.cast(pa.int64()).to_pylist()
-        return self._scaled(numbers, seconds / unit * self._ticks, lambda number: number * seconds / unit, problems)
+        return self._scaled(numbers, seconds / unit * self.ticks, lambda number: number * seconds / unit, problems)
 
     def _scaled(
         self, numbers: Sequence[int | None], ticks: Fraction, exact: Callable[[int], Fraction], problems: Problems
     ) -> list[int]:
         """Points of numbers that are so many ticks each; `exact` is the time of one that is no whole number of them."""
-        above, below = ticks.numerator * (1 if self._timeline.is_integer else 2), ticks.denominator
+        above, below = ticks.numerator * (1 if self.timeline.is_integer else 2), ticks.denominator
         present = [number or 0 for number in numbers]
         is_whole = below == 1 or not any(number * ticks.numerator % below for number in present)
         if is_whole and max(map(abs, present), default=0) * above <= LIMIT * below:
@@ -101,15 +101,15 @@ class PointReader:
         A float stands for its shortest decimal. Where floats lie closer than the resolution, one decimal at most with so
         many places is rounded to this float, so it is the shortest.
         """
-        ticks = self._ticks.numerator
-        if not values or self._ticks.denominator != 1 or str(ticks).rstrip("0") != "1":
+        ticks = self.ticks.numerator
+        if not values or self.ticks.denominator != 1 or str(ticks).rstrip("0") != "1":
             return None
         if math.ulp(max(map(abs, values))) * ticks >= 1:
             return None
         counts = [round(value * ticks) for value in values]
         if any(count / ticks != value for count, value in zip(counts, values, strict=True)):
             return None
-        return counts if self._timeline.is_integer else [2 * count for count in counts]
+        return counts if self.timeline.is_integer else [2 * count for count in counts]
 
     def _each(self, values: Sequence[Any], read: Callable[[Any], int], problems: Problems) -> list[int]:
         found: list[int] = []
@@ -155,7 +155,8 @@ class ExactTimes:
         return text if self._scale == 1 else str(Fraction(text) * self._scale)
 
 
-def _parts(kind: Any) -> Fraction:
+def parts_of(kind: Any) -> Fraction:
+    """How many of what a column of dates or timestamps counts are a second."""
     if pa.types.is_date32(kind):
         return Fraction(1, _DAY)
     return Fraction(1000 if pa.types.is_date64(kind) else _PARTS[kind.unit])

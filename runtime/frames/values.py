@@ -30,31 +30,31 @@ class ValueReader:
     """Reads the column of one argument of a predicate."""
 
     def __init__(self, predicate: str, name: str, kind: ValueKind, declared: FieldType) -> None:
-        self._predicate, self._name, self._kind, self._type = predicate, name, kind, declared
-        self._is_tested = any(declared == type_ and kind in kinds for type_, kinds in _TESTED)
+        self._predicate, self.name, self.kind, self.type = predicate, name, kind, declared
+        self.is_tested = any(declared == type_ and kind in kinds for type_, kinds in _TESTED)
 
     def read(self, array: Any, problems: Problems) -> Sequence[Value]:
         """The constants of a column, with anything in the rows that have `problems`."""
         array = plain(array)
         values = self._values(array, problems)
         for i in nulls(array):
-            problems.setdefault(i, f"`{self._name}` is null")
-        if self._is_tested:
+            problems.setdefault(i, f"`{self.name}` is null")
+        if self.is_tested:
             self._test(values, problems)
         return values
 
     def _values(self, array: Any, problems: Problems) -> Sequence[Value]:
         if pa.types.is_null(array.type):
             return [""] * len(array)
-        if self._kind == "text":
-            return _texts(array, problems, self._name)
-        if self._kind == "integer":
+        if self.kind == "text":
+            return _texts(array, problems, self.name)
+        if self.kind == "integer":
             return self._integers(array, problems)
-        if self._kind == "float":
+        if self.kind == "float":
             return self._floats(array, problems)
-        if self._kind == "boolean":
+        if self.kind == "boolean":
             return ["true" if value else "false" for value in array.to_pylist()]
-        return self._each(values_of(array), _read_stored if self._kind == "json" else _read_decimal, problems)
+        return self._each(values_of(array), _read_stored if self.kind == "json" else _read_decimal, problems)
 
     def _integers(self, array: Any, problems: Problems) -> Sequence[Value]:
         values: list[int] = array.to_pylist()
@@ -67,7 +67,7 @@ class ValueReader:
     def _floats(self, array: Any, problems: Problems) -> Sequence[Value]:
         array = array.cast(pa.float64())
         for i in pc.indices_nonzero(pc.invert(pc.is_finite(array)).fill_null(False)).to_pylist():
-            problems.setdefault(i, f"`{self._name}` is {array[i].as_py()}: a number must be finite")
+            problems.setdefault(i, f"`{self.name}` is {array[i].as_py()}: a number must be finite")
         values: list[Any] = array.to_pylist()
         return [value if value is None or not value.is_integer() else canonical(value) for value in values]
 
@@ -77,16 +77,16 @@ class ValueReader:
             try:
                 found.append("" if value is None else read(value))
             except DataError as error:
-                problems.setdefault(i, f"`{self._name}`: {error.reason}")
+                problems.setdefault(i, f"`{self.name}`: {error.reason}")
                 found.append("")
         return found
 
     def _test(self, values: Sequence[Value], problems: Problems) -> None:
-        is_of_type = TYPE_TESTS[self._type]
+        is_of_type = TYPE_TESTS[self.type]
         for i, value in enumerate(values):
             if not is_of_type(value) and i not in problems:
                 got = format_constant(value)
-                problems[i] = f"`{self._predicate}` expects {self._type} for `{self._name}`, got {got}"
+                problems[i] = f"`{self._predicate}` expects {self.type} for `{self.name}`, got {got}"
 
 
 def nulls(array: Any) -> list[int]:

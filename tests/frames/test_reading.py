@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -167,6 +169,17 @@ def test_text_that_is_not_utf8_is_told_with_its_row() -> None:
     ]
     times = pa.array([b"1", b"2", b"\xff"], pa.binary()).view(pa.string())
     assert rejected(PLAN, pa.table(temps(times))) == [("temp row 2", "`time`: not valid UTF-8 at byte 1")]
+
+
+@pytest.mark.parametrize("encode", [pc.dictionary_encode, pc.run_end_encode])
+def test_encoded_text_that_is_not_utf8_is_told_with_its_row(encode: Callable[[Any], Any]) -> None:
+    """In a dictionary and in runs, too, its row can be told."""
+    wrong = encode(pa.array([b"a", b"\xff"], pa.binary()).view(pa.string()))
+    stream = stream_of(pa.table(temps([1, 2], sensor=wrong)))
+    (batch,) = read_stream(reader_of(PLAN.schema, "temp", stream), stream, "temp")
+    assert [(item.reason, item.raw) for item in batch.rejected] == [
+        ("`sensor` is not valid UTF-8 at byte 1", b'{"sensor":"/w==","value":20.5,"time":2}')
+    ]
 
 
 def test_a_row_that_is_refused_may_have_a_time_beyond_the_calendar() -> None:

@@ -20,13 +20,14 @@ from tidelog.connectors.formats.csv.framer import CsvFramer
 from tidelog.connectors.formats.decoding import FEW, Admission, Collector
 from tidelog.connectors.formats.numbers import WholeTimes, read_numbers
 from tidelog.connectors.formats.values import read_argument
-from tidelog.plans.data.facts import Record, Row, Schema, as_text
+from tidelog.plans.data.facts import TYPE_TESTS, Record, Row, Schema, as_text
 from tidelog.plans.data.header import Columns, read_columns
 from tidelog.plans.data.row_code import row_maker
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError
-from tidelog.plans.tree.syntax import Interval, Value
+from tidelog.plans.tree.numerals import shorten
+from tidelog.plans.tree.syntax import FieldType, Interval, Value
 from tidelog.runtime.ports.interfaces import Batch
 
 _SPACES = " \t"
@@ -61,8 +62,23 @@ class CsvDecoder:
         known = schema.predicates.get(self._predicate)
         self._make = row_maker(known) if known is not None and known.accepts_input else None
         self._booleans = [i for i, kind in enumerate(known.types) if kind == "boolean"] if known is not None else []
+        self._types = known.types if known is not None else ()
         self._columns: Columns | None = None
         self.header: bytes | None = None
+
+    @property
+    def predicate(self) -> str:
+        """Of which predicate its rows are."""
+        return self._predicate
+
+    @property
+    def columns(self) -> Columns | None:
+        """What the header says, once it has been read."""
+        return self._columns
+
+    def type_of(self, place: int) -> FieldType:
+        """The declared type of an argument."""
+        return self._types[place] if self._types else "any"
 
     def for_stream(self, name: str) -> CsvDecoder:
         twin = copy.copy(self)
@@ -132,6 +148,23 @@ class CsvDecoder:
 
     def _points_of(self, cells: Sequence[str]) -> list[int]:
         return self._whole.read(",".join(cells).encode(), len(cells)) or list(map(self._points.__getitem__, cells))
+
+    # --- a cell ---------------------------------------------------------------------------------------------------------
+
+    def argument_of(self, place: int, cell: str) -> Value:
+        """What a cell, without spaces around it, says as an argument; DataError where a row with it is refused."""
+        if self.type_of(place) == "text":
+            return cell
+        value = self._values[cell]
+        if self.type_of(place) == "boolean":
+            value = _BOOLEANS.get(str(value).lower(), value)
+        if not TYPE_TESTS[self.type_of(place)](value):
+            raise DataError(f"`{shorten(cell)}` is not of its declared type")
+        return value
+
+    def point_of(self, cell: str) -> int:
+        """The point that a cell, without spaces around it, says as a finite time; DataError for any other."""
+        return self._points[cell]
 
     # --- a row ----------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,132 @@
+"""Whole files as columns of facts, block by block: for histories, which are read to their ends.
+
+Parquet and plain CSV become columns without an object a fact. What else there is, is read by the decoder of its format, and
+then made columns: a line of CSV that is not plain costs that to the stretch around it, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from tidelog.connectors.files.csv_columns import CsvColumns
+from tidelog.connectors.files.gathering import Gathered
+from tidelog.connectors.files.pieces import WholeLines, name_of, opened
+from tidelog.connectors.formats.csv.decoder import CsvDecoder
+from tidelog.connectors.formats.formats import make_decoder
+from tidelog.connectors.formats.lines import MAX_LINE, Lines
+from tidelog.connectors.sources.parquet_source import batches_of_file, layout_of_file, open_parquet
+from tidelog.connectors.spec import Spec
+from tidelog.connectors.transport.descriptors import READ_SIZE
+from tidelog.plans.data.facts import Schema
+from tidelog.runtime.frames.columns import ColumnBatch, ColumnReader, Pool
+
+BLOCK_ROWS = 250_000
+"""How many rows are a block, unless told otherwise."""
+_MOST_BYTES = 1 << 26
+"""So many bytes are read at once at most, however long lines are."""
+_PARTS = 16
+"""In so many parts at most a stretch of lines is divided that is not plain."""
+
+
+def open_history(
+    spec: Spec, schema: Schema, pool: Pool, *, rows: int = BLOCK_ROWS, max_line: int = MAX_LINE
+) -> Iterator[ColumnBatch]:
+    """The facts of a file, or of standard input, in blocks of about so many rows, in the order of these.
+
+    A block has one batch for each predicate of its facts, in the order of their first rows. What is rejected of it is in
+    its first batch, which has no predicate (an empty name) where the block has no facts. DataError where nothing can be
+    understood, such as a wrong header; SpecError and ConnectorError where reading fails.
+    """
+    return (
+        _of_parquet(spec, schema, pool, rows) if spec.format == "parquet" else _of_lines(spec, schema, pool, rows, max_line)
+    )
+
+
+def _of_parquet(spec: Spec, schema: Schema, pool: Pool, rows: int) -> Iterator[ColumnBatch]:
+    predicate = spec.predicate or PurePath(spec.path).stem
+    file = open_parquet(spec.path)
+    try:
+        layout = layout_of_file(file, schema, predicate, spec.path)
+        reader = ColumnReader(schema, predicate, layout, pool)
+        for batch, numbers in batches_of_file(file, layout, spec.path, rows):
+            yield reader.read(batch, spec.path, numbers)
+    finally:
+        file.close()
+
+
+def _of_lines(spec: Spec, schema: Schema, pool: Pool, rows: int, max_line: int) -> Iterator[ColumnBatch]:
+    reader = _LineReader(spec, schema, pool, max_line)
+    with opened(spec) as descriptor:
+        lines = WholeLines(descriptor, name_of(spec), max_line)
+        while text := lines.read(reader.size(rows)):
+            reader.read(text)
+            if len(reader.gathered) >= rows - rows // 8:  # a piece is as long as it probably has to be
+                yield from reader.gathered.drain()
+    reader.finish()
+    yield from reader.gathered.drain()
+
+
+class _LineReader:
+    """Makes columns of the lines of one file."""
+
+    def __init__(self, spec: Spec, schema: Schema, pool: Pool, max_line: int) -> None:
+        name = name_of(spec)
+        self._decoder = make_decoder(spec.format, schema, name, spec.predicate)
+        self._framer = self._decoder.framer(name, max_line)
+        self._plain = CsvColumns(self._decoder, schema, pool, max_line) if isinstance(self._decoder, CsvDecoder) else None
+        self.gathered = Gathered(name, pool)
+        self._bytes = 0
+
+    def size(self, rows: int) -> int:
+        """How many bytes a block of so many rows probably still needs."""
+        lines = self._framer.next - 1
+        if self._plain is None or not lines:
+            return READ_SIZE
+        return min(max(READ_SIZE, (rows - len(self.gathered)) * self._bytes // lines), _MOST_BYTES)
+
+    def read(self, text: bytes) -> None:
+        """Take whole lines, or the beginning of a long one."""
+        self._bytes += len(text)
+        self._read(text)
+
+    def finish(self) -> None:
+        """Take the last line, where it has no end."""
+        self._decode(self._framer.finish())
+
+    def _read(self, text: bytes) -> None:
+        if self._plain is not None and self._take_plain(self._plain, text):
+            return
+        parts = list(_divided(text))
+        if len(parts) == 1:
+            self._decode(self._framer.push(text))
+            return
+        for part in parts:
+            self._read(part)
+
+    def _take_plain(self, plain: CsvColumns, text: bytes) -> bool:
+        """Whether lines are plain, so that their facts have been taken."""
+        if not self._framer.is_between or not text.endswith(b"\n"):
+            return False
+        facts = plain.read(text)
+        if facts is None:
+            return False
+        first = self._framer.next
+        self._framer.start_at(first + len(facts))
+        self.gathered.add(plain.predicate, facts, range(first, first + len(facts)))
+        return True
+
+    def _decode(self, framed: Lines) -> None:
+        batch = self._decoder.decode(framed.lines, framed.first)
+        batch.rejected += framed.rejected
+        self.gathered.add_records(batch)
+
+
+def _divided(text: bytes) -> Iterator[bytes]:
+    """Whole lines in parts, none much shorter than what is read at once of other files; what is as short is one part."""
+    step = max(len(text) // _PARTS, READ_SIZE)
+    begin = 0
+    while begin < len(text):
+        end = text.find(b"\n", begin + step) + 1 or len(text)
+        yield text[begin:end]
+        begin = end
