@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tidelog.operators.columns.batch import Batch, joined
+from tidelog.operators.columns.batch import Batch, empty, joined
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.data.timeline import NEG, POS
@@ -102,11 +102,9 @@ class Backtesting:
         found = Backtest(*plans, self._pool, span, self.rows, labels=labels)
         for name in dict.fromkeys([*plans[0].outputs, *plans[1].outputs]):
             told = [self._runs(0, name), self._runs(new, name)]
-            widths = {batch.width for batch in told if batch is not None}
-            if len(widths) > 1:
-                raise SpecError(
-                    f"output `{name}` has {told[0].width} arguments in one program and {told[1].width} in the other"
-                )
+            widths = [batch.width for batch in told if batch is not None]
+            if len({*widths}) > 1:
+                raise SpecError(f"output `{name}` has {widths[0]} arguments in one program and {widths[1]} in the other")
             sides = [self._side(name, mine, other, found, flap) for mine, other in (told, told[::-1])]
             found.outputs[name] = Compared(*sides)
         return found

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tidelog.operators.columns.batch import Batch
     from tidelog.operators.columns.pool import Pool
     from tidelog.runtime.columns.backtest import Backtesting
-    from tidelog.runtime.frames.columns import ColumnBatch
+    from tidelog.runtime.frames.columns import Array, ColumnBatch
 
 SHOWN = 20
 """So many intervals that only one program tells are shown of each output, unless told otherwise."""
@@ -124,10 +124,10 @@ def _told(
                 letters(rejected)
             yield batch
 
-    def refuse(batch: ColumnBatch, places: Sequence[int], earliest: Sequence[int]) -> None:
-        for place, least in zip(places, earliest, strict=True):
-            reason = f"late: what begins before {schema.timeline.format_point(int(least))} can no longer come"
-            letters(Rejected(batch.place(int(place)), reason, b""))
+    def refuse(batch: ColumnBatch, places: Array, earliest: Array) -> None:
+        for place, least in zip(places.tolist(), earliest.tolist(), strict=True):
+            reason = f"late: what begins before {schema.timeline.format_point(least)} can no longer come"
+            letters(Rejected(batch.place(place), reason, b""))
 
     stretches = Stretches(
         schema.timeline,
