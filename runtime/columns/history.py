@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from operator import itemgetter
+from time import perf_counter
+from typing import Any
 
 from tidelog.operators.columns.arrays import np
 from tidelog.operators.columns.batch import Batch, batch_of, empty
 from tidelog.operators.columns.kernel import Kernel
 from tidelog.operators.columns.pool import Pool
-from tidelog.operators.operator import shift
+from tidelog.operators.operator import OperatorStatistics, shift
 from tidelog.plans.analysis.physical.identity import identify
 from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import OperatorError, StateError
+from tidelog.plans.language.places import place_of
 from tidelog.plans.plan.feeds import widths_of
 from tidelog.plans.plan.plan import AntiJoinShape, Feed, JoinShape, Loop, Plan, Step, UnionShape
 from tidelog.plans.plan.shapes import lead
@@ -26,6 +31,25 @@ from tidelog.runtime.emission.violations import Violation, Violations
 from tidelog.runtime.ports.interfaces import EmitMode
 
 _begin = itemgetter(1)
+_ORDERS: Mapping[str, Callable[[Record], Any]] = {"intervals": itemgetter(2), "final": itemgetter(3, 2)}
+"""How answers of several outputs come among each other; each output's own are in order by themselves."""
+
+
+@dataclass(slots=True)
+class Work:
+    """What a step has been given and has said, in how many stretches, and how long that took."""
+
+    received: int = 0
+    sent: int = 0
+    stretches: int = 0
+    seconds: float = 0.0
+
+    def add(self, received: int, sent: int, seconds: float) -> None:
+        """It has gone through a stretch."""
+        self.received += received
+        self.sent += sent
+        self.stretches += 1
+        self.seconds += seconds
 
 
 class Shared:
@@ -69,6 +93,7 @@ class ColumnCourse(Course):
             raise ValueError(refusal)
         self.watermark = NEG
         self._emission = emission(emit, plan.outputs)
+        self._order = _ORDERS.get(emit)
         self._violations = Violations(plan)
         self._violated: list[Violation] = []
         self._steps = {step.id: step for step in plan.steps}
@@ -80,6 +105,7 @@ class ColumnCourse(Course):
             for step in plan.steps
             if step.loop is None
         }
+        self.work = {step.id: Work() for step in plan.steps}
         self._facts: Coverage | None = self._program_facts()
         self._given, self._earliest, self._start_told = start, POS, False
 
@@ -117,6 +143,8 @@ class ColumnCourse(Course):
             told += self._emission.receive(name, facts, self._reached[self.plan.outputs[name]])
         if watermark >= POS:
             told += self._emission.finish()
+        if self._order is not None:
+            told.sort(key=self._order)
         return told
 
     def pull_violations(self) -> list[Violation]:
@@ -156,17 +184,28 @@ class ColumnCourse(Course):
             if step.loop is not None:
                 said.update(self._go_round(step.loop, port))
                 continue
-            frontiers = [self._frontier(feed) for feed in step.inputs]
-            frontier = min([shift(reached, lead(step.shape, place)) for place, reached in enumerate(frontiers)], default=POS)
-            self._reached[step.id] = frontier
-            known = None if self._shared is None else self._shared.said.get(self._meaning[step.id])
-            if known is None:
-                ports = [port(feed, width) for feed, width in zip(step.inputs, self._ports(step), strict=True)]
-                known = self.kernels[step.id].advance(ports, frontiers, frontier)
-                if self._shared is not None:
-                    self._shared.said[self._meaning[step.id]] = known
-            said[step.id] = known
+            said[step.id] = self._run_step(step, port)
         return said
+
+    def _run_step(self, step: Step, port: Callable[[Feed, int], Batch]) -> Batch:
+        frontiers = [self._frontier(feed) for feed in step.inputs]
+        frontier = min([shift(reached, lead(step.shape, place)) for place, reached in enumerate(frontiers)], default=POS)
+        self._reached[step.id] = frontier
+        meaning = self._meaning.get(step.id, "")
+        if self._shared is not None and meaning in self._shared.said:
+            return self._shared.said[meaning]
+        ports = [port(feed, width) for feed, width in zip(step.inputs, self._ports(step), strict=True)]
+        began = perf_counter()
+        try:
+            found = self.kernels[step.id].advance(ports, frontiers, frontier)
+        except Exception as error:
+            rows = sum(map(len, ports))
+            shown = f"{rows:,} rows up to {self.plan.timeline.format_point(self.watermark)}" if rows else "(the frontier)"
+            raise OperatorError(step.id, step.source or step.id, shown, f"{type(error).__name__}: {error}") from error
+        self.work[step.id].add(sum(map(len, ports)), len(found), perf_counter() - began)
+        if self._shared is not None:
+            self._shared.said[meaning] = found
+        return found
 
     def _go_round(self, number: int, port: Callable[[Feed, int], Batch]) -> Coverage:
         loop, running = self.plan.loops[number], self._loops[number]
@@ -207,7 +246,33 @@ class ColumnCourse(Course):
 
     def kept(self) -> int:
         """How many rows are kept for later stretches."""
-        return sum(kernel.kept() for kernel in self.kernels.values())
+        return sum(kernel.kept() for kernel in self.kernels.values()) + sum(loop.kept() for loop in self._loops.values())
+
+    def check_room(self, most: int | None) -> None:
+        """StateError, that names the step that keeps most, where more rows are kept than may be."""
+        if most is None or self.kept() <= most:
+            return
+        name, kernel = max(self.kernels.items(), key=lambda item: item[1].kept())
+        step = self._steps[name]
+        holder = f"the rule `{step.source}`" if step.source else f"the step `{name}`"
+        raise StateError(holder, place_of(self.plan.program, step.source) if step.source else "", kernel.kept(), most)
+
+    def statistics(self) -> dict[str, OperatorStatistics]:
+        """What each step has done and keeps."""
+        return {
+            name: OperatorStatistics(
+                work.received,
+                work.sent,
+                self.kernels[name].kept() if name in self.kernels else 0,
+                self.kernels[name].failed if name in self.kernels else 0,
+                work.stretches,
+            )
+            for name, work in self.work.items()
+        }
+
+    def unfinished(self) -> list[str]:
+        """After the end: what is recursive without an end, and was followed only as far as the stream went."""
+        return [line for loop in self._loops.values() for line in loop.unfinished()]
 
 
 def refused(plan: Plan) -> str | None:

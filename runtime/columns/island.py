@@ -60,6 +60,14 @@ class Island:
         """How far a member is known."""
         return shift(self.frontier, self._own.leads[name])
 
+    def kept(self) -> int:
+        """How many rows its operators hold."""
+        return self._reasoner.statistics().entries
+
+    def unfinished(self) -> list[str]:
+        """What has no end, and was followed only as far as the stream went."""
+        return self._reasoner.unfinished()
+
 
 def _stream_of(feed: Feed) -> str:
     return f"{feed.kind} {feed.name}"

@@ -77,3 +77,11 @@ class Rounds:
         if len(fresh):
             said[name] = joined([before, fresh], fresh.width, self._pool).tidied(self._pool)
         return fresh.tidied(self._pool)
+
+    def kept(self) -> int:
+        """How many rows wait for the frontier."""
+        return sum(map(len, self._waiting.values()))
+
+    def unfinished(self) -> list[str]:
+        """Nothing: what stays at one time comes to rest."""
+        return []

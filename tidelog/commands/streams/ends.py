@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from tidelog.commands.outcome import count, say
 from tidelog.connectors.transport.acceptor import ClientLimits
 from tidelog.runtime.ports.interfaces import Listener, ServesClients, Sink, SinkStatistics, Source
 from tidelog.runtime.running.runner import Runner
+
+if TYPE_CHECKING:
+    from tidelog.runtime.running.history import HistoryRunner
 
 
 def client_limits(options: argparse.Namespace) -> ClientLimits:
@@ -16,7 +20,7 @@ def client_limits(options: argparse.Namespace) -> ClientLimits:
     return ClientLimits(options.max_clients, options.client_timeout)
 
 
-def show_ends(ends: Iterable[Source | Listener | Sink], engine: Runner, with_statistics: bool) -> bool:
+def show_ends(ends: Iterable[Source | Listener | Sink], engine: Runner | HistoryRunner, with_statistics: bool) -> bool:
     """Notes on clients and answers; returns whether it is certain that all answers have arrived, each once."""
     for end in ends:
         if isinstance(end, ServesClients):

@@ -6,6 +6,7 @@ import argparse
 
 from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import load_plan
+from tidelog.commands.streams.histories import history_maker
 from tidelog.commands.streams.http import add_http_options
 from tidelog.commands.streams.outbox import add_outbox_options, outbox_of, refuse_outbox_options, run_with_outbox
 from tidelog.commands.streams.streaming import add_stream_options, stream
@@ -14,6 +15,7 @@ from tidelog.connectors.spec import parse_spec
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.corrections.taking_back import check_corrections
+from tidelog.runtime.running.runner import Runner
 from tidelog.runtime.sessions.settings import Settings
 
 REMEMBERED = 10_000
@@ -60,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     if outbox is not None:
         return run_with_outbox(plan, options, settings_of(options), outbox)
     refuse_outbox_options(options)
-    return stream(plan, options, settings_of(options))
+    return stream(plan, options, settings_of(options), history_maker(plan, options, options.sinks or ["-"]) or Runner)
 
 
 def settings_of(options: argparse.Namespace) -> Settings:

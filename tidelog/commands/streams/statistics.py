@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from tidelog.commands.outcome import count, say
 from tidelog.operators.operator import OperatorStatistics
@@ -13,11 +14,14 @@ from tidelog.runtime.intake.source_state import PartStatistics, SourceStatistics
 from tidelog.runtime.intake.watermarks import plain_name
 from tidelog.runtime.running.runner import Runner
 
+if TYPE_CHECKING:
+    from tidelog.runtime.running.history import HistoryRunner
+
 _PARTS_SHOWN = 5
 """How many parts of a source are shown: those with the least watermarks."""
 
 
-def show_statistics(engine: Runner) -> None:
+def show_statistics(engine: Runner | HistoryRunner) -> None:
     """Facts at the intake, then each step, and each question."""
     statistics = engine.statistics()
     intake = statistics.intake
@@ -34,7 +38,7 @@ def show_statistics(engine: Runner) -> None:
         say(f"ask {name}: {done}; stored: {stored}")
 
 
-def _show_sources(engine: Runner, sources: Mapping[str, SourceStatistics]) -> None:
+def _show_sources(engine: Runner | HistoryRunner, sources: Mapping[str, SourceStatistics]) -> None:
     """A line for each source, and of one that is divided the parts that the others wait for."""
     timeline = engine.plan.timeline
     for name, source in sources.items():
@@ -60,7 +64,7 @@ def _slowest(source: SourceStatistics) -> list[tuple[Value, PartStatistics]]:
     return sorted(parts, key=lambda item: item[1].watermark)[:_PARTS_SHOWN]
 
 
-def _show_steps(engine: Runner, steps: Mapping[str, OperatorStatistics]) -> None:
+def _show_steps(engine: Runner | HistoryRunner, steps: Mapping[str, OperatorStatistics]) -> None:
     """A table with a row for each step; nothing where nothing is derived."""
     if not steps:
         return

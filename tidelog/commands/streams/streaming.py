@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -46,6 +46,9 @@ from tidelog.runtime.ports.interfaces import Recorded, Sink
 from tidelog.runtime.running.runner import Runner
 from tidelog.runtime.running.settings import RunSettings
 from tidelog.runtime.sessions.settings import Settings
+
+if TYPE_CHECKING:
+    from tidelog.runtime.running.history import HistoryRunner
 
 
 def add_stream_options(parser: argparse.ArgumentParser) -> None:
@@ -93,7 +96,7 @@ def stream(
     plan: Plan,
     options: argparse.Namespace,
     settings: Settings,
-    make: Callable[..., Runner] = Runner,
+    make: Callable[..., Runner | HistoryRunner] = Runner,
     more_sinks: Sequence[Sink] = (),
 ) -> int:
     """Run a plan over the sources of the options until they end, or until a signal asks to stop; returns the exit code.
@@ -138,13 +141,13 @@ class _Run:
         plan: Plan,
         options: argparse.Namespace,
         settings: Settings,
-        make: Callable[..., Runner],
+        make: Callable[..., Runner | HistoryRunner],
         sinks: Sequence[str],
         stopping: GentleStopping,
     ) -> None:
         self._plan, self._options, self._settings, self._stopping = plan, options, settings, stopping
         self._maker = make
-        self._engine: Runner | None = None
+        self._engine: Runner | HistoryRunner | None = None
         self.state: dict[str, Any] = {}
         self._times = TimeFormatter(plan.timeline, options.iso)
         schema, remote, clients = plan.schema, options.allow_remote, client_limits(options)
@@ -167,7 +170,7 @@ class _Run:
         """Say what would become of the state, and run nothing."""
         return show_changes(await self._make(None).changes())
 
-    def _make(self, letters: DeadLetterWriter | None) -> Runner:
+    def _make(self, letters: DeadLetterWriter | None) -> Runner | HistoryRunner:
         options, watch = self._options, None if self._served is None else self._served.watch
         settings = replace(
             self._settings,
@@ -200,7 +203,7 @@ class _Run:
             engine.write_times(self._times)
             self._note_recorded()
             self._stopping.is_storing = lambda: engine.is_storing
-            if self._served is not None:
+            if self._served is not None and isinstance(engine, Runner):
                 await stack.enter_async_context(self._served.beside(engine, is_durable=bool(self.state)))
             await stack.enter_async_context(self._beside(engine))
             try:
@@ -210,7 +213,7 @@ class _Run:
         return self._close(engine, is_certain)
 
     @asynccontextmanager
-    async def _beside(self, engine: Runner) -> AsyncIterator[None]:
+    async def _beside(self, engine: Runner | HistoryRunner) -> AsyncIterator[None]:
         """What runs beside the engine, and ends with it: signals and progress."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._listen, engine)
@@ -218,7 +221,7 @@ class _Run:
             yield
             tasks.cancel_scope.cancel()
 
-    async def _listen(self, engine: Runner) -> None:
+    async def _listen(self, engine: Runner | HistoryRunner) -> None:
         """The first signal stops the engine cleanly, if it listens."""
         await self._stopping.wait()
         engine.stop(GRACE)
@@ -238,7 +241,7 @@ class _Run:
         elif any(recorded):
             say("note: `--clock` counts once all files have been read")
 
-    def _close(self, engine: Runner, is_certain: bool) -> int:
+    def _close(self, engine: Runner | HistoryRunner, is_certain: bool) -> int:
         for line in engine.unfinished():
             say(f"note: {line}")
         self.say_notes()
@@ -261,7 +264,7 @@ class _Run:
         if intake.held:
             say(f"note: {count(intake.held, 'first fact')} held: no other has come that agrees on the time")
 
-    def _say_failed(self, engine: Runner) -> None:
+    def _say_failed(self, engine: Runner | HistoryRunner) -> None:
         """Say which aggregates had no value: what was no number, or a result beyond all numbers."""
         steps = engine.statistics().steps
         for step in self._plan.steps:

@@ -1,0 +1,102 @@
+"""`tidelog run` over files in columns says, refuses and counts what it does row by row."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tidelog.cli import main
+from tidelog.commands.streams import histories
+
+PROGRAM = """timeline integer, unit 1 s.
+input temp(room: text, value: number).
+input door(room: text).
+output alarm, quiet, mean, open.
+hot(R) :- temp(R, V), V >= 80.
+alarm(R) :- boxminus[0,6] diamondminus[0,3] hot(R).
+quiet(R) :- diamondminus[10,10] temp(R, _), not diamondminus[0,9] temp(R, _).
+mean(R, A) :- A = avg(V) over temp(R, V) in [10 step 10] by R.
+open(R) :- not hot(R) since door(R).
+bottom :- temp(R, V), V > 1000.
+"""
+ROUND = PROGRAM + "seen(R) :- door(R). boxplus[5,5] seen(R) :- seen(R). output seen.\n"
+
+
+def _rows(seed: int, count: int) -> list[tuple[int, str, float]]:
+    draw = random.Random(seed)
+    times = sorted(draw.randrange(count) for _ in range(count))
+    return [(time, f"r{draw.randrange(4)}", round(draw.gauss(80, 8), 1)) for time in times]
+
+
+def _csv(path: Path, rows: list[tuple[int, str, float]]) -> str:
+    lines = [f"{time},{room},{value}" for time, room, value in rows]
+    path.write_text("\n".join(["time,room,value", *lines, ""]))
+    return str(path)
+
+
+def _doors(path: Path, rows: list[tuple[int, str, float]]) -> str:
+    times, rooms, _ = zip(*rows[::7], strict=True)
+    pq.write_table(pa.table({"time": pa.array(times, pa.int64()), "room": rooms}), path)
+    return str(path)
+
+
+def _both(
+    arguments: list[str], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> list[tuple[int, list[str], list[str]]]:
+    """Exit code, answers and what was said, in columns and row by row."""
+    found = []
+    for least in (0, 1 << 40):
+        monkeypatch.setattr(histories, "LEAST", least)
+        code = main(arguments)
+        told, said = capfd.readouterr()
+        found.append((code, sorted(told.splitlines()), sorted(said.splitlines())))
+    return found
+
+
+@pytest.mark.parametrize("mode", ["final", "changes", "points"])
+@pytest.mark.parametrize("program", [PROGRAM, ROUND], ids=["plain", "recursion through time"])
+def test_answers_are_those_of_rows(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, mode: str, program: str
+) -> None:
+    """Two files, one of CSV and one of Parquet, in each form of answers."""
+    (tmp_path / "p.tide").write_text(program)
+    rows = _rows(1, 400)
+    sources = [_csv(tmp_path / "temp.csv", rows), _doors(tmp_path / "door.parquet", rows)]
+    arguments = ["run", str(tmp_path / "p.tide"), "--emit", mode, *(part for path in sources for part in ("--in", path))]
+    columns, by_rows = _both(arguments, capfd, monkeypatch)
+    assert columns == by_rows
+    assert columns[0] == 0
+    assert len(columns[1]) > 100
+
+
+def test_bad_late_and_unused_rows_are_told_with_their_places(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same lines say so, and the same counts; a violated constraint is told, and is the exit code."""
+    (tmp_path / "p.tide").write_text(PROGRAM)
+    lines = Path(_csv(tmp_path / "temp.csv", _rows(2, 300))).read_text().splitlines()
+    lines[20], lines[40], lines[60], lines[80] = "x,r1,3", "5,r1,81", "soon,r2,", f"{lines[80].split(',')[0]},r1,2000"
+    (tmp_path / "temp.csv").write_text("\n".join(lines) + "\n")
+    arguments = ["run", str(tmp_path / "p.tide"), "--in", str(tmp_path / "temp.csv"), "--emit", "final", "--lateness", "3"]
+    columns, by_rows = _both(arguments, capfd, monkeypatch)
+    assert columns == by_rows
+    assert columns[0] == 1
+    assert any("late: facts before" in line for line in columns[2])
+    assert any("constraint violated" in line for line in columns[2])
+    assert any("3 records could not be used" in line for line in columns[2])
+
+
+def test_statistics_count_the_same_facts(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first line of `--stats` is that of a run by rows."""
+    (tmp_path / "p.tide").write_text(PROGRAM)
+    source = _csv(tmp_path / "temp.csv", _rows(3, 200))
+    columns, by_rows = _both(["run", str(tmp_path / "p.tide"), "--in", source, "--stats"], capfd, monkeypatch)
+    facts = [[line for line in found[2] if "facts:" in line] for found in (columns, by_rows)]
+    assert facts[0] == facts[1]
+    assert "200 accepted" in facts[0][0]

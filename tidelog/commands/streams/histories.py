@@ -1,0 +1,55 @@
+"""When `run` goes over its sources in columns: where all of them end, are there as a whole, and are worth it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import stat
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from tidelog.connectors.files.folders import parse_sources
+from tidelog.connectors.spec import Spec, parse_spec
+from tidelog.plans.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from tidelog.runtime.running.history import HistoryRunner
+
+LEAST = 4 << 20
+"""Files of fewer bytes together are read row by row: to load NumPy takes longer."""
+_FORMATS = ("csv", "parquet")
+_NEEDS_ROWS = ("explain", "corrections", "http", "state", "clock", "idle_after", "max_ahead", "no_prospects")
+"""Options with which facts pass one by one."""
+
+
+def history_maker(plan: Plan, options: argparse.Namespace, sinks: Sequence[str]) -> Callable[..., HistoryRunner] | None:
+    """What makes the runner of a history; None where facts have to, or had better, pass row by row."""
+    if any(getattr(options, name, None) for name in _NEEDS_ROWS) or options.at_end != "finish" or plan.questions:
+        return None
+    if plan.delays or find_spec("numpy") is None or find_spec("pyarrow") is None:
+        return None
+    specs = parse_sources(options.sources or ["-"], allow_remote=options.allow_remote)
+    if not all(map(_is_history, specs)) or sum(os.path.getsize(spec.path) for spec in specs) < LEAST:
+        return None
+    if any(parse_spec(sink, allow_remote=True).scheme not in ("-", "file", "parquet") for sink in sinks):
+        return None
+    from tidelog.connectors.files.history_files import open_history  # noqa: PLC0415 - only histories need NumPy
+    from tidelog.runtime.columns.history import refused  # noqa: PLC0415 - as above
+    from tidelog.runtime.running.history import HistoryRunner  # noqa: PLC0415 - as above
+
+    if refused(plan) is not None:
+        return None
+    histories = [partial(open_history, spec, plan.schema, max_line=options.max_line) for spec in specs]
+    return lambda plan, _, *others: HistoryRunner(plan, histories, *others)
+
+
+def _is_history(spec: Spec) -> bool:
+    """Whether a source is a regular file of a format whose columns are read as such, undivided."""
+    if spec.scheme != "file" or spec.format not in _FORMATS or spec.by is not None:
+        return False
+    try:
+        return stat.S_ISREG(os.stat(spec.path).st_mode)
+    except OSError:
+        return False
