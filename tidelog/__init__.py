@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tidelog.runtime.batch.decisions.entailment import consistent, entails
     from tidelog.runtime.batch.entry import materialise, read_frame
     from tidelog.runtime.batch.materialisation import Materialisation, MaterialisationStatistics
+    from tidelog.runtime.columns.entry import backtest
     from tidelog.runtime.emission.violations import Violation
     from tidelog.runtime.engine import Engine
     from tidelog.runtime.ports.durability import Backlog, Keep
@@ -72,6 +73,7 @@ __all__ = [
     "StateError",
     "TidelogError",
     "Violation",
+    "backtest",
     "compile",
     "compile_batch",
     "compile_batch_path",
@@ -113,6 +115,7 @@ _HOMES = {
     "runtime.ports.durability": ("Backlog", "Keep"),
     "runtime.engine": ("Engine",),
     "runtime.batch.entry": ("materialise", "read_frame"),
+    "runtime.columns.entry": ("backtest",),
     "runtime.sessions.session": ("Session",),
     "runtime.actors.supervision": ("RestartPolicy",),
     "runtime.emission.violations": ("Violation",),

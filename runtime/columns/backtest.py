@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tidelog.operators.columns.batch import Batch, empty, joined
 from tidelog.operators.columns.pool import Pool
@@ -15,6 +16,8 @@ from tidelog.runtime.columns.comparing import Figures, Judged, Span, figures_of,
 from tidelog.runtime.columns.course import Course
 from tidelog.runtime.columns.history import Shared, course_of
 from tidelog.runtime.columns.stretches import Stretch
+from tidelog.runtime.frames.arrow import pa
+from tidelog.runtime.frames.tables import table_of
 
 
 @dataclass(slots=True, eq=False)
@@ -46,6 +49,22 @@ class Backtest:
     rows: int
     outputs: dict[str, Compared] = field(default_factory=dict)
     labels: Mapping[str, Batch] = field(default_factory=dict)
+
+    def frames(self) -> dict[str, Any]:
+        """What only one of the programs tells, as an Arrow table for each output.
+
+        The columns are those of `Session.pull_frames`, and `only`: `old` or `new`.
+        """
+        return {name: self._table(name, compared) for name, compared in self.outputs.items()}
+
+    def _table(self, name: str, compared: Compared) -> Any:
+        parts = []
+        for label, side in (("old", compared.old), ("new", compared.new)):
+            facts = [] if side is None else side.alone.facts(self.pool)
+            table = table_of(self.old.schema, name, facts)
+            parts.append(table.append_column("only", pa.array([label] * len(facts), pa.string())))
+        there = [part for part in parts if part.num_rows] or parts[:1]
+        return pa.concat_tables(there, promote_options="permissive")
 
 
 def shared_schema(old: Plan, new: Plan) -> Schema:

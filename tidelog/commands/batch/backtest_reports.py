@@ -98,7 +98,7 @@ def _shown(side: Side, found: Backtest) -> dict[str, str]:
     figures, judged = side.figures, side.judged
     told = {"intervals": f"{figures.count:,}", "total": duration(figures.total, unit)}
     if figures.a_day is not None:
-        told["a_day"] = f"{figures.a_day:.3g}"
+        told["a_day"] = f"{figures.a_day:,.0f}" if figures.a_day >= 100 else f"{figures.a_day:.3g}"
     told |= {"flaps": f"{figures.flaps:,}", "longest": duration(figures.longest, unit)}
     if judged is None:
         return told
