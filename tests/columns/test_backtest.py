@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
@@ -69,11 +70,7 @@ def test_differences_and_figures_are_counted_right(readings: list[tuple[int, str
         alone = {(row, t) for row, lo, hi in side.alone.facts(found.pool) for t in range(lo, hi + 1)}
         assert alone == ticks[number] - ticks[1 - number]
         lengths = [hi - lo + 1 for ranges in runs[number].values() for lo, hi in ranges]
-        flaps = sum(
-            later[0] - before[1] <= 4
-            for ranges in runs[number].values()
-            for before, later in zip(ranges, ranges[1:], strict=False)
-        )
+        flaps = sum(later[0] - before[1] <= 4 for ranges in runs[number].values() for before, later in pairwise(ranges))
         figures = side.figures
         assert (figures.count, figures.total, figures.longest) == (len(lengths), sum(lengths), max(lengths, default=0))
         assert figures.flaps == flaps
@@ -161,16 +158,16 @@ def test_the_text_shows_figures_side_by_side(files: dict[str, str], capfd: pytes
         told
         == """history: 5 facts, 0 to 41
 
-alarm                old       new
-intervals              3         2
-time in alarm       11 s       6 s
-a day              6,322     4,215
-flaps                  1         1
-longest              5 s       3 s
-precision          0.333     0.500
-recall             0.500     0.500
-delay (median)       0 s       1 s
-longest delay        0 s       1 s
+alarm             old    new
+intervals           3      2
+time in alarm    11 s    6 s
+a day           6,322  4,215
+flaps               1      1
+longest           5 s    3 s
+precision       0.333  0.500
+recall          0.500  0.500
+delay (median)    0 s    1 s
+longest delay     0 s    1 s
 only OLD: 2 intervals
   alarm(a)@[0,1]
   alarm(b)@[20,22]
