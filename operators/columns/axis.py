@@ -77,11 +77,8 @@ class Axis:
 
     def runs(self, keys: Array, lo: Array, hi: Array) -> Runs:
         """The maximal runs of ranges with keys."""
-        begins, ends = self.begins(keys, lo), self.ends(keys, hi)
-        order = in_order(keys, begins, lo)
-        if order is None:
-            return united(begins, ends, None)
-        return united(begins[order], ends[order], order)
+        laid = Laid(self, keys, lo, hi)
+        return united(laid.begins, laid.ends, laid.places)
 
 
 def in_order(keys: Array, begins: Array, lo: Array) -> Array | None:
@@ -107,15 +104,26 @@ def united(begins: Array, ends: Array, places: Array | None) -> Runs:
 
 
 def without(begins: Array, ends: Array, runs_begin: Array, runs_end: Array) -> tuple[Array, Array, Array]:
-    """What of ranges lies outside of maximal runs (in order): begins, ends, and which range each piece is of."""
-    first = np.searchsorted(runs_end, begins, "right")
+    """What of ranges, in order, lies outside of maximal runs: begins, ends, and which range each piece is of."""
+    if not len(runs_begin):
+        return begins, ends, np.arange(len(begins))
+    first = np.searchsorted(runs_end, begins, "right")  # the first run that ends behind the begin
+    run = np.minimum(first, len(runs_begin) - 1)
+    is_free = (first == len(runs_begin)) | (runs_begin[run] >= ends)
+    is_covered = ~is_free & (runs_begin[run] <= begins) & (runs_end[run] >= ends)
+    free, cut = np.flatnonzero(is_free), np.flatnonzero(~(is_free | is_covered))
+    if not len(cut):
+        return begins[free], ends[free], free
+    lo, hi, owner = _gaps(begins[cut], ends[cut], first[cut], runs_begin, runs_end)
+    return np.concatenate([begins[free], lo]), np.concatenate([ends[free], hi]), np.concatenate([free, cut[owner]])
+
+
+def _gaps(begins: Array, ends: Array, first: Array, runs_begin: Array, runs_end: Array) -> tuple[Array, Array, Array]:
+    """The pieces of ranges between the runs that meet them, of which `first` is the first."""
     count = np.searchsorted(runs_begin, ends, "left") - first
-    np.maximum(count, 0, out=count)
     owner = np.repeat(np.arange(len(begins)), count + 1)
     number = ranges(np.zeros(len(begins), np.int64), count + 1)
     at = first[owner] + number
-    if not len(runs_begin):
-        return begins, ends, owner
     lo = np.where(number == 0, begins[owner], runs_end[np.maximum(at - 1, 0)])
     hi = np.where(number == count[owner], ends[owner], runs_begin[np.minimum(at, len(runs_begin) - 1)])
     there = lo < hi
@@ -123,30 +131,35 @@ def without(begins: Array, ends: Array, runs_begin: Array, runs_end: Array) -> t
 
 
 def meetings(begins: Array, ends: Array, other_begins: Array, other_ends: Array) -> tuple[Array, Array]:
-    """The pairs of ranges on either side that share a place, each once, by their numbers.
+    """The pairs of ranges on either side that share a place, each once, by their numbers; each side is in order.
 
     Of two that meet, one begins within the other: the others that begin in each range are found, and then the ranges that
     begin behind the begin of each other one.
     """
-    order, other_order = _sorted(begins), _sorted(other_begins)
-    mine = begins if order is None else begins[order]
-    others = other_begins if other_order is None else other_begins[other_order]
-    first = np.searchsorted(others, begins, "left")
-    count = np.searchsorted(others, ends, "left") - first
+    first = np.searchsorted(other_begins, begins, "left")
+    count = np.searchsorted(other_begins, ends, "left") - first
     left, right = np.repeat(np.arange(len(begins)), count), ranges(first, count)
-    if other_order is not None:
-        right = other_order[right]
-    first = np.searchsorted(mine, other_begins, "right")
-    count = np.searchsorted(mine, other_ends, "left") - first
+    first = np.searchsorted(begins, other_begins, "right")
+    count = np.searchsorted(begins, other_ends, "left") - first
     np.maximum(count, 0, out=count)
     more, against = ranges(first, count), np.repeat(np.arange(len(other_begins)), count)
-    if order is not None:
-        more = order[more]
     return np.concatenate([left, more]), np.concatenate([right, against])
 
 
-def _sorted(begins: Array) -> Array | None:
-    return None if not len(begins) or (begins[1:] >= begins[:-1]).all() else np.argsort(begins, kind="stable")
+class Laid:
+    """Ranges with keys on an axis, in order; `places` are their numbers, None where they were in order."""
+
+    __slots__ = ("begins", "ends", "places")
+
+    def __init__(self, axis: Axis, keys: Array, lo: Array, hi: Array) -> None:
+        self.begins, self.ends = axis.begins(keys, lo), axis.ends(keys, hi)
+        self.places = in_order(keys, self.begins, lo)
+        if self.places is not None:
+            self.begins, self.ends = self.begins[self.places], self.ends[self.places]
+
+    def numbers(self, found: Array) -> Array:
+        """The numbers of ranges that are found by their places in order."""
+        return found if self.places is None else self.places[found]
 
 
 def _finite(times: Array, endless: int) -> tuple[int | None, int | None]:

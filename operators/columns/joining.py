@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidelog.operators.columns.arrays import Array, np
-from tidelog.operators.columns.axis import Axis, meetings, without
+from tidelog.operators.columns.axis import Axis, Laid, meetings, without
 from tidelog.operators.columns.batch import Batch, empty
 from tidelog.operators.columns.expressions import Scope
 from tidelog.operators.columns.kernel import Pointwise, Windowed
@@ -92,9 +92,9 @@ class Joining:
         tables = [[scope.columns[name] for name in shared], [batch.columns[names.index(name)] for name in shared]]
         (mine, others), size = keys_of(tables, [scope.size, len(batch)], self._pool)
         axis = Axis(size, (lo, batch.lo), (hi, batch.hi))
-        left, right = meetings(
-            axis.begins(mine, lo), axis.ends(mine, hi), axis.begins(others, batch.lo), axis.ends(others, batch.hi)
-        )
+        own, other = Laid(axis, mine, lo, hi), Laid(axis, others, batch.lo, batch.hi)
+        left, right = meetings(own.begins, own.ends, other.begins, other.ends)
+        left, right = own.numbers(left), other.numbers(right)
         scope.keep(left)
         for name, column in zip(names, batch.columns, strict=True):
             if name not in scope.columns:
@@ -186,6 +186,8 @@ def outside(batch: Batch, places: Sequence[int], negative: Batch, pool: Pool) ->
     (keys, others), size = keys_of(tables, [len(batch), len(negative)], pool)
     axis = Axis(size, (batch.lo, negative.lo), (batch.hi, negative.hi))
     runs = axis.runs(others, negative.lo, negative.hi)
-    begins, ends, owner = without(axis.begins(keys, batch.lo), axis.ends(keys, batch.hi), runs.begins, runs.ends)
+    laid = Laid(axis, keys, batch.lo, batch.hi)
+    begins, ends, owner = without(laid.begins, laid.ends, runs.begins, runs.ends)
+    owner = laid.numbers(owner)
     lo, hi = axis.times(keys[owner], begins, ends)
     return Batch(tuple(column[owner] for column in batch.columns), lo, hi)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidelog.operators.columns.arrays import Array, np
-from tidelog.operators.columns.axis import Axis, meetings
+from tidelog.operators.columns.axis import Axis, Laid, meetings
 from tidelog.operators.columns.batch import Batch, empty, joined
 from tidelog.operators.columns.joining import matching, outside, variables_in
 from tidelog.operators.columns.kernel import Windowed
@@ -113,12 +113,9 @@ class ColumnPair(Windowed):
         ]
         (mine, others), size = keys_of(tables, [len(lefts), len(rights)], self.pool)
         axis = Axis(size, (run_lo, rights.lo), (run_hi, rights.hi))
-        left, right = meetings(
-            axis.begins(mine, run_lo),
-            axis.ends(mine, run_hi),
-            axis.begins(others, rights.lo),
-            axis.ends(others, rights.hi),
-        )
+        own, other = Laid(axis, mine, run_lo, run_hi), Laid(axis, others, rights.lo, rights.hi)
+        left, right = meetings(own.begins, own.ends, other.begins, other.ends)
+        left, right = own.numbers(left), other.numbers(right)
         return left, right, (run_lo[left], run_hi[left])
 
     def left(self, held: Sequence[Batch], frontier: int) -> list[Batch]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tidelog.operators.columns.arrays import Array, np
-from tidelog.operators.columns.axis import Axis, meetings
+from tidelog.operators.columns.axis import Axis, Laid, meetings
 from tidelog.operators.columns.batch import Batch
 from tidelog.operators.columns.joining import outside
 from tidelog.operators.columns.keys import keys_of
@@ -81,12 +81,9 @@ def judged(batch: Batch, labels: Batch, timeline: Timeline, pool: Pool) -> Judge
     columns = answers.columns if wanted.width else ()
     (mine, theirs), size = keys_of([columns, wanted.columns], [len(answers), len(wanted)], pool)
     axis = Axis(size, (answers.lo, wanted.lo), (answers.hi, wanted.hi))
-    left, right = meetings(
-        axis.begins(mine, answers.lo),
-        axis.ends(mine, answers.hi),
-        axis.begins(theirs, wanted.lo),
-        axis.ends(theirs, wanted.hi),
-    )
+    told, given = Laid(axis, mine, answers.lo, answers.hi), Laid(axis, theirs, wanted.lo, wanted.hi)
+    left, right = meetings(told.begins, told.ends, given.begins, given.ends)
+    left, right = told.numbers(left), given.numbers(right)
     first = np.full(len(wanted), POS, np.int64)
     np.minimum.at(first, right, answers.lo[left])
     met = first < POS
