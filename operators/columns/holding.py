@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidelog.operators.columns.arrays import Array, np
-from tidelog.operators.columns.axis import Axis, Runs
+from tidelog.operators.columns.axis import Axis, Laid, united
 from tidelog.operators.columns.batch import Batch, empty, joined
 from tidelog.operators.columns.kernel import Windowed
 from tidelog.operators.columns.keys import keys_of
@@ -22,30 +22,30 @@ class ColumnLatest(Windowed):
         self._shape = shape
 
     def compute(self, held: Sequence[Batch], frontier: int) -> Batch:
-        batch = held[0]
-        if not len(batch):
+        if not len(held[0]):
             return empty(self.width)
-        axis, keys, runs = self._runs(batch)
-        _, end = axis.times(axis.keys(runs.begins), runs.begins, runs.ends)
-        run = np.searchsorted(runs.begins, axis.begins(keys, batch.lo), "right") - 1
-        is_last = batch.hi == end[run]
-        following = np.full(len(end), POS, np.int64)
-        same = axis.keys(runs.begins[1:]) == axis.keys(runs.begins[:-1])
-        begins, _ = axis.times(axis.keys(runs.begins), runs.begins, runs.ends)
-        following[:-1][same] = begins[1:][same] - 1
+        batch, keys, axis, laid = self._laid(held[0])
+        runs = united(laid.begins, laid.ends, None)
+        of_run = keys[runs.places]
+        begin, end = axis.times(of_run, runs.begins, runs.ends)
+        until = np.full(len(end), POS, np.int64)
+        same = of_run[1:] == of_run[:-1]
+        until[:-1][same] = begin[1:][same] - 1
         size = self._shape.size
-        until = following if size >= POS else np.minimum(following, np.where(end < POS, end + size, POS))
-        later = batch.take(is_last & (batch.hi < POS))
-        last = until[run[is_last & (batch.hi < POS)]]
-        there = later.hi < last
-        later = Batch(tuple(column[there] for column in later.columns), later.hi[there] + 1, last[there])
+        if size < POS:
+            until = np.minimum(until, np.where(end < POS, end + size, POS))
+        counts = np.diff(np.append(runs.places, len(batch)))
+        is_last = (laid.ends == np.repeat(runs.ends, counts)) & (batch.hi < np.repeat(until, counts))
+        later = batch.take(is_last)
+        later = Batch(later.columns, later.hi + 1, np.repeat(until, counts)[is_last])
         return joined([batch, later], self.width, self.pool)
 
-    def _runs(self, batch: Batch) -> tuple[Axis, Array, Runs]:
-        """The runs of groups, and where they lie."""
+    def _laid(self, batch: Batch) -> tuple[Batch, Array, Axis, Laid]:
+        """A batch in the order of its groups, with their keys, and where its ranges lie."""
         (keys,), size = keys_of([[batch.columns[place] for place in self._shape.by]], [len(batch)], self.pool)
         axis = Axis(size, (batch.lo,), (batch.hi,))
-        return axis, keys, axis.runs(keys, batch.lo, batch.hi)
+        laid = Laid(axis, keys, batch.lo, batch.hi)
+        return (batch, keys, axis, laid) if laid.places is None else (batch.take(laid.places), keys[laid.places], axis, laid)
 
     def left(self, held: Sequence[Batch], frontier: int) -> list[Batch]:
         """What lies behind the frontier, and what each group had last before it, unless it is too old."""
@@ -55,11 +55,12 @@ class ColumnLatest(Windowed):
         known = batch.take(batch.lo <= frontier)
         if not len(known):
             return [batch]
-        axis, keys, runs = self._runs(known)
-        of_run = axis.keys(runs.begins)
+        known, keys, axis, laid = self._laid(known)
+        runs = united(laid.begins, laid.ends, None)
+        of_run = keys[runs.places]
         last = np.append(of_run[1:] != of_run[:-1], True)
         _, ends = axis.times(of_run[last], runs.begins[last], runs.ends[last])
-        end_of = np.full(int(keys.max()) + 1, NEG, np.int64)
+        end_of = np.full(int(keys[-1]) + 1, NEG, np.int64)
         end_of[of_run[last]] = ends
         is_last = (known.hi == end_of[keys]) & (known.hi > (NEG if self._shape.size >= POS else frontier - self._shape.size))
         return [
