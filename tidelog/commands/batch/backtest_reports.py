@@ -116,7 +116,7 @@ def _alone(found: Backtest, name: str, side: Side | None, label: str, times: Tim
     facts = sorted(side.alone.facts(found.pool), key=lambda fact: fact[1:])
     for row, lo, hi in facts[:shown]:
         yield f"  {format_atom(name, row)}@{times.at(lo, hi)}"
-    if len(facts) > shown:
+    if len(facts) > shown > 0:
         yield f"  … and {len(facts) - shown:,} more (`--show`, or `--format json` for all)"
 
 
