@@ -10,13 +10,11 @@ from tidelog.plans.data.times import TimeLike
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.questions import Status
 from tidelog.runtime.actors.supervision import RestartPolicy
-from tidelog.runtime.durable.ledger import EVERY
-from tidelog.runtime.durable.reloading import Reload
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.arguments import AtEnd
 from tidelog.runtime.intake.intake import MAX_LEAD
 from tidelog.runtime.network.state_bound import MAX_STATE
-from tidelog.runtime.ports.durability import Backlog, Keep, StateStore
+from tidelog.runtime.ports.durability import EVERY, Backlog, Keep, Reload, StateStore
 from tidelog.runtime.ports.interfaces import DeadLetters, EmitMode, Listener, Observer, Sink, Source
 from tidelog.runtime.running.runner import Runner
 from tidelog.runtime.running.settings import RunSettings

@@ -20,6 +20,7 @@ from tidelog.commands.arguments import Parser
 from tidelog.commands.outcome import BAD, USAGE, say, show_diagnostics
 from tidelog.commands.signals import stopped_by_signals
 from tidelog.native import is_compiled
+from tidelog.plans.data.uncollected import uncollected
 from tidelog.plans.diagnostics.errors import ConnectorError, ProgramError, SpecError, StateError, TidelogError
 from tidelog.plans.diagnostics.stopping import Stopped
 from tidelog.version import VERSION
@@ -152,4 +153,6 @@ def command_line() -> Parser:
 
 
 def _add_options(name: str, parser: Parser) -> None:
-    import_module(_HOMES[name]).add_options(parser)
+    with uncollected():  # modules and classes stay, and there are many of them
+        command = import_module(_HOMES[name])
+    command.add_options(parser)

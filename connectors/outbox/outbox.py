@@ -17,6 +17,7 @@ import msgspec
 
 from tidelog.connectors.formats.formatting import exact_ends
 from tidelog.connectors.outbox.file import OutboxFile, OutboxRow, OutboxSchema, describe
+from tidelog.connectors.outbox.spec import MAX_BYTES, MAX_ROWS
 from tidelog.connectors.store.stored_lock import WriterLock, commits_noted
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import Record
@@ -26,10 +27,6 @@ from tidelog.plans.plan.plan import Plan
 
 __all__ = ["Outbox", "OutboxReader", "OutboxRow", "OutboxSchema"]
 
-MAX_BYTES = 1_000_000_000
-"""How many bytes of facts are kept unless told otherwise."""
-MAX_ROWS = 1 << 53
-"""How many facts are kept unless told otherwise: as many as the bytes allow."""
 READ_ROWS = 10_000
 """How many facts one call of `read` returns at most, unless told otherwise."""
 _ROW_BYTES = 64

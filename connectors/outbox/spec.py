@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl
 
-from tidelog.connectors.outbox.outbox import MAX_BYTES, MAX_ROWS, Outbox
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from tidelog.connectors.outbox.outbox import Outbox
+
+MAX_BYTES = 1_000_000_000
+"""How many bytes of facts are kept unless told otherwise."""
+MAX_ROWS = 1 << 53
+"""How many facts are kept unless told otherwise: as many as the bytes allow."""
 
 SCHEME = "spark+outbox:"
 _OPTIONS = re.compile(r"(.*)\?([a-z]+=[^?]*)\Z", re.DOTALL)
@@ -31,6 +38,8 @@ class OutboxSpec:
 
     def open(self, plan: Plan, fingerprint: str, *, holds_changes: bool = False) -> Outbox:
         """The outbox, for writing; raises what `Outbox` raises."""
+        from tidelog.connectors.outbox.outbox import Outbox  # noqa: PLC0415 - few runs have one, and all have to start at once
+
         return Outbox(
             self.path,
             plan,

@@ -17,15 +17,18 @@ def tell_in_pieces(
     steps: Sequence[Step], announcing: Mapping[str, Announced], taking: Collection[Port], leads: Mapping[str, int]
 ) -> tuple[tuple[Step, ...], dict[str, int]]:
     """The steps and their leads, with one behind each that announces, if it feeds ports that are not `taking` that."""
+    if not announcing:
+        return tuple(steps), dict(leads)
     read: set[str] = set()
     found: dict[str, Step] = {}
     for step in steps:
-        inputs = list(step.inputs)
-        for port, feed in enumerate(inputs):
-            if feed.kind == "step" and feed.name in announcing and (step.id, port) not in taking:
-                inputs[port] = Feed("step", f"{feed.name}/told")
-                read.add(inputs[port].name)
-        found[step.id] = replace(step, inputs=tuple(inputs))
+        cut = {
+            port: Feed("step", f"{feed.name}/told")
+            for port, feed in enumerate(step.inputs)
+            if feed.kind == "step" and feed.name in announcing and (step.id, port) not in taking
+        }
+        read.update(feed.name for feed in cut.values())
+        found[step.id] = step if not cut else replace(step, inputs=tuple(cut.get(i, f) for i, f in enumerate(step.inputs)))
         if step.id in announcing:
             how, name = announcing[step.id], f"{step.id}/told"
             found[name] = Step(name, step.predicate, ToldShape(how.beyond, how.is_fed), (Feed("step", step.id),))

@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from lark.exceptions import UnexpectedInput
@@ -44,10 +44,7 @@ _WORD = rf"(?!(?i:{'|'.join(sorted(KEYWORDS))})(?!\w))[A-Za-z][A-Za-z0-9_]*|[0-9
 _TEXT = r'"[^"\\\n,()\[\]@<>=!]*"'
 """Without what the lexer looks ahead for in a rule, to tell an interval from a parenthesis."""
 _TEXT_OF_FACT = r'"[^"\\\n]*"'
-_SPLIT = {
-    "rule": re.compile(rf"(?<![^{_BESIDE}])({_TEXT}|{_WORD})(?![^{_BESIDE}])").split,
-    "fact": re.compile(rf"(?<![^{_BESIDE}])({_TEXT_OF_FACT}|{_WORD})(?![^{_BESIDE}])").split,
-}
+_TEXTS = {"rule": _TEXT, "fact": _TEXT_OF_FACT}
 _KINDS = {
     '"': "s",
     **dict.fromkeys("0123456789", "n"),  # "d" for one with a point
@@ -76,10 +73,9 @@ class Templates:
 
     def statement(self, text: str, raw: RawStatement) -> syntax.Statement | None:
         """The tree of a statement whose shape has a template; None for any other, also for one that cannot be read."""
-        split = _SPLIT.get(raw.kind)
-        if split is None:
+        if raw.kind not in _TEXTS:
             return None
-        parts = split(text[raw.start : raw.end])
+        parts = _free_words(raw.kind).split(text[raw.start : raw.end])
         words = parts[1::2]
         shape = (raw.kind, "".join([_kind(word) for word in words]), tuple(parts[::2]))
         if shape not in self._templates:
@@ -210,6 +206,12 @@ class _Probe:
     def _word(self, read: Callable[[str], Any], number: int) -> Value:
         self.unused.discard(number)
         return _WORD_AT, self.words.setdefault((read, number), len(self.words))
+
+
+@cache
+def _free_words(kind: StatementKind) -> re.Pattern[str]:
+    """What finds the free words of a statement; it is compiled when it is first looked for."""
+    return re.compile(rf"(?<![^{_BESIDE}])({_TEXTS[kind]}|{_WORD})(?![^{_BESIDE}])")
 
 
 def _kind(word: str) -> str:

@@ -29,6 +29,8 @@ from tidelog.plans.tree.traverse import children
 BEYOND_JOINS: tuple[type[Formula], ...] = (Truth, Unary, Binary, Window, Visits, Latest, Aggregate, Conjunction, Negation)
 """What a rule has that is more than a join: all but atoms and comparisons."""
 
+_FLAT = frozenset({Atom, Comparison})
+
 RuleRewriting = Callable[[Rule, Callable[[], str]], Iterable[Rule]]
 """One rule into any number of rules; the function beside it hands out fresh predicates."""
 
@@ -45,8 +47,11 @@ def rewrite_rules(
     sources: list[Rule] = []
     refused: list[Diagnostic] = []
     kinds = frozenset(about)
-    for rule, source in zip(program.rules, program.sources, strict=True):
-        if not _has(rule, kinds):
+    concerned = [_has(rule, kinds) for rule in program.rules]
+    if not any(concerned):
+        return program
+    for rule, source, is_concerned in zip(program.rules, program.sources, concerned, strict=True):
+        if not is_concerned:
             rules.append(rule)
             sources.append(source)
             continue
@@ -64,13 +69,11 @@ def rewrite_rules(
 
 def _has(rule: Rule, kinds: frozenset[type[Formula]]) -> bool:
     """Whether a formula of these kinds stands in a rule, however deep."""
-    waiting = [rule.head, *rule.body]
-    for formula in waiting:  # it grows meanwhile
-        kind = type(formula)
-        if kind in kinds:
+    level = [rule.head, *rule.body]
+    while level:
+        if not kinds.isdisjoint(map(type, level)):
             return True
-        if kind is not Atom and kind is not Comparison:
-            waiting += children(formula)
+        level = [child for formula in level if type(formula) not in _FLAT for child in children(formula)]
     return False
 
 

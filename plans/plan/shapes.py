@@ -22,6 +22,7 @@ from tidelog.plans.plan.plan import (
     SteppedShape,
     ThresholdShape,
     TupleShape,
+    UnionShape,
 )
 from tidelog.plans.tree.names import variables
 from tidelog.plans.tree.syntax import (
@@ -155,6 +156,8 @@ def lead(shape: Shape, port: int) -> int:
     `NEG` where it can reach back without end, so that nothing is ever final.
     """
     match shape:
+        case JoinShape() | UnionShape():  # most are
+            return 0
         case DilateShape(metric, future=True) | ErodeShape(metric, future=True):
             return _back(metric.b)
         case DilateShape(metric) | ErodeShape(metric):

@@ -11,11 +11,11 @@ from tidelog.plans.data.facts import Record
 from tidelog.plans.data.refining import read_exactly
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.data.times import TimeLike
+from tidelog.runtime.batch.arguments import require_batch_plan
 from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.batch.strategies import StrategyName
 from tidelog.runtime.frames.arrow import stream_of
 from tidelog.runtime.frames.reading import read_records
-from tidelog.runtime.intake.arguments import require_batch_plan
 from tidelog.runtime.network.state_bound import MAX_STATE_IN_BATCH
 
 if TYPE_CHECKING:

@@ -19,13 +19,14 @@ from tidelog.plans.data.repeating import Repeating
 from tidelog.plans.data.timeline import LIMIT, NEG, POS
 from tidelog.plans.data.times import TimeLike, TimeReader
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, StateError
+from tidelog.runtime.batch.arguments import require_batch_plan
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.sides import Sides
 from tidelog.runtime.batch.strategies import STRATEGIES, StrategyName
 from tidelog.runtime.batch.stratum import StratumRun
 from tidelog.runtime.batch.wiring import Derived
 from tidelog.runtime.emission.violations import Violation, Violations
-from tidelog.runtime.intake.arguments import records_of, require_batch_plan, require_record
+from tidelog.runtime.intake.arguments import records_of, require_record
 from tidelog.runtime.network.state_bound import MAX_STATE_IN_BATCH, StateBound
 from tidelog.runtime.why.absent.why_not import WhyNot
 from tidelog.runtime.why.evidence.model import Model, Writing

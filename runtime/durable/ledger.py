@@ -45,14 +45,12 @@ from tidelog.runtime.journal.partitions import Parts
 from tidelog.runtime.migration.backfill import forget_answers
 from tidelog.runtime.migration.changing import Becoming
 from tidelog.runtime.ports.changelog import Group
-from tidelog.runtime.ports.durability import Acknowledging, Changes, Input, Kept, Told
+from tidelog.runtime.ports.durability import EVERY, Acknowledging, Changes, Input, Kept, Told
 from tidelog.runtime.ports.interfaces import AnyAnswer, Listener, Replayable, Retraction, Source
 from tidelog.runtime.sessions.reasoner import Reasoner
 
 logger = logging.getLogger("tidelog")
 
-EVERY = 1.0
-"""How many seconds lie between two commits unless told otherwise, while something happens."""
 MOST_NEW = 50_000
 """With how many facts, or answers, a commit no longer waits for its time; with four times as many, facts wait for it."""
 REPLAY_SECONDS = 2.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any
 
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.data.facts import Record
@@ -19,19 +19,10 @@ from tidelog.runtime.journal.manifest import Head, fingerprint, what_changed
 from tidelog.runtime.journal.partitions import Parts
 from tidelog.runtime.migration.backfill import Begin, Filling, forget_answers
 from tidelog.runtime.migration.changing import Becoming, Changing, Standing
-from tidelog.runtime.ports.durability import StateStore
+from tidelog.runtime.ports.durability import Reload, StateStore
 from tidelog.runtime.sessions.reasoner import Reasoner
 
 logger = logging.getLogger("tidelog")
-
-Reload = Literal["refuse", "drop"]
-"""What to do with state that a changed program does not take up, and nothing replaces: refuse to go on, or drop it."""
-
-
-def check_reload(value: str) -> None:
-    """ValueError for what is no `Reload`."""
-    if value not in get_args(Reload):
-        raise ValueError(f"`reload` is one of {', '.join(get_args(Reload))}, got {value!r}")
 
 
 @dataclass(frozen=True, slots=True)

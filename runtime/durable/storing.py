@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidelog.runtime.actors.supervision import SinkActor, SourceActor
-from tidelog.runtime.durable.reloading import Reload
-from tidelog.runtime.ports.durability import Backlog, Keep, StateStore
+from tidelog.runtime.ports.durability import Backlog, Keep, Reload, StateStore
 from tidelog.runtime.ports.interfaces import Listener, Source
 
 

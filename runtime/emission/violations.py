@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidelog.operators.operator import shift
 from tidelog.operators.stores.coverage import Bounds, Coverage, merge, overlapping
 from tidelog.operators.stores.notices import Notices
-from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.language.printing import format_formula, format_statement
@@ -17,6 +16,9 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.scopes import bound
 from tidelog.plans.tree.syntax import Constant, Expression, Formula, Rule, Value, Variable
 from tidelog.plans.tree.traverse import substitute, with_terms
+
+if TYPE_CHECKING:
+    from tidelog.plans.compiling.batch import BatchPlan
 
 Range = tuple[int, int]
 

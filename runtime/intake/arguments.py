@@ -1,11 +1,10 @@
-"""What is given from Python: the wrong kind of plan, or a fact that is none, is told, and never answered with `false`."""
+"""What is given from Python: what is no plan for streams, or no fact, is told, and never answered with `false`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Literal, get_args
 
-from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.plan import Plan
 
@@ -17,12 +16,6 @@ def require_stream_plan(plan: Plan) -> None:
     """TypeError for anything but a plan for streams."""
     if not isinstance(plan, Plan):
         raise TypeError(f"a stream takes a plan of `compile`, got {type(plan).__name__}")
-
-
-def require_batch_plan(plan: BatchPlan) -> None:
-    """TypeError for anything but a plan for batch reasoning."""
-    if not isinstance(plan, BatchPlan):
-        raise TypeError(f"batch reasoning takes a plan of `compile_batch`, got {type(plan).__name__}")
 
 
 def check_at_end(at_end: str) -> None:

@@ -83,7 +83,7 @@ class Network:
             steps.setdefault(unit.index, []).append(name)
         for unit in self._units:
             self._place(unit, steps[unit.index])
-        for name, unit in self._unit_of.items():
+        for name, unit in reversed(self._unit_of.items()):
             self._line_up(name, unit)
 
     def _line_up(self, name: str, unit: Unit) -> None:
@@ -97,6 +97,8 @@ class Network:
                 and not constants_of(self.graph.steps[ports[0][0]].shape, ports[0][1])
             ):
                 unit.go_on_with(after, ports[0][1])
+        if isinstance(unit, StepUnit) and unit.is_quiet and (not ports or (unit.after is not None and unit.after.is_leaf)):
+            unit.is_leaf = len({*unit.step.inputs}) == len(unit.step.inputs)
 
     def _place(self, unit: Unit, names: Sequence[str]) -> None:
         feeds = [feed for name in names for feed in self.graph.steps[name].inputs]

@@ -65,12 +65,8 @@ class Readers:
                 unit.queued = True
                 heappush(agenda, unit.index)
         for choice in self._choices:
-            if len(facts) == 1:
-                for reader in choice.of(facts[0][0]):
-                    self._leave(reader, facts, None)
-            elif facts:
-                for reader, some in choice.of_facts(facts):
-                    self._leave(reader, some, None)
+            if facts:
+                self._bring_to_chosen(choice, facts)
             if notices is not None:
                 for reader, heard in choice.of_notices(notices):
                     self._leave(reader, (), heard)
@@ -88,6 +84,27 @@ class Readers:
             if not unit.queued:
                 unit.queued = True
                 heappush(self._agenda, unit.index)
+
+    def _bring_to_chosen(self, choice: Choice[Reader], facts: Sequence[Fact]) -> None:
+        """Leave facts with those that they concern; in the plan's order leaves take them at once, if nobody comes before."""
+        chosen: list[tuple[Reader, Sequence[Fact]]] = (
+            [(reader, facts) for reader in choice.of(facts[0][0])] if len(facts) == 1 else [*choice.of_facts(facts)]
+        )
+        if len(chosen) > 1:
+            chosen.sort(key=_place_of)
+        agenda, is_only = self._agenda, len(self._choices) == 1
+        for reader, some in chosen:
+            unit = reader[0]
+            if (
+                is_only
+                and isinstance(unit, StepUnit)
+                and unit.is_leaf
+                and not unit.queued
+                and not (agenda and agenda[0] <= unit.index)
+            ):
+                unit.take_along(reader[2], some)
+            else:
+                self._leave(reader, some, None)
 
     def _leave(self, reader: Reader, facts: Sequence[Fact], notices: Notices | None) -> None:
         unit, step, port = reader
@@ -119,6 +136,10 @@ def _choices(graph: Graph, readers: Sequence[Reader]) -> tuple[list[Reader], lis
         else:
             everything += [reader for _, reader in limits]
     return everything, choices
+
+
+def _place_of(chosen: tuple[Reader, Sequence[Fact]]) -> int:
+    return chosen[0][0].index
 
 
 def _units(unit_of: Mapping[str, Unit], ports: Sequence[Port]) -> list[tuple[StepUnit, int]]:

@@ -146,8 +146,9 @@ class Unit(ABC):
 class StepUnit(Unit):
     """A step outside loops. Along a line of units one passes on what another has sent, by what is public of both.
 
-    `after` is the unit that alone reads what the step sends, at this `port`, and `bring` leaves it with all others. The
-    network's `agenda` has the units to be run.
+    `after` is the unit that alone reads what the step sends, at this `port`, and `bring` leaves it with all others. One that
+    `is_leaf` is quiet, hears of each step at one port, and feeds nobody, or such a one alone. The network's `agenda` has the
+    units to be run.
     """
 
     __slots__ = (
@@ -158,6 +159,7 @@ class StepUnit(Unit):
         "after",
         "agenda",
         "bring",
+        "is_leaf",
         "operator",
         "port",
         "step",
@@ -178,6 +180,7 @@ class StepUnit(Unit):
         self.way = graph.way_into(step.id)
         self.after: StepUnit | None = None
         self.port = 0
+        self.is_leaf = False
         self._ahead: list[int] | None = None  # of the watermark, what feeds each port, if that is known of all
 
     def connect(self, brings: Mapping[str, Bring], watched: Sequence[str]) -> None:
@@ -259,18 +262,18 @@ class StepUnit(Unit):
             bound.left -= count + len(out)
             if bound.left < 0:
                 bound.count()
-            agenda = unit.agenda
-            if unit.credit >= unit.cost:  # it has much to forget
+            agenda, after = unit.agenda, unit.after
+            if out:
+                if unit.watched:
+                    unit.tell(unit.step.id, out, operator.frontier, None)
+                if after is None or after.queued or (agenda and agenda[0] <= after.index):
+                    after = None
+                    if unit.bring is not None:
+                        unit.bring(out, None)
+            if unit.credit >= unit.cost:  # it has much to forget, once others have had their turn
                 unit.queued = True
                 heappush(agenda, unit.index)
-            if not out:
-                return
-            if unit.watched:
-                unit.tell(unit.step.id, out, operator.frontier, None)
-            after = unit.after
-            if after is None or after.queued or (agenda and agenda[0] <= after.index):
-                if unit.bring is not None:
-                    unit.bring(out, None)
+            if after is None:
                 return
             unit, port, facts = after, unit.port, out
 

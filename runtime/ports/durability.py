@@ -15,10 +15,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
+
+EVERY = 1.0
+"""How many seconds lie between two commits unless told otherwise, while something happens."""
 
 Promise = Literal["exactly once", "at least once", "best effort"]
 """What a sink promises of each answer of a durable run, however often the run is killed."""
+
+Reload = Literal["refuse", "drop"]
+"""What to do with state that a changed program does not take up, and nothing replaces: refuse to go on, or drop it."""
+
+
+def check_reload(value: str) -> None:
+    """ValueError for what is no `Reload`."""
+    if value not in get_args(Reload):
+        raise ValueError(f"`reload` is one of {', '.join(get_args(Reload))}, got {value!r}")
 
 
 @dataclass(frozen=True, slots=True)

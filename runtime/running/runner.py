@@ -31,13 +31,11 @@ from tidelog.runtime.actors.listening import Sources
 from tidelog.runtime.actors.supervision import Rest, RestartPolicy, SinkActor, SourceEvent
 from tidelog.runtime.corrections.taking_back import check_corrections, check_takes_back, pieces_of
 from tidelog.runtime.corrections.taking_back import refused as refused_retractions
-from tidelog.runtime.durable.ledger import Ledger
 from tidelog.runtime.durable.storing import Ends, Storing
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.intake import IntakeStatistics
 from tidelog.runtime.journal.events import Ended, Event, Ignored, Left, Opened, Passed, Taken
 from tidelog.runtime.journal.manifest import plain_settings
-from tidelog.runtime.migration.changing import Becoming
 from tidelog.runtime.network.graph import Hear
 from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding
 from tidelog.runtime.ports.channels import CHANNEL_BOUND, Channel
@@ -59,6 +57,8 @@ from tidelog.runtime.sessions.settings import Settings
 from tidelog.runtime.sessions.statistics import SessionStatistics
 
 if TYPE_CHECKING:
+    from tidelog.runtime.durable.ledger import Ledger
+    from tidelog.runtime.migration.changing import Becoming
     from tidelog.runtime.why.evidence.model import Writing
     from tidelog.runtime.why.memory import Known
 
@@ -114,6 +114,8 @@ class Runner:
         """What lies between the session and the sinks."""
         if run.state is None:
             return Direct(self._sources.actors, self._sinks)
+        from tidelog.runtime.durable.ledger import Ledger  # noqa: PLC0415 - few runs have a state, and all have to start at once
+
         storing = Storing(run.state, run.commit_every, run.keep, run.backlog or Backlog(), run.reload, run.corrections)
         ends = Ends(dict(zip(self._sources.names, sources, strict=True)), self._sources.actors, self._sinks)
         stored = plain_settings(self._session.settings, self.plan.timeline) | {"corrections": run.corrections}
@@ -129,7 +131,7 @@ class Runner:
 
         SpecError or SnapshotError where it cannot go on, whatever is dropped. Empty where nothing changes.
         """
-        return await self._way.changes() if isinstance(self._way, Ledger) else []
+        return [] if isinstance(self._way, Direct) else await self._way.changes()
 
     async def run(self) -> None:
         """Run to the end; OperatorError, ConnectorError or another TidelogError if something fails for good.
@@ -381,7 +383,7 @@ class Runner:
     async def _take_back(self, name: str, batch: Batch, moment: float) -> list[Rejected]:
         """Let the session take a batch that takes facts back, too, in one commit; returns what was refused."""
         way = self._way
-        if not isinstance(way, Ledger) or not way.corrects:
+        if isinstance(way, Direct) or not way.corrects:
             return [*refused_retractions(self.plan, batch), *self._take(name, batch, moment)]
         refused: list[Rejected] = []
         async with way.correcting():

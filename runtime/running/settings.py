@@ -10,11 +10,9 @@ from datetime import timedelta
 from tidelog.plans.data.times import TimeLike
 from tidelog.runtime.actors.silence import check_seconds
 from tidelog.runtime.actors.supervision import RestartPolicy
-from tidelog.runtime.durable.ledger import EVERY
-from tidelog.runtime.durable.reloading import Reload, check_reload
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.arguments import AtEnd, check_at_end
-from tidelog.runtime.ports.durability import Backlog, Keep, StateStore
+from tidelog.runtime.ports.durability import EVERY, Backlog, Keep, Reload, StateStore, check_reload
 from tidelog.runtime.ports.interfaces import DeadLetters, Observer
 
 

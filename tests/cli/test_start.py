@@ -42,6 +42,23 @@ def test_a_check_needs_no_runtime(command: str, tmp_path: Path) -> None:
     assert modules.isdisjoint({"anyio", "trio", "asyncio", "msgspec", "tidelog.runtime", "tidelog.plans.compiling.batch"})
 
 
+def test_a_run_loads_no_more_than_it_uses(tmp_path: Path) -> None:
+    """Without a state, an outbox or a page: nothing that stores, and nothing that serves."""
+    program, facts = tmp_path / "p.tide", tmp_path / "f.jsonl"
+    program.write_text("timeline integer. input temp(v). hot(V) :- temp(V), V > 22.\n")
+    facts.write_text("")
+    modules = loaded("run", str(program), "--in", str(facts))
+    assert "tidelog.runtime.running.runner" in modules
+    unused = (
+        "runtime.durable.ledger",
+        "runtime.migration",
+        "connectors.store.state_store",
+        "plans.compiling.batch",
+        "connectors.http.server",
+    )
+    assert modules.isdisjoint({"asyncio", "sqlite3", *[f"tidelog.{name}" for name in unused]})
+
+
 @pytest.mark.parametrize("package", ["tidelog", "tidelog.connectors"])
 def test_what_is_loaded_late_is_what_checkers_see(package: str) -> None:
     """A package's table of names says what its imports for type checkers say, and each name is found."""

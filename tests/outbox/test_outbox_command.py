@@ -20,8 +20,8 @@ from children import WAIT
 from outbox.boxes import PROGRAM, held, run_durably, source, untimed, write_csv
 from tidelog.cli import main
 from tidelog.connectors.outbox.client import OutboxClient
-from tidelog.connectors.outbox.outbox import MAX_BYTES, OutboxReader
-from tidelog.connectors.outbox.spec import OutboxSpec, parse_outbox
+from tidelog.connectors.outbox.outbox import OutboxReader
+from tidelog.connectors.outbox.spec import MAX_BYTES, OutboxSpec, parse_outbox
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 from waiting import eventually
 

@@ -38,6 +38,8 @@ def announcing_steps(
     Someone takes it: outputs and constraints, which are `watched`, or ports of other steps. Whoever else reads such a step
     gets pieces (`plans/compiling/pieces.py`).
     """
+    if not any(announces(step.shape) for step in steps):
+        return {}, frozenset()
     return _Announcing(steps, watched, leads, prospects).find()
 
 

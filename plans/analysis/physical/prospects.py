@@ -20,7 +20,7 @@ that are disregarded in the optimised procedure of MeTeoR (2023, section 5.2).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
 from tidelog.plans.analysis.physical.row_prospects import find_row_blocker
 from tidelog.plans.data.facts import Record
@@ -45,6 +45,8 @@ def find_prospects(
     `watched` are the steps whose coverage leaves the graph, `facts` the program's own, `open_facts` predicates whose facts
     are loaded later. Loops, and what feeds them, take no part: a loop tells the present from the frontiers that it gets.
     """
+    if not any(map(_may_be_dead, steps)):
+        return Prospects()
     return _Finder(steps, watched, facts, open_facts, timeline).find()
 
 
@@ -74,7 +76,7 @@ class _Finder:
         self.sleepers: dict[str, Sleeper] = {STRANGERS: Sleeper(STRANGERS, tuple(strangers), 0, False)}
         self.dead: dict[str, Guard] = {}
         self.useless: dict[str, Guard] = {}
-        self.sparing: Collection[str | None] = ()
+        self.sparing: Set[str | None] = frozenset()
 
     def _into_loop(self) -> set[str]:
         """The steps in loops, and those that feed them."""
@@ -88,8 +90,10 @@ class _Finder:
         outside = [step for step in self.steps.values() if step.id not in self.into_loop]
         for step in outside:
             self._find_dead(step)
-        self.sparing = _sleepers_of(self._gates(outside))
         gates = self._gates(outside)
+        self.sparing = _sleepers_of(gates)
+        if not self.sparing.isdisjoint(self.steps):
+            gates = self._gates(outside)
         used = _sleepers_of(gates)
         sleepers = tuple(sleeper for name, sleeper in self.sleepers.items() if name in used)
         found = {port: find_row_blocker(port, self.steps, self.readers, self.sleepers, self.watched) for port in gates}
@@ -196,6 +200,11 @@ class _Finder:
             case AntiJoinShape():
                 return above
         return None
+
+
+def _may_be_dead(step: Step) -> bool:
+    """Whether it may be known by a step itself that something cannot hold: what all guards begin with."""
+    return isinstance(step.shape, ErodeShape) or any(feed.kind == "facts" for feed in step.inputs)
 
 
 def _sleepers_of(gates: Mapping[Port, Guard]) -> set[str | None]:

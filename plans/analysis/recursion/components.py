@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 
 def components(successors: Mapping[str, Sequence[str]]) -> list[list[str]]:
@@ -17,32 +17,37 @@ def components(successors: Mapping[str, Sequence[str]]) -> list[list[str]]:
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
-    place: dict[str, int] = {}  # on the stack, from which only its end is ever taken
-    on_stack: set[str] = set()
+    place: dict[str, int] = {}  # of what is on the stack, from which only its end is ever taken
     found: list[list[str]] = []
+    work: list[tuple[str, Iterator[str]]] = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        place[node] = len(stack)
+        stack.append(node)
+        work.append((node, iter(successors[node])))
+
     for root in successors:
-        if root in index:
-            continue
-        work: list[tuple[str, int]] = [(root, 0)]
+        if root not in index:
+            visit(root)
         while work:
-            node, position = work.pop()
-            if position == 0:
-                index[node] = low[node] = len(index)
-                place[node] = len(stack)
-                stack.append(node)
-                on_stack.add(node)
-            elif successors[node][position - 1] in on_stack:
-                low[node] = min(low[node], low[successors[node][position - 1]])
-            if position < len(successors[node]):
-                work.append((node, position + 1))
-                following = successors[node][position]
-                if following not in index:
-                    work.append((following, 0))
-            elif low[node] == index[node]:
-                at = place[node]
-                found.append(sorted(stack[at:], key=order.__getitem__))
-                on_stack.difference_update(stack[at:])
-                del stack[at:]
+            node, following = work[-1]
+            for name in following:
+                if name not in index:
+                    visit(name)
+                    break
+                if name in place:
+                    low[node] = min(low[node], index[name])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    members = stack[place[node] :]
+                    del stack[place[node] :]
+                    for name in members:
+                        del place[name]
+                    found.append(sorted(members, key=order.__getitem__) if len(members) > 1 else members)
     return found[::-1]
 
 

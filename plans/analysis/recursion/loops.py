@@ -27,6 +27,8 @@ class LoopFinder:
         self.made = made
         """The predicates that the passes made: messages name those of the text."""
         self.span_of = span_of
+        self._own = {step.id: [lead(step.shape, port) for port in range(len(step.inputs))] for step in steps}
+        """The lead of each step over each of its ports."""
 
     def arrange(self) -> tuple[tuple[Step, ...], tuple[Loop, ...], dict[str, int]]:
         """The steps in order, the loops, and each step's lead over the watermark; ProgramError if a lead is infinite."""
@@ -60,7 +62,7 @@ class LoopFinder:
         problems = [
             _undecided(step, self.span_of(step))
             for step in self.steps.values()
-            if any(lead(step.shape, port) <= NEG for port in range(len(step.inputs)))
+            if any(own <= NEG for own in self._own[step.id])
         ]
         if problems:
             raise ProgramError([*dict.fromkeys(problems)])  # several steps of one rule are told once
@@ -152,8 +154,7 @@ class LoopFinder:
     # --- leads over the watermark ---------------------------------------------------------------------------------------
 
     def _lead_of(self, step: Step, leads: dict[str, int]) -> int:
-        own = [lead(step.shape, port) for port in range(len(step.inputs))]
-        return _least([lead_of_feed(feed, leads) for feed in step.inputs], own)
+        return _least([lead_of_feed(feed, leads) for feed in step.inputs], self._own[step.id])
 
 
 def _undecided(step: Step, span: Span) -> Diagnostic:

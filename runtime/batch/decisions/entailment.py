@@ -18,6 +18,7 @@ from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, MethodError, StateError
+from tidelog.runtime.batch.arguments import require_batch_plan
 from tidelog.runtime.batch.decisions.decision import (
     ENOUGH,
     METHODS,
@@ -34,7 +35,7 @@ from tidelog.runtime.batch.decisions.model_search import Search, decide_by_model
 from tidelog.runtime.batch.decisions.race import can_race, race
 from tidelog.runtime.batch.decisions.relevance import predicates_read, relevant_part
 from tidelog.runtime.batch.materialisation import MOST_ROUNDS, Materialisation
-from tidelog.runtime.intake.arguments import records_of, require_batch_plan, require_record
+from tidelog.runtime.intake.arguments import records_of, require_record
 from tidelog.runtime.network.state_bound import MAX_STATE_IN_BATCH
 
 ROUNDS_ALONE = 1_000

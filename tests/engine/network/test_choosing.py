@@ -15,7 +15,10 @@ import tidelog
 from drawing import drawn
 from engine.test_deadlines import Calls
 from tidelog import Session
+from tidelog.plans.data.facts import Record
 from tidelog.plans.tree.syntax import Value
+from tidelog.runtime.network.units import StepUnit
+from tidelog.runtime.ports.interfaces import EmitMode
 
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
@@ -109,3 +112,53 @@ def test_a_row_calls_the_rules_whose_limits_it_passes(monkeypatch: pytest.Monkey
         session.push_records([("v", (value,), value + 1, value + 1)])
         assert calls.calls - before <= passed + 1
         session.pull_records()
+
+
+FORMS = (
+    "o{i}(V) :- temp({c}, V).",
+    "o{i}(V) :- temp({c}, V), V >= 1.",
+    "o{i}(V) :- diamondminus[0,2] temp({c}, V).",
+    "o{i}(V) :- boxminus[0,1] temp({c}, V).",
+    "o{i}(V) :- temp({c}, V), temp(S, V), S != {c}.",
+    "o{i}(V) :- temp({c}, V), temp(b, V).",
+    "o{i}(V) :- temp({c}, V), not off(V).",
+    "o{i}(V) :- o{j}(V), diamondminus[0,1] temp({c}, V).",
+    "o{i}(N) :- N = sum(V) over temp({c}, V) in [2].",
+    "bottom :- temp({c}, V), V > 1. o{i}(V) :- off(V).",
+    "o{i}(V) :- temp({c}, V). o{i}(V) :- temp(a, V), off(V).",
+)
+EVENTS = st.tuples(st.sampled_from(["temp", "temp", "off"]), st.sampled_from("abcd"), st.integers(0, 2), st.integers(0, 2))
+
+
+@pytest.mark.parametrize("emit", ["intervals", "final", "changes", "points"])
+@drawn(60)
+@given(
+    st.lists(st.tuples(st.sampled_from(FORMS), st.sampled_from("abcd")), min_size=2, max_size=8),
+    st.lists(EVENTS, min_size=1, max_size=20),
+    st.integers(1, 6),
+)
+def test_who_is_chosen_by_constants_takes_facts_at_once_or_later(
+    emit: EmitMode, rules: list[tuple[str, str]], events: list[tuple[str, str, int, int]], batch: int
+) -> None:
+    """Steps that feed nobody take at once what is brought to them: the same answers, in the same order."""
+    text = "timeline integer. input temp(s, v). input off(v). o0(V) :- temp(a, V).\n"
+    text += "\n".join(form.format(i=i, j=i - 1, c=c) for i, (form, c) in enumerate(rules, 1))
+    plan = tidelog.compile(text)
+    at_once, later = Session(plan, emit=emit), Session(plan, emit=emit)
+    units = [unit for unit in later._network._units if isinstance(unit, StepUnit)]
+    for unit in units:
+        unit.is_leaf = False
+    time, facts = 0, list[Record]()
+    for name, constant, value, step in events:
+        time += step
+        facts.append((name, (constant, value) if name == "temp" else (value,), time, time))
+    for i in range(0, len(facts), batch):
+        for session in (at_once, later):
+            session.push_records(facts[i : i + batch])
+        assert at_once.pull_records() == later.pull_records()
+        assert at_once.pull_violations() == later.pull_violations()
+    for session in (at_once, later):
+        session.finish()
+    assert at_once.pull_records() == later.pull_records()
+    assert at_once.statistics() == later.statistics()
+    assert at_once.snapshot() == later.snapshot()

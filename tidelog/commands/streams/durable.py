@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidelog.commands.numbers import seconds
 from tidelog.commands.outcome import BAD, DONE, write_out
 from tidelog.commands.sizes import age_or_size, size
-from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.diagnostics.visible import visible
-from tidelog.runtime.durable.ledger import EVERY
-from tidelog.runtime.migration.changing import Becoming
-from tidelog.runtime.ports.durability import Backlog, Keep
+from tidelog.runtime.ports.durability import EVERY, Backlog, Keep
+
+if TYPE_CHECKING:
+    from tidelog.runtime.migration.changing import Becoming
 
 CHECK = "check"
 """What `--reload` is told in order to see what would become of the state, and to run nothing."""
@@ -58,6 +58,8 @@ def state_of(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
                 raise SpecError(f"`--{name.replace('_', '-')}` needs `--state DIR`")
         yield {}
         return
+    from tidelog.connectors.store.state_store import StateDirectory  # noqa: PLC0415 - few runs have a state, and all have to start at once
+
     bound = Backlog()
     backlog = Backlog(options.backlog or bound.size, options.backlog_full or bound.full)
     every = EVERY if options.commit_every is None else options.commit_every

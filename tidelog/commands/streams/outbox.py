@@ -14,8 +14,6 @@ from tidelog.commands.streams.ends import show_connections
 from tidelog.commands.streams.http import http_settings
 from tidelog.commands.streams.streaming import stream
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
-from tidelog.connectors.outbox.outbox import OutboxReader
-from tidelog.connectors.outbox.sink import OutboxSink
 from tidelog.connectors.outbox.spec import OutboxSpec, is_outbox, parse_outbox
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
@@ -25,6 +23,7 @@ from tidelog.runtime.sessions.settings import Settings
 
 if TYPE_CHECKING:
     from tidelog.connectors.http.server import HttpServer
+    from tidelog.connectors.outbox.outbox import OutboxReader
 
 _TAKEN_INTERVAL = 0.1
 """How often, in seconds, it is asked whether all has been taken."""
@@ -59,6 +58,8 @@ def run_with_outbox(plan: Plan, options: argparse.Namespace, settings: Settings,
 
     Without `--state` the outbox's directory holds the state, too.
     """
+    from tidelog.connectors.outbox.sink import OutboxSink  # noqa: PLC0415 - few runs have one, and all have to start at once
+
     server = server_of(plan, options, spec.path)
     if options.state is None:
         options.state = spec.path
@@ -94,6 +95,8 @@ class _ServedRunner(Runner):
         self._leave = False
 
     async def run(self) -> None:
+        from tidelog.connectors.outbox.outbox import OutboxReader  # noqa: PLC0415 - likewise
+
         try:
             async with self._server:
                 await super().run()
