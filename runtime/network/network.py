@@ -48,7 +48,7 @@ class Network:
         self._outlet = outlet
         self.eager = False
         self.has_begun = False
-        self._follows_arrivals, self._outlet_waits = outlet.follows_arrivals, outlet.waits
+        self._follows_arrivals = outlet.follows_arrivals
         self._watermark = NEG
         self._version = 0
         self._start_frontier = NEG
@@ -115,7 +115,8 @@ class Network:
         unit.connect(brings, [name for name in names if name in self.graph.watched])
         unit.follow({feed: lead for feed in feeds if (lead := self._lead_of(feed)) is not None})
         judges_rows = any(gate.rows is not None for (name, _), gate in self.graph.gates.items() if name in names)
-        unit.is_quiet = not (unit.waits or judges_rows or (unit.watched and self._outlet_waits))
+        unit.awaited = tuple(name for name in unit.watched if self._outlet.waits(name))
+        unit.is_quiet = not (unit.waits or judges_rows or unit.awaited)
 
     def _lead_of(self, feed: Feed) -> int | None:
         """How far what feeds a port lies ahead of the watermark, wherever that is; None where it has to be asked."""
@@ -304,7 +305,7 @@ class Network:
 
     def may_wait(self) -> bool:
         """Whether there may ever be a deadline."""
-        return self._outlet_waits or any(not isinstance(unit, StepUnit) or unit.waits for unit in self._units)
+        return any(not isinstance(unit, StepUnit) or unit.waits or unit.awaited for unit in self._units)
 
     def _tell_frontiers(self) -> None:
         """All that is due has run, so each regular output is known as far as its lead says: tell who waits for it."""
@@ -360,9 +361,12 @@ class Network:
 
     def _look_at(self, unit: Unit) -> None:
         """Let a unit catch up if something is due, or much may be forgotten; then note when to look at it again."""
-        due = self._deadline(unit)
+        next_move = self._watermark + 1
+        is_known = unit.version == self._version and unit.due == next_move  # it can come no further before
+        due = next_move if is_known else self._deadline(unit)
         if due <= self._watermark or unit.credit >= unit.cost:
             self._catch_up(unit)
+            unit.credit = 0  # it has come as far as it can, if not just now then before
             due = self._deadline(unit)
         self._note(unit, due)
 
@@ -373,12 +377,12 @@ class Network:
         if due < unit.due:
             unit.due = due
             heappush(self._deadlines, (due, unit.index))
-        if not unit.is_irregular and self._outlet_waits:
-            for name in unit.watched:
+        if not unit.is_irregular:
+            for name in unit.awaited:
                 self._want(name)
 
     def _deadline(self, unit: Unit) -> int:
-        if unit.is_irregular and unit.watched and any(self._outlet.deadline(name) < POS for name in unit.watched):
+        if unit.is_irregular and unit.awaited and any(self._outlet.deadline(name) < POS for name in unit.awaited):
             return NEG
         return POS if unit.is_quiet else unit.deadline()
 

@@ -36,7 +36,8 @@ class Unit(ABC):
     further than the plan's lead says, so that nobody knows beforehand when something is due; one that `is_steady` is known
     just as far as that, once all that is due has run. One that `is_quiet` needs no look once it has run; of one that
     `is_prompt` the watermark tells all about its ports, so that it takes facts and comes as far as it can in one.
-    `watched` are its steps of which the outlet takes what they send. `made` is what has followed from facts that it took at
+    `watched` are its steps of which the outlet takes what they send, `awaited` those of them of which it may have more to
+    tell though nothing new comes. `made` is what has followed from facts that it took at
     once, since it reads an arrangement, and is still to be sent.
     """
 
@@ -46,6 +47,7 @@ class Unit(ABC):
         "_graph",
         "_known",
         "_leads",
+        "awaited",
         "cost",
         "credit",
         "due",
@@ -76,6 +78,7 @@ class Unit(ABC):
         self.upstream: tuple[Unit, ...] = ()
         self.waits_for: tuple[Unit, ...] = ()
         self.watched: tuple[str, ...] = ()
+        self.awaited: tuple[str, ...] = ()
         self.cost = LIMITS.often
         self.credit = 0
         self.version = -1
