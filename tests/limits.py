@@ -14,6 +14,7 @@ LEAST = {
     "round": 0,
     "effort": 1,
     "often": 0,
+    "spread": 1,
     "bucket": 1,
     "block": 1,
     "few": 1,

@@ -189,8 +189,10 @@ class AntiJoin(Operator):
         if known > NEG and (begun := self.waiting.reached(known)):
             self._decide(begun, out)
         self.frontier = min(positive, known)
-        self.negative.forget(self.frontier)
         return out
+
+    def tidy(self) -> None:
+        self.negative.forget(self.frontier)
 
     def presume(self, until: int) -> None:
         """What of N is known to hold behind its frontier does so without a gap, up to `until`."""

@@ -84,8 +84,10 @@ class Latch(Operator):
                     self.notices.end(row, since, POS, out)
             self.held.clear()
         self.frontier = known if known < right else right
-        self.negative.forget(self.frontier)
         return out
+
+    def tidy(self) -> None:
+        self.negative.forget(self.frontier)
 
     def _end(self, key: Row, time: int, out: list[Fact]) -> None:
         """N begins: the standing rows end there, but those of which M ends later, and N before it matters to them."""

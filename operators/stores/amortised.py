@@ -25,6 +25,7 @@ class Limits:
         "round",
         "sample",
         "spare",
+        "spread",
     )
 
     def __init__(self) -> None:
@@ -36,6 +37,8 @@ class Limits:
         """So many ranges are looked at in such a round for each new one."""
         self.often = 64
         """A step that has nothing to tell catches up after so many facts at the earliest, in order to forget."""
+        self.spread = 32
+        """With each fact that comes, of the steps that may have something to forget one in so many does so (`Network`)."""
         self.bucket = 1_024
         """So many items at most are looked at together, since they end at about one time (`operators/stores/buckets.py`)."""
         self.block = 512
