@@ -18,6 +18,7 @@ LEAST = {
     "bucket": 1,
     "block": 1,
     "few": 1,
+    "ahead": 1,
     "prompt": 0,
     "at_once": 1,
     "portion": 1,

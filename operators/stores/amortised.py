@@ -13,6 +13,7 @@ class Limits:
     """The limits of all operators and of the emission. Whoever changes them does so before a session is made."""
 
     __slots__ = (
+        "ahead",
         "at_once",
         "block",
         "bucket",
@@ -45,6 +46,8 @@ class Limits:
         """So many sorted items stand in one list."""
         self.few = 8
         """So many pieces, or rows, under one key are a tuple, and are looked through."""
+        self.ahead = 8
+        """After so many facts a negation looks at twice as many of those that begin next, which may be void by then."""
         self.prompt = 16
         """So many rows that go on are told anew at each move of the frontier (`runtime/emission/growing.py`)."""
         self.at_once = 1_000

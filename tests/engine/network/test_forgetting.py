@@ -22,8 +22,8 @@ from tidelog.operators.operator import Operator
 from tidelog.runtime.ports.interfaces import EmitMode
 
 SPREAD = 32
-AT_ONCE = {"round": 0, "effort": 1, "often": 0, "bucket": 1, "spread": 1}
-BY_TURNS = {"round": 2, "effort": 4, "often": 2, "bucket": 4, "spread": SPREAD}
+AT_ONCE = {"round": 0, "effort": 1, "often": 0, "bucket": 1, "spread": 1, "ahead": 1}
+BY_TURNS = {"round": 2, "effort": 4, "often": 2, "bucket": 4, "spread": SPREAD, "ahead": 3}
 MANY = "timeline integer. input on(x). input off(x).\n" + "".join(
     f"lately{i}(X) :- diamondminus[0,{3 + i}] on(X). "
     f"silent{i}(X) :- diamondminus[{5 + i},{5 + i}] on(X), not diamondminus[0,{4 + i}] on(X). "
