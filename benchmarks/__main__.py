@@ -16,7 +16,7 @@ from benchmarks.figures import Figure, keep, print_table, show
 from benchmarks.hand import suite as hand
 from benchmarks.lars import suite
 from benchmarks.programs import aggregates, asking, large, memory, operators, rules, windows
-from benchmarks.runtime import durable, events, frames, hot, latency, lines, shortstop, standing
+from benchmarks.runtime import bursts, durable, events, frames, hot, latency, lines, shortstop, standing
 from benchmarks.spark import suite as spark
 
 
@@ -57,6 +57,7 @@ def _run_own() -> None:
         standing,
         hand,
         latency,
+        bursts,
         memory,
         operators,
         aggregates,

@@ -1,7 +1,7 @@
 """The one shape of all operators: facts in, facts out; no clock, no input or output, no waiting.
 
-Lifecycle: built from its step's parameters → `feed` and `settle`, in any order, any number of times → dropped. At any
-moment between two calls `snapshot` gives its whole state as plain data (lists, numbers, text), which `restore` takes.
+Lifecycle: built from its step's parameters → `feed`, `settle` and `tidy`, in any order, any number of times → dropped. At
+any moment between two calls `snapshot` gives its whole state as plain data (lists, numbers, text), which `restore` takes.
 
 Facts travel with a **frontier** behind them: a promise that no new coverage at times ≤ frontier will come through that
 port. An operator passes on a promise of its own, `frontier`, computed from those of its ports; a `far_sighted` one promises
@@ -95,6 +95,7 @@ class Operator(ABC):
         if frontier > self.frontiers[port]:
             self.frontiers[port] = frontier
             out = out + self.settle(port) if out else self.settle(port)
+            self.tidy()
         if self.pieces is not None:
             out = self._in_pieces(self.pieces, out)
         self.received += len(facts)
@@ -102,7 +103,10 @@ class Operator(ABC):
         return out
 
     def advance(self, frontiers: Sequence[int]) -> list[Fact]:
-        """Take the frontier behind each port, as far as it has moved; returns the new coverage that follows."""
+        """Take the frontier behind each port, as far as it has moved; returns the new coverage that follows.
+
+        What cannot matter any more is let go by `tidy`, which whoever calls this calls when there is time.
+        """
         known = self.frontiers
         out: list[Fact] = []
         last = -1
@@ -157,7 +161,10 @@ class Operator(ABC):
 
     @abstractmethod
     def settle(self, port: int) -> list[Fact]:
-        """A port's frontier has moved: move `frontier`, forget what cannot matter, return what is known by it."""
+        """A port's frontier has moved: move `frontier`, return what is known by it."""
+
+    def tidy(self) -> None:  # noqa: B027 - some have nothing to forget
+        """Forget what cannot matter any more, a portion at a time."""
 
     def deadline(self) -> tuple[int, int] | None:
         """A port, and its least frontier at which there is something to tell though nothing new comes; None if none."""
@@ -174,6 +181,10 @@ class Operator(ABC):
     def standing_rows(self) -> list[tuple[Row, int]]:
         """The rows that it has told to stand, and since when."""
         return [] if self.passing is None else self.passing.standing()
+
+    def tidies(self) -> bool:
+        """Whether there may ever be something to forget."""
+        return type(self).tidy is not Operator.tidy
 
     @abstractmethod
     def entries(self) -> int:

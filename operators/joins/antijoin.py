@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from tidelog.operators.operator import Operator, matched
+from tidelog.operators.operator import Operator, matched, whole_row
 from tidelog.operators.stores.amortised import LIMITS
 from tidelog.operators.stores.by_time import ByTime
 from tidelog.operators.stores.coverage import Coverage, overlapping, subtract
@@ -29,6 +29,9 @@ class AntiJoin(Operator):
     A fact of M that has begun and goes on **stands**: it is told by notices where it begins, and where it ends
     (`operators/stores/notices.py`); in between nothing is done about it.
 
+    Of the facts that are to begin next a few are looked at with each that comes, and let go if N holds already for as long
+    as they do. So when they begin, which they do together, there are only those left that may hold.
+
     >>> op = AntiJoin(key=lambda row: row, match=lambda row: row)
     >>> from tidelog.operators.stores.pieces import Pieces
     >>> op.pieces = Pieces()
@@ -36,7 +39,19 @@ class AntiJoin(Operator):
     ([], [(('a',), 1, 2), (('a',), 5, 5)])
     """
 
-    __slots__ = ("_count", "_ends", "_key", "_match", "_opened", "announced", "negative", "waiting")
+    __slots__ = (
+        "_begin_ahead",
+        "_count",
+        "_ends",
+        "_key",
+        "_looked_at",
+        "_match",
+        "_opened",
+        "_taken",
+        "announced",
+        "negative",
+        "waiting",
+    )
 
     settles_by_port = False
 
@@ -46,6 +61,8 @@ class AntiJoin(Operator):
         self._match = match
         self._count = 0  # rows need not be comparable
         self.waiting: ByTime[Fact] = ByTime()  # not begun, by begin
+        self._taken = 0  # so many have come since some of those were looked at
+        self._begin_ahead, self._looked_at = POS, 0  # the begin of those that are looked at, and how many have been
         self.announced: dict[Row, list[tuple[Row, int, int, bool]]] = {}  # begun; announced, or kept from holding, by key
         self._opened = 0
         self._ends: list[tuple[int, int, Row]] = []
@@ -76,11 +93,33 @@ class AntiJoin(Operator):
                 waiting.add(lo, fact)
         if begun:
             self._decide(begun, out)
+        self._taken += len(facts)
+        if self._taken >= LIMITS.ahead and (begin := waiting.first()) is not None:
+            self._look_ahead(begin)
         return out
+
+    def _look_ahead(self, begin: int) -> None:
+        """Let go of some of the facts that begin then, if they are kept from holding altogether by what is known of N."""
+        if begin != self._begin_ahead:
+            self._begin_ahead, self._looked_at = begin, 0
+        facts, first, rows, key_of = self.waiting.at[begin], self._looked_at, self.negative.rows, self._key
+        some = facts[first : first + 2 * self._taken]
+        self._taken = 0
+        if not some:
+            return
+        left: list[Fact] = []
+        for fact in some:
+            row, lo, hi = fact
+            bounds = rows.get(key_of(row))
+            if not bounds or bounds[-2] > lo or hi > bounds[-1]:
+                left.append(fact)
+        facts[first : first + len(some)] = left
+        self._looked_at += len(left)
 
     def _decide(self, facts: Sequence[Fact], out: list[Fact]) -> None:
         """Send the part that is decided of positive facts that have begun, and keep the rest."""
         known, key_of, rows = self.frontiers[NEGATIVE], self._key, self.negative.rows
+        is_own_key = key_of is whole_row
         whole: Sequence[Any] = facts
         for fact in whole:
             taken: Fact = fact
@@ -88,9 +127,11 @@ class AntiJoin(Operator):
             if hi > known:
                 self._announce(fact, None, out)
                 continue
-            bounds = rows.get(key_of(row))
+            bounds = rows.get(row if is_own_key else key_of(row))
             if not bounds or bounds[-1] < lo:
                 out.append(fact)
+                continue
+            if bounds[-2] <= lo and hi <= bounds[-1]:  # as mostly
                 continue
             at = bisect_left(bounds, lo) & ~1  # the first range that ends at or after its begin
             if bounds[at] > hi:
@@ -189,8 +230,10 @@ class AntiJoin(Operator):
         if known > NEG and (begun := self.waiting.reached(known)):
             self._decide(begun, out)
         self.frontier = min(positive, known)
-        self.negative.forget(self.frontier)
         return out
+
+    def tidy(self) -> None:
+        self.negative.forget(self.frontier)
 
     def presume(self, until: int) -> None:
         """What of N is known to hold behind its frontier does so without a gap, up to `until`."""

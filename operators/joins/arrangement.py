@@ -64,9 +64,12 @@ class Arrangement:
             store.extend(lasting)
 
     def needs_behind(self, reader: int, bound: int) -> None:
-        """A reader needs only what ends behind `bound`; let go of what nobody needs."""
+        """A reader needs only what ends behind `bound`."""
         self._bounds[reader] = bound
         self._least = min(self._bounds.values())
+
+    def tidy(self) -> None:
+        """Let go of what nobody needs, a portion at a time."""
         self.store.forget(self._least)
 
     def clear(self) -> None:

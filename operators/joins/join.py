@@ -173,18 +173,23 @@ class Join(Operator):
         if self.far_sighted:
             self.frontier = max(self.frontier, self._nothing_until(self.frontier))
         self._bounds = self._least_of_others(self.frontiers)
+        for shared, bound in zip(self._shared, self._bounds, strict=True):
+            for arrangement, reader in shared.values():
+                arrangement.needs_behind(reader, bound)
+        return []
+
+    def tidy(self) -> None:
         for i, store in enumerate(self.stores):
             bound = self._bounds[i]
             for index in self._own[i]:
                 index.forget(bound)
-            for arrangement, reader in self._shared[i].values():
-                arrangement.needs_behind(reader, bound)
+            for arrangement, _ in self._shared[i].values():
+                arrangement.tidy()
             if _ROWS not in self._shared[i]:
                 # where columns are left out, coverage is kept as well to tell what is new
                 store.forget(bound if self._code.whole[i] else min(bound, self.frontiers[i]))
         if self.sent_coverage is not None:
             self.sent_coverage.forget(self.frontier)
-        return []
 
     def latest(self, port: int) -> int:
         """The latest end of what an atom has stored."""

@@ -109,6 +109,9 @@ class StandingJoin(Meeting):
             facts_alone.advance([min(self.frontiers)] * len(self.frontiers))  # what waits has not met it yet
         return self.untold(super().settle(port))
 
+    def tidy(self) -> None:
+        self._facts_alone.tidy()
+
     def let_pass(self, passing: Sequence[Sequence[Fact]], out: list[Fact]) -> None:
         if not self._computes and not all(map(any, zip(self.holding, self.ended, passing, strict=True))):
             return  # there is a port at which nothing has held

@@ -69,9 +69,11 @@ class Dilate(Operator):
 
     def settle(self, port: int) -> list[Fact]:
         self.frontier = shift(self.frontiers[0], self._low)
+        return []
+
+    def tidy(self) -> None:
         if self.coverage is not None:
             self.coverage.forget(self.frontier)
-        return []
 
     def entries(self) -> int:
         return 0 if self.coverage is None else self.coverage.entries()

@@ -259,7 +259,6 @@ class Erode(Operator):
                 self.notices.end(row, begin, POS, out)
             self._standing.clear()
             self._told.clear()
-        self._ahead.forget(self.frontier)
 
     def _send(self, row: Row, lo: int, hi: int, before: Sequence[int], out: list[Fact]) -> None:
         """Send what the run `lo … hi` gives beyond what the runs `before`, now part of it, gave."""
@@ -313,11 +312,15 @@ class Erode(Operator):
             self.frontier = max(self.frontier, shift(known, self._high))
             if self.far_sighted and self._latest < known and (self.start is None or self.start <= known):
                 self.frontier = max(self.frontier, shift(known, self._low))  # no run before the next time to come
-            # a run that ends behind the frontier cannot grow any more; one that ends at it still can
-            self.coverage.forget(shift(self.frontiers[0], -1))
             if self._standing or self._ahead.rows:
                 self._tell_begun(out)
         return out
+
+    def tidy(self) -> None:
+        if self.is_ready() or self.frontiers[1] == POS:
+            # a run that ends behind the frontier cannot grow any more; one that ends at it still can
+            self.coverage.forget(shift(self.frontiers[0], -1))
+            self._ahead.forget(self.frontier)
 
     def waits(self) -> bool:
         return self.takes_notices

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tidelog.operators.operator import Operator, matched
+from tidelog.operators.operator import Operator, matched, whole_row
 from tidelog.operators.stores.by_time import ByTime
 from tidelog.operators.stores.coverage import Coverage
 from tidelog.operators.stores.presuming import presumed
@@ -76,16 +76,17 @@ class Latch(Operator):
                     if key in self.held:
                         self._end(key, turn >> 1, out)
             else:
-                for row in rows:
-                    self._open(row, turn >> 1, out)
+                self._open(rows, turn >> 1, out)
         if known >= POS:
             for held in self.held.values():
                 for row, (since, _) in held.items():
                     self.notices.end(row, since, POS, out)
             self.held.clear()
         self.frontier = known if known < right else right
-        self.negative.forget(self.frontier)
         return out
+
+    def tidy(self) -> None:
+        self.negative.forget(self.frontier)
 
     def _end(self, key: Row, time: int, out: list[Fact]) -> None:
         """N begins: the standing rows end there, but those of which M ends later, and N before it matters to them."""
@@ -104,32 +105,32 @@ class Latch(Operator):
         if kept:
             self.held[key] = kept
 
-    def _open(self, row: Row, time: int, out: list[Fact]) -> None:
-        """M ends: the row goes on until N begins, unless it holds already where it first matters."""
-        key, known, end = self._key(row), self.frontiers[NEGATIVE], POS
+    def _open(self, rows: Sequence[Row], time: int, out: list[Fact]) -> None:
+        """M ends: each row goes on until N begins, unless it holds already where it first matters."""
+        negative, held, key_of, known = self.negative.rows, self.held, self._key, self.frontiers[NEGATIVE]
         begin, start = time + self._touch + 1, time + 1 if self._touch else time | 1
-        bounds = self.negative.rows.get(key)
-        if bounds and bounds[-1] >= start:
-            end = bounds[bisect_left(bounds, start) & ~1]
-            if end <= start:
-                return
-        if end <= known + 1 or known >= POS:
-            out.append((row, begin, self._last(end)))
-            return
-        if end < POS:
-            self._turns.add(2 * end + NEGATIVE, key)
-        rows = self.held.get(key)
-        if rows is None:
-            rows = self.held[key] = {}
-        opened = rows.get(row)
-        if opened is None:
-            rows[row] = begin, start
-            self.notices.begin(row, begin)
-            return
-        if begin < opened[0]:  # M is known later than N
-            out.append((row, begin, opened[0] - 1))
-        if start > opened[1]:
-            rows[row] = opened[0], start
+        is_own_key = key_of is whole_row
+        for row in rows:
+            key, end = row if is_own_key else key_of(row), POS
+            bounds = negative.get(key)
+            if bounds and bounds[-1] >= start:
+                end = bounds[bisect_left(bounds, start) & ~1]
+                if end <= start:
+                    continue
+            if end <= known + 1 or known >= POS:
+                out.append((row, begin, self._last(end)))
+                continue
+            if end < POS:
+                self._turns.add(2 * end + NEGATIVE, key)
+            opened = held.setdefault(key, {}).get(row)
+            if opened is None:
+                held[key][row] = begin, start
+                self.notices.begin(row, begin)
+                continue
+            if begin < opened[0]:  # M is known later than N
+                out.append((row, begin, opened[0] - 1))
+            if start > opened[1]:
+                held[key][row] = opened[0], start
 
     def _last(self, time: int) -> int:
         """The last time at which it does not matter that N holds from `time` on: nothing lies between M and there."""

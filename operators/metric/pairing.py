@@ -139,15 +139,17 @@ class PairingOperator(Operator):
                 yield bounds[i], (run_lo, run_hi), (max(lo, run_lo), min(hi, run_hi))
 
     def settle(self, port: int) -> list[Fact]:
-        left, right = self.frontiers
         self.frontier = self.promised()
+        return []
+
+    def tidy(self) -> None:
+        left, right = self.frontiers
         self.sent_coverage.forget(self.frontier)
         # new coverage of M1 begins behind its frontier, so its closure reaches the frontier at the earliest
         if rights := self.right.forget(shift(left, -1)):
             self.pairing.forget_right(rights)
         if lefts := self.left.forget(shift(min(left, right), -1)):
             self.forget_left(lefts)
-        return []
 
     def forget_left(self, rows: list[Row]) -> None:
         """These rows of M1 are not stored any more."""

@@ -352,9 +352,12 @@ class Since(PairingOperator):
             out = fed + self._untold(out)
             self._forget_met()
         super().settle(port)
+        return out
+
+    def tidy(self) -> None:
+        super().tidy()
         if self._armed_ranges > self._round:
             self._disarm(shift(min(self.frontiers), -1))
-        return out
 
     def _forget_met(self) -> None:
         """Let go of pairs of which nothing is to come, once they may be half of all."""

@@ -49,9 +49,11 @@ class Union(Operator):
 
     def settle(self, port: int) -> list[Fact]:
         self.frontier = min(self.frontiers)
+        return []
+
+    def tidy(self) -> None:
         if self.coverage is not None:
             self.coverage.forget(self.frontier)
-        return []
 
     def entries(self) -> int:
         return 0 if self.coverage is None else self.coverage.entries()

@@ -13,6 +13,7 @@ class Limits:
     """The limits of all operators and of the emission. Whoever changes them does so before a session is made."""
 
     __slots__ = (
+        "ahead",
         "at_once",
         "block",
         "bucket",
@@ -25,6 +26,7 @@ class Limits:
         "round",
         "sample",
         "spare",
+        "spread",
     )
 
     def __init__(self) -> None:
@@ -36,12 +38,16 @@ class Limits:
         """So many ranges are looked at in such a round for each new one."""
         self.often = 64
         """A step that has nothing to tell catches up after so many facts at the earliest, in order to forget."""
+        self.spread = 32
+        """With each fact that comes, of the steps that may have something to forget one in so many does so (`Network`)."""
         self.bucket = 1_024
         """So many items at most are looked at together, since they end at about one time (`operators/stores/buckets.py`)."""
         self.block = 512
         """So many sorted items stand in one list."""
         self.few = 8
         """So many pieces, or rows, under one key are a tuple, and are looked through."""
+        self.ahead = 8
+        """After so many facts a negation looks at twice as many of those that begin next, which may be void by then."""
         self.prompt = 16
         """So many rows that go on are told anew at each move of the frontier (`runtime/emission/growing.py`)."""
         self.at_once = 1_000

@@ -31,11 +31,13 @@ class Buckets(Generic[Item]):
     ([], ['c', 'a'], ['b'])
     """
 
-    __slots__ = ("_filed", "_heap", "due")
+    __slots__ = ("_filed", "_heap", "due", "size")
 
     def __init__(self) -> None:
         self.due = POS
         """When the first bucket is due; `POS` if there is none."""
+        self.size = 0
+        """How many items that has."""
         self._heap: list[tuple[int, int, list[Item]]] = []
         self._filed = 0  # buckets due together leave in order; items need not be comparable
 
@@ -60,11 +62,7 @@ class Buckets(Generic[Item]):
     def _put(self, due: int, items: list[Item]) -> None:
         self._filed += 1
         heappush(self._heap, (due, self._filed, items))
-        self.due = self._heap[0][0]
-
-    def is_due(self, now: int, count: int) -> bool:
-        """Whether the first bucket is due, and has more items than so many."""
-        return self.due <= now and len(self._heap[0][2]) > count
+        self.due, self.size = self._heap[0][0], len(self._heap[0][2])
 
     def take(self, now: int) -> list[Item]:
         """The items of a bucket that is due; none if no bucket is."""
@@ -72,13 +70,13 @@ class Buckets(Generic[Item]):
         if not heap or heap[0][0] > now:
             return []
         items = heappop(heap)[2]
-        self.due = heap[0][0] if heap else POS
+        self.due, self.size = (heap[0][0], len(heap[0][2])) if heap else (POS, 0)
         return items
 
     def clear(self) -> None:
         """Forget all items."""
         self._heap.clear()
-        self.due = POS
+        self.due, self.size = POS, 0
 
 
 def _class(now: int, end: int) -> int:

@@ -116,7 +116,7 @@ class Coverage:
             self._file(bound, self.fresh)
             self.fresh = []
             self.grown = 0
-        elif self._buckets.is_due(bound, LIMITS.round >> 2):
+        elif self._buckets.due <= bound and self._buckets.size > LIMITS.round >> 2:
             effort = LIMITS.round
         else:
             return []

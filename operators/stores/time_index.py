@@ -73,7 +73,7 @@ class TimeIndex:
             effort = LIMITS.effort * len(self._fresh)
             self._file(bound, self._fresh)
             self._fresh = []
-        elif self._buckets.is_due(bound, LIMITS.round >> 2):
+        elif self._buckets.due <= bound and self._buckets.size > LIMITS.round >> 2:
             effort = LIMITS.round
         else:
             return

@@ -46,8 +46,10 @@ class Move(Operator):
 
     def settle(self, port: int) -> list[Fact]:
         self.frontier = shift(self.frontiers[0], -self.back)
-        self.coverage.forget(self.frontier)
         return []
+
+    def tidy(self) -> None:
+        self.coverage.forget(self.frontier)
 
     def entries(self) -> int:
         return self.coverage.entries()

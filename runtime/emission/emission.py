@@ -43,8 +43,6 @@ NOTHING: Mapping[str, Announced] = MappingProxyType({})
 class Emission(ABC):
     """Turns new coverage of the output predicates, and their frontiers, into answers."""
 
-    waits = True
-    """Whether something may be told though nothing new comes."""
     follows_arrivals = False
     """Whether the arrival of input facts alone may have something told."""
 
@@ -80,6 +78,10 @@ class Emission(ABC):
         """Input facts arrived at these time points, and none will arrive any more at or before the watermark."""
         return []
 
+    def waits(self, predicate: str) -> bool:
+        """Whether something of a predicate may be told though nothing new comes."""
+        return True
+
     def deadline(self, predicate: str) -> int:
         """The least frontier of a predicate at which there is something to tell of it; POS if nothing waits."""
         return POS
@@ -106,7 +108,6 @@ class Intervals(Emission):
 
     def __init__(self, outputs: Iterable[str], announced: Mapping[str, Announced] = NOTHING) -> None:
         super().__init__(outputs, announced)
-        self.waits = bool(announced)
         self._growing = {name: Growing(found.beyond, is_fed=found.is_fed) for name, found in announced.items()}
 
     def receive(self, predicate: str, facts: Sequence[Fact], frontier: int, notices: Notices | None = None) -> list[Record]:
@@ -122,6 +123,9 @@ class Intervals(Emission):
 
     def rest(self) -> list[Record]:
         return [(predicate, *fact) for predicate, growing in self._growing.items() for fact in growing.rest()]
+
+    def waits(self, predicate: str) -> bool:
+        return predicate in self._growing
 
     def deadline(self, predicate: str) -> int:
         growing = self._growing.get(predicate)

@@ -6,12 +6,14 @@ by the step's lead, and is asked for only where the plan cannot tell. A unit run
 fact that may pass on into a loop). So an event costs what it changes, and a moment at which nothing happens costs nothing,
 however many rules there are.
 
-Forgetting has no deadline: a unit catches up and forgets once it has taken as many facts as that costs.
+Forgetting has no deadline: a unit catches up once it has taken as many facts as that costs. What it may let go of then
+waits: with each delivery some units forget, by turns. So the fact with which a new moment begins, at which all units come
+further, does not pay for what all of them forget.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
@@ -20,6 +22,7 @@ from tidelog.operators.joins.antijoin import AntiJoin
 from tidelog.operators.joins.standing_antijoin import StandingAntiJoin
 from tidelog.operators.metric.latch import Latch
 from tidelog.operators.operator import shift
+from tidelog.operators.stores.amortised import LIMITS
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Feed, Plan, SteppedShape, UnionShape
@@ -48,12 +51,13 @@ class Network:
         self._outlet = outlet
         self.eager = False
         self.has_begun = False
-        self._follows_arrivals, self._outlet_waits = outlet.follows_arrivals, outlet.waits
+        self._follows_arrivals = outlet.follows_arrivals
         self._watermark = NEG
         self._version = 0
         self._start_frontier = NEG
         self._agenda: list[int] = []  # the units to run, by their place in the plan's order
         self._deadlines: list[tuple[int, int]] = []  # a watermark, and the unit that is due at it
+        self._untidy: deque[StepUnit] = deque()  # those that may have something to forget
         self._units: list[Unit] = []
         self._unit_of: dict[str, Unit] = {}
         self._wanted: list[tuple[int, str]] = []  # a watermark, and the output of which the outlet wants to hear then
@@ -117,7 +121,8 @@ class Network:
         unit.connect(brings, [name for name in names if name in self.graph.watched])
         unit.follow({feed: lead for feed in feeds if (lead := self._lead_of(feed)) is not None})
         judges_rows = any(gate.rows is not None for (name, _), gate in self.graph.gates.items() if name in names)
-        unit.is_quiet = not (unit.waits or judges_rows or (unit.watched and self._outlet_waits))
+        unit.awaited = tuple(name for name in unit.watched if self._outlet.waits(name))
+        unit.is_quiet = not (unit.waits or judges_rows or unit.awaited)
 
     def _lead_of(self, feed: Feed) -> int | None:
         """How far what feeds a port lies ahead of the watermark, wherever that is; None where it has to be asked."""
@@ -166,6 +171,8 @@ class Network:
             self._look_at_outputs()
         if self._outlet.accused or (self._wanted and self._wanted[0][0] <= self._watermark):
             self._tell_what_is_due()
+        if self._untidy:
+            self._tidy(sum(map(len, delivery.facts.values())))
 
     def take_one(self, intake: Intake, source: str, record: Record, moment: float) -> bool:
         """Let the intake take a fact that comes by itself, and run it through the graph, where `takes_one`.
@@ -192,6 +199,8 @@ class Network:
             self._run_what_is_due(moved)
         if self._outlet.accused or (self._wanted and self._wanted[0][0] <= self._watermark):
             self._tell_what_is_due()
+        if self._untidy:
+            self._tidy(1)
         bound = self.graph.bound
         bound.left -= len(self._outlet.answers) - waiting
         if bound.left < 0:
@@ -306,7 +315,7 @@ class Network:
 
     def may_wait(self) -> bool:
         """Whether there may ever be a deadline."""
-        return self._outlet_waits or any(not isinstance(unit, StepUnit) or unit.waits for unit in self._units)
+        return any(not isinstance(unit, StepUnit) or unit.waits or unit.awaited for unit in self._units)
 
     def _tell_frontiers(self) -> None:
         """All that is due has run, so each regular output is known as far as its lead says: tell who waits for it."""
@@ -353,6 +362,9 @@ class Network:
             if is_told and is_behind and unit.is_prompt and not unit.is_quiet and isinstance(unit, StepUnit):
                 unit.version = self._version
                 unit.run(self._watermark)
+                if unit.tidies and not unit.is_untidy:
+                    unit.is_untidy = True
+                    self._untidy.append(unit)
                 self._note(unit, self._deadline(unit) if unit.is_irregular else unit.deadline())
                 continue
             if unit.pending or unit.made:
@@ -362,9 +374,12 @@ class Network:
 
     def _look_at(self, unit: Unit) -> None:
         """Let a unit catch up if something is due, or much may be forgotten; then note when to look at it again."""
-        due = self._deadline(unit)
+        next_move = self._watermark + 1
+        is_known = unit.version == self._version and unit.due == next_move  # it can come no further before
+        due = next_move if is_known else self._deadline(unit)
         if due <= self._watermark or unit.credit >= unit.cost:
             self._catch_up(unit)
+            unit.credit = 0  # it has come as far as it can, if not just now then before
             due = self._deadline(unit)
         self._note(unit, due)
 
@@ -375,12 +390,12 @@ class Network:
         if due < unit.due:
             unit.due = due
             heappush(self._deadlines, (due, unit.index))
-        if not unit.is_irregular and self._outlet_waits:
-            for name in unit.watched:
+        if not unit.is_irregular:
+            for name in unit.awaited:
                 self._want(name)
 
     def _deadline(self, unit: Unit) -> int:
-        if unit.is_irregular and unit.watched and any(self._outlet.deadline(name) < POS for name in unit.watched):
+        if unit.is_irregular and unit.awaited and any(self._outlet.deadline(name) < POS for name in unit.awaited):
             return NEG
         return POS if unit.is_quiet else unit.deadline()
 
@@ -415,6 +430,9 @@ class Network:
         unit.settle(self._watermark if NEG < self._watermark < POS and not self.eager else None, self._reach)
         for name in unit.watched:
             self._outlet.receive(name, (), unit.frontier(name))
+        if unit.tidies and not unit.is_untidy and isinstance(unit, StepUnit):
+            unit.is_untidy = True
+            self._untidy.append(unit)
 
     def _reach(self, feed: Feed) -> int:
         """How far what feeds a port has come, where the watermark alone does not tell."""
@@ -433,18 +451,32 @@ class Network:
             self._run()
 
     def _holdings(self) -> Iterator[Holding]:
-        """What each step stores, with what it has made and nobody has taken yet."""
+        """What each step stores, with what it has made and nobody has taken yet; what may be let go does not count."""
+        self._tidy(LIMITS.spread)
         way = Counter[str]()
         for unit in self._units:
             unit.count_waiting(way)
         for name in self.graph.steps:
             yield self.graph.holding_of(name, way[name])
 
+    def _tidy(self, facts: int) -> None:
+        """So many facts have come: let some units forget, those first that have waited longest. At the end all do."""
+        untidy = self._untidy
+        left = len(untidy)
+        if self._watermark < POS and not self.eager:
+            left = 1 + left * facts // LIMITS.spread
+        while left > 0 and untidy:
+            left -= 1
+            unit = untidy.popleft()
+            unit.is_untidy = False
+            unit.operator.tidy()
+
     # --- state ----------------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
         """The state of the graph, between two deliveries, as plain data."""
         self.begin()
+        self._tidy(LIMITS.spread)
         return {"graph": self.graph.snapshot(), "watermark": self._watermark, "start": self._start_frontier}
 
     def restore(self, data: dict[str, Any]) -> None:

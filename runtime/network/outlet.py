@@ -39,7 +39,7 @@ class Outlet:
         """Watched steps of which nothing is told that lies before a time: they were not there then."""
         self.told: dict[str, Coverage] = {}
         """Of some outputs what was told by another program, before this one took its place: it is not told again."""
-        self.waits, self.follows_arrivals = self._emission.waits, self._emission.follows_arrivals
+        self.follows_arrivals = self._emission.follows_arrivals
 
     def receive(self, step: str, facts: Sequence[Fact], frontier: int, notices: Notices | None = None) -> None:
         """Take new coverage of a watched step, and how far it is known now."""
@@ -91,6 +91,10 @@ class Outlet:
         """Input facts arrived at some time points; returns whether outputs that are known already may have more to tell."""
         self.answers += self._emission.arrive(delivery.points, delivery.frontier)
         return bool(delivery.points)
+
+    def waits(self, step: str) -> bool:
+        """Whether something of a watched step may be told though nothing new comes."""
+        return step not in self._constraints and self._emission.waits(step)
 
     def deadline(self, step: str) -> int:
         """The frontier of a watched step at which there is something to tell though nothing new comes; POS if nothing is."""

@@ -36,8 +36,10 @@ class Unit(ABC):
     further than the plan's lead says, so that nobody knows beforehand when something is due; one that `is_steady` is known
     just as far as that, once all that is due has run. One that `is_quiet` needs no look once it has run; of one that
     `is_prompt` the watermark tells all about its ports, so that it takes facts and comes as far as it can in one.
-    `watched` are its steps of which the outlet takes what they send. `made` is what has followed from facts that it took at
-    once, since it reads an arrangement, and is still to be sent.
+    One that `tidies` may have something to forget when it has come further, and `is_untidy` until it has had its turn.
+    `watched` are its steps of which the outlet takes what they send, `awaited` those of them of which it may have more to
+    tell though nothing new comes. `made` is what has followed from facts that it took at once, since it reads an
+    arrangement, and is still to be sent.
     """
 
     __slots__ = (
@@ -46,6 +48,7 @@ class Unit(ABC):
         "_graph",
         "_known",
         "_leads",
+        "awaited",
         "cost",
         "credit",
         "due",
@@ -54,10 +57,12 @@ class Unit(ABC):
         "is_prompt",
         "is_quiet",
         "is_steady",
+        "is_untidy",
         "made",
         "pending",
         "queued",
         "tell",
+        "tidies",
         "upstream",
         "version",
         "waits",
@@ -76,13 +81,14 @@ class Unit(ABC):
         self.upstream: tuple[Unit, ...] = ()
         self.waits_for: tuple[Unit, ...] = ()
         self.watched: tuple[str, ...] = ()
+        self.awaited: tuple[str, ...] = ()
         self.cost = LIMITS.often
         self.credit = 0
         self.version = -1
         self.due = POS
         self.is_irregular = self.is_quiet = self.is_steady = self.is_prompt = False
         self.waits = True
-        self.queued = False
+        self.queued = self.tidies = self.is_untidy = False
         self.pending: list[Message] = []
         self.made: list[Fact] = []
 
@@ -173,7 +179,7 @@ class StepUnit(Unit):
         self.operator = graph.operators[step.id]
         self._feeds = step.inputs
         self._port_leads = [self._lead(feed) for feed in step.inputs]
-        self.waits = self.operator.waits()
+        self.waits, self.tidies = self.operator.waits(), self.operator.tidies()
         self._gates = [
             (port, gate) for port in range(len(step.inputs)) if (gate := graph.gates.get((step.id, port))) is not None
         ]

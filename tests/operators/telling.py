@@ -37,8 +37,10 @@ def hear(operator: Operator, port: int, message: Message | list[Fact], frontier:
 
 
 def move(operator: Operator, frontiers: Sequence[int]) -> Message:
-    """Let an operator take the frontiers of its ports; returns what it tells."""
-    return _told(operator, operator.advance(frontiers))
+    """Let an operator take the frontiers of its ports, and forget; returns what it tells."""
+    facts = operator.advance(frontiers)
+    operator.tidy()
+    return _told(operator, facts)
 
 
 def _told(operator: Operator, facts: list[Fact]) -> Message:

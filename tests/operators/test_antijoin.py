@@ -120,6 +120,21 @@ def test_what_is_due_does_not_pile_up() -> None:
     assert len(operator._ends) < 200
 
 
+def test_what_cannot_hold_is_let_go_before_it_begins() -> None:
+    """Facts that begin together are looked at as others come; those left are told in the order in which they came."""
+    operator = antijoin()
+    rows = [(f"s{i}", i) for i in range(100)]
+    operator.receive(POSITIVE, [(("first", 0), 9, 9)], NEG)
+    operator.receive(POSITIVE, [(row, 10, 10) for row in rows], NEG)
+    operator.receive(NEGATIVE, [(row, 5, 12) for row in rows if row[1] % 4], 9)
+    assert len(operator.waiting) == 100
+    for i in range(60):
+        operator.receive(POSITIVE, [((f"t{i}", i), 20, 20)], NEG)
+    assert len(operator.waiting) == 25 + 60
+    operator.receive(POSITIVE, [(("last", 1), 10, 10)], NEG)
+    assert operator.receive(NEGATIVE, [], 10) == [(row, 10, 10) for row in [*rows[::4], ("last", 1)]]
+
+
 def test_what_was_kept_from_holding_begins_after_a_restart() -> None:
     """A fact waits for the end of what negates it; a snapshot in which that has been forgotten makes it no later."""
     operator = antijoin()

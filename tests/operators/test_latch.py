@@ -65,6 +65,7 @@ def test_what_is_switched_on_and_off_leaves_nothing() -> None:
         operator.advance([time + 1, time + 1])
         operator.receive(NEGATIVE, [(row, time + 2, time + 2)], NEG)
         operator.advance([time + 2, time + 2])
+        operator.tidy()
     assert operator.held == {}
     assert operator.entries() < 1_000
 

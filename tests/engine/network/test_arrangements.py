@@ -202,9 +202,10 @@ def stored(rules: Sequence[str]) -> int:
     """How many ranges the joins hold after a while."""
     plan = tidelog.compile(WINDOWS + "\n".join(rule.format(i=i) for i, rule in enumerate(rules)))
     session = Session(plan)
-    for time in range(20):
-        session.push_records([("p", (f"n{time}", f"n{(time * 3 + i) % 20}"), time, time) for i in range(5)])
-        session.push_records([("q", (f"n{time}", f"n{(time * 7 + i) % 20}"), time, time) for i in range(5)])
+    with limits(spread=1):
+        for time in range(20):
+            session.push_records([("p", (f"n{time}", f"n{(time * 3 + i) % 20}"), time, time) for i in range(5)])
+            session.push_records([("q", (f"n{time}", f"n{(time * 7 + i) % 20}"), time, time) for i in range(5)])
     joins = session.statistics().steps
     return sum(joins[step.id].entries for step in plan.steps if step.predicate.startswith("o"))
 
