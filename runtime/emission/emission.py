@@ -176,8 +176,10 @@ class Runs(Emission):
             ended = notices.ranges()
             facts = [*ended, *facts] if ended else facts
             standing.update(notices.begun)
-            rows.update(dict.fromkeys(notices.begun))
-        rows.update(dict.fromkeys([row for row, _, _ in facts]))
+            for row in notices.begun:
+                rows[row] = None
+        for fact in facts:
+            rows[fact[0]] = None
         store.insert(facts)
         if standing:
             for row, _, _ in facts:

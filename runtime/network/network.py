@@ -69,13 +69,13 @@ class Network:
         for step in plan.steps:
             unit: Unit
             if step.loop is None:
-                unit = StepUnit(len(self._units), self.graph, self._outlet.receive, step, self._agenda)
+                unit = StepUnit(len(self._units), self.graph, self._outlet, step, self._agenda)
             elif step.loop in loops:
                 self._unit_of[step.id] = loops[step.loop]
                 continue
             else:
                 loop = plan.loops[step.loop]
-                unit = loops[step.loop] = LoopUnit(len(self._units), self.graph, self._outlet.receive, loop)
+                unit = loops[step.loop] = LoopUnit(len(self._units), self.graph, self._outlet, loop)
             self._unit_of[step.id] = unit
             self._units.append(unit)
         steps: dict[int, list[str]] = {}
@@ -108,11 +108,11 @@ class Network:
             is_steady=all(map(self._is_steady, names)),
         )
         outer = {name: ports for name in names if (ports := self.graph.outer[name])}
-        brings = {
-            name: Readers(self.graph, ports, self._unit_of, self._agenda, self.graph.sharing.get(name)).bring
+        bearers = {
+            name: Readers(self.graph, ports, self._unit_of, self._agenda, self.graph.sharing.get(name))
             for name, ports in outer.items()
         }
-        unit.connect(brings, [name for name in names if name in self.graph.watched])
+        unit.connect(bearers, [name for name in names if name in self.graph.watched])
         unit.follow({feed: lead for feed in feeds if (lead := self._lead_of(feed)) is not None})
         judges_rows = any(gate.rows is not None for (name, _), gate in self.graph.gates.items() if name in names)
         unit.is_quiet = not (unit.waits or judges_rows or (unit.watched and self._outlet_waits))
