@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-UNBOUNDED: Final = 1 << 62
+UNBOUNDED: Final = (1 << 62) - 1
 
 
 class Room:
