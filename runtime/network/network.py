@@ -20,7 +20,7 @@ from tidelog.operators.joins.antijoin import AntiJoin
 from tidelog.operators.joins.standing_antijoin import StandingAntiJoin
 from tidelog.operators.metric.latch import Latch
 from tidelog.operators.operator import shift
-from tidelog.plans.data.facts import Record
+from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Feed, Plan, SteppedShape, UnionShape
 from tidelog.runtime.intake.intake import Delivery, Intake
@@ -175,7 +175,8 @@ class Network:
             return False
         if not self.has_begun:
             self.begin()
-        predicate, row, lo, hi = record
+        known: tuple[str, Row, Any, Any] = record  # as in `Intake`: compiled code makes no new integers
+        predicate, row, lo, hi = known
         waiting = len(self._outlet.answers)
         moved = frontier > self._watermark and self._move(frontier)
         entry = self._entries.get(predicate)
