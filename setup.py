@@ -34,7 +34,18 @@ HOT = (
     *(f"tidelog/runtime/intake/{name}.py" for name in ("admitting", "intake", "source_state", "tracks", "watermarks")),
     *(
         f"tidelog/runtime/network/{name}.py"
-        for name in ("choosing", "graph", "loop_unit", "network", "outlet", "prospects", "readers", "row_prospects", "units")
+        for name in (
+            "choosing",
+            "graph",
+            "loop_unit",
+            "network",
+            "outlet",
+            "prospects",
+            "readers",
+            "row_prospects",
+            "state_bound",
+            "units",
+        )
     ),
 )
 

@@ -8,6 +8,8 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 from children import WAIT
+from tidelog.operators.stores.room import UNBOUNDED
+from tidelog.plans.data.timeline import LIMIT, NEG, POS
 
 _LOADING = """
 import sys
@@ -40,3 +42,10 @@ def test_a_compiled_module_is_preferred_to_its_source(tmp_path: Path) -> None:
 def test_sources_are_preferred_where_that_is_wanted(tmp_path: Path) -> None:
     """A package that was looked into already finds its sources from then on."""
     assert load(tmp_path, wants_sources=True).stdout == "source\n"
+
+
+def test_infinite_ends_are_compared_as_machine_words() -> None:
+    """Compiled code holds −2⁶² … 2⁶² − 1 in a word: the ends, which are points, and what is next to them, too."""
+    assert all(-(1 << 62) <= number < 1 << 62 for number in (NEG - 1, NEG, POS, POS + 1, UNBOUNDED))
+    assert POS % 2 == NEG % 2 == 0
+    assert NEG + 3 * LIMIT < 0 < POS - 3 * LIMIT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
-from typing import Any
+from typing import Any, Final
 
 from tidelog.operators.operator import Operator, matched, whole_row
 from tidelog.operators.stores.amortised import LIMITS
@@ -16,7 +16,8 @@ from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG, POS
 
-POSITIVE, NEGATIVE = 0, 1
+POSITIVE: Final = 0
+NEGATIVE: Final = 1
 
 
 class AntiJoin(Operator):

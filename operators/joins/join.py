@@ -156,7 +156,8 @@ class Join(Operator):
         if latest > self._ends[port]:
             self._ends[port] = latest
             for other in self._others[port]:
-                self._met[other] = min([self._ends[i] for i in self._others[other]])
+                others = self._others[other]
+                self._met[other] = latest if len(others) == 1 else min([self._ends[i] for i in others])
         lasting = facts if least > bound else [fact for fact in facts if fact[2] > bound]
         if self._code.whole[port] and self._code.looked_up[port] and _ROWS not in self._shared[port]:
             self.stores[port].extend(lasting)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from tidelog.operators.standing.meeting import Meeting
 from tidelog.operators.standing.sweeping import Place
@@ -12,7 +12,8 @@ from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import POS
 
-POSITIVE, NEGATIVE = 0, 1
+POSITIVE: Final = 0
+NEGATIVE: Final = 1
 
 
 class StandingAntiJoin(Meeting):

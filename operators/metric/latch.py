@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from tidelog.operators.operator import Operator, matched, whole_row
 from tidelog.operators.stores.by_time import ByTime
@@ -13,7 +13,8 @@ from tidelog.operators.stores.presuming import presumed
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import POS
 
-NEGATIVE, RIGHT = 0, 1
+NEGATIVE: Final = 0
+RIGHT: Final = 1
 
 
 class Latch(Operator):

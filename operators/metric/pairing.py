@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from tidelog.operators.operator import Operator, behind, shift
 from tidelog.operators.stores.amortised import LIMITS
@@ -13,7 +13,8 @@ from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG, POS, Metric
 
-LEFT, RIGHT = 0, 1
+LEFT: Final = 0
+RIGHT: Final = 1
 Range = tuple[int, int]
 Members = tuple[Row, ...] | dict[Row, None]
 """The rows under one key: up to `LIMITS.few` are a tuple, with which garbage collection has nothing to do."""

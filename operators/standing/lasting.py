@@ -23,7 +23,7 @@ class Lasting:
     >>> lasting.expect(("a",), 3, POS), lasting.expect(("b",), 2, 4), lasting.go_on(9, notices, facts)
     (None, None, None)
     >>> notices.begun, facts, lasting.cut(("a",), 12), lasting.deadline()
-    ({('a',): 3}, [(('b',), 2, 4)], [13, 4611686018427387904], 13)
+    ({('a',): 3}, [(('b',), 2, 4)], [13, 4611686018427387902], 13)
     >>> lasting.go_on(13, notices, facts), facts
     (None, [(('b',), 2, 4), (('a',), 3, 12)])
     """

@@ -6,7 +6,9 @@ make many rows of few facts within one call: those look at the room while they d
 
 from __future__ import annotations
 
-UNBOUNDED = 1 << 62
+from typing import Final
+
+UNBOUNDED: Final = (1 << 62) - 1
 
 
 class Room:

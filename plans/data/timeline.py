@@ -21,9 +21,12 @@ from typing import Final, Literal
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.tree.syntax import Interval, Rounding, Time
 
-POS: Final = 1 << 62
-"""The end of a range that never ends."""
-NEG: Final = -(1 << 62)
+POS: Final = (1 << 62) - 2
+"""The end of a range that never ends.
+
+It is even, as points are; and compiled code holds integers below 2⁶² in a machine word, which it compares at once.
+"""
+NEG: Final = -((1 << 62) - 2)
 """The begin of a range that has none."""
 LIMIT: Final = 1 << 60
 """The largest encoded time that data or a program may mention: beyond it lies room for the operators' shifts."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 
 from tidelog.operators.stores.amortised import LIMITS
@@ -15,7 +14,7 @@ class Agenda:
     >>> agenda = Agenda()
     >>> agenda.schedule(("a",), 9), agenda.schedule(("b",), 7), agenda.schedule(("a",), 5)
     (None, None, None)
-    >>> list(agenda.reached(6)), list(agenda.reached(9))
+    >>> agenda.reached(6), agenda.reached(9)
     ([('a',)], [('b',)])
     """
 
@@ -43,14 +42,15 @@ class Agenda:
         """No row is due before this frontier; None if nothing is scheduled."""
         return self._due[0][0] if self._due else None
 
-    def reached(self, frontier: int) -> Iterator[Row]:
-        """Take out the rows that are due by this frontier. Meanwhile rows may be scheduled for later ones."""
-        due, scheduled = self._due, self._scheduled
+    def reached(self, frontier: int) -> list[Row]:
+        """Take out the rows that are due by this frontier."""
+        due, scheduled, rows = self._due, self._scheduled, list[Row]()
         while due and due[0][0] <= frontier:
             when, _, row = heappop(due)
             if scheduled.get(row) == when:
                 del scheduled[row]
-                yield row
+                rows.append(row)
+        return rows
 
     def clear(self) -> None:
         """Forget all that was scheduled."""

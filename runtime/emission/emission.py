@@ -116,7 +116,8 @@ class Intervals(Emission):
             # who was not woken by a frontier that moved may send again what has been known since
             facts = growing.take(behind(self.frontiers[predicate], list(facts)), frontier, notices)
             self.frontiers[predicate] = max(frontier, self.frontiers[predicate])
-        return [(predicate, row, lo, hi) for row, lo, hi in facts]
+        whole: Iterable[tuple[Row, Any, Any]] = facts  # as in `Intake`: compiled code makes no new integers
+        return [(predicate, row, lo, hi) for row, lo, hi in whole]
 
     def standing(self, predicate: str) -> list[tuple[Row, int]]:
         return self._growing[predicate].standing() if predicate in self._growing else []
@@ -180,8 +181,10 @@ class Runs(Emission):
             ended = notices.ranges()
             facts = [*ended, *facts] if ended else facts
             standing.update(notices.begun)
-            rows.update(dict.fromkeys(notices.begun))
-        rows.update(dict.fromkeys([row for row, _, _ in facts]))
+            for row in notices.begun:
+                rows[row] = None
+        for fact in facts:
+            rows[fact[0]] = None
         store.insert(facts)
         if standing:
             for row, _, _ in facts:

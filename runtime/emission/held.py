@@ -19,7 +19,7 @@ class Held:
     >>> held = Held({"on": 0})
     >>> held.receive("on", [(("a",), 2, 5), (("a",), 6, 9)], Notices([(("b",), 3)]))
     >>> held.at(6, 6)
-    [('on', ('b',), 3, 4611686018427387904), ('on', ('a',), 2, 9)]
+    [('on', ('b',), 3, 4611686018427387902), ('on', ('a',), 2, 9)]
     """
 
     def __init__(self, leads: Mapping[str, int]) -> None:

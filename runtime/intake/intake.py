@@ -19,7 +19,7 @@ from itertools import takewhile
 from operator import itemgetter
 from typing import Any
 
-from tidelog.plans.data.facts import Fact, Record
+from tidelog.plans.data.facts import Fact, Record, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import DataError, LateError
 from tidelog.plans.plan.feeds import ports_fed_by
@@ -213,11 +213,13 @@ class Intake:
         facts: dict[str, list[Fact]] = {}
         begins: set[int] = set()
         name, own = "", list[Fact]()
-        for predicate, row, lo, hi in batch.records:
+        records: Sequence[tuple[str, Row, Any, Any]] = batch.records  # compiled code passes on times that it does not know
+        for predicate, row, begin, hi in records:
+            lo: int = begin
             if lo != last:
                 if lo <= limit or lo - limit > leap or lo > ceiling:
                     return None
-                begins.add(lo)
+                begins.add(begin)
                 last = lo
                 if lo > limit + behind:
                     limit = promised = lo - (lo & gap) - behind
@@ -229,7 +231,7 @@ class Intake:
                 else:
                     return None
                 name = predicate
-            own.append((row, lo, hi))
+            own.append((row, begin, hi))
         track.promised, count = promised, len(batch.records)
         state.heard(track, count, moment)
         self.accepted += count

@@ -18,7 +18,7 @@ from tidelog.plans.tree.numerals import shorten
 from tidelog.runtime.intake.watermarks import plain_name
 from tidelog.runtime.sessions.settings import Settings
 
-VERSION = 1
+VERSION = 2
 """The version of what a run stores."""
 _TIMES = ("lateness", "max_ahead", "warn", "start")
 """The options that are stored as the timeline encodes them."""

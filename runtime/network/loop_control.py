@@ -150,9 +150,9 @@ class LoopControl:
         return min((shift(min(f, most), lead) for f, lead in zip(self.frontiers, leads, strict=True)), default=POS)
 
     def note_sent(self, count: int) -> bool:
-        """So many facts have been sent inside the loop; returns whether it goes on creating values beyond `MOST_VALUES`."""
+        """So many facts have been sent inside a loop that creates values; returns whether these are beyond `MOST_VALUES`."""
         self._sent += count
-        return bool(self.loop.creates_values) and self._sent > MOST_VALUES
+        return self._sent > MOST_VALUES
 
     def snapshot(self) -> dict[str, Any]:
         """The frontiers and the present as plain data."""

@@ -12,7 +12,8 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import AntiJoinShape, Loop
 from tidelog.runtime.network.graph import Graph
 from tidelog.runtime.network.loop_control import SETTLED, LoopMessage
-from tidelog.runtime.network.units import Reach, Tell, Unit
+from tidelog.runtime.network.outlet import Outlet
+from tidelog.runtime.network.units import Reach, Unit
 
 
 class LoopUnit(Unit):
@@ -34,15 +35,15 @@ class LoopUnit(Unit):
         "_withheld",
     )
 
-    def __init__(self, index: int, graph: Graph, tell: Tell, loop: Loop) -> None:
-        super().__init__(index, graph, tell)
+    def __init__(self, index: int, graph: Graph, outlet: Outlet, loop: Loop) -> None:
+        super().__init__(index, graph, outlet)
         self._control = graph.controls[loop.number]
         self._members = loop.members
         self._entries = [(step, port, graph.steps[step].inputs[port]) for step, port in loop.entries]
         holds = (graph.operators[name] for name in loop.holds)
         self._holds = [hold for hold in holds if isinstance(hold, Hold)]
         self._told = dict.fromkeys(loop.members, NEG)
-        self._ways = {name: graph.way_into(name) or graph.operators[name].receive for name in loop.members}
+        self._ways = {name: graph.way_into(name) for name in loop.members}
         self._waiting = [name for name in loop.members if graph.operators[name].waits()]
         self._in_flight: deque[LoopMessage] = deque()
         self._withheld: list[tuple[str, list[Fact]]] = []
@@ -53,7 +54,7 @@ class LoopUnit(Unit):
         self._silent = frozenset(negations if self._open is not None else ())  # facts alone do not decide them
 
     def refresh(self, step: str) -> None:
-        self._ways[step] = self._graph.way_into(step) or self._graph.operators[step].receive
+        self._ways[step] = self._graph.way_into(step)
 
     def take(self) -> None:
         pending, self.pending = self.pending, []
@@ -95,7 +96,7 @@ class LoopUnit(Unit):
     def _follow(self, messages: Sequence[LoopMessage]) -> None:
         """Handle messages until nothing is in flight: what a step sends to others inside is, too."""
         in_flight, graph, control, ways, bound = self._in_flight, self._graph, self._control, self._ways, self._bound
-        inner = graph.inner
+        inner, operators, is_endless = graph.inner, graph.operators, bool(control.loop.creates_values)
         in_flight.extend(messages)
         while in_flight:
             step, port, facts, time = in_flight.popleft()
@@ -105,13 +106,14 @@ class LoopUnit(Unit):
                 out = self._obey(step, port, time)
             else:
                 try:
-                    out = ways[step](port, facts, time, None)
+                    way = ways[step]
+                    out = operators[step].receive(port, facts, time) if way is None else way(port, facts, time, None)
                 except Exception as error:
                     raise graph.failure(step, [(step, port, facts, None)], error) from error
                 bound.left -= len(facts) + len(out)
                 if bound.left < 0:
                     bound.count()
-                if out and control.note_sent(len(out)):
+                if is_endless and out and control.note_sent(len(out)):
                     raise graph.creates_values(control, step, out[-1])
             if not out:
                 continue
@@ -160,7 +162,7 @@ class LoopUnit(Unit):
 
     def deadline(self) -> int:
         begins = [begin for hold in self._holds if (begin := hold.next_begin()) is not None]
-        due = min(begins, default=POS)
+        due = min(begins) if begins else POS
         if self._open is not None and (opened := self._open.deadline()) is not None:
             due = opened[1] - self._lead(self._entries[opened[0]][2])
         for name in self._waiting:

@@ -23,7 +23,7 @@ from tidelog.operators.joins.standing_antijoin import StandingAntiJoin
 from tidelog.operators.metric.latch import Latch
 from tidelog.operators.operator import shift
 from tidelog.operators.stores.amortised import LIMITS
-from tidelog.plans.data.facts import Record
+from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Feed, Plan, SteppedShape, UnionShape
 from tidelog.runtime.intake.intake import Delivery, Intake
@@ -73,13 +73,13 @@ class Network:
         for step in plan.steps:
             unit: Unit
             if step.loop is None:
-                unit = StepUnit(len(self._units), self.graph, self._outlet.receive, step, self._agenda)
+                unit = StepUnit(len(self._units), self.graph, self._outlet, step, self._agenda)
             elif step.loop in loops:
                 self._unit_of[step.id] = loops[step.loop]
                 continue
             else:
                 loop = plan.loops[step.loop]
-                unit = loops[step.loop] = LoopUnit(len(self._units), self.graph, self._outlet.receive, loop)
+                unit = loops[step.loop] = LoopUnit(len(self._units), self.graph, self._outlet, loop)
             self._unit_of[step.id] = unit
             self._units.append(unit)
         steps: dict[int, list[str]] = {}
@@ -114,11 +114,11 @@ class Network:
             is_steady=all(map(self._is_steady, names)),
         )
         outer = {name: ports for name in names if (ports := self.graph.outer[name])}
-        brings = {
-            name: Readers(self.graph, ports, self._unit_of, self._agenda, self.graph.sharing.get(name)).bring
+        bearers = {
+            name: Readers(self.graph, ports, self._unit_of, self._agenda, self.graph.sharing.get(name))
             for name, ports in outer.items()
         }
-        unit.connect(brings, [name for name in names if name in self.graph.watched])
+        unit.connect(bearers, [name for name in names if name in self.graph.watched])
         unit.follow({feed: lead for feed in feeds if (lead := self._lead_of(feed)) is not None})
         judges_rows = any(gate.rows is not None for (name, _), gate in self.graph.gates.items() if name in names)
         unit.awaited = tuple(name for name in unit.watched if self._outlet.waits(name))
@@ -184,7 +184,8 @@ class Network:
             return False
         if not self.has_begun:
             self.begin()
-        predicate, row, lo, hi = record
+        known: tuple[str, Row, Any, Any] = record  # as in `Intake`: compiled code makes no new integers
+        predicate, row, lo, hi = known
         waiting = len(self._outlet.answers)
         moved = frontier > self._watermark and self._move(frontier)
         entry = self._entries.get(predicate)

@@ -16,13 +16,13 @@ from tidelog.plans.tree.syntax import Value
 from tidelog.runtime.network.arranging import Sharing
 from tidelog.runtime.network.choosing import ByConstants, ByLimit, Choice, Limit, constants_of, limit_of
 from tidelog.runtime.network.graph import Graph, Port
-from tidelog.runtime.network.units import StepUnit, Unit
+from tidelog.runtime.network.units import Bearer, StepUnit, Unit
 
 Reader = tuple[Unit, str, int]
 """A port, with the unit of its step."""
 
 
-class Readers:
+class Readers(Bearer):
     """The ports that a step, or the stream, feeds, with the units that they belong to; and the agenda of these."""
 
     __slots__ = ("_after", "_agenda", "_all", "_before", "_choices", "_sharing", "alone", "port")

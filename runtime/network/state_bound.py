@@ -28,12 +28,18 @@ ON_THE_WAY = 4
 _LEAST_PART = 16
 
 
-def check_max_state(most: int | None) -> None:
-    """ValueError for a bound that is not above 0, TypeError for one that is no whole number."""
-    if most is not None and (not isinstance(most, int) or isinstance(most, bool)):
+def check_max_state(most: object) -> int:
+    """How many rows may be held; ValueError for a bound that is not above 0, TypeError for one that is no whole number.
+
+    It is any object here: compiled code would refuse by itself, with words of its own, what is not of the type it expects.
+    """
+    if most is None:
+        return UNBOUNDED
+    if not isinstance(most, int) or isinstance(most, bool):
         raise TypeError(f"`max_state` is a whole number of rows, or None, got {type(most).__name__}")
-    if most is not None and most < 1:
+    if most < 1:
         raise ValueError(f"`max_state` is 1 or more, or None, got {most}")
+    return most
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +57,8 @@ class StateBound:
     nothing is counted. ValueError where it is not above 0, TypeError where it is no whole number.
     """
 
-    def __init__(self, most: int | None) -> None:
-        check_max_state(most)
-        self._most = UNBOUNDED if most is None else most
+    def __init__(self, most: object) -> None:
+        self._most = check_max_state(most)
         self.room = Room(self._most)
         self._holders: dict[str, Callable[[], Iterable[Holding]]] = {}
         self.left = self._most // _LEAST_PART

@@ -17,13 +17,20 @@ from tidelog.plans.data.facts import Fact
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Feed, Step
 from tidelog.runtime.network.graph import Graph, Message
+from tidelog.runtime.network.outlet import Outlet
 
-Bring = Callable[[Sequence[Fact], Notices | None], None]
-"""Leaves new coverage, and notices, with the units that read it."""
-Tell = Callable[[str, Sequence[Fact], int, Notices | None], None]
-"""Tells the outlet what a step has sent, and how far it is known."""
 Reach = Callable[[Feed], int]
 """How far what feeds a port from outside has come."""
+
+
+class Bearer(ABC):
+    """Who leaves what a step sends with the units that read it: `runtime/network/readers.py`."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def bring(self, facts: Sequence[Fact], notices: Notices | None = None) -> None:
+        """Leave new coverage, and notices, with the units that read it."""
 
 
 class Unit(ABC):
@@ -43,8 +50,8 @@ class Unit(ABC):
     """
 
     __slots__ = (
+        "_bearers",
         "_bound",
-        "_brings",
         "_graph",
         "_known",
         "_leads",
@@ -59,9 +66,9 @@ class Unit(ABC):
         "is_steady",
         "is_untidy",
         "made",
+        "outlet",
         "pending",
         "queued",
-        "tell",
         "tidies",
         "upstream",
         "version",
@@ -70,12 +77,12 @@ class Unit(ABC):
         "watched",
     )
 
-    def __init__(self, index: int, graph: Graph, tell: Tell) -> None:
+    def __init__(self, index: int, graph: Graph, outlet: Outlet) -> None:
         self.index = index
         self._graph = graph
         self._bound = graph.bound
-        self.tell = tell
-        self._brings: Mapping[str, Bring] = {}
+        self.outlet = outlet
+        self._bearers: Mapping[str, Bearer] = {}
         self._leads = graph.plan.leads
         self._known: Mapping[Feed, int] = {}
         self.upstream: tuple[Unit, ...] = ()
@@ -108,18 +115,18 @@ class Unit(ABC):
         """Tell how far what feeds the unit lies ahead of the watermark, where that is known beforehand."""
         self._known = leads
 
-    def connect(self, brings: Mapping[str, Bring], watched: Sequence[str]) -> None:
+    def connect(self, bearers: Mapping[str, Bearer], watched: Sequence[str]) -> None:
         """Tell who reads what its steps send, and of which of them the outlet takes it."""
-        self._brings = brings
+        self._bearers = bearers
         self.watched = tuple(watched)
 
     def send(self, step: str, facts: list[Fact], notices: Notices | None = None) -> None:
         """Pass on, outside the unit, what one of its steps has sent."""
-        bring = self._brings.get(step)
-        if bring is not None:
-            bring(facts, notices)
+        bearer = self._bearers.get(step)
+        if bearer is not None:
+            bearer.bring(facts, notices)
         if step in self.watched:
-            self.tell(step, facts, self.frontier(step), notices)
+            self.outlet.receive(step, facts, self.frontier(step), notices)
 
     def count_waiting(self, counts: Counter[str]) -> None:
         """Count the facts that wait here by the step that has made them."""
@@ -152,9 +159,9 @@ class Unit(ABC):
 class StepUnit(Unit):
     """A step outside loops. Along a line of units one passes on what another has sent, by what is public of both.
 
-    `after` is the unit that alone reads what the step sends, at this `port`, and `bring` leaves it with all others. One that
-    `is_leaf` is quiet, hears of each step at one port, and feeds nobody, or such a one alone. The network's `agenda` has the
-    units to be run.
+    `after` is the unit that alone reads what the step sends, at this `port`, and `bearer` leaves it with all others. One
+    that `is_leaf` is quiet, hears of each step at one port, and feeds nobody, or such a one alone. The network's `agenda`
+    has the units to be run.
     """
 
     __slots__ = (
@@ -164,7 +171,7 @@ class StepUnit(Unit):
         "_port_leads",
         "after",
         "agenda",
-        "bring",
+        "bearer",
         "is_leaf",
         "operator",
         "port",
@@ -172,8 +179,8 @@ class StepUnit(Unit):
         "way",
     )
 
-    def __init__(self, index: int, graph: Graph, tell: Tell, step: Step, agenda: list[int]) -> None:
-        super().__init__(index, graph, tell)
+    def __init__(self, index: int, graph: Graph, outlet: Outlet, step: Step, agenda: list[int]) -> None:
+        super().__init__(index, graph, outlet)
         self.step = step
         self.agenda = agenda
         self.operator = graph.operators[step.id]
@@ -185,13 +192,14 @@ class StepUnit(Unit):
         ]
         self.way = graph.way_into(step.id)
         self.after: StepUnit | None = None
+        self.bearer: Bearer | None = None
         self.port = 0
         self.is_leaf = False
         self._ahead: list[int] | None = None  # of the watermark, what feeds each port, if that is known of all
 
-    def connect(self, brings: Mapping[str, Bring], watched: Sequence[str]) -> None:
-        super().connect(brings, watched)
-        self.bring = brings.get(self.step.id)
+    def connect(self, bearers: Mapping[str, Bearer], watched: Sequence[str]) -> None:
+        super().connect(bearers, watched)
+        self.bearer = bearers.get(self.step.id)
 
     def refresh(self, step: str) -> None:
         self.way = self._graph.way_into(step)
@@ -271,11 +279,11 @@ class StepUnit(Unit):
             agenda, after = unit.agenda, unit.after
             if out:
                 if unit.watched:
-                    unit.tell(unit.step.id, out, operator.frontier, None)
+                    unit.outlet.receive(unit.step.id, out, operator.frontier, None)
                 if after is None or after.queued or (agenda and agenda[0] <= after.index):
                     after = None
-                    if unit.bring is not None:
-                        unit.bring(out, None)
+                    if unit.bearer is not None:
+                        unit.bearer.bring(out, None)
             if unit.credit >= unit.cost:  # it has much to forget, once others have had their turn
                 unit.queued = True
                 heappush(agenda, unit.index)
@@ -305,25 +313,25 @@ class StepUnit(Unit):
         made = operator.notices
         told = graph.told_notices(name) if made.begun or made.ended else None
         if self.watched:
-            self.tell(name, out, operator.frontier, told)
-        if self.bring is not None and (out or told is not None):
-            self.bring(out, told)
+            self.outlet.receive(name, out, operator.frontier, told)
+        if self.bearer is not None and (out or told is not None):
+            self.bearer.bring(out, told)
 
     def _hand_on(self, facts: list[Fact], frontier: int, notices: Notices | None) -> None:
         if self.watched:
-            self.tell(self.step.id, facts, frontier, notices)
-        if self.bring is not None and (facts or notices is not None):
-            self.bring(facts, notices)
+            self.outlet.receive(self.step.id, facts, frontier, notices)
+        if self.bearer is not None and (facts or notices is not None):
+            self.bearer.bring(facts, notices)
 
     def _pass_on(self, facts: list[Fact]) -> None:
         """Leave what has been sent with those who read it."""
         if self.watched:
-            self.tell(self.step.id, facts, self.operator.frontier, None)
+            self.outlet.receive(self.step.id, facts, self.operator.frontier, None)
         after, agenda = self.after, self.agenda
         if after is not None and not after.queued and not (agenda and agenda[0] <= after.index):
             after.take_along(self.port, facts)
-        elif self.bring is not None:
-            self.bring(facts, None)
+        elif self.bearer is not None:
+            self.bearer.bring(facts, None)
 
     def follow(self, leads: Mapping[Feed, int]) -> None:
         super().follow(leads)

@@ -32,7 +32,7 @@ from tidelog.runtime.sessions.statistics import SessionStatistics
 if TYPE_CHECKING:
     from tidelog.runtime.why.memory import Memory
 
-_SNAPSHOT_VERSION = 14
+_SNAPSHOT_VERSION = 15
 
 
 class Reasoner:
