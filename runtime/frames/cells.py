@@ -9,7 +9,7 @@ from typing import Any
 
 from tidelog.operators.columns.arrays import Array, np
 from tidelog.plans.tree.numerals import MAX_DIGITS
-from tidelog.runtime.frames.arrow import pa, pc, pcsv, values_of
+from tidelog.runtime.frames.arrow import pa, pc, pcsv
 from tidelog.runtime.frames.value_columns import are_exact
 
 SPACES = " \t"
@@ -68,7 +68,7 @@ def _unquoted(text: bytes) -> bytes | None:
 
 
 def cells_of(text: bytes, count: int) -> list[Any] | None:
-    """The columns of plain lines with so many cells each, more than one, without the spaces around them."""
+    """The columns of plain lines with so many cells each, two at least, in UTF-8, without spaces around."""
     names = [str(place) for place in range(count)]
     reading = pcsv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names)
     types = pcsv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
@@ -83,11 +83,10 @@ def cells_of(text: bytes, count: int) -> list[Any] | None:
     return [pc.utf8_trim(column, SPACES) for column in columns] if is_spaced else columns
 
 
-def words_of(cells: Any) -> tuple[list[str], Array] | None:
+def words_of(cells: Any) -> tuple[list[str], Array]:
     """The different texts of a column, and which of them each cell is."""
     encoded = cells.dictionary_encode()
-    words = values_of(encoded.dictionary)
-    return None if bytes in map(type, words) else (words, encoded.indices.to_numpy(zero_copy_only=False))
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
 
 
 def whole_of(cells: Any) -> Array | None:

@@ -140,7 +140,7 @@ FORMS = ["{}", "{}", "{}", "{}", " {}", "{}\t", '"{}"', '"{}"', '" {}"', ' "{}"'
 
 PLAIN_CELLS = {
     "x": ["a", "b", "true", "s 1"],
-    "y": ["1", "2.5", "-3", "20.25", "true"],
+    "y": ["1", "0", "1", "0", "-3"],
     "time": ["1", "2", "30", "45"],
     "from": ["1", "2", "30"],
     "to": ["30", "31", "45"],
@@ -148,9 +148,9 @@ PLAIN_CELLS = {
 ODD_CELLS = {"x": WORDS + NUMBERS, "y": NUMBERS + WORDS, "time": TIMES, "from": TIMES, "to": TIMES}
 
 
-def cells(name: str, odd: int) -> st.SearchStrategy[str]:
-    """Cells of a column, `odd` in ten of which may be anything."""
-    plain = st.sampled_from(PLAIN_CELLS[name])
+def cells(name: str, odd: int, also: str = "1") -> st.SearchStrategy[str]:
+    """Cells of a column, `odd` in ten of which may be anything; in `y`, one may be `also`."""
+    plain = st.sampled_from([*PLAIN_CELLS[name], also] if name == "y" else PLAIN_CELLS[name])
     return st.one_of(*[plain] * (10 - odd), *[st.sampled_from(ODD_CELLS[name])] * odd)
 
 
@@ -170,10 +170,10 @@ def tables(draw: st.DrawFn) -> bytes:
     header = draw(st.sampled_from(HEADERS))
     end = draw(st.sampled_from(["\n", "\n", "\r\n"]))
     forms = st.sampled_from(draw(st.sampled_from([["{}"], ["{}", '"{}"'], ['"{}"'], FORMS])))
-    odd = draw(st.sampled_from([0, 1, 5]))
+    odd, also = draw(st.sampled_from([0, 0, 1, 5])), draw(st.sampled_from(["1", "2.5", "20.25", "true", "b"]))
     lines = [",".join(header)]
     for _ in range(draw(st.integers(0, 8))):
-        row = [draw(forms).format(draw(cells(name, odd))) for name in header]
+        row = [draw(forms).format(draw(cells(name, odd, also))) for name in header]
         if odd and draw(st.integers(0, 19)) == 0:
             row = draw(st.sampled_from([row[:-1], [*row, "1"], [""], [" "]]))
         lines.append(",".join(row))
