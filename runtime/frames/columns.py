@@ -131,6 +131,14 @@ class ColumnReader(TableReader):
         return found
 
 
+def texts_of(layout: Layout, table: Any) -> list[str]:
+    """The columns of a table (an Arrow schema) that are better read with their words encoded."""
+    plain = [
+        path[0] for path, kind in zip(layout.paths, layout.values or (), strict=False) if (len(path), kind) == (1, "text")
+    ]
+    return [name for name in plain if pa.types.is_string(table.field(name).type)]
+
+
 def column_of(values: Array | Sequence[Value], kept: Array | None, pool: Pool) -> Array:
     """A column of those values that are kept."""
     if isinstance(values, np.ndarray):

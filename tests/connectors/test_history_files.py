@@ -260,7 +260,11 @@ def test_blocks_have_about_as_many_rows_as_told(tmp_path: Path) -> None:
 
 
 @drawn(20)
-@given(st.lists(st.tuples(st.sampled_from(["a", None]), st.sampled_from([1.0, 2.5, None]), st.integers(0, 5)), max_size=9))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a", "b", "c", None]), st.sampled_from([1.0, 2.5, None]), st.integers(0, 5)), max_size=9
+    )
+)
 def test_parquet_says_what_its_rows_say(rows: list[Any]) -> None:
     """A file of several groups of rows, with nulls."""
     with tempfile.TemporaryDirectory() as folder:
