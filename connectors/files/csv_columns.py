@@ -8,7 +8,7 @@ from tidelog.connectors.formats.csv.decoder import CsvDecoder
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.data.header import Columns
 from tidelog.plans.diagnostics.errors import DataError
-from tidelog.runtime.frames.cells import cells_of, floats_of, plain_lines, whole_of, words_of
+from tidelog.runtime.frames.cells import cells_of, decimals_of, floats_of, microseconds_of, plain_lines, whole_of, words_of
 from tidelog.runtime.frames.columns import Array, Batch, Pool, np
 from tidelog.runtime.frames.time_columns import PointColumn
 from tidelog.runtime.frames.times import PointReader
@@ -22,7 +22,12 @@ class CsvColumns:
     def __init__(self, decoder: CsvDecoder, schema: Schema, pool: Pool, max_line: int) -> None:
         self._decoder, self._pool, self._max_line = decoder, pool, max_line
         self.predicate = decoder.predicate
-        self._points = PointColumn(PointReader(schema.timeline, "time", "integer"))
+        points = PointColumn(PointReader(schema.timeline, "time", "integer"))
+        self._readers = (
+            (whole_of, points.of_whole),
+            (decimals_of, points.of_decimals),
+            (microseconds_of, points.of_microseconds),
+        )
         self._is_admitted = _is_admitted(schema, decoder.predicate)
 
     def read(self, text: bytes) -> Batch | None:
@@ -67,10 +72,11 @@ class CsvColumns:
         return _by_words(cells, lambda words: self._pool.column([self._decoder.argument_of(place, word) for word in words]))
 
     def _times(self, cells: object) -> Array | None:
-        whole = whole_of(cells)
-        points = None if whole is None else self._points.whole(whole)
-        if points is not None:
-            return points
+        for numbers_of, points_of in self._readers:
+            numbers = numbers_of(cells)
+            points = None if numbers is None else points_of(numbers)
+            if points is not None:
+                return points
         return _by_words(cells, lambda words: np.array(list(map(self._decoder.point_of, words)), np.int64))
 
 

@@ -138,6 +138,15 @@ RAW = [
 FORMS = ["{}", "{}", "{}", "{}", " {}", "{}\t", '"{}"', '"{}"', '" {}"', ' "{}"', '"{}" ', '"{}""', '"{},"']
 
 
+MOMENTS = [
+    ["2024-07-01T12:00:00Z", "2024-07-01T12:00:01.25Z", "2023-02-28 23:59:59.001Z"],
+    ["2024-07-01T12:00:00", "2024-07-01 12:00", "2024-02-29T00:00:00.000001"],
+    ["2024-07-01", "1970-01-01", "2024-12-31"],
+    ["2024-07-01T12:00:00Z", "1969-12-31T23:59:59Z", "2024-07-01T12:00:00+02:00", "2024-07-01T12", "2024-07-01T12+02:00"],
+    ["2024-07-01T12:00", "2024-07-01", "0001-01-01T00:00", "2023-02-29T00:00", "2024-07-01T24:00", "2024-07-01T12:60"],
+    ["1.5", "2.25", "3", "0.125", "1e1"],
+    ["1.5", "0.0005", "1.4999999999999999999", "12345678901234.5", "123456789012.3456", "-1.5", "+2.5"],
+]
 PLAIN_CELLS = {
     "x": ["a", "b", "true", "s 1"],
     "y": ["1", "0", "1", "0", "-3"],
@@ -170,10 +179,16 @@ def tables(draw: st.DrawFn) -> bytes:
     header = draw(st.sampled_from(HEADERS))
     end = draw(st.sampled_from(["\n", "\n", "\r\n"]))
     forms = st.sampled_from(draw(st.sampled_from([["{}"], ["{}", '"{}"'], ['"{}"'], FORMS])))
+    moments = draw(st.sampled_from([[], [], *MOMENTS]))
     odd, also = draw(st.sampled_from([0, 0, 1, 5])), draw(st.sampled_from(["1", "2.5", "20.25", "true", "b"]))
     lines = [",".join(header)]
     for _ in range(draw(st.integers(0, 8))):
         row = [draw(forms).format(draw(cells(name, odd, also))) for name in header]
+        if moments:
+            row = [
+                draw(st.sampled_from(moments)) if name in ("time", "from", "to") else cell
+                for name, cell in zip(header, row, strict=True)
+            ]
         if odd and draw(st.integers(0, 19)) == 0:
             row = draw(st.sampled_from([row[:-1], [*row, "1"], [""], [" "]]))
         lines.append(",".join(row))
