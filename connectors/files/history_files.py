@@ -25,6 +25,8 @@ BLOCK_ROWS = 250_000
 """How many rows are a block, unless told otherwise."""
 _MOST_BYTES = 1 << 26
 """So many bytes are read at once at most, however long lines are."""
+_LINES = 256
+"""So many lines are decoded at once: where one cannot be read, all of them are read one by one."""
 _PARTS = 16
 """In so many parts at most a stretch of lines is divided that is not plain."""
 
@@ -116,9 +118,10 @@ class _LineReader:
         return True
 
     def _decode(self, framed: Lines) -> None:
-        batch = self._decoder.decode(framed.lines, framed.first)
-        batch.rejected += framed.rejected
-        self.gathered.add_records(batch)
+        self.gathered.rejected += framed.rejected
+        for begin in range(0, len(framed.lines), _LINES):
+            batch = self._decoder.decode(framed.lines[begin : begin + _LINES], framed.first + begin)
+            self.gathered.add_records(batch)
 
 
 def _divided(text: bytes) -> Iterator[bytes]:
