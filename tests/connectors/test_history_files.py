@@ -241,10 +241,63 @@ PLAIN = [
     (0, b"1, s 1,\t2.5\n-2 ,b,3\n"),
     (0, b"1,,2.5\n"),
     (1, b"2024-07-01T12:00:00Z,7,2\n0.5e1,b,-3.0\n"),
+    (1, b"2024-07-01T12:00:00Z,7,2\n2024-07-01 12:00:01Z,7,2\n"),
+    (1, b"2024-07-01T12:00:00+02:00,7,2\n1969-12-31,7,2\n"),
     (2, b"1.5,a,True\n2,b,0\n"),
     (3, b"1.5,a,b\n2,1,oops\n"),
     (6, b"1,1,9007199254740993\n"),
 ]
+
+
+NOT_PLAIN = [
+    (0, b"1,a,.5\n"),
+    (0, b"1,a,5.\n2,a,3\n"),
+    (0, b"1,a,-.5\n"),
+    (0, b"1,a,5.e3\n"),
+    (0, b"1,a,nan\n"),
+    (0, b"1,a,1e400\n"),
+    (0, b"1,a,\n"),
+    (0, b"1,a,9007199254740992\n"),
+    (0, b"1,a," + b"0" * 40 + b"1\n"),
+    (0, b"0x1F,a,1\n"),
+    (0, b"1e400,a,1\n"),
+    (0, b"2024-07-01T12:00:00Z,a,1\n"),
+    (0, b"1.5,a,1\n"),
+    (0, b"1152921504606846977,a,1\n"),
+    (0, b"1,a\n"),
+    (0, b"1,a,1\n\n"),
+    (0, b"1,a\r,1\n"),
+    (0, b"1,\xff,1\n"),
+    (0, b"\xef\xbb\xbf1,a,1\n"),
+    (0, b"1," + b"a" * 700 + b",1\n"),
+    (0, b'1,"a,1\n'),
+    (0, b'1,a"b",1\n'),
+    (0, b'1, "a",1\n'),
+    (0, b'1,"a"b,1\n'),
+    (0, b'1,"a,b",1\n'),
+    (0, b'1,"a""b",1\n'),
+    (0, b'1," a",1\n'),
+    (0, b'1,"a\t",1\n'),
+    (0, b'1,"",1\n'),
+    (0, b'1,"a\nb",1\n'),
+    (0, b'1,"a\x00",1\n'),
+    (1, b"2024-07-01T12,a,1\n"),
+    (1, b"2024-07-01T12+02:00,a,1.5\n"),
+    (1, b"1,a,1.5\n"),
+    (1, b"2023-02-29,a,1\n"),
+    (2, b"1,a,2\n"),
+    (3, b"1.00000000000000000001,a,b\n"),
+    (5, b"1,a,1\n"),
+]
+
+
+@pytest.mark.parametrize(("number", "rows"), NOT_PLAIN)
+def test_what_is_not_plain(number: int, rows: bytes) -> None:
+    """These lines are left to the decoder."""
+    decoder = CsvDecoder(SCHEMAS[number], "p.csv")
+    decoder.decode([b"time,x,y"], 1)
+    assert CsvColumns(decoder, SCHEMAS[number], Pool(), LONGEST).read(rows) is None
+    assert_alike(SCHEMAS[number], b"time,x,y\n" + rows)
 
 
 @pytest.mark.parametrize(("number", "rows"), PLAIN)
