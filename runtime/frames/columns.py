@@ -31,11 +31,11 @@ __all__ = [
     "ColumnReader",
     "Pool",
     "batch_of",
-    "column_of",
     "empty",
     "joined",
     "np",
     "numbered",
+    "texts_of",
 ]
 
 
@@ -88,7 +88,7 @@ class ColumnReader(TableReader):
         found = numbered(numbers)
         if kept is not None:
             lo, hi, found = lo[kept], hi[kept], found[kept]
-        columns = tuple(column_of(column, kept, self._pool) for column in values)
+        columns = tuple(_column_of(column, kept, self._pool) for column in values)
         return ColumnBatch(self._predicate, Batch(columns, lo, hi), found, name, rejected)
 
     def _arguments(self, columns: Sequence[Any], problems: Problems) -> list[Array | Sequence[Value]]:
@@ -139,7 +139,7 @@ def texts_of(layout: Layout, table: Any) -> list[str]:
     return [name for name in plain if pa.types.is_string(table.field(name).type)]
 
 
-def column_of(values: Array | Sequence[Value], kept: Array | None, pool: Pool) -> Array:
+def _column_of(values: Array | Sequence[Value], kept: Array | None, pool: Pool) -> Array:
     """A column of those values that are kept."""
     if isinstance(values, np.ndarray):
         return values if kept is None else values[kept]
