@@ -36,10 +36,13 @@ class Gathered:
         self.rejected += batch.rejected
         lines = batch.places.lines() if isinstance(batch.places, Places) else range(len(batch.records))
         found: dict[tuple[str, int], tuple[list[Fact], list[int]]] = {}
-        for (predicate, row, lo, hi), line in zip(batch.records, lines, strict=True):
-            facts, numbers = found.setdefault((predicate, len(row)), ([], []))
-            facts.append((row, lo, hi))
-            numbers.append(line)
+        for record, line in zip(batch.records, lines, strict=True):
+            key = record[0], len(record[1])
+            kept = found.get(key)
+            if kept is None:
+                kept = found[key] = ([], [])
+            kept[0].append(record[1:])
+            kept[1].append(line)
         for (predicate, width), (facts, numbers) in found.items():
             self.add(predicate, batch_of(facts, width, self._pool), numbers)
 

@@ -25,7 +25,7 @@ BLOCK_ROWS = 250_000
 """How many rows are a block, unless told otherwise."""
 _MOST_BYTES = 1 << 26
 """So many bytes are read at once at most, however long lines are."""
-_LINES = 256
+_LINES = 512
 """So many lines are decoded at once: where one cannot be read, all of them are read one by one."""
 _PARTS = 16
 """In so many parts at most a stretch of lines is divided that is not plain."""
