@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
 from tidelog.connectors.formats.csv.decoder import CsvDecoder
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.data.header import Columns
 from tidelog.plans.diagnostics.errors import DataError
-from tidelog.runtime.frames.cells import cells_of, floats_of, plain_lines, whole_of, words_of
+from tidelog.runtime.frames.cells import cells_of, decimals_of, floats_of, microseconds_of, plain_lines, whole_of, words_of
 from tidelog.runtime.frames.columns import Array, Batch, Pool, np
 from tidelog.runtime.frames.time_columns import PointColumn
 from tidelog.runtime.frames.times import PointReader
 
-T = TypeVar("T")
+_NUMBERS = ("number", "integer")
 
 
 class CsvColumns:
@@ -23,7 +22,12 @@ class CsvColumns:
     def __init__(self, decoder: CsvDecoder, schema: Schema, pool: Pool, max_line: int) -> None:
         self._decoder, self._pool, self._max_line = decoder, pool, max_line
         self.predicate = decoder.predicate
-        self._points = PointColumn(PointReader(schema.timeline, "time", "integer"))
+        points = PointColumn(PointReader(schema.timeline, "time", "integer"))
+        self._readers = (
+            (whole_of, points.of_whole),
+            (decimals_of, points.of_decimals),
+            (microseconds_of, points.of_microseconds),
+        )
         self._is_admitted = _is_admitted(schema, decoder.predicate)
 
     def read(self, text: bytes) -> Batch | None:
@@ -44,36 +48,43 @@ class CsvColumns:
         lo, hi = points[0], points[-1]
         if lo is None or hi is None or (lo > hi).any():
             return None
-        values = [self._argument(place, cells[column]) for place, (column, _) in enumerate(columns.arguments)]
-        found = [column for column in values if column is not None]
-        return Batch(tuple(found), lo, hi) if len(found) == len(values) else None
+        found: dict[int, Array] = {}
+        for place in self._order(columns):
+            column = self._argument(place, cells[columns.arguments[place][0]])
+            if column is None:
+                return None
+            found[place] = column
+        return Batch(tuple(found[place] for place in range(len(found))), lo, hi)
+
+    def _order(self, columns: Columns) -> list[int]:
+        """The places of arguments: first those that show at little cost that lines are not plain."""
+        return sorted(range(len(columns.arguments)), key=lambda place: self._decoder.type_of(place) not in _NUMBERS)
 
     def _argument(self, place: int, cells: object) -> Array | None:
         kind = self._decoder.type_of(place)
-        numbers = floats_of(cells) if kind in ("any", "number", "integer") else None
-        if kind in ("number", "integer"):
-            is_fine = numbers is not None and (kind == "number" or bool((numbers == np.floor(numbers)).all()))
-            return numbers if is_fine else None
-        if numbers is not None:
+        if kind == "text":
+            return _by_words(cells, self._pool.codes)
+        numbers = None if kind == "boolean" else floats_of(cells)
+        if kind == "integer" and numbers is not None and (numbers != np.floor(numbers)).any():
+            return None
+        if numbers is not None or kind in _NUMBERS:
             return numbers
-        return _by_words(cells, lambda cell: self._decoder.argument_of(place, cell), self._pool.column)
+        return _by_words(cells, lambda words: self._pool.column([self._decoder.argument_of(place, word) for word in words]))
 
     def _times(self, cells: object) -> Array | None:
-        whole = whole_of(cells)
-        points = None if whole is None else self._points.whole(whole)
-        if points is not None:
-            return points
-        return _by_words(cells, self._decoder.point_of, lambda found: np.array(found, np.int64))
+        for numbers_of, points_of in self._readers:
+            numbers = numbers_of(cells)
+            points = None if numbers is None else points_of(numbers)
+            if points is not None:
+                return points
+        return _by_words(cells, lambda words: np.array(list(map(self._decoder.point_of, words)), np.int64))
 
 
-def _by_words(cells: object, read: Callable[[str], T], column: Callable[[list[T]], Array]) -> Array | None:
+def _by_words(cells: object, column: Callable[[list[str]], Array]) -> Array | None:
     """A column of what each of the different texts among cells says; None where one says nothing."""
-    found = words_of(cells)
-    if found is None:
-        return None
-    words, places = found
+    words, places = words_of(cells)
     try:
-        return column(list(map(read, words)))[places]
+        return column(words)[places]
     except DataError:
         return None
 

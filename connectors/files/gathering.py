@@ -16,14 +16,14 @@ class Gathered:
 
     def __init__(self, name: str, pool: Pool) -> None:
         self._name, self._pool = name, pool
+        self.rejected: list[Rejected] = []
         self._count = 0
-        self._rejected: list[Rejected] = []
         # Only a predicate that is not the program's has rows of several lengths.
         self._parts: dict[tuple[str, int], list[tuple[Batch, Array]]] = {}
 
     def __len__(self) -> int:
         """How many facts there are, and how many lines that are none."""
-        return self._count + len(self._rejected)
+        return self._count + len(self.rejected)
 
     def add(self, predicate: str, facts: Batch, lines: Sequence[int]) -> None:
         """Take the facts of these lines."""
@@ -33,20 +33,24 @@ class Gathered:
 
     def add_records(self, batch: interfaces.Batch) -> None:
         """Take what a decoder made of some lines."""
-        self._rejected += batch.rejected
+        self.rejected += batch.rejected
         lines = batch.places.lines() if isinstance(batch.places, Places) else range(len(batch.records))
         found: dict[tuple[str, int], tuple[list[Fact], list[int]]] = {}
-        for (predicate, row, lo, hi), line in zip(batch.records, lines, strict=True):
-            facts, numbers = found.setdefault((predicate, len(row)), ([], []))
-            facts.append((row, lo, hi))
-            numbers.append(line)
+        for record, line in zip(batch.records, lines, strict=True):
+            key = record[0], len(record[1])
+            kept = found.get(key)
+            if kept is None:
+                kept = found[key] = ([], [])
+            kept[0].append(record[1:])
+            kept[1].append(line)
         for (predicate, width), (facts, numbers) in found.items():
             self.add(predicate, batch_of(facts, width, self._pool), numbers)
 
     def drain(self) -> Iterator[ColumnBatch]:
         """Hand out all of it, and keep none. What is rejected is with the first predicate's facts, or with none."""
-        rejected = sorted(self._rejected, key=_line)
-        parts, self._parts, self._rejected, self._count = self._parts, {}, [], 0
+        rejected = sorted(self.rejected, key=_line)
+        parts, self._parts, self._count = self._parts, {}, 0
+        self.rejected = []
         for (predicate, width), found in parts.items():
             facts = joined([facts for facts, _ in found], width, self._pool)
             numbers = np.concatenate([lines for _, lines in found])

@@ -19,12 +19,14 @@ from tidelog.connectors.sources.parquet_source import batches_of_file, layout_of
 from tidelog.connectors.spec import Spec
 from tidelog.connectors.transport.descriptors import READ_SIZE
 from tidelog.plans.data.facts import Schema
-from tidelog.runtime.frames.columns import ColumnBatch, ColumnReader, Pool
+from tidelog.runtime.frames.columns import ColumnBatch, ColumnReader, Pool, texts_of
 
 BLOCK_ROWS = 250_000
 """How many rows are a block, unless told otherwise."""
 _MOST_BYTES = 1 << 26
 """So many bytes are read at once at most, however long lines are."""
+_LINES = 512
+"""So many lines are decoded at once: where one cannot be read, all of them are read one by one."""
 _PARTS = 16
 """In so many parts at most a stretch of lines is divided that is not plain."""
 
@@ -45,14 +47,13 @@ def open_history(
 
 def _of_parquet(spec: Spec, schema: Schema, pool: Pool, rows: int) -> Iterator[ColumnBatch]:
     predicate = spec.predicate or PurePath(spec.path).stem
-    file = open_parquet(spec.path)
-    try:
+    with open_parquet(spec.path) as file:
         layout = layout_of_file(file, schema, predicate, spec.path)
-        reader = ColumnReader(schema, predicate, layout, pool)
+        texts = texts_of(layout, file.schema_arrow)
+    reader = ColumnReader(schema, predicate, layout, pool)
+    with open_parquet(spec.path, texts) as file:
         for batch, numbers in batches_of_file(file, layout, spec.path, rows):
             yield reader.read(batch, spec.path, numbers)
-    finally:
-        file.close()
 
 
 def _of_lines(spec: Spec, schema: Schema, pool: Pool, rows: int, max_line: int) -> Iterator[ColumnBatch]:
@@ -117,9 +118,10 @@ class _LineReader:
         return True
 
     def _decode(self, framed: Lines) -> None:
-        batch = self._decoder.decode(framed.lines, framed.first)
-        batch.rejected += framed.rejected
-        self.gathered.add_records(batch)
+        self.gathered.rejected += framed.rejected
+        for begin in range(0, len(framed.lines), _LINES):
+            batch = self._decoder.decode(framed.lines[begin : begin + _LINES], framed.first + begin)
+            self.gathered.add_records(batch)
 
 
 def _divided(text: bytes) -> Iterator[bytes]:

@@ -11,6 +11,7 @@ from tidelog.connectors.spec import Spec
 from tidelog.plans.data.facts import Record, Schema
 from tidelog.plans.data.refining import RefiningTimeline
 from tidelog.plans.diagnostics.errors import DataError
+from tidelog.runtime.frames.arrow import BATCH_ROWS
 from tidelog.runtime.frames.reading import FrameReader
 
 
@@ -24,7 +25,7 @@ def read_refining(spec: Spec, schema: Schema, timeline: RefiningTimeline) -> Ite
     try:
         layout = layout_of_file(file, schema, predicate, spec.path)
         reader = FrameReader(replace(schema, timeline=timeline), predicate, layout)
-        for rows, numbers in batches_of_file(file, layout, spec.path):
+        for rows, numbers in batches_of_file(file, layout, spec.path, BATCH_ROWS):
             batch = reader.read(rows, spec.path, numbers)
             while timeline.is_too_coarse:
                 timeline = timeline.refined()

@@ -9,16 +9,18 @@ from typing import Any
 
 from tidelog.operators.columns.arrays import Array, np
 from tidelog.plans.tree.numerals import MAX_DIGITS
-from tidelog.runtime.frames.arrow import pa, pc, pcsv, values_of
+from tidelog.runtime.frames.arrow import pa, pc, pcsv
 from tidelog.runtime.frames.value_columns import are_exact
 
 SPACES = " \t"
 """What does not count around a cell."""
-_BYTES = {name: ord(name) for name in '",.-+0\n \t'}
+_BYTES = {name: ord(name) for name in '",.:-+0Z\n \t'}
 _NINE = 9
 _MARK = b"\xef\xbb\xbf"
 _MOST_DIGITS = 18
 """So many digits are a number of 64 bits, whichever they are."""
+_EXACT_DIGITS = 15
+_DATE, _HOUR, _MINUTE = len("2010-07-01"), len("2010-07-01T00"), len("2010-07-01T00:00")
 _PARSING = pcsv.ParseOptions(quote_char=False, double_quote=False, escape_char=False, ignore_empty_lines=False)
 _LONG = 1 << 17
 """Lines with quotes are shorter: the standard library's reader refuses fields beyond that."""
@@ -68,7 +70,7 @@ def _unquoted(text: bytes) -> bytes | None:
 
 
 def cells_of(text: bytes, count: int) -> list[Any] | None:
-    """The columns of plain lines with so many cells each, more than one, without the spaces around them."""
+    """The columns of plain lines with so many cells each, two at least, in UTF-8, without spaces around."""
     names = [str(place) for place in range(count)]
     reading = pcsv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names)
     types = pcsv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
@@ -83,11 +85,10 @@ def cells_of(text: bytes, count: int) -> list[Any] | None:
     return [pc.utf8_trim(column, SPACES) for column in columns] if is_spaced else columns
 
 
-def words_of(cells: Any) -> tuple[list[str], Array] | None:
+def words_of(cells: Any) -> tuple[list[str], Array]:
     """The different texts of a column, and which of them each cell is."""
     encoded = cells.dictionary_encode()
-    words = values_of(encoded.dictionary)
-    return None if bytes in map(type, words) else (words, encoded.indices.to_numpy(zero_copy_only=False))
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
 
 
 def whole_of(cells: Any) -> Array | None:
@@ -96,6 +97,25 @@ def whole_of(cells: Any) -> Array | None:
     if (ends - begins).max() > _MOST_DIGITS or not (_is_digit(signs) | (signs == _BYTES["-"])).all():
         return None
     return _cast(cells, pa.int64())
+
+
+def microseconds_of(cells: Any) -> Array | None:
+    """The microseconds since 1970 (int64) of dates, or of times such as `2010-07-01T00:00:00.250Z`; none is before 1970."""
+    signs, begins, ends = _signs_of(cells)
+    lengths = ends - begins
+    if lengths.min() < _DATE or (signs == _BYTES["+"]).any() or np.count_nonzero(signs == _BYTES["-"]) != 2 * len(cells):
+        return None  # an offset from UTC, or no date
+    if lengths.max() > _DATE and (lengths.min() < _MINUTE or (signs[begins + _HOUR] != _BYTES[":"]).any()):
+        return None
+    is_zoned = signs[-1] == _BYTES["Z"]
+    found = _cast(cells, pa.timestamp("us", "UTC" if is_zoned else None), pa.int64())
+    return found if found is not None and found.min() >= 0 else None
+
+
+def decimals_of(cells: Any) -> Array | None:
+    """The numbers that cells are, so short that each float's shortest decimal is what is written."""
+    _, begins, ends = _signs_of(cells)
+    return None if (ends - begins).max() > _EXACT_DIGITS else floats_of(cells)
 
 
 def floats_of(cells: Any) -> Array | None:
@@ -129,9 +149,11 @@ def _is_digit(signs: Array) -> Array:
     return found
 
 
-def _cast(cells: Any, kind: Any) -> Array | None:
+def _cast(cells: Any, *kinds: Any) -> Array | None:
     try:
-        found: Array = cells.cast(kind).to_numpy(zero_copy_only=False)
+        for kind in kinds:
+            cells = cells.cast(kind)
     except pa.ArrowInvalid:
         return None
+    found: Array = cells.to_numpy(zero_copy_only=False)
     return found

@@ -31,11 +31,11 @@ __all__ = [
     "ColumnReader",
     "Pool",
     "batch_of",
-    "column_of",
     "empty",
     "joined",
     "np",
     "numbered",
+    "texts_of",
 ]
 
 
@@ -88,7 +88,7 @@ class ColumnReader(TableReader):
         found = numbered(numbers)
         if kept is not None:
             lo, hi, found = lo[kept], hi[kept], found[kept]
-        columns = tuple(column_of(column, kept, self._pool) for column in values)
+        columns = tuple(_column_of(column, kept, self._pool) for column in values)
         return ColumnBatch(self._predicate, Batch(columns, lo, hi), found, name, rejected)
 
     def _arguments(self, columns: Sequence[Any], problems: Problems) -> list[Array | Sequence[Value]]:
@@ -131,7 +131,15 @@ class ColumnReader(TableReader):
         return found
 
 
-def column_of(values: Array | Sequence[Value], kept: Array | None, pool: Pool) -> Array:
+def texts_of(layout: Layout, table: Any) -> list[str]:
+    """The columns of a table (an Arrow schema) that are better read with their words encoded."""
+    plain = [
+        path[0] for path, kind in zip(layout.paths, layout.values or (), strict=False) if (len(path), kind) == (1, "text")
+    ]
+    return [name for name in plain if pa.types.is_string(table.field(name).type)]
+
+
+def _column_of(values: Array | Sequence[Value], kept: Array | None, pool: Pool) -> Array:
     """A column of those values that are kept."""
     if isinstance(values, np.ndarray):
         return values if kept is None else values[kept]

@@ -15,6 +15,7 @@ from tidelog.runtime.frames.value_columns import without_nulls
 from tidelog.runtime.frames.values import Problems
 
 _ONE = Fraction(1)
+_MICROSECOND = Fraction(1, 10**6)
 
 
 class PointColumn:
@@ -32,9 +33,18 @@ class PointColumn:
         found = self._at_once(array) if len(array) else None
         return np.array(self._reader.read(array, problems), np.int64) if found is None else found
 
-    def whole(self, numbers: Array) -> Array | None:
-        """The points of times that are whole numbers; None where one has to be looked at by itself."""
+    def of_whole(self, numbers: Array) -> Array | None:
+        """The points of times that are whole numbers; None, here and below, where one has to be looked at by itself."""
         return self._scaled(numbers, _ONE)
+
+    def of_decimals(self, numbers: Array) -> Array | None:
+        """The points of times that are the shortest decimals of these floats."""
+        return self._decimals(numbers)
+
+    def of_microseconds(self, numbers: Array) -> Array | None:
+        """The points of so many microseconds since 1970."""
+        unit = self._timeline.unit
+        return None if unit is None else self._scaled(numbers, _MICROSECOND / unit)
 
     def _at_once(self, array: Any) -> Array | None:
         """The points, with 0 in the place of nulls; None where one of them has to be looked at by itself."""

@@ -51,6 +51,8 @@ class ValueColumn:
     def _texts(self, array: Any) -> Array | None:
         if not pa.types.is_dictionary(array.type):
             array = array.dictionary_encode()
+        elif len(array.dictionary) > len(array):  # most of its words stand elsewhere
+            array = array.dictionary_decode().dictionary_encode()
         words = values_of(array.dictionary)
         if bytes in map(type, words) or not self._are_of_type(words):
             return None

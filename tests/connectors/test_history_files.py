@@ -138,9 +138,18 @@ RAW = [
 FORMS = ["{}", "{}", "{}", "{}", " {}", "{}\t", '"{}"', '"{}"', '" {}"', ' "{}"', '"{}" ', '"{}""', '"{},"']
 
 
+MOMENTS = [
+    ["2024-07-01T12:00:00Z", "2024-07-01T12:00:01.25Z", "2023-02-28 23:59:59.001Z"],
+    ["2024-07-01T12:00:00", "2024-07-01 12:00", "2024-02-29T00:00:00.000001"],
+    ["2024-07-01", "1970-01-01", "2024-12-31"],
+    ["2024-07-01T12:00:00Z", "1969-12-31T23:59:59Z", "2024-07-01T12:00:00+02:00", "2024-07-01T12", "2024-07-01T12+02:00"],
+    ["2024-07-01T12:00", "2024-07-01", "0001-01-01T00:00", "2023-02-29T00:00", "2024-07-01T24:00", "2024-07-01T12:60"],
+    ["1.5", "2.25", "3", "0.125", "1e1"],
+    ["1.5", "0.0005", "1.4999999999999999999", "12345678901234.5", "123456789012.3456", "-1.5", "+2.5"],
+]
 PLAIN_CELLS = {
     "x": ["a", "b", "true", "s 1"],
-    "y": ["1", "2.5", "-3", "20.25", "true"],
+    "y": ["1", "0", "1", "0", "-3"],
     "time": ["1", "2", "30", "45"],
     "from": ["1", "2", "30"],
     "to": ["30", "31", "45"],
@@ -148,9 +157,9 @@ PLAIN_CELLS = {
 ODD_CELLS = {"x": WORDS + NUMBERS, "y": NUMBERS + WORDS, "time": TIMES, "from": TIMES, "to": TIMES}
 
 
-def cells(name: str, odd: int) -> st.SearchStrategy[str]:
-    """Cells of a column, `odd` in ten of which may be anything."""
-    plain = st.sampled_from(PLAIN_CELLS[name])
+def cells(name: str, odd: int, also: str = "1") -> st.SearchStrategy[str]:
+    """Cells of a column, `odd` in ten of which may be anything; in `y`, one may be `also`."""
+    plain = st.sampled_from([*PLAIN_CELLS[name], also] if name == "y" else PLAIN_CELLS[name])
     return st.one_of(*[plain] * (10 - odd), *[st.sampled_from(ODD_CELLS[name])] * odd)
 
 
@@ -170,10 +179,16 @@ def tables(draw: st.DrawFn) -> bytes:
     header = draw(st.sampled_from(HEADERS))
     end = draw(st.sampled_from(["\n", "\n", "\r\n"]))
     forms = st.sampled_from(draw(st.sampled_from([["{}"], ["{}", '"{}"'], ['"{}"'], FORMS])))
-    odd = draw(st.sampled_from([0, 1, 5]))
+    moments = draw(st.sampled_from([[], [], *MOMENTS]))
+    odd, also = draw(st.sampled_from([0, 0, 1, 5])), draw(st.sampled_from(["1", "2.5", "20.25", "true", "b"]))
     lines = [",".join(header)]
     for _ in range(draw(st.integers(0, 8))):
-        row = [draw(forms).format(draw(cells(name, odd))) for name in header]
+        row = [draw(forms).format(draw(cells(name, odd, also))) for name in header]
+        if moments:
+            row = [
+                draw(st.sampled_from(moments)) if name in ("time", "from", "to") else cell
+                for name, cell in zip(header, row, strict=True)
+            ]
         if odd and draw(st.integers(0, 19)) == 0:
             row = draw(st.sampled_from([row[:-1], [*row, "1"], [""], [" "]]))
         lines.append(",".join(row))
@@ -226,10 +241,64 @@ PLAIN = [
     (0, b"1, s 1,\t2.5\n-2 ,b,3\n"),
     (0, b"1,,2.5\n"),
     (1, b"2024-07-01T12:00:00Z,7,2\n0.5e1,b,-3.0\n"),
+    (1, b"2024-07-01T12:00:00Z,7,2\n2024-07-01 12:00:01Z,7,2\n"),
+    (1, b"2024-07-01T12:00:00+02:00,7,2\n1969-12-31,7,2\n"),
     (2, b"1.5,a,True\n2,b,0\n"),
     (3, b"1.5,a,b\n2,1,oops\n"),
     (6, b"1,1,9007199254740993\n"),
 ]
+
+
+NOT_PLAIN = [
+    (0, b"1,a,.5\n"),
+    (0, b"1,a,5.\n2,a,3\n"),
+    (0, b"1,a,-.5\n"),
+    (0, b"1,a,5.e3\n"),
+    (0, b"1,a,nan\n"),
+    (0, b"1,a,1e400\n"),
+    (0, b"1,a,\n"),
+    (0, b"1,a,9007199254740992\n"),
+    (0, b"1,a," + b"0" * 40 + b"1\n"),
+    (0, b"0" * 40 + b"1,a,1\n"),
+    (0, b"0x1F,a,1\n"),
+    (0, b"1e400,a,1\n"),
+    (0, b"2024-07-01T12:00:00Z,a,1\n"),
+    (0, b"1.5,a,1\n"),
+    (0, b"1152921504606846977,a,1\n"),
+    (0, b"1,a\n"),
+    (0, b"1,a,1\n\n"),
+    (0, b"1,a\r,1\n"),
+    (0, b"1,\xff,1\n"),
+    (0, b"\xef\xbb\xbf1,a,1\n"),
+    (0, b"1," + b"a" * 700 + b",1\n"),
+    (0, b'1,"a,1\n'),
+    (0, b'1,a"b",1\n'),
+    (0, b'1, "a",1\n'),
+    (0, b'1,"a"b,1\n'),
+    (0, b'1,"a,b",1\n'),
+    (0, b'1,"a""b",1\n'),
+    (0, b'1," a",1\n'),
+    (0, b'1,"a\t",1\n'),
+    (0, b'1,"",1\n'),
+    (0, b'1,"a\nb",1\n'),
+    (0, b'1,"a\x00",1\n'),
+    (1, b"2024-07-01T12,a,1\n"),
+    (1, b"2024-07-01T12+02:00,a,1.5\n"),
+    (1, b"1,a,1.5\n"),
+    (1, b"2023-02-29,a,1\n"),
+    (2, b"1,a,2\n"),
+    (3, b"1.00000000000000000001,a,b\n"),
+    (5, b"1,a,1\n"),
+]
+
+
+@pytest.mark.parametrize(("number", "rows"), NOT_PLAIN)
+def test_what_is_not_plain(number: int, rows: bytes) -> None:
+    """These lines are left to the decoder."""
+    decoder = CsvDecoder(SCHEMAS[number], "p.csv")
+    decoder.decode([b"time,x,y"], 1)
+    assert CsvColumns(decoder, SCHEMAS[number], Pool(), LONGEST).read(rows) is None
+    assert_alike(SCHEMAS[number], b"time,x,y\n" + rows)
 
 
 @pytest.mark.parametrize(("number", "rows"), PLAIN)
@@ -260,7 +329,11 @@ def test_blocks_have_about_as_many_rows_as_told(tmp_path: Path) -> None:
 
 
 @drawn(20)
-@given(st.lists(st.tuples(st.sampled_from(["a", None]), st.sampled_from([1.0, 2.5, None]), st.integers(0, 5)), max_size=9))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a", "b", "c", None]), st.sampled_from([1.0, 2.5, None]), st.integers(0, 5)), max_size=9
+    )
+)
 def test_parquet_says_what_its_rows_say(rows: list[Any]) -> None:
     """A file of several groups of rows, with nulls."""
     with tempfile.TemporaryDirectory() as folder:

@@ -171,6 +171,9 @@ def assert_alike(schema: Schema, table: Any) -> None:
 )
 @example(TIMELINES[1], None, pa.table({"x": ["a"], "y": [1 << 53], "time": [1]}))
 @example(TIMELINES[6], None, pa.table({"x": ["a"], "y": [-0.0], "time": [0.001]}))
+@example(TIMELINES[0], None, pa.table({"x": ["a"], "y": [1e17], "time": [1]}))
+@example(TIMELINES[0], None, pa.table({"x": ["a", "b"], "y": [float("nan"), 1.0], "time": [1, 2]}))
+@example(TIMELINES[6], None, pa.table({"x": ["a", "b"], "y": [1.0, 2.0], "time": [1, 1 << 51]}))
 def test_columns_say_what_rows_say(timeline: str, declared: list[str] | None, table: Any) -> None:
     """The same facts, the same refusals, at the same places."""
     assert_alike(plan_of(timeline, declared).schema, table)

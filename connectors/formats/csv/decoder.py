@@ -153,12 +153,11 @@ class CsvDecoder:
 
     def argument_of(self, place: int, cell: str) -> Value:
         """What a cell, without spaces around it, says as an argument; DataError where a row with it is refused."""
-        if self.type_of(place) == "text":
-            return cell
-        value = self._values[cell]
-        if self.type_of(place) == "boolean":
+        kind = self.type_of(place)
+        value = cell if kind == "text" else self._values[cell]
+        if kind == "boolean":
             value = _BOOLEANS.get(str(value).lower(), value)
-        if not TYPE_TESTS[self.type_of(place)](value):
+        if not TYPE_TESTS[kind](value):
             raise DataError(f"`{shorten(cell)}` is not of its declared type")
         return value
 
