@@ -91,6 +91,7 @@ def test_public_names_are_pinned() -> None:
         "StateError",
         "TidelogError",
         "Violation",
+        "backtest",
         "compile",
         "compile_batch",
         "compile_batch_path",

@@ -1,14 +1,12 @@
 """The graph run to completion for each delivery of the intake, in one thread.
 
-Time is kept in one place. The watermark is known to the network, and told to nobody: how far a step is known follows from it
-by the step's lead, and is asked for only where the plan cannot tell. A unit runs when facts have come for it, or when its
-**deadline** has: the watermark at which it has something to tell though nothing new has come (a negation that is decided, a
-fact that may pass on into a loop). So an event costs what it changes, and a moment at which nothing happens costs nothing,
-however many rules there are.
+Time is kept in one place. The watermark is known to the network, and told to nobody: how far a step is known follows from
+it by the step's lead. A unit runs when facts have come for it, or when its **deadline** has: the watermark at which it has
+something to tell though nothing new has come (a negation that is decided, a fact that may pass on into a loop). So an event
+costs what it changes, and a moment at which nothing happens costs nothing, however many rules there are.
 
-Forgetting has no deadline: a unit catches up once it has taken as many facts as that costs. What it may let go of then
-waits: with each delivery some units forget, by turns. So the fact with which a new moment begins, at which all units come
-further, does not pay for what all of them forget.
+Forgetting has no deadline: a unit catches up once it has taken as many facts as that costs, and then forgets when it is its
+turn, with a delivery. So the fact with which a new moment begins does not pay for what all units forget.
 """
 
 from __future__ import annotations
@@ -252,7 +250,7 @@ class Network:
         return max(due, self._watermark + 1)
 
     def _enter(self, delivery: Delivery) -> None:
-        """Leave what a delivery brings with the units that read it."""
+        """Leave what a delivery brings with its readers."""
         starts = delivery.start is not None
         if starts or delivery.frontier >= POS:
             self._start_frontier = POS
@@ -462,13 +460,11 @@ class Network:
 
     def _tidy(self, facts: int) -> None:
         """So many facts have come: let some units forget, those first that have waited longest. At the end all do."""
-        untidy = self._untidy
-        left = len(untidy)
+        left = len(self._untidy)
         if self._watermark < POS and not self.eager:
-            left = 1 + left * facts // LIMITS.spread
-        while left > 0 and untidy:
-            left -= 1
-            unit = untidy.popleft()
+            left = min(left, 1 + left * facts // LIMITS.spread)
+        for _ in range(left):
+            unit = self._untidy.popleft()
             unit.is_untidy = False
             unit.operator.tidy()
 
@@ -486,12 +482,12 @@ class Network:
         self.graph.restore(data["graph"])
         self._watermark, self._start_frontier = data["watermark"], data["start"]
         self._version += 1
+        self._deadlines.clear()
         for unit in self._units:
             if isinstance(unit, LoopUnit):
                 unit.restore_frontiers()
-            unit.due = POS
-        self._deadlines.clear()
         for unit in self._units:
+            unit.due = POS
             due = max(self._deadline(unit), self._watermark + 1)
             if due < POS:
                 unit.due = due
