@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 # Compiled modules are kept: tests start hundreds of processes, each of which would compile all of tidelog again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo help docs java mosquitto chromium package test-compiled playground extension pictures test test-all coverage format lint \
-    bench clean
+.PHONY: demo help docs java mosquitto chromium package test-compiled playground extension pictures test test-all test-spark \
+    coverage format lint bench clean
 
 demo: $(VENV)/demo.stamp ## run an example: the spells in a year of temperatures
 	@$(BIN)/tidelog run examples/weather/weather.tide \
@@ -19,20 +19,24 @@ help: ## print the targets
 
 # `test` says within minutes whether it works; `test-all` draws more programs, and kills what it can kill (REST=1: only what
 # `test` leaves out), of which many wait for brokers and outages. The tests of Spark wait a lot, too: they run beside the
-# others, and what they said is shown behind it.
+# others, and what they said is shown behind it. `test-spark` runs them alone; NO_SPARK=1 leaves them out.
 test: ## the tests that say within minutes whether it works
 test-all: ## all tests; REST=1: only what `test` leaves out
+test-spark: ## the tests of Spark; REST=1: only what `test` leaves out
 test: export HYPOTHESIS_PROFILE ?= quick
 test: chosen = -m 'not long'
-test-all: chosen = $(if $(REST),-m 'long or hypothesis')
+test-all test-spark: chosen = $(if $(REST),-m 'long or hypothesis')
 test: workers = 2
 test-all: workers = 3
 test-all: playground chromium
 test test-all: $(VENV)/test.stamp
 	@mkdir -p build
-	@$(BIN)/python -m pytest $(chosen) tests/spark > build/spark-tests.txt 2>&1 & spark=$$!; \
+	@$(if $(NO_SPARK),true,$(BIN)/python -m pytest $(chosen) tests/spark > build/spark-tests.txt 2>&1) & spark=$$!; \
 	$(BIN)/python -m pytest $(chosen) -n $(workers) --dist worksteal --ignore=tests/spark; code=$$?; \
-	wait $$spark || code=1; cat build/spark-tests.txt; exit $$code
+	wait $$spark || code=1; $(if $(NO_SPARK),,cat build/spark-tests.txt;) exit $$code
+
+test-spark: $(VENV)/test.stamp
+	@$(BIN)/python -m pytest $(chosen) tests/spark
 
 # The share of lines that `test` reaches, without the tests of Spark and those that start the command line in a process of its own.
 coverage: export HYPOTHESIS_PROFILE ?= quick
