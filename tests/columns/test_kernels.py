@@ -7,7 +7,7 @@ from tidelog.operators.columns.kernel import Kernel
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.facts import Fact
 from tidelog.plans.data.timeline import NEG, POS, Metric, Timeline
-from tidelog.plans.plan.plan import DilateShape, Feed, PairShape, Shape, Step
+from tidelog.plans.plan.plan import DilateShape, ErodeShape, Feed, PairShape, Shape, Step
 from tidelog.runtime.columns.deploy import build_kernel
 
 INTEGER = Timeline("integer")
@@ -38,3 +38,9 @@ def test_nothing_is_told_before_anything_is_known() -> None:
     kernel = kernel_of(PairShape("until", Metric(0, POS), ("x",), ("x",)), 1, 1)
     assert told(kernel, 5, [(("a",), NEG, 9)], [(("a",), 3, 3)], reached=NEG) == []
     assert told(kernel, POS, [], []) == [(("a",), NEG, 3)]
+
+
+def test_what_has_a_begin_has_not_always_held() -> None:
+    """□[0,∞) of what goes on from 3 holds never, not at the end of time."""
+    kernel = kernel_of(ErodeShape(Metric(0, POS), False), 1)
+    assert told(kernel, POS, [(("a",), 3, POS), (("b",), NEG, 4)]) == [(("b",), NEG, 4)]
