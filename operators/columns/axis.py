@@ -56,6 +56,12 @@ class Axis:
             return self._placed(keys, np.searchsorted(self._known, hi + 1))
         return self._placed(keys, np.minimum(hi + 1, self._last) - self._first)
 
+    def behind(self, keys: Array, times: Array) -> Array:
+        """The places before which all lies that begins at or before some times, be they known or not."""
+        if self._known is not None:
+            return self._placed(keys, np.searchsorted(self._known, np.maximum(times, NEG) + 1))
+        return self._placed(keys, np.maximum(times, self._first) + (1 - self._first))
+
     def _placed(self, keys: Array, times: Array) -> Array:
         found: Array = keys * self._span
         found += times

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidelog.operators.columns.aggregates import ColumnAggregate
 from tidelog.operators.columns.holding import ColumnLatest
 from tidelog.operators.columns.joining import ColumnAntiJoin, ColumnJoin, Selection
 from tidelog.operators.columns.kernel import Kernel
 from tidelog.operators.columns.lasting import ColumnErode, ColumnLatch, ColumnPair
 from tidelog.operators.columns.moving import ColumnBind, ColumnDilate, ColumnMove, ColumnStepped, ColumnUnion
 from tidelog.operators.columns.pool import Pool
+from tidelog.operators.columns.thresholds import ColumnThreshold
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.plan.plan import (
     AggregateShape,
@@ -38,8 +40,8 @@ def build_kernel(step: Step, widths: Sequence[int], timeline: Timeline, pool: Po
     match step.shape:
         case UnionShape() | ToldShape() | HoldShape():
             return ColumnUnion(widths, widths[0], pool)
-        case DilateShape(metric, future):
-            return ColumnDilate(metric, future, widths[0], pool)
+        case DilateShape() | BindShape() | MoveShape() | SteppedShape() as shape:
+            return _moving(shape, widths[0], pool)
         case ErodeShape() as shape:
             return ColumnErode(shape, widths[0], pool)
         case PairShape() as shape:
@@ -50,16 +52,32 @@ def build_kernel(step: Step, widths: Sequence[int], timeline: Timeline, pool: Po
             return ColumnAntiJoin(shape, pool)
         case LatchShape() as shape:
             return ColumnLatch(shape, timeline, pool)
-        case LatestShape() as shape:
-            return ColumnLatest(shape, widths[0], pool)
-        case BindShape():
-            return ColumnBind(widths[0], pool)
-        case MoveShape(shift):
-            return ColumnMove(shift, widths[0], pool)
-        case SteppedShape(by):
-            return ColumnStepped(by, widths[0], pool)
+        case LatestShape() | AggregateShape() | ThresholdShape() as shape:
+            return _grouped(shape, widths[0], pool)
         case _:
             return Rowwise(step, timeline, widths, width_of(step.shape, widths), pool)
+
+
+def _grouped(shape: LatestShape | AggregateShape | ThresholdShape, width: int, pool: Pool) -> Kernel:
+    match shape:
+        case LatestShape():
+            return ColumnLatest(shape, width, pool)
+        case AggregateShape():
+            return ColumnAggregate(shape, width, pool)
+        case ThresholdShape():
+            return ColumnThreshold(shape, width, pool)
+
+
+def _moving(shape: DilateShape | BindShape | MoveShape | SteppedShape, width: int, pool: Pool) -> Kernel:
+    match shape:
+        case DilateShape(metric, future):
+            return ColumnDilate(metric, future, width, pool)
+        case BindShape():
+            return ColumnBind(width, pool)
+        case MoveShape(shift):
+            return ColumnMove(shift, width, pool)
+        case SteppedShape(by):
+            return ColumnStepped(by, width, pool)
 
 
 def width_of(shape: Shape, widths: Sequence[int]) -> int:
