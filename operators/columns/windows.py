@@ -17,6 +17,9 @@ from tidelog.operators.columns.moving import moved
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.timeline import NEG, POS
 
+_NEIGHBOURS = 6
+"""Rows of one group at one time are compared with so many before them; where there are more, all are told apart by keys."""
+
 
 @dataclass(slots=True, eq=False)
 class Rows:
@@ -47,34 +50,34 @@ def grouped(batch: Batch, by: Sequence[int], pool: Pool) -> Rows:
     if not is_of_points:
         batch = batch.tidied(pool)
     (keys,), size = keys_of([[batch.columns[place] for place in by]], [len(batch)], pool)
-    begins = Axis(size, (batch.lo,), ()).begins(keys, batch.lo)
-    order = in_order(keys, begins, batch.lo)
+    order = in_order(keys, Axis(size, (batch.lo,), ()).begins(keys, batch.lo), batch.lo)
     if order is not None:
-        batch, keys, begins = batch.take(order), keys[order], begins[order]
+        lo = batch.lo[order]
+        hi = lo if is_of_points else batch.hi[order]
+        batch, keys = Batch(tuple(column[order] for column in batch.columns), lo, hi), keys[order]
     if is_of_points:
         others = [column for place, column in enumerate(batch.columns) if place not in by]
-        fresh = _unsaid(others, begins, pool)
-        if fresh is not None:
-            batch, keys = batch.take(fresh), keys[fresh]
+        again = _said_again(others, keys, batch.lo, pool)
+        if again.any():
+            batch, keys = batch.take(~again), keys[~again]
     return Rows(batch, keys, size)
 
 
-def _unsaid(columns: Sequence[Array], begins: Array, pool: Pool) -> Array | None:
-    """Which rows in the order of their begins are the first to say what they say by these columns; None where all are."""
-    same = begins[1:] == begins[:-1]
-    if not same.any():
-        return None
-    is_met = np.zeros(len(begins), np.bool_)
-    is_met[1:] = same
-    number = np.cumsum(~is_met)
-    is_met[:-1] |= same
-    places = np.flatnonzero(is_met)
-    (keys,), size = keys_of([[column[places] for column in columns]], [len(places)], pool)
-    _, first = np.unique(number[places] * size + keys, return_index=True)
-    if len(first) == len(places):
-        return None
-    is_met[places[first]] = False
-    found: Array = ~is_met
+def _said_again(columns: Sequence[Array], keys: Array, times: Array, pool: Pool) -> Array:
+    """Which rows say by these columns what another one before has said, of the same key at the same time."""
+    found = np.zeros(len(keys), np.bool_)
+    for distance in range(1, _NEIGHBOURS):
+        same = (keys[distance:] == keys[:-distance]) & (times[distance:] == times[:-distance])
+        near = again = np.flatnonzero(same)
+        if not len(near):
+            return found
+        for column in columns:
+            again = again[column[again] == column[again + distance]]
+        found[again + distance] = True
+    many = np.unique(near[:, None] + np.arange(_NEIGHBOURS))
+    (rows,), _ = keys_of([[column[many] for column in (keys, times, *columns)]], [len(many)], pool)
+    found[many] = True
+    found[many[np.unique(rows, return_index=True)[1]]] = False
     return found
 
 
@@ -130,7 +133,7 @@ class Pieces:
 
 def pieces_between(axis: Axis, keys: Array, events: Sequence[Array], frame: Frame) -> Pieces:
     """The pieces that begin where something happens in groups; `keys` are those of all events."""
-    places = np.concatenate([_different(_placed(axis, keys, times, frame)) for times in events])
+    places = np.concatenate([_placed(axis, keys, times, frame) for times in events])
     places.sort(kind="stable")  # of runs in order, nearly always
     places = _different(places)
     of = axis.keys(places)
@@ -146,7 +149,7 @@ def by_time_points(rows: Rows, frame: Frame) -> tuple[Axis, Pieces]:
     lo, hi = rows.batch.lo, rows.batch.hi
     events = [frame.put_off(lo), frame.leaving(lo)]
     if not (lo == hi).all():
-        events += [frame.put_off(moved(hi, 1)), frame.leaving(moved(hi, 1))]
+        events += [frame.put_off(moved(hi, 1)), frame.leaving(hi)]
     if frame.last < POS:
         events = [np.minimum(times, frame.last + 1) for times in events]
     axis = Axis(rows.size, (lo, *[times[times < POS] for times in events]), (hi,))
@@ -159,8 +162,10 @@ def is_finite(times: Array) -> bool:
 
 
 def _placed(axis: Axis, keys: Array, times: Array, frame: Frame) -> Array:
+    """The places of events, of which many are the same in turn."""
     there = times <= min(frame.last, POS - 1)
-    return axis.begins(keys, times) if there.all() else axis.begins(keys[there], times[there])
+    there[1:] &= (times[1:] != times[:-1]) | (keys[1:] != keys[:-1])
+    return axis.begins(keys[there], times[there])
 
 
 def _different(places: Array) -> Array:

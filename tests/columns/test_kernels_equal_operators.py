@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import tidelog
 from columns.driving import cases, said_by_kernel, said_by_operator
+from tidelog.operators.metric.pairing import without_left
 from tidelog.plans.data.facts import Row
 from tidelog.plans.data.timeline import POS, Metric, Timeline
 from tidelog.plans.plan.plan import (
@@ -107,10 +108,15 @@ def test_erode_that_the_start_clips(data: st.DataObject) -> None:
 )
 @given(data=st.data())
 def test_since_and_until(timeline: Timeline, operator: str, left: str, right: str, data: st.DataObject) -> None:
-    """M1 since M2 and M1 until M2, of the same or other columns."""
-    shape = PairShape("since" if operator == "since" else "until", data.draw(metrics(timeline)), tuple(left), tuple(right))
+    """M1 since M2 and M1 until M2, of the same or other columns; with more of them, M1 has to hold somewhere."""
+    metric = data.draw(metrics(timeline).filter(lambda each: set(left) <= set(right) or not _is_free(each, timeline)))
+    shape = PairShape("since" if operator == "since" else "until", metric, tuple(left), tuple(right))
     rows = [sorted({tuple({"x": x, "y": y}[name] for name in names) for x, y in PAIRS}, key=repr) for names in (left, right)]
     compare(data, shape, rows, timeline)
+
+
+def _is_free(metric: Metric, timeline: Timeline) -> bool:
+    return without_left(metric, timeline.touch) is not None
 
 
 @TIMELINES
