@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from tidelog.operators.columns.arrays import Array, is_number, np, ranges
 from tidelog.operators.columns.axis import Axis
@@ -31,12 +30,10 @@ from tidelog.operators.columns.windows import (
 )
 from tidelog.operators.grouped.aggregate import Aggregate
 from tidelog.operators.grouped.counting.extremes import order_of
-from tidelog.operators.grouped.counting.sums import rounded
 from tidelog.operators.grouped.grouped import MOST_RANGES
 from tidelog.operators.stores.pieces import Pieces as ToldPieces
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import AggregateShape
-from tidelog.plans.tree.syntax import Value
 
 _NUMERIC = frozenset(["sum", "avg", "stddev", "quantile"])
 
@@ -274,19 +271,26 @@ class ColumnAggregate(Kernel):
         order = Order(self._values(rows), self.pool, is_least=False)
         known, ranks = np.unique(order.ranks, return_inverse=True)
         sizes, numbers = np.unique(behind - first, return_inverse=True)
-        places = [self._shape.fraction * (size - 1) for size in sizes.tolist()]
-        below, rests = np.array([int(place) for place in places], np.int64), [place % 1 for place in places]
-        above = below + np.array([rest > 0 for rest in rests], np.int64)
-        low, high = (order.values(known[in_rank(ranks, first, behind, place[numbers])]) for place in (below, above))
-        return Answers(pieces.keys, pieces.begins, pieces.ends, self._between(low, high, numbers, rests))
+        above, whole = self._shape.fraction.numerator, self._shape.fraction.denominator
+        places = [divmod(above * (size - 1), whole) for size in sizes.tolist()]
+        low, rests = np.array([place for place, _ in places], np.int64), [rest for _, rest in places]
+        high = np.minimum(low + 1, sizes - 1)
+        both = np.concatenate([low[numbers], high[numbers]])
+        found = order.values(known[in_rank(ranks, np.tile(first, 2), np.tile(behind, 2), both)])
+        values = self._between(found[: len(first)], found[len(first) :], rests, numbers)
+        return Answers(pieces.keys, pieces.begins, pieces.ends, values)
 
-    def _between(self, low: Array, high: Array, numbers: Array, rests: Sequence[Fraction]) -> Array:
-        """Values between neighbours, in proportion: as far behind the lower one as the rest says that has a number."""
+    def _between(self, low: Array, high: Array, rests: Sequence[int], numbers: Array) -> Array:
+        """What lies between neighbours in proportion: so many parts of the denominator behind the lower one."""
         open_ = np.flatnonzero(low != high)
-        if not len(open_):
+        if self._shape.fraction is None or not len(open_):
             return low
-        pairs = zip(self.pool.listed(low[open_]), self.pool.listed(high[open_]), numbers[open_].tolist(), strict=True)
-        column = self.pool.column([_proportional(one, other, rests[number]) for one, other, number in pairs])
+        whole = self._shape.fraction.denominator
+        floats = floats_of(np.concatenate([low[open_], high[open_]]), self.pool)
+        digits, rest = digits_of(floats, 2 * whole), np.array(rests, np.int64)[numbers[open_]]
+        size = len(open_)
+        total = digits.map(lambda part: part[:size] * (whole - rest) + part[size:] * rest)
+        column, _ = quotients(total, np.full(size, whole), self.pool)
         if not is_number(low) or not is_number(column):
             low, column = self.pool.coded(low), self.pool.coded(column)
         low = low.copy()
@@ -351,13 +355,6 @@ def _put_off(begins: Array, ends: Array, frame: Frame) -> tuple[Array, Array]:
     begins, behind = frame.put_off(begins), frame.put_off(moved(ends, 1))
     ends = np.minimum(np.where(behind < POS, behind - 1, POS), frame.until)
     return begins, np.where(begins <= frame.last, ends, NEG - 1)
-
-
-def _proportional(low: Value, high: Value, rest: Fraction) -> Value:
-    if isinstance(low, str) or isinstance(high, str):
-        raise TypeError("a quantile is of numbers")
-    between = Fraction(low) + (Fraction(high) - Fraction(low)) * rest
-    return rounded(between.numerator, between.denominator)
 
 
 def _longest(found: Answers) -> Answers:

@@ -120,7 +120,8 @@ class Scope:
                     return np.empty(0)
                 raise _NotExactError
             return column
-        assert isinstance(expression, Arithmetic)
+        if not isinstance(expression, Arithmetic):
+            raise TypeError("`_` has no value")
         operands = [self._number(operand, is_fine) for operand in expression.operands]
         function = _COMPUTE[expression.operator]
         found = operands[0] if len(operands) > 1 else function(operands[0])
