@@ -40,8 +40,9 @@ class Rows:
         """A bound for the time points that a window may have."""
         begins = np.flatnonzero(np.append(True, self.keys[1:] != self.keys[:-1]))
         most = int(np.diff(np.append(begins, len(self.keys))).max())
-        longest = int((self.batch.hi - self.batch.lo).max())
-        return most * (min(longest, size) + 1)
+        lo, hi = self.batch.lo, self.batch.hi
+        longest = size if (hi - size > lo).any() else int((hi - lo).max())
+        return most * (longest + 1)
 
 
 def grouped(batch: Batch, by: Sequence[int], pool: Pool) -> Rows:

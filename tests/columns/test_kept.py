@@ -25,7 +25,6 @@ from tidelog.plans.plan.plan import (
     JoinShape,
     LatchShape,
     LatestShape,
-    MoveShape,
     PairShape,
     Shape,
     SteppedShape,
@@ -64,7 +63,6 @@ SHAPES: dict[str, tuple[Shape, int]] = {
     "latest": (LatestShape(10, (0,)), 1),
     "latest-endless": (LatestShape(POS, (0,)), 1),
     "bind": (BindShape(), 1),
-    "move": (MoveShape(0, POS), 1),
     "stepped": (SteppedShape(7), 1),
     "threshold": (ThresholdShape(10, (0,), 1, Fraction(5)), 1),
     **{
@@ -77,7 +75,7 @@ SHAPES: dict[str, tuple[Shape, int]] = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in SHAPES if name != "move"])
+@pytest.mark.parametrize("name", SHAPES)
 @given(seed=st.integers(0, 1 << 30))
 @drawn(4)
 def test_what_is_kept_stays_bounded(name: str, seed: int) -> None:

@@ -107,3 +107,11 @@ def test_rows_of_one_time_are_told_apart_however_many_there_are() -> None:
     kernel = kernel_of(AggregateShape("count", 0, 1, (), None), 1)
     facts: list[Fact] = [((number % 40,), 1, 1) for number in range(100)] + [((1,), 2, 2)] * 3
     assert told(kernel, 2, facts) == [((1,), 2, 2), ((40,), 1, 1)]
+
+
+def test_what_always_holds_weighs_as_much_as_its_window() -> None:
+    """Beside a reading at one time alone, the sum has room for all 2⁴⁰ time points of it."""
+    last = (1 << 40) - 1
+    always, beside = float(Fraction(0.1) * (1 << 40)), float(Fraction(0.1) * (1 << 40) + Fraction(0.3))
+    found = told(kernel_of(AggregateShape("sum", last, 1, (), 0), 1), POS, [((0.1,), NEG, POS), ((0.3,), 5, 5)])
+    assert found == [((always,), NEG, 4), ((always,), 6 + last, POS), ((beside,), 5, 5 + last)]

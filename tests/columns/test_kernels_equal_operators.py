@@ -256,5 +256,6 @@ def test_threshold(is_sum: bool, of_points: bool, data: st.DataObject) -> None:
     rows: list[Row] = [(key, value) for key in ("a", "b") for value in values]
     least = data.draw(st.sampled_from([Fraction(1, 3), *map(Fraction, (1, 2, 3, 5, 8, BIG, 1 << 64))]))
     by = data.draw(st.sampled_from([(0,), ()]))
-    shape = ThresholdShape(data.draw(st.integers(0, 6)), by, 1 if is_sum else None, least, data.draw(st.booleans()))
+    size = data.draw(st.integers(0, 6) | st.sampled_from([1 << 20, 1 << 33]))
+    shape = ThresholdShape(size, by, 1 if is_sum else None, least, data.draw(st.booleans()))
     compare(data, shape, [rows], INTEGER, of_points=of_points)
