@@ -67,11 +67,14 @@ def grouped(batch: Batch, by: Sequence[int], pool: Pool) -> Rows:
 def _said_again(columns: Sequence[Array], keys: Array, times: Array, pool: Pool) -> Array:
     """Which rows say by these columns what another one before has said, of the same key at the same time."""
     found = np.zeros(len(keys), np.bool_)
+    near = np.flatnonzero((keys[1:] == keys[:-1]) & (times[1:] == times[:-1]))
     for distance in range(1, _NEIGHBOURS):
-        same = (keys[distance:] == keys[:-distance]) & (times[distance:] == times[:-distance])
-        near = again = np.flatnonzero(same)
+        if distance > 1:
+            near = near[near + distance < len(keys)]
+            near = near[(keys[near] == keys[near + distance]) & (times[near] == times[near + distance])]
         if not len(near):
             return found
+        again = near
         for column in columns:
             again = again[column[again] == column[again + distance]]
         found[again + distance] = True
