@@ -12,6 +12,8 @@ from tidelog.operators.columns.arrays import Array, np, radix_order, ranges
 from tidelog.plans.data.timeline import NEG, POS
 
 _ROOM = 1 << 62
+_NEAR = 1 << 32
+"""Times that lie no further apart are sorted digit by digit."""
 
 
 @dataclass(slots=True, eq=False)
@@ -94,9 +96,16 @@ def in_order(keys: Array, begins: Array, lo: Array) -> Array | None:
     """The order of the places at which ranges begin; None where they are in order."""
     if not len(begins) or (begins[1:] >= begins[:-1]).all():
         return None
+    most = int(keys.max()) + 1
     if (lo[1:] >= lo[:-1]).all():
-        return radix_order(keys, int(keys.max()) + 1)
-    return np.argsort(begins, kind="stable")
+        return radix_order(keys, most)
+    first = int(lo.min())
+    span = int(lo.max()) - first + 1
+    if span > _NEAR:
+        return np.argsort(begins, kind="stable")
+    order = radix_order(lo - first, span)
+    found: Array = order[radix_order(keys[order], most)]
+    return found
 
 
 def united(begins: Array, ends: Array, places: Array | None) -> Runs:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from columns.driving import FAR, maximal
 from tidelog.operators.columns.arrays import Array, is_number, np
-from tidelog.operators.columns.axis import Axis
+from tidelog.operators.columns.axis import Axis, in_order
 from tidelog.operators.columns.batch import batch_of, joined
 from tidelog.operators.columns.keys import keys_of
 from tidelog.operators.columns.pool import Pool
@@ -100,6 +100,17 @@ def test_an_axis_gives_times_back(ranges: list[tuple[int, int, int, str]]) -> No
     assert axis.keys(begins).tolist() == keys.tolist()
     found = axis.times(keys, begins, ends)
     assert [each.tolist() for each in found] == [lo.tolist(), hi.tolist()]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 70_000), st.integers(-5, 5) | st.sampled_from([1 << 20, 1 << 31, FAR])), max_size=12)
+)
+def test_an_order_is_by_keys_and_by_times(pairs: list[tuple[int, int]]) -> None:
+    """Whatever way it is found; what is the same stays as it was."""
+    keys, lo = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
+    order = in_order(keys, Axis(70_001, (lo,), ()).begins(keys, lo), lo)
+    found = range(len(pairs)) if order is None else order.tolist()
+    assert list(found) == sorted(range(len(pairs)), key=lambda place: pairs[place])
 
 
 @given(RANGES)
